@@ -1,0 +1,133 @@
+/**
+ * What a runtime driver is: something that makes workloads run somewhere and tells the truth about them.
+ * Nothing here may assume one host, a shared file system or reading a file a container writes (design section 12).
+ */
+
+/** One generation of one version. Two generations of a version may run side by side during an update. */
+export type WorkloadId = string
+
+export type ContainerName = string
+
+/** What a container may use. CPU in cores, memory in bytes. */
+export type Resources = { cpuCores: number; memoryBytes: number }
+
+export type ContainerSpec = {
+  /** `init`, `api`, `api-2` (a further replica) or the processor's own name. */
+  name: ContainerName
+  command: string[]
+  /** The whole environment; the driver adds only what it needs to make the command start (PATH, HOME, NODE_OPTIONS). */
+  env: Record<string, string>
+  resources: Resources
+  /** `never`: runs once (init). `on-failure`: exit 0 is finished, anything else restarts with back-off. */
+  restart: 'never' | 'on-failure'
+  /** The ports the program listens on; each is reachable through `Driver.endpoint` and in no other way. */
+  ports: number[]
+}
+
+export type Workload = {
+  id: WorkloadId
+  /** Opaque key of who owns it: files, uids and caches are never shared between two tenants. */
+  tenant: string
+  /** Opaque key of the version, the same for all generations of it. */
+  version: string
+  /** What `Builder.build` answered. */
+  image: string
+  containers: ContainerSpec[]
+}
+
+export type ContainerState =
+  /** Accepted, its program is not running yet. */
+  | 'starting'
+  | 'running'
+  /** Ended with exit 0, or `restart: 'never'` and ended with whatever code. Will not start again. */
+  | 'finished'
+  /** Crashed; starts again at `retryAt`. */
+  | 'backoff'
+  /** Cannot be started at all (no such command, image gone). `reason` says why. Is retried like a crash. */
+  | 'failed'
+
+export type Observation = {
+  workload: WorkloadId
+  container: ContainerName
+  state: ContainerState
+  /** Since when it is in this state. */
+  since: Date
+  /** How often it was started anew after a crash. */
+  restarts: number
+  oomKills: number
+  /** Of the last run that ended; null while the first run goes on. 128 + n for signal n. */
+  exitCode: number | null
+  /** True when the last run that ended was killed for its memory. */
+  outOfMemory: boolean
+  retryAt: Date | null
+  /** A sentence for people, when there is something to say. */
+  reason: string | null
+}
+
+/** Counters only grow over the life of a container (over its restarts too); gauges are of now. */
+export type Usage = {
+  workload: WorkloadId
+  container: ContainerName
+  at: Date
+  cpuSeconds: number
+  throttledSeconds: number
+  memoryBytes: number
+  memoryLimitBytes: number
+  cpuLimitCores: number
+  oomKills: number
+}
+
+/** One line as the program wrote it, without its line end. Lines beyond 64 KiB are cut and say so. */
+export type LogLine = {
+  workload: WorkloadId
+  container: ContainerName
+  stream: 'stdout' | 'stderr'
+  text: string
+  readAt: Date
+}
+
+/** Where a reader of logs is: opaque to everyone but the driver, JSON-serialisable. Keep the newest, hand it back after a restart. */
+export type LogCursor = Record<string, string>
+
+/** `cursor` holds the positions that changed with these lines: merge it into the kept one in the same transaction as the lines. */
+export type LogBatch = { lines: LogLine[]; cursor: LogCursor }
+
+/** How to connect to a port of a container from where the gateway runs. */
+export type Endpoint = { kind: 'tcp'; host: string; port: number } | { kind: 'unix'; path: string }
+
+/** What a driver cannot enforce on this host, each a plain sentence an operator reads once at start. */
+export type Shortcoming = string
+
+export interface Driver {
+  readonly name: 'process' | 'sim' | 'kubernetes'
+
+  /** Adopts what already runs. Must be called once before anything else; answers what this host cannot offer. */
+  start(): Promise<Shortcoming[]>
+
+  /**
+   * Makes it so; twice is once. Containers missing from `workload.containers` are stopped, new ones started, changed
+   * ones replaced, unchanged ones left alone. Answers when the wish is recorded, not when programs run.
+   */
+  apply(workload: Workload): Promise<void>
+
+  /** Everything that exists, in one consistent look. */
+  observe(): Promise<Observation[]>
+
+  /** Stops every program of the workload (SIGTERM, then SIGKILL after a grace of 5 s) and forgets it; gone is fine. */
+  remove(id: WorkloadId): Promise<void>
+
+  usage(): Promise<Usage[]>
+
+  /**
+   * Batches of lines after `from`, per container in the order written, for as long as the iterator is consumed.
+   * A line is delivered within 200 ms of its writing. Nothing is lost across a restart of the server; disk behind
+   * an acknowledged cursor may be freed.
+   */
+  logs(from: LogCursor, signal: AbortSignal): AsyncIterable<LogBatch>
+
+  /** Null when the workload, container or port is not known. Cheap: called for each request of the gateway. */
+  endpoint(id: WorkloadId, container: ContainerName, port: number): Endpoint | null
+
+  /** Lets go. `stop`: ends all containers first; `keep`: they go on and are adopted by the next `start`. */
+  close(containers: 'stop' | 'keep'): Promise<void>
+}
