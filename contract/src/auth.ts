@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import { endpoint } from './endpoint.ts'
+import { Email, NewPassword, Password, PersonName } from './fields.ts'
+
+export const oauthProviders = ['google', 'github'] as const
+export type OauthProvider = (typeof oauthProviders)[number]
+
+/** A session token: stored by the console under `user_token` and sent as `Bearer` (spec 3, 7). */
+export const TokenAnswer = z.object({ token: z.string() })
+
+export const AuthOptions = z.object({
+  /** Providers with a client id; the buttons of the others are hidden. */
+  oauth: z.array(z.enum(oauthProviders)),
+  botCheck: z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('turnstile'), siteKey: z.string() }),
+    z.object({ kind: z.literal('altcha'), challengeUrl: z.string() }),
+  ]),
+  /** Where mails can be read when none are sent (`npm start` on loopback only). */
+  outboxUrl: z.string().nullable(),
+})
+export type AuthOptions = z.infer<typeof AuthOptions>
+
+const minute = 60_000
+
+export const auth = {
+  getOptions: endpoint({
+    method: 'GET',
+    path: '/v1/auth/options',
+    access: 'public',
+    summary: 'What this installation offers to sign in with',
+    payload: AuthOptions,
+  }),
+  getChallenge: endpoint({
+    method: 'GET',
+    path: '/v1/auth/challenge',
+    access: 'public',
+    summary: 'A fresh proof-of-work challenge for the bot check, as ALTCHA reads it (no envelope)',
+    kind: 'file',
+    payload: z.null(),
+    tooManyAfter: { calls: 60, perMs: minute },
+  }),
+  signUp: endpoint({
+    method: 'POST',
+    path: '/v1/auth/signup',
+    access: 'public',
+    summary: 'Sign up with email and password',
+    body: z.object({
+      email: Email,
+      fullName: PersonName('Full name is required'),
+      password: NewPassword,
+      subscribeToNewsletter: z.boolean().optional(),
+      turnstileToken: z.string().min(1, 'Please solve the bot check').max(20_000),
+    }),
+    payload: TokenAnswer,
+    tooManyAfter: { calls: 20, perMs: 60 * minute },
+  }),
+  signIn: endpoint({
+    method: 'POST',
+    path: '/v1/auth/signin',
+    access: 'public',
+    summary: 'Sign in with email and password',
+    body: z.object({ email: Email, password: Password }),
+    payload: TokenAnswer,
+    tooManyAfter: { calls: 100, perMs: 10 * minute },
+  }),
+  signOut: endpoint({
+    method: 'POST',
+    path: '/v1/auth/signout',
+    access: 'user',
+    summary: 'End this session',
+    payload: z.object({ success: z.boolean() }),
+    needsSession: true,
+  }),
+  getOauthUrl: endpoint({
+    method: 'GET',
+    path: '/v1/oauth/{provider}/url',
+    access: 'public',
+    summary: "Where to send the browser for a provider's consent",
+    payload: z.object({ url: z.string() }),
+    tooManyAfter: { calls: 60, perMs: 10 * minute },
+  }),
+  signInWithOauth: endpoint({
+    method: 'POST',
+    path: '/v1/oauth/{provider}/auth',
+    access: 'public',
+    summary: "Exchange the provider's code for a session token",
+    body: z.object({ code: z.string().min(1).max(2000), state: z.string().max(2000).optional() }),
+    payload: TokenAnswer,
+    tooManyAfter: { calls: 60, perMs: 10 * minute },
+  }),
+  restore: endpoint({
+    method: 'POST',
+    path: '/v1/auth/restore',
+    access: 'public',
+    summary: 'Send a recovery mail; the answer is the same whether the account exists or not',
+    body: z.object({ email: Email }),
+    payload: z.object({ success: z.boolean() }),
+    tooManyAfter: { calls: 10, perMs: 10 * minute },
+  }),
+  confirmRestore: endpoint({
+    method: 'POST',
+    path: '/v1/auth/restore/confirm',
+    access: 'public',
+    summary: 'Set a new password with a recovery token; every session ends',
+    body: z.object({ password: NewPassword, token: z.string().min(1, 'Token is required').max(500) }),
+    payload: z.object({ success: z.boolean() }),
+    tooManyAfter: { calls: 30, perMs: 10 * minute },
+  }),
+  confirmEmail: endpoint({
+    method: 'GET',
+    path: '/v1/auth/email/confirm',
+    access: 'public',
+    summary: 'Confirms an email; the link in the mail leads here and on to the console',
+    query: { code: z.string().min(1).max(500) },
+    kind: 'file',
+    payload: z.null(),
+  }),
+}

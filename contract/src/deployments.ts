@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import { endpoint } from './endpoint.ts'
+import { Id, Time } from './fields.ts'
+import { UserSummary } from './user.ts'
+
+/** Contract 2.4. ROLLBACK is ours. */
+export const deploymentTypes = [
+  'DEPLOY',
+  'DEPLOY_HARD_RESET',
+  'RESTART',
+  'HIBERNATE',
+  'DELETE',
+  'SCALE',
+  'SET_TAG',
+  'REMOVE_TAG',
+  'ROLLBACK',
+] as const
+export type DeploymentType = (typeof deploymentTypes)[number]
+
+/** The steps of a deployment, by the public client's names (contract 2.4). */
+export const deploymentStatuses = [
+  'UNPACKING',
+  'IMAGE_BUILDING',
+  'RESETTING',
+  'ADDONS_SYNCING',
+  'SQUID_SYNCING',
+  'ADDING_INGRESS',
+  'REMOVING_INGRESS',
+  'SQUID_DELETING',
+  'ADDONS_DELETING',
+  'DEPLOYING',
+  'OK',
+] as const
+export type DeploymentStatus = (typeof deploymentStatuses)[number]
+
+export const deploymentFailures = [
+  'NO',
+  'UNEXPECTED',
+  'PERMISSIONS',
+  'REQUIREMENTS',
+  'REQUIRED_SOURCE_FILE_MISSED',
+  'REQUIRED_SOURCE_FILE_INVALID',
+  'SOURCE_FILES_BUILD_FAILED',
+] as const
+export type DeploymentFailure = (typeof deploymentFailures)[number]
+
+export const DeploymentLog = z.object({ severity: z.enum(['info', 'warn', 'error']), message: z.string() })
+
+export const DeploymentStep = z.object({
+  status: z.enum(deploymentStatuses),
+  startedAt: Time,
+  /** Null while it runs. */
+  elapsedMs: z.number().nullable(),
+})
+
+export const Deployment = z.object({
+  id: Id,
+  type: z.enum(deploymentTypes),
+  status: z.enum(deploymentStatuses),
+  failed: z.enum(deploymentFailures),
+  /** Complete and append-only: the client prints what is beyond what it has seen (contract 2.5). */
+  logs: z.array(DeploymentLog),
+  steps: z.array(DeploymentStep),
+  /** The last error, in one sentence; null unless it failed. */
+  failureReason: z.string().nullable(),
+  organization: z.object({ id: Id, code: z.string(), name: z.string().nullable() }),
+  user: UserSummary.nullable(),
+  squid: z.object({ id: Id, name: z.string(), slot: z.string(), reference: z.string() }).nullable(),
+  options: z.object({ tag: z.string().nullable(), hardReset: z.boolean() }),
+  /** The image it brought about, while it is kept: what a rollback can go back to. */
+  image: z.string().nullable(),
+  totalElapsedTimeMs: z.number(),
+  createdAt: Time,
+  updatedAt: Time,
+})
+export type Deployment = z.infer<typeof Deployment>
+
+export const isInProgress = (d: Pick<Deployment, 'status' | 'failed'>): boolean =>
+  d.status !== 'OK' && d.failed === 'NO'
+
+export const deployments = {
+  list: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/deployments',
+    access: 'member',
+    summary: 'Deployments, newest first; their log lines only with one squid or one deployment',
+    query: {
+      squidId: z.string().regex(/^\d+$/).optional(),
+      statusGroup: z.enum(['IN_PROGRESS']).optional(),
+      limit: z
+        .string()
+        .regex(/^\d{1,3}$/)
+        .optional(),
+      /** Deployments older than this id. */
+      before: z.string().regex(/^\d+$/).optional(),
+    },
+    payload: z.array(Deployment),
+  }),
+  get: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/deployments/{id}',
+    access: 'member',
+    summary: 'One deployment with all its log',
+    payload: Deployment,
+  }),
+  createUpload: endpoint({
+    method: 'POST',
+    path: '/v1/orgs/{code}/deployments/upload-url',
+    access: 'squids.write',
+    summary: 'Where to send the archive of a squid',
+    payload: z.object({
+      /** A path below `/api/v1`, since the client cannot use an absolute plain-http address (contract 2.3). */
+      uploadUrl: z.string(),
+      uploadFields: z.record(z.string(), z.string()),
+      fileUrl: z.string(),
+      maxUploadBytes: z.number(),
+    }),
+  }),
+  upload: endpoint({
+    method: 'POST',
+    path: '/v1/orgs/{code}/uploads/{upload}',
+    access: 'squids.write',
+    summary: 'Receives the archive (multipart, part `file`)',
+    kind: 'upload',
+    payload: z.object({ fileUrl: z.string(), bytes: z.number() }),
+  }),
+}

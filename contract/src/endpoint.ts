@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import type { Permission } from './permissions.ts'
+
+/**
+ * Who may call (design 7). `user`: signed in. `verified`: signed in with a confirmed email. `member`: of the organization in
+ * `{code}`. A permission: a member whose role holds it. The last three imply a confirmed email.
+ */
+export type Access = 'public' | 'user' | 'verified' | 'member' | Permission
+
+/**
+ * How the answer travels. `json`: `{payload}`. `lines`: newline-delimited JSON arrays of `payload` items for as long as the caller
+ * stays. `file`: bytes with their own content type. `upload`: like json, but the request is multipart with one file.
+ */
+export type Kind = 'json' | 'lines' | 'file' | 'upload'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+type ParamName<P extends string> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamName<Rest> : never
+type Shape = Record<string, z.ZodType>
+
+export type Endpoint<
+  P extends string = string,
+  A extends Access = Access,
+  K extends Kind = Kind,
+  Q extends z.ZodType = z.ZodType,
+  B extends z.ZodType = z.ZodType,
+  R extends z.ZodType = z.ZodType,
+> = {
+  method: Method
+  /** Below `/api`, parameters in braces: `/v1/orgs/{code}/squids`. */
+  path: P
+  access: A
+  kind: K
+  summary: string
+  params: z.ZodObject<Record<ParamName<P>, z.ZodType<string>>>
+  query: Q
+  body: B
+  payload: R
+  /** Of a success. The public client accepts 200, 201 and 204 only (contract 1). */
+  status: 200 | 201
+  /** API tokens are refused: only a person who signed in may do this. */
+  needsSession: boolean
+  tooManyAfter: RateLimit | null
+}
+
+/** At most `calls` in `perMs` for one caller (an address, and an account where one is signed in). */
+export type RateLimit = { calls: number; perMs: number }
+
+type Declaration<
+  P extends string,
+  A extends Access,
+  K extends Kind,
+  Q extends Shape,
+  B extends z.ZodType,
+  R extends z.ZodType,
+> = {
+  method: Method
+  path: P
+  access: A
+  summary: string
+  kind?: K
+  query?: Q
+  body?: B
+  payload: R
+  needsSession?: boolean
+  tooManyAfter?: RateLimit
+}
+
+/**
+ * Declares an endpoint; the server mounts it, the client calls it, OpenAPI and the permission tests are made from it.
+ * Query parameters are optional strings on the wire; falsy ones may be left out. `POST` and `DELETE` answer 201 as upstream does,
+ * `GET` and `PUT` 200 (contract 10).
+ */
+export function endpoint<
+  const P extends string,
+  const A extends Access,
+  R extends z.ZodType,
+  const K extends Kind = 'json',
+  // `object` types without keys accept anything, so an undeclared query or body is `{}` and unknown keys are dropped.
+  Q extends Shape = Record<never, never>,
+  B extends z.ZodType = z.ZodUndefined,
+>(d: Declaration<P, A, K, Q, B, R>): Endpoint<P, A, K, z.ZodObject<Q>, B, R> {
+  const names = [...d.path.matchAll(/\{(\w+)\}/g)].map((m) => m[1] ?? '')
+  const params = Object.fromEntries(names.map((name) => [name, z.string().min(1).max(200)]))
+  return {
+    method: d.method,
+    path: d.path,
+    access: d.access,
+    kind: d.kind ?? ('json' as K),
+    summary: d.summary,
+    params: z.object(params) as unknown as Endpoint<P>['params'],
+    query: z.object(d.query ?? ({} as Q)),
+    body: d.body ?? (z.undefined() as z.ZodType as B),
+    payload: d.payload,
+    status: d.method === 'POST' || d.method === 'DELETE' ? 201 : 200,
+    needsSession: d.needsSession ?? false,
+    tooManyAfter: d.tooManyAfter ?? null,
+  }
+}
+
+export type ParamsOf<E extends Endpoint> = z.output<E['params']>
+export type QueryOf<E extends Endpoint> = z.output<E['query']>
+export type BodyOf<E extends Endpoint> = z.output<E['body']>
+export type PayloadOf<E extends Endpoint> = z.output<E['payload']>
+/** What a handler answers, before the payload schema trims it. */
+export type AnswerOf<E extends Endpoint> = z.input<E['payload']>
+
+/** Areas of endpoints: `contract.squids.restart`. */
+export type Areas = Record<string, Record<string, Endpoint>>
+
+/** `['squids.restart', endpoint]` for every leaf, in declaration order. */
+export function endpointsOf(areas: Areas): [name: string, endpoint: Endpoint][] {
+  return Object.entries(areas).flatMap(([area, verbs]) =>
+    Object.entries(verbs).map(([verb, e]): [string, Endpoint] => [`${area}.${verb}`, e]),
+  )
+}
+
+/** A list on the wire: `key[]=a&key[]=b`, `key=a` or absent (contract 2). */
+export const ListOf = <T extends z.ZodType<unknown, string>>(item: T) =>
+  z.preprocess((v) => (v === undefined ? [] : Array.isArray(v) ? v : [v]), z.array(item).max(200))

@@ -1,0 +1,92 @@
+/** Form and wire fields with the sentences of spec 5; the browser and the server speak from here. */
+import { z } from 'zod'
+import { limits } from './limits.ts'
+
+const trimmed = () => z.string().trim()
+
+/** Times on the wire are ISO strings; handlers may answer a Date. */
+export const Time = z.union([z.iso.datetime(), z.date().transform((d) => d.toISOString())]).pipe(z.iso.datetime())
+
+/** `from` and `to` of queries: ISO times; anything else is refused. */
+export const TimeParam = z.iso.datetime({ offset: true, local: true }).or(z.iso.date())
+
+export const Id = z.number().int().nonnegative()
+
+/** Digits in a path or query. */
+export const IdParam = z
+  .string()
+  .regex(/^\d{1,15}$/)
+  .transform(Number)
+
+export const Email = trimmed()
+  .min(1, 'Email is required')
+  .max(254, 'Must be valid email')
+  .pipe(z.email('Must be valid email'))
+  .transform((email) => email.toLowerCase())
+
+export const NewPassword = z
+  .string()
+  .min(1, 'Password is required')
+  .min(limits.passwordMin, `Must be at least ${limits.passwordMin} characters`)
+  .max(limits.passwordMax, `Must be at most ${limits.passwordMax} characters`)
+
+export const Password = z.string().min(1, 'Password is required').max(1000)
+
+export const PersonName = (required: string) =>
+  trimmed()
+    .min(1, required)
+    .max(100)
+    .regex(/^[^<>/:]*$/, 'Special symbols are not allowed')
+
+export const OrgName = trimmed()
+  .min(1, 'Name is required')
+  .min(limits.orgNameMin, 'Min 3, max 100 symbols.')
+  .max(limits.orgNameMax, 'Min 3, max 100 symbols.')
+
+const dashed = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
+const dashedMessage = 'Only lowercase alphanumeric symbols and hyphens are allowed'
+
+export const OrgCode = trimmed()
+  .min(1, 'Code is required')
+  .regex(dashed, dashedMessage)
+  .min(limits.orgCodeMin, 'Min 3, max 64 symbols.')
+  .max(limits.orgCodeMax, 'Min 3, max 64 symbols.')
+
+/** The code suggested while a person types an organization's name (spec 5). */
+export const orgCodeFromName = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[ _]+/g, '-')
+    .replace(/[^a-z0-9-]/g, '')
+    .replace(/-+/g, '-')
+    .replace(/^-|-$/g, '')
+    .slice(0, limits.orgCodeMax)
+
+export const SquidName = trimmed()
+  .min(1, 'Squid name is required')
+  .regex(dashed, dashedMessage)
+  .min(limits.squidNameMin, 'Min 3, max 30 symbols.')
+  .max(limits.squidNameMax, 'Min 3, max 30 symbols.')
+
+export const Slot = z.string().regex(dashed, dashedMessage).min(limits.slotMin).max(limits.slotMax)
+export const TagName = z
+  .string()
+  .regex(dashed, dashedMessage)
+  .min(limits.tagMin, 'Min 2, max 32 symbols.')
+  .max(limits.tagMax, 'Min 2, max 32 symbols.')
+
+export const SecretName = trimmed()
+  .min(1, 'Secret name is required')
+  .transform((name) => name.toUpperCase())
+  .pipe(
+    z
+      .string()
+      .max(limits.secretNameMax, 'Max 63 symbols.')
+      .regex(
+        /^[A-Z_][A-Z0-9_]*$/,
+        'Only latin letters, numbers and the underscore symbol are allowed for the secret name. The secret name cannot start with a number',
+      ),
+  )
+export const SecretValue = trimmed().min(1, 'Value is required').max(limits.secretValueMax)
+
+export const TokenName = trimmed().min(1, 'Token name is required and must be unique').max(100)

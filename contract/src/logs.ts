@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import { endpoint, ListOf } from './endpoint.ts'
+import { Time, TimeParam } from './fields.ts'
+
+export const logLevels = ['DEBUG', 'INFO', 'NOTICE', 'WARNING', 'ERROR', 'CRITICAL', 'FATAL'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+export const LogEntry = z.object({
+  id: z.string(),
+  timestamp: Time,
+  level: z.enum(logLevels),
+  /** `init`, `api`, `db` or the processor's name. */
+  container: z.string(),
+  payload: z.union([z.string(), z.record(z.string(), z.unknown())]),
+})
+export type LogEntry = z.infer<typeof LogEntry>
+
+/** An entry of a stream that says lines were left out because the reader was too slow. */
+export const gapContainer = 'shoal'
+
+/** The client sends levels in upper case for history and in lower case for follow (contract 2.6). */
+const LevelParam = z.string().transform((level) => level.toUpperCase())
+
+const filters = {
+  container: ListOf(z.string().max(63)).optional(),
+  level: ListOf(LevelParam).optional(),
+  search: z.string().max(500).optional(),
+}
+
+export const logs = {
+  history: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/squids/{reference}/logs/history',
+    access: 'member',
+    summary: 'A page of log entries, newest first',
+    query: {
+      ...filters,
+      from: TimeParam.optional(),
+      to: TimeParam.optional(),
+      limit: z
+        .string()
+        .regex(/^\d{1,5}$/)
+        .optional(),
+      nextPage: z.string().max(200).optional(),
+      orderBy: z.enum(['asc', 'desc']).optional(),
+    },
+    payload: z.object({ logs: z.array(LogEntry), nextPage: z.string().nullable() }),
+  }),
+  follow: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/squids/{reference}/logs/follow',
+    access: 'member',
+    summary: 'Entries as they come; blank lines are heartbeats',
+    query: { ...filters, after: z.string().max(200).optional() },
+    kind: 'lines',
+    payload: LogEntry,
+  }),
+}

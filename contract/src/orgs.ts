@@ -1,0 +1,175 @@
+import { z } from 'zod'
+import { endpoint } from './endpoint.ts'
+import { Email, Id, OrgCode, OrgName } from './fields.ts'
+import { roleTypes } from './permissions.ts'
+
+/** Spec 4. Card added: not DRAFT. Unpaid: IN_DEBT or TERMINATED. */
+export const orgStatuses = ['DRAFT', 'ACTIVE', 'PAYMENT_ISSUES', 'IN_DEBT', 'TERMINATED'] as const
+export type OrgStatus = (typeof orgStatuses)[number]
+
+const RoleType = z.enum(roleTypes)
+
+export const BillingDetails = z.object({
+  name: z.string(),
+  email: z.string(),
+  country: z.string(),
+  city: z.string(),
+  postalCode: z.string(),
+  addressLine1: z.string(),
+  vatId: z.string().nullable(),
+})
+
+export const Org = z.object({
+  id: Id,
+  code: z.string(),
+  /** Null for an organization that was never named: show the code (spec 3). */
+  name: z.string().nullable(),
+  email: z.object({ email: z.string().nullable(), pendingEmail: z.string().nullable() }),
+  status: z.enum(orgStatuses),
+  /** The caller's. */
+  roleType: RoleType,
+  limits: z.object({ squids: z.number(), playground: z.boolean() }),
+  billingDetails: BillingDetails.nullable(),
+})
+export type Org = z.infer<typeof Org>
+
+export const isUnpaid = (status: OrgStatus): boolean => status === 'IN_DEBT' || status === 'TERMINATED'
+export const isCardAdded = (status: OrgStatus): boolean => status !== 'DRAFT'
+
+/** Sidebar label of spec 2.3. */
+export const planLabels: Record<OrgStatus, string> = {
+  DRAFT: 'Billing not set',
+  ACTIVE: 'Professional',
+  PAYMENT_ISSUES: 'Payment issue',
+  IN_DEBT: 'Unpaid',
+  TERMINATED: 'Unpaid',
+}
+
+export const Role = z.object({
+  id: Id,
+  type: RoleType,
+  email: z.string(),
+  fullName: z.string().nullable(),
+  status: z.enum(['accepted', 'invited']),
+})
+export type Role = z.infer<typeof Role>
+
+/** Decimal strings, as upstream has them (contract 6.5). */
+export const Quota = z.object({ id: z.string(), usage: z.string(), capacity: z.string() })
+export type Quota = z.infer<typeof Quota>
+
+export const orgs = {
+  list: endpoint({
+    method: 'GET',
+    path: '/v1/orgs',
+    access: 'verified',
+    summary: 'Organizations of the caller, the playground first',
+    payload: z.array(Org),
+  }),
+  get: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}',
+    access: 'member',
+    summary: 'One organization',
+    payload: Org,
+  }),
+  create: endpoint({
+    method: 'POST',
+    path: '/v1/orgs',
+    access: 'verified',
+    summary: 'Create an organization; the caller becomes its admin',
+    body: z.object({
+      code: OrgCode,
+      name: OrgName,
+      email: Email.pipe(z.email('Email must be valid')),
+    }),
+    payload: Org,
+    tooManyAfter: { calls: 30, perMs: 3_600_000 },
+  }),
+  update: endpoint({
+    method: 'PUT',
+    path: '/v1/orgs/{code}',
+    access: 'organization.write',
+    summary: 'Change the name or the notification email (which stays pending until it is confirmed)',
+    body: z.object({ name: OrgName.optional(), email: Email.pipe(z.string().min(3).max(64)).optional() }),
+    payload: Org,
+  }),
+  sendVerifyEmail: endpoint({
+    method: 'POST',
+    path: '/v1/orgs/{code}/send-verify-email',
+    access: 'organization.write',
+    summary: 'Send the confirmation link of the notification email again',
+    body: z.object({ email: Email.optional() }).optional(),
+    payload: z.object({ success: z.boolean() }),
+    tooManyAfter: { calls: 5, perMs: 600_000 },
+  }),
+  verifyEmail: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/verify-email',
+    access: 'public',
+    summary: 'Confirms a notification email; the link in the mail leads here and on to the settings page',
+    query: { code: z.string().min(1).max(500) },
+    kind: 'file',
+    payload: z.null(),
+  }),
+  delete: endpoint({
+    method: 'DELETE',
+    path: '/v1/orgs/{code}',
+    access: 'organization.write',
+    summary: 'Delete the organization with all its squids and data',
+    payload: z.object({ code: z.string() }),
+    needsSession: true,
+  }),
+  listRoles: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/roles',
+    access: 'member',
+    summary: 'Members and open invitations',
+    payload: z.array(Role),
+  }),
+  inviteMember: endpoint({
+    method: 'POST',
+    path: '/v1/orgs/{code}/roles',
+    access: 'role.write',
+    summary: 'Invite somebody by email',
+    body: z.object({ email: Email, roleType: RoleType.default('viewer') }),
+    payload: Role,
+    tooManyAfter: { calls: 60, perMs: 3_600_000 },
+  }),
+  changeRole: endpoint({
+    method: 'PUT',
+    path: '/v1/orgs/{code}/roles/{id}',
+    access: 'role.write',
+    summary: "Change a member's role; never one's own",
+    body: z.object({ roleType: RoleType }),
+    payload: Role,
+  }),
+  removeMember: endpoint({
+    method: 'DELETE',
+    path: '/v1/orgs/{code}/roles/{id}',
+    access: 'member',
+    summary: 'Remove a member (administrators) or leave (oneself)',
+    payload: Role,
+  }),
+  acceptInvite: endpoint({
+    method: 'POST',
+    path: '/v1/orgs/{code}/roles/{id}/accept',
+    access: 'verified',
+    summary: 'Accept an invitation to the caller',
+    payload: z.object({ code: z.string() }),
+  }),
+  rejectInvite: endpoint({
+    method: 'POST',
+    path: '/v1/orgs/{code}/roles/{id}/reject',
+    access: 'verified',
+    summary: 'Reject an invitation to the caller',
+    payload: z.object({ code: z.string() }),
+  }),
+  getQuotas: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/quotas',
+    access: 'member',
+    summary: 'Used and allowed amounts',
+    payload: z.array(Quota),
+  }),
+}

@@ -1,0 +1,40 @@
+/** Roles and permissions of spec 6; server, console and tests ask this one table. */
+
+export const roleTypes = ['admin', 'developer', 'viewer'] as const
+export type RoleType = (typeof roleTypes)[number]
+
+const holders = {
+  'squids.write': ['admin', 'developer'],
+  'billing.write': ['admin'],
+  'role.write': ['admin'],
+  'organization.write': ['admin'],
+  'secrets.write': ['admin'],
+  'rpc.write': ['admin'],
+} as const satisfies Record<string, readonly RoleType[]>
+
+export type Permission = keyof typeof holders
+export const permissions = Object.keys(holders) as Permission[]
+
+/** What a playground cannot do at all: it is not shared, billed, renamed or deleted (spec 2.6, 6). */
+const notInPlayground: readonly Permission[] = ['role.write', 'organization.write', 'billing.write', 'rpc.write']
+
+const reasons: Record<Permission, string> = {
+  'squids.write': 'Your role may look at squids but not change them. Ask an administrator for the developer role.',
+  'billing.write': 'Payment methods management is available for users with Admin role',
+  'role.write': 'Only administrators may manage members.',
+  'organization.write': 'Only administrators may change the organization.',
+  'secrets.write': 'Only administrators may manage secrets.',
+  'rpc.write': 'Only administrators may refresh the RPC token.',
+}
+
+export type Membership = { roleType: RoleType; isPlayground: boolean }
+
+/** Null when the member may; otherwise the sentence to show. */
+export function whyNot(member: Membership, permission: Permission): string | null {
+  if (member.isPlayground && notInPlayground.includes(permission))
+    return 'The playground is personal. Create an organization to do this.'
+  const allowed: readonly RoleType[] = holders[permission]
+  return allowed.includes(member.roleType) ? null : reasons[permission]
+}
+
+export const can = (member: Membership, permission: Permission): boolean => whyNot(member, permission) === null

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import { endpoint } from './endpoint.ts'
+import { SecretName, SecretValue } from './fields.ts'
+
+/** Name to a masked value: what is stored is never shown again (spec 2.12). */
+export const Secrets = z.object({ secrets: z.record(z.string(), z.string()) })
+
+export const SecretChange = z.discriminatedUnion('action', [
+  z.object({ action: z.literal('UPDATE'), name: SecretName, value: SecretValue }),
+  z.object({ action: z.literal('DELETE'), name: z.string() }),
+])
+export type SecretChange = z.infer<typeof SecretChange>
+
+export const secrets = {
+  list: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/secrets',
+    access: 'member',
+    summary: 'Names of the secrets, values masked',
+    payload: Secrets,
+  }),
+  change: endpoint({
+    method: 'PUT',
+    path: '/v1/orgs/{code}/secrets',
+    access: 'secrets.write',
+    summary: 'Set and delete secrets; applied by the next deployment or restart',
+    body: z.object({ secrets: z.array(SecretChange).min(1).max(100) }),
+    payload: Secrets,
+  }),
+}

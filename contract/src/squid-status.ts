@@ -1,0 +1,85 @@
+/** What spec 4 makes of a version's raw state: pure, used by the console, the server's refusals and the tests. */
+import type { Deployment } from './deployments.ts'
+import type { Processor, Squid } from './squids.ts'
+
+export const squidDisplayStatuses = [
+  'HEALTHY',
+  'DEGRADED',
+  'HIBERNATED',
+  'PROCESSING',
+  'DEPLOYING',
+  'DELETING',
+  'HIBERNATING',
+  'RESTARTING',
+] as const
+export type SquidDisplayStatus = (typeof squidDisplayStatuses)[number]
+
+export const displayStatusLabels: Record<SquidDisplayStatus, string> = {
+  HEALTHY: 'Healthy',
+  DEGRADED: 'Degraded',
+  HIBERNATED: 'Hibernated',
+  PROCESSING: 'Processing',
+  DEPLOYING: 'Deploying',
+  DELETING: 'Deleting',
+  HIBERNATING: 'Hibernating',
+  RESTARTING: 'Restarting',
+}
+
+export type DatabaseStatus = 'PROCESSING' | 'NO_SPACE' | 'LOW_SPACE' | 'HEALTHY'
+
+const whileDeploying: Partial<Record<Deployment['type'], SquidDisplayStatus>> = {
+  DELETE: 'DELETING',
+  HIBERNATE: 'HIBERNATING',
+  RESTART: 'RESTARTING',
+}
+
+/** Spec 4, squid display status. */
+export function displayStatus(squid: Squid): SquidDisplayStatus {
+  if (squid.status === 'HIBERNATED') return 'HIBERNATED'
+  if (squid.status === 'DEPLOYING') return (squid.lastDeploy && whileDeploying[squid.lastDeploy.type]) ?? 'DEPLOYING'
+  const processors = squid.processors ?? []
+  const database = databaseStatus(squid)
+  if (processors.some((p) => p.status === 'STUCK')) return 'DEGRADED'
+  if (squid.api?.status === 'NOT_AVAILABLE' || database === 'NO_SPACE') return 'DEGRADED'
+  if (processors.some((p) => p.status !== 'SYNCED') || database === 'PROCESSING') return 'PROCESSING'
+  return 'HEALTHY'
+}
+
+/** Spec 4, database status; null without a database. */
+export function databaseStatus(squid: Pick<Squid, 'addons'>): DatabaseStatus | null {
+  const disk = squid.addons.postgres?.disk
+  if (!disk) return null
+  if (disk.totalBytes === 0 || disk.usageStatus === 'UNKNOWN') return 'PROCESSING'
+  if (disk.usageStatus === 'CRITICAL') return 'NO_SPACE'
+  return disk.usageStatus === 'WARNING' ? 'LOW_SPACE' : 'HEALTHY'
+}
+
+/** 0 to 100, or null while starting (spec 4). */
+export function syncPercent(p: Pick<Processor, 'status' | 'syncState'>): number | null {
+  if (p.status !== 'SYNCING' && p.status !== 'SYNCED' && p.status !== 'STUCK') return null
+  const { currentBlock, totalBlocks } = p.syncState
+  if (totalBlocks <= 0) return 0
+  return Math.min(100, Math.max(0, (currentBlock / totalBlocks) * 100))
+}
+
+export const isDeploying = (squid: Pick<Squid, 'status'>): boolean => squid.status === 'DEPLOYING'
+export const isHibernated = (squid: Pick<Squid, 'status'>): boolean => squid.status === 'HIBERNATED'
+export const isRunning = (squid: Pick<Squid, 'status'>): boolean => !isDeploying(squid) && !isHibernated(squid)
+
+type Rule = (squid: Squid) => string | null
+const busy: Rule = (squid) =>
+  isDeploying(squid)
+    ? `Deployment ${squid.lastDeploy?.id ?? ''} (${squid.lastDeploy?.type ?? 'DEPLOY'}) is in progress. Wait for it to finish.`
+    : null
+
+/** For each action null when it is possible, otherwise the sentence to show. */
+export const squidCan = {
+  deploy: busy,
+  restart: busy,
+  hibernate: (squid) => busy(squid) ?? (isHibernated(squid) ? 'It is hibernated already.' : null),
+  delete: busy,
+  rollback: busy,
+  changeTags: busy,
+  copyEndpoint: (squid) => (isHibernated(squid) ? 'A hibernated squid has no endpoint. Restart it first.' : null),
+} as const satisfies Record<string, Rule>
+export type SquidAction = keyof typeof squidCan

@@ -1,0 +1,172 @@
+import { z } from 'zod'
+import { endpoint } from './endpoint.ts'
+import { Id, NewPassword, Password, PersonName, Time, TokenName } from './fields.ts'
+import { Org } from './orgs.ts'
+
+export const occupations = [
+  'Front-end dev',
+  'Back-end dev',
+  'Blockchain dev',
+  'Full-stack dev',
+  'CTO or technical founder',
+  'Analyst',
+  'Other',
+] as const
+export const sources = ['Twitter', 'Google', 'Event', 'sales rep', 'Other'] as const
+export const usages = ['DeFi', 'NFT', 'Social', 'Games', 'Other'] as const
+
+const answer = (name: string) => z.string().trim().min(1, `${name} is required`).max(200)
+
+/** Answers of the welcome questionnaire. Other's custom text stands in place of the value (spec 3). */
+export const OnboardingForm = z.object({
+  occupation: answer('Occupation'),
+  source: answer('Source'),
+  usage: answer('Usage'),
+})
+export type OnboardingForm = z.infer<typeof OnboardingForm>
+
+export const User = z.object({
+  id: Id,
+  email: z.string(),
+  username: z.string(),
+  fullName: z.string(),
+  emailVerified: z.boolean(),
+  avatarUrl: z.string().nullable(),
+  policyAccepted: z.boolean(),
+  onboardingForm: OnboardingForm.nullable(),
+  /** The playground first, then by name (spec 3). */
+  organizations: z.array(Org),
+})
+export type User = z.infer<typeof User>
+
+export const Invitation = z.object({
+  /** Of the role it would give; `acceptInviteId` in links. */
+  id: Id,
+  organization: z.object({ code: z.string(), name: z.string().nullable() }),
+  invitedBy: z.object({ email: z.string(), fullName: z.string() }).nullable(),
+})
+export type Invitation = z.infer<typeof Invitation>
+
+export const ApiToken = z.object({
+  id: Id,
+  name: z.string(),
+  /** The recognisable beginning of the key, never enough to use it. */
+  prefix: z.string(),
+  createdAt: Time,
+  expiresAt: Time.nullable(),
+  lastUsedAt: Time.nullable(),
+})
+export type ApiToken = z.infer<typeof ApiToken>
+
+export const Session = z.object({
+  id: z.string(),
+  createdAt: Time,
+  lastSeenAt: Time,
+  userAgent: z.string().nullable(),
+  ip: z.string().nullable(),
+  /** The one that asks. */
+  isCurrent: z.boolean(),
+})
+export type Session = z.infer<typeof Session>
+
+const minute = 60_000
+
+export const user = {
+  get: endpoint({
+    method: 'GET',
+    path: '/v1/user',
+    access: 'user',
+    summary: 'The profile of the caller',
+    payload: User,
+  }),
+  update: endpoint({
+    method: 'PUT',
+    path: '/v1/user',
+    access: 'user',
+    summary: 'Change the full name',
+    body: z.object({ fullName: PersonName('Name is required') }),
+    payload: User,
+    needsSession: true,
+  }),
+  completeOnboarding: endpoint({
+    method: 'PUT',
+    path: '/v1/user/onboarding',
+    access: 'user',
+    summary: 'Accept the terms, answer the questionnaire',
+    body: z.object({
+      policyAccepted: z.literal(true, 'Field must be checked').optional(),
+      subscribeNewsletter: z.boolean().optional(),
+      onboardingForm: OnboardingForm.optional(),
+    }),
+    payload: User,
+    needsSession: true,
+  }),
+  changePassword: endpoint({
+    method: 'POST',
+    path: '/v1/user/password/change',
+    access: 'user',
+    summary: 'Change the password; every other session ends',
+    body: z.object({ oldPassword: Password, newPassword: NewPassword }),
+    payload: z.object({ success: z.boolean() }),
+    needsSession: true,
+    tooManyAfter: { calls: 20, perMs: 10 * minute },
+  }),
+  listInvites: endpoint({
+    method: 'GET',
+    path: '/v1/user/invites',
+    access: 'verified',
+    summary: 'Pending invitations of the caller',
+    payload: z.array(Invitation),
+  }),
+  resendConfirmation: endpoint({
+    method: 'POST',
+    path: '/v1/user/email/confirm/resend',
+    access: 'user',
+    summary: 'Send the verification email again',
+    payload: z.object({ success: z.boolean() }),
+    tooManyAfter: { calls: 5, perMs: 10 * minute },
+  }),
+  listApiTokens: endpoint({
+    method: 'GET',
+    path: '/v1/user/api-tokens',
+    access: 'verified',
+    summary: 'API tokens of the caller',
+    payload: z.array(ApiToken),
+  }),
+  createApiToken: endpoint({
+    method: 'POST',
+    path: '/v1/user/api-tokens',
+    access: 'verified',
+    summary: 'Create an API token; its key is answered this once',
+    body: z.object({ name: TokenName, expiresAt: Time.nullable().optional() }),
+    payload: ApiToken.extend({ token: z.string() }),
+    needsSession: true,
+    tooManyAfter: { calls: 60, perMs: 10 * minute },
+  }),
+  deleteApiToken: endpoint({
+    method: 'DELETE',
+    path: '/v1/user/api-tokens/{id}',
+    access: 'verified',
+    summary: 'Revoke an API token at once',
+    payload: ApiToken,
+    needsSession: true,
+  }),
+  listSessions: endpoint({
+    method: 'GET',
+    path: '/v1/user/sessions',
+    access: 'user',
+    summary: 'Where the caller is signed in',
+    payload: z.array(Session),
+    needsSession: true,
+  }),
+  endSessions: endpoint({
+    method: 'DELETE',
+    path: '/v1/user/sessions',
+    access: 'user',
+    summary: 'Sign out everywhere',
+    payload: z.object({ ended: z.number() }),
+    needsSession: true,
+  }),
+}
+
+export const UserSummary = z.object({ id: Id, email: z.string(), fullName: z.string() })
