@@ -1,0 +1,33 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+
+export type SystemUser = { uid: number; gid: number }
+
+/**
+ * Postgres refuses to run as root and needs a uid that has a name.
+ * @throws Error when the host has no such user and does not let us add one
+ */
+export function findOrMakeUser(name: string): SystemUser {
+  const found = find(name)
+  if (found) return found
+  try {
+    execFileSync('useradd', ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', name], { stdio: 'pipe' })
+  } catch (error) {
+    throw new Error(
+      `Postgres cannot run as root, and the user "${name}" could not be added. Add it, or run Shoal as an ordinary user.`,
+      { cause: error },
+    )
+  }
+  const made = find(name)
+  if (!made) throw new Error(`The user "${name}" was added but is not in /etc/passwd.`)
+  return made
+}
+
+function find(name: string): SystemUser | null {
+  if (!existsSync('/etc/passwd')) return null
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((l) => l.startsWith(`${name}:`))
+  const [, , uid, gid] = line?.split(':') ?? []
+  return uid === undefined || gid === undefined ? null : { uid: Number(uid), gid: Number(gid) }
+}

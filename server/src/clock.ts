@@ -1,0 +1,14 @@
+/** Business time. Rules that depend on it take a clock, so that tests can move it (design 4). */
+export type Clock = { now: () => Date }
+
+export const systemClock: Clock = { now: () => new Date() }
+
+/** A clock that stands still until it is moved. */
+export function fakeClock(start = new Date('2026-01-15T12:00:00Z')): Clock & { advance: (ms: number) => void } {
+  let at = start.getTime()
+  return { now: () => new Date(at), advance: (ms) => void (at += ms) }
+}
+
+export const minutes = (n: number): number => n * 60_000
+export const hours = (n: number): number => n * 3_600_000
+export const days = (n: number): number => n * 86_400_000

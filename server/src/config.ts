@@ -1,0 +1,135 @@
+import { resolve } from 'node:path'
+import { z } from 'zod'
+
+const port = z.coerce.number().int().min(0).max(65_535)
+const flag = z.enum(['true', 'false', '1', '0', '']).transform((v) => v === 'true' || v === '1')
+const roles = ['api', 'worker', 'gateway'] as const
+export type RoleName = (typeof roles)[number]
+
+/** Every setting, its default and a sentence for operators. `docs/operate.md` is generated from it. */
+export const settings = {
+  SHOAL_PORT: port.default(4000).describe('Port of the console and the API.'),
+  SHOAL_GATEWAY_PORT: port.default(4001).describe('Port of the gateway, where squids answer.'),
+  SHOAL_HOST: z
+    .string()
+    .default('127.0.0.1')
+    .describe('Address both ports listen on. Put a TLS proxy in front before you open it to others.'),
+  SHOAL_PUBLIC_URL: z
+    .url()
+    .optional()
+    .describe('Where people reach the console. Default: `http://localhost:<SHOAL_PORT>`.'),
+  SHOAL_GATEWAY_URL: z
+    .string()
+    .optional()
+    .describe(
+      'Where people reach squids; may hold `{org}`, as in `https://{org}.squids.example.com`. Default: `http://localhost:<SHOAL_GATEWAY_PORT>/{org}`.',
+    ),
+  SHOAL_DATA_DIR: z
+    .string()
+    .default('.shoal')
+    .describe('Where Shoal keeps its files: embedded Postgres, uploads, images, keys.'),
+  DATABASE_URL: z
+    .string()
+    .optional()
+    .describe('A Postgres of version 14 or newer for the control plane and the squids. Unset: an embedded one.'),
+  SHOAL_SQUIDS_DATABASE_URL: z
+    .string()
+    .optional()
+    .describe(
+      'A Postgres for the databases of squids, its role able to create roles and databases. Default: the same as the control plane.',
+    ),
+  SHOAL_RUNTIME: z
+    .enum(['process', 'sim'])
+    .default('process')
+    .describe('Where squids run: `process` on this host, `sim` pretends (demos, tests).'),
+  SHOAL_ROLES: z
+    .string()
+    .default('api,worker,gateway')
+    .transform((v) => v.split(',').map((r) => r.trim()))
+    .pipe(z.array(z.enum(roles)).min(1))
+    .describe('What this process does: any of `api`, `worker`, `gateway`.'),
+  SHOAL_ON_EXIT: z
+    .enum(['stop', 'keep'])
+    .default('keep')
+    .describe('What happens to running squids when the server ends.'),
+  SHOAL_SECRETS_KEY: z
+    .string()
+    .optional()
+    .describe('The key that seals secrets, 32 bytes in base64. Default: a file made in SHOAL_DATA_DIR.'),
+  SHOAL_TRUST_PROXY: flag.default(false).describe('Believe `X-Forwarded-For` and `-Proto` of the proxy in front.'),
+  SHOAL_LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe("The server's own log."),
+  SHOAL_MAX_UPLOAD_BYTES: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(100_000_000)
+    .describe('Largest archive of a squid.'),
+  SHOAL_BUILDS_AT_ONCE: z.coerce.number().int().min(1).max(64).default(2).describe('How many builds run at once.'),
+  SHOAL_BUILD_MEMORY_MB: z.coerce.number().int().min(256).default(3072).describe('Memory of one build.'),
+  SHOAL_BUILD_MINUTES: z.coerce.number().positive().default(30).describe('Longest build.'),
+  SHOAL_IMAGES_KEPT: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(3)
+    .describe('How many images of a version are kept for rollback.'),
+  SHOAL_LOG_RETENTION_DAYS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(14)
+    .describe('How long the logs of squids are kept.'),
+  SHOAL_MAIL_URL: z
+    .string()
+    .optional()
+    .describe('SMTP server as `smtps://user:password@host`. Unset: mails go to an outbox page under `npm start`.'),
+  SHOAL_MAIL_FROM: z.string().default('Shoal <no-reply@localhost>').describe('Sender of mails.'),
+  SHOAL_SUPPORT_EMAIL: z.string().default('support@localhost').describe('Where Contact support leads.'),
+  SHOAL_OUTBOX: flag.default(false).describe('Serve unsent mails on a page, on loopback only. Set by `npm start`.'),
+  SHOAL_GOOGLE_CLIENT_ID: z.string().optional().describe('Sign in with Google; hidden when unset.'),
+  SHOAL_GOOGLE_CLIENT_SECRET: z.string().optional().describe('See SHOAL_GOOGLE_CLIENT_ID.'),
+  SHOAL_GITHUB_CLIENT_ID: z.string().optional().describe('Sign in with GitHub; hidden when unset.'),
+  SHOAL_GITHUB_CLIENT_SECRET: z.string().optional().describe('See SHOAL_GITHUB_CLIENT_ID.'),
+  SHOAL_TURNSTILE_SITE_KEY: z
+    .string()
+    .optional()
+    .describe('Cloudflare Turnstile as bot check; unset: a proof of work of our own.'),
+  SHOAL_TURNSTILE_SECRET_KEY: z.string().optional().describe('See SHOAL_TURNSTILE_SITE_KEY.'),
+  SHOAL_SENTRY_DSN: z.string().optional().describe('Error reporting of the console; off when unset.'),
+} satisfies Record<string, z.ZodType>
+
+const Settings = z.object(settings)
+export type Config = z.output<typeof Settings> & {
+  /** Absolute. */
+  dataDir: string
+  publicUrl: string
+  /** With `{org}` in it. */
+  gatewayUrl: string
+}
+
+/**
+ * Reads the configuration from the environment and nowhere else.
+ * @throws Error listing every wrong setting with what is expected
+ */
+export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([key, value]) => key in settings && value !== ''))
+  const parsed = Settings.safeParse(given)
+  if (!parsed.success) {
+    const lines = parsed.error.issues.map((i) => `  ${i.path.join('.')}: ${i.message}`)
+    throw new Error(`The configuration is not valid:\n${lines.join('\n')}`)
+  }
+  const c = parsed.data
+  return {
+    ...c,
+    dataDir: resolve(c.SHOAL_DATA_DIR),
+    publicUrl: (c.SHOAL_PUBLIC_URL ?? `http://localhost:${c.SHOAL_PORT}`).replace(/\/$/, ''),
+    gatewayUrl: (c.SHOAL_GATEWAY_URL ?? `http://localhost:${c.SHOAL_GATEWAY_PORT}/{org}`).replace(/\/$/, ''),
+  }
+}
+
+/** The public address of an organization's squids. */
+export const gatewayUrlOf = (config: Pick<Config, 'gatewayUrl'>, orgCode: string): string =>
+  config.gatewayUrl.replaceAll('{org}', orgCode)

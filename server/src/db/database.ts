@@ -1,0 +1,26 @@
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
+import pg from 'pg'
+
+/** A database or an open transaction: every function of a `store.ts` takes one first. */
+export type Db = Pick<
+  NodePgDatabase,
+  'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | 'execute' | 'transaction'
+>
+
+export type Database = {
+  db: Db
+  /** For what needs a connection of its own: LISTEN, COPY, advisory locks. */
+  pool: pg.Pool
+  url: string
+  close: () => Promise<void>
+}
+
+// Counts and ids of ours stay far below 2^53.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number)
+
+export function connect(url: string, options: { max?: number } = {}): Database {
+  const pool = new pg.Pool({ connectionString: url, max: options.max ?? 20, application_name: 'shoal' })
+  // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
+  pool.on('error', () => {})
+  return { db: drizzle(pool), pool, url, close: () => pool.end() }
+}

@@ -1,0 +1,92 @@
+import fastifyFormbody from '@fastify/formbody'
+import fastifyHelmet from '@fastify/helmet'
+import fastifyMultipart from '@fastify/multipart'
+import { contract, openApi, type Contract } from '@shoal/contract'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { randomUUID } from 'node:crypto'
+import type { App } from '../app.ts'
+import { authHandlers } from '../modules/auth/index.ts'
+import type { Handlers } from '../modules/call.ts'
+import { deploymentsHandlers } from '../modules/deployments/index.ts'
+import { logsHandlers } from '../modules/logs/index.ts'
+import { orgsHandlers } from '../modules/orgs/index.ts'
+import { secretsHandlers } from '../modules/secrets/index.ts'
+import { squidsHandlers } from '../modules/squids/index.ts'
+import { userHandlers } from '../modules/user/index.ts'
+import { mountConsole } from './console.ts'
+import { mountDocs } from './docs.ts'
+import { mountHealth } from './health.ts'
+import { errorBody, mount } from './mount.ts'
+
+type AllHandlers = { [Area in keyof Contract]: Handlers<Contract[Area]> }
+
+/** The API and the console of one process, ready to listen or to `inject()`. */
+export async function createHttpApp(app: App): Promise<FastifyInstance> {
+  const loggerInstance: FastifyBaseLogger = app.log.child({ part: 'api' })
+  const server = Fastify({
+    loggerInstance,
+    disableRequestLogging: true,
+    trustProxy: app.config.SHOAL_TRUST_PROXY,
+    genReqId: () => randomUUID(),
+    bodyLimit: 1_048_576,
+    routerOptions: { maxParamLength: 500, querystringParser: parseQuery },
+    rewriteUrl: (request) => canonicalUrl(request.url ?? '/'),
+  })
+  server.setErrorHandler((error, request, reply) => {
+    const { status, body } = errorBody(error, request.id)
+    if (status >= 500)
+      app.log.error({ err: error, requestId: request.id, url: request.routeOptions.url }, 'request failed')
+    return reply.code(status).send(body)
+  })
+  acceptEmptyJson(server)
+  await server.register(fastifyFormbody)
+  await server.register(fastifyMultipart, {
+    limits: { files: 1, fields: 20, fieldSize: 10_000, fileSize: app.config.SHOAL_MAX_UPLOAD_BYTES },
+    throwFileSizeLimit: false,
+  })
+  await server.register(fastifyHelmet, { contentSecurityPolicy: false, strictTransportSecurity: false })
+  const handlers: AllHandlers = {
+    auth: authHandlers(app),
+    user: userHandlers(app),
+    orgs: orgsHandlers(app),
+    squids: squidsHandlers(app),
+    deployments: deploymentsHandlers(app),
+    logs: logsHandlers(app),
+    secrets: secretsHandlers(app),
+  }
+  mount(server, app, contract, handlers)
+  mountHealth(server, app)
+  await mountDocs(server, openApi(contract, '0.1.0'))
+  await mountConsole(server, app)
+  return server
+}
+
+/** Double slashes are tolerated and `/api/x` means `/api/v1/x`: the client and the spec use both (contract 1, 10). */
+export function canonicalUrl(url: string): string {
+  const [path = '', query] = url.split(/\?(.*)/s)
+  const clean = path.replaceAll(/\/{2,}/g, '/').replace(/^\/api\/(?!v1\/|v1$|openapi\.json$|docs(?:\/|$))/, '/api/v1/')
+  return query === undefined ? clean : `${clean}?${query}`
+}
+
+/** `a=1`, and lists as `a[]=1&a[]=2` or repeated keys. */
+export function parseQuery(text: string): Record<string, string | string[]> {
+  const parsed: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
+  for (const [rawKey, value] of new URLSearchParams(text)) {
+    const isList = rawKey.endsWith('[]')
+    const key = isList ? rawKey.slice(0, -2) : rawKey
+    const before = parsed[key]
+    if (before === undefined) parsed[key] = isList ? [value] : value
+    else parsed[key] = [...(Array.isArray(before) ? before : [before]), value]
+  }
+  return parsed
+}
+
+/** A JSON content type with nothing in it is an empty body, not an error. */
+function acceptEmptyJson(server: FastifyInstance): void {
+  const parse = server.getDefaultJsonParser('error', 'error')
+  server.removeContentTypeParser('application/json')
+  server.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') done(null, undefined)
+    else void parse(request, body.toString(), done)
+  })
+}

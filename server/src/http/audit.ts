@@ -1,0 +1,28 @@
+import type { App } from '../app.ts'
+import type { Actor, AuditNote, OrgScope, Request } from '../modules/call.ts'
+import { recordAudit } from '../modules/auth/index.ts'
+
+type Done = {
+  name: string
+  call: { request: Request; params: unknown; actor?: Actor; org?: OrgScope }
+  note: AuditNote | null
+  payload: unknown
+}
+
+/** One row for every change that succeeded. The request's body is never written: a handler says what changed, without secrets. */
+export async function writeAudit(app: App, { name, call, note }: Done): Promise<void> {
+  await recordAudit(app.db, {
+    at: app.clock.now(),
+    action: name,
+    userId: call.actor?.userId ?? null,
+    sessionId: call.actor?.sessionId ?? null,
+    apiTokenId: call.actor?.apiTokenId ?? null,
+    orgId: call.org?.id ?? null,
+    ip: call.request.ip,
+    requestId: call.request.id,
+    subject: note?.subject ?? null,
+    params: call.params,
+    before: note?.before ?? null,
+    after: note?.after ?? null,
+  })
+}

@@ -1,0 +1,40 @@
+import fastifyStatic from '@fastify/static'
+import type { FastifyInstance } from 'fastify'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { App } from '../app.ts'
+
+const dist = join(import.meta.dirname, '../../../console/dist')
+
+/** Serves the built console: hashed files for ever, and its page for every address that is not the API's. */
+export async function mountConsole(server: FastifyInstance, app: App): Promise<void> {
+  const isBuilt = existsSync(join(dist, 'index.html'))
+  if (isBuilt)
+    await server.register(fastifyStatic, {
+      root: dist,
+      preCompressed: true,
+      index: false,
+      wildcard: false,
+      setHeaders: (reply, path) => {
+        reply.setHeader('cache-control', path.includes('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
+      },
+    })
+  server.setNotFoundHandler((request, reply) => {
+    const isPage =
+      request.method === 'GET' && !request.url.startsWith('/api') && !/\.\w+$/.test(request.url.split('?')[0] ?? '')
+    if (isPage && isBuilt) return reply.header('cache-control', 'no-cache').sendFile('index.html')
+    if (isPage) return reply.type('text/html').send(plainPage(app))
+    // The public client reads "Cannot <method>" as: this endpoint is unknown (contract 2.1).
+    return reply.code(404).send({
+      error: `Cannot ${request.method} ${request.url.split('?')[0]}`,
+      code: 'NOT_FOUND',
+      requestId: request.id,
+    })
+  })
+}
+
+const plainPage = (app: App) => `<!doctype html><meta charset="utf-8"><title>Shoal</title>
+<body style="font:16px/1.5 system-ui;max-width:40em;margin:4em auto"><h1>Shoal</h1>
+<p>The console is not built. Sign in with the command-line client:</p>
+<pre>npm i -g @subsquid/cli@3.2.3 joi@17.13.3
+sqd auth -k &lt;API token&gt; -h ${app.config.publicUrl}/api</pre>`

@@ -1,0 +1,115 @@
+import { endpointsOf, ErrorBody, type Areas, type Endpoint } from '@shoal/contract'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Readable } from 'node:stream'
+import type { z } from 'zod'
+import type { App } from '../app.ts'
+import { Refusal } from '../errors.ts'
+import type { AuditNote, FileAnswer } from '../modules/call.ts'
+import { admit } from './admit.ts'
+import { writeAudit } from './audit.ts'
+import { linesOf } from './lines.ts'
+
+type AnyHandler = (call: Record<string, unknown>) => Promise<unknown>
+
+/** Mounts every endpoint of the contract below `/api`; the types of `handlers` were checked where they were put together. */
+export function mount(
+  server: FastifyInstance,
+  app: App,
+  areas: Areas,
+  handlers: Record<string, Record<string, unknown>>,
+): void {
+  for (const [name, endpoint] of endpointsOf(areas)) {
+    const [area = '', verb = ''] = name.split('.')
+    const handler = handlers[area]?.[verb] as AnyHandler | undefined
+    if (!handler) throw new Error(`No handler for ${name}`)
+    server.route({
+      method: endpoint.method,
+      url: `/api${endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
+      handler: (request, reply) => answer(app, name, endpoint, handler, request, reply),
+    })
+  }
+}
+
+async function answer(
+  app: App,
+  name: string,
+  e: Endpoint,
+  handler: AnyHandler,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const params = parse(e.params, request.params)
+  const admission = await admit(app, name, e, request)
+  const hangUp = new AbortController()
+  reply.raw.once('close', () => hangUp.abort())
+  let note: AuditNote | null = null
+  const call = {
+    params,
+    query: parse(e.query, request.query),
+    body: e.kind === 'upload' ? undefined : parse(e.body, withoutBody(e) ? undefined : request.body),
+    request: {
+      id: request.id,
+      ip: request.ip,
+      userAgent: request.headers['user-agent'] ?? null,
+      signal: hangUp.signal,
+      audit: (n: AuditNote) => void (note = n),
+    },
+    ...admission,
+    ...(e.kind === 'upload' ? { file: await uploadedFile(request) } : {}),
+  }
+  const result = await handler(call)
+  if (e.method !== 'GET') await writeAudit(app, { name, call, note, payload: result })
+  if (e.kind === 'file') return sendFile(reply, result as FileAnswer)
+  if (e.kind === 'lines') return sendLines(reply, e, result as AsyncIterable<unknown[]>)
+  return reply.code(e.status).send({ payload: e.payload.parse(result) })
+}
+
+/** @throws Refusal 400 naming every wrong field, as the public client prints them (contract 2.1) */
+function parse(schema: z.ZodType, value: unknown): unknown {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const invalidFields = parsed.error.issues.map((i) => ({ path: i.path.map(String), message: i.message, type: i.code }))
+  const [first] = invalidFields
+  throw new Refusal(400, 'INVALID', first ? first.message : 'Invalid request', invalidFields)
+}
+
+const withoutBody = (e: Endpoint): boolean => e.body.safeParse(undefined).success && e.method === 'DELETE'
+
+async function uploadedFile(request: FastifyRequest): Promise<Readable> {
+  const part = request.isMultipart() ? await request.file() : undefined
+  if (!part) throw new Refusal(400, 'INVALID', 'Send the archive as a multipart part named "file".')
+  return part.file
+}
+
+function sendFile(reply: FastifyReply, answer: FileAnswer) {
+  if ('redirect' in answer) return reply.redirect(answer.redirect, 302)
+  if (answer.fileName)
+    reply.header('content-disposition', `attachment; filename="${answer.fileName.replaceAll(/[^\w.@-]/g, '_')}"`)
+  return reply
+    .headers(answer.headers ?? {})
+    .type(answer.contentType)
+    .send(answer.body)
+}
+
+function sendLines(reply: FastifyReply, e: Endpoint, batches: AsyncIterable<unknown[]>) {
+  const lines = linesOf(batches, (item) => e.payload.parse(item))
+  return reply
+    .header('cache-control', 'no-store')
+    .header('x-accel-buffering', 'no')
+    .type('application/x-ndjson')
+    .send(Readable.from(lines))
+}
+
+/** What is told of an error: a refusal's own words, and for everything else only a request id. */
+export function errorBody(error: unknown, requestId: string): { status: number; body: ErrorBody } {
+  if (error instanceof Refusal) return { status: error.status, body: { ...error.body, requestId } }
+  const status =
+    error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500
+  if (status === 413) return { status: 405, body: { error: 'The request is too large.', code: 'TOO_LARGE', requestId } }
+  if (status < 500 && error instanceof Error)
+    return { status, body: { error: error.message, code: 'INVALID', requestId } }
+  return {
+    status: 500,
+    body: { error: `Something failed on our side. The request id is ${requestId}.`, code: 'UNEXPECTED', requestId },
+  }
+}

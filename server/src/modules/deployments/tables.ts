@@ -1,0 +1,106 @@
+import type { DeploymentFailure, DeploymentStatus, DeploymentType } from '@shoal/contract'
+import { sql } from 'drizzle-orm'
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { orgs } from '../orgs/index.ts'
+import { users } from '../user/index.ts'
+
+const bigId = () => bigint({ mode: 'number' })
+const time = () => timestamp({ withTimezone: true })
+
+/** The row is the durable job: whoever holds its advisory lock works on it, and may die at any point. */
+export const deployments = pgTable(
+  'deployments',
+  {
+    id: bigId().primaryKey().generatedAlwaysAsIdentity(),
+    orgId: bigId()
+      .notNull()
+      .references(() => orgs.id, { onDelete: 'cascade' }),
+    /** No foreign key: a deployment outlives the version it deleted. */
+    squidId: bigId().notNull(),
+    squidName: text().notNull(),
+    squidSlot: text().notNull(),
+    type: text().$type<DeploymentType>().notNull(),
+    status: text().$type<DeploymentStatus>().notNull(),
+    failed: text().$type<DeploymentFailure>().notNull().default('NO'),
+    failureReason: text(),
+    tag: text(),
+    isHardReset: boolean().notNull().default(false),
+    uploadId: uuid(),
+    manifestPath: text(),
+    /** Of a rollback: the deployment whose image is wanted back. */
+    sourceDeploymentId: bigId(),
+    userId: bigId().references(() => users.id, { onDelete: 'set null' }),
+    /** What earlier steps found out, for the steps after a resume. Holds no secret. */
+    notes: jsonb().$type<Record<string, unknown>>().notNull().default({}),
+    image: text(),
+    deadlineAt: time(),
+    createdAt: time().notNull(),
+    updatedAt: time().notNull(),
+    finishedAt: time(),
+  },
+  (t) => [
+    uniqueIndex('deployments_one_at_a_time')
+      .on(t.squidId)
+      .where(sql`finished_at is null`),
+    index('deployments_org').on(t.orgId, t.id),
+    index('deployments_squid').on(t.squidId, t.id),
+  ],
+)
+
+export const deploymentLogs = pgTable(
+  'deployment_logs',
+  {
+    deploymentId: bigId()
+      .notNull()
+      .references(() => deployments.id, { onDelete: 'cascade' }),
+    /** 0, 1, 2 …: append-only. */
+    seq: integer().notNull(),
+    at: time().notNull(),
+    severity: text().$type<'info' | 'warn' | 'error'>().notNull(),
+    message: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.deploymentId, t.seq] })],
+)
+
+export const deploymentSteps = pgTable(
+  'deployment_steps',
+  {
+    deploymentId: bigId()
+      .notNull()
+      .references(() => deployments.id, { onDelete: 'cascade' }),
+    seq: integer().notNull(),
+    status: text().$type<DeploymentStatus>().notNull(),
+    startedAt: time().notNull(),
+    finishedAt: time(),
+  },
+  (t) => [primaryKey({ columns: [t.deploymentId, t.seq] })],
+)
+
+/** An archive of a squid. Its file is named by its sha256; several uploads may share one. */
+export const uploads = pgTable(
+  'uploads',
+  {
+    id: uuid().primaryKey(),
+    orgId: bigId()
+      .notNull()
+      .references(() => orgs.id, { onDelete: 'cascade' }),
+    userId: bigId().references(() => users.id, { onDelete: 'set null' }),
+    sha256: text(),
+    bytes: bigId(),
+    createdAt: time().notNull(),
+    receivedAt: time(),
+  },
+  (t) => [index('uploads_sha256').on(t.sha256)],
+)

@@ -1,0 +1,1 @@
+export { orgs, roles } from './tables.ts'

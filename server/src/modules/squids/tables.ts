@@ -1,0 +1,174 @@
+import type { Deployment, Profile } from '@shoal/contract'
+import { sql } from 'drizzle-orm'
+import {
+  bigint,
+  boolean,
+  doublePrecision,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core'
+import { orgs } from '../orgs/index.ts'
+
+const bigId = () => bigint({ mode: 'number' })
+const time = () => timestamp({ withTimezone: true })
+
+export type LastDeploy = Pick<Deployment, 'id' | 'type' | 'status' | 'failed'> & { running: boolean }
+
+/** A version: what is wanted of it. What is true of it stands in the tables of observations below (design 1). */
+export const squids = pgTable(
+  'squids',
+  {
+    id: bigId().primaryKey().generatedAlwaysAsIdentity(),
+    orgId: bigId()
+      .notNull()
+      .references(() => orgs.id),
+    name: text().notNull(),
+    slot: text().notNull(),
+    description: text(),
+    manifestRaw: text().notNull().default(''),
+    manifestCurrent: jsonb().$type<Record<string, unknown>>().notNull().default({}),
+    packageJson: jsonb().$type<Record<string, unknown>>().notNull().default({}),
+    /** Of the deployment that runs; null until the first one succeeded. */
+    image: text(),
+    /** Counts up with every set of containers; the workload's id is `<id>.<generation>`. */
+    generation: integer().notNull().default(0),
+    wanted: text().$type<'running' | 'hibernated' | 'deleted'>().notNull().default('running'),
+    /** The runtime's Workload as JSON, sealed since its environment holds secrets; null when nothing should run. */
+    sealedWorkload: text(),
+    /** When the secrets of that workload were read. */
+    secretsReadAt: time(),
+    apiReplicas: integer().notNull().default(0),
+    apiProfile: text().$type<Profile>(),
+    processorProfile: text().$type<Profile>(),
+    processors: jsonb().$type<string[]>().notNull().default([]),
+    isDedicated: boolean().notNull().default(false),
+    /** Kept in step by the engine, so that reading a version needs no look at deployments. */
+    lastDeploy: jsonb().$type<LastDeploy>(),
+    createdAt: time()
+      .notNull()
+      .default(sql`now()`),
+    deployedAt: time(),
+    deployedBy: bigId(),
+    hibernatedAt: time(),
+  },
+  (t) => [uniqueIndex('squids_org_name_slot').on(t.orgId, t.name, t.slot)],
+)
+
+export const squidTags = pgTable(
+  'squid_tags',
+  {
+    orgId: bigId().notNull(),
+    squidName: text().notNull(),
+    tag: text().notNull(),
+    squidId: bigId()
+      .notNull()
+      .references(() => squids.id, { onDelete: 'cascade' }),
+    setAt: time()
+      .notNull()
+      .default(sql`now()`),
+  },
+  // One version a tag among those of one name: moving a tag is one upsert.
+  (t) => [primaryKey({ columns: [t.orgId, t.squidName, t.tag] }), index('squid_tags_squid').on(t.squidId)],
+)
+
+/** The database of a version with addon postgres. `role` owns it; `readRole` may only read (contract 6.3). */
+export const squidDatabases = pgTable('squid_databases', {
+  squidId: bigId()
+    .primaryKey()
+    .references(() => squids.id, { onDelete: 'cascade' }),
+  database: text().notNull(),
+  role: text().notNull(),
+  sealedPassword: text().notNull(),
+  readRole: text().notNull(),
+  sealedReadPassword: text().notNull(),
+  version: text().notNull(),
+  profile: text().$type<Profile>().notNull(),
+  maxExternalConnections: integer().notNull().default(0),
+  totalBytes: bigId().notNull(),
+  /** Null until measured. */
+  usedBytes: bigId(),
+  measuredAt: time(),
+})
+
+/** The images of a version that are kept, with what a rollback needs to come back whole. */
+export const squidImages = pgTable(
+  'squid_images',
+  {
+    squidId: bigId()
+      .notNull()
+      .references(() => squids.id, { onDelete: 'cascade' }),
+    deploymentId: bigId().notNull(),
+    image: text().notNull(),
+    manifestRaw: text().notNull(),
+    manifestCurrent: jsonb().$type<Record<string, unknown>>().notNull(),
+    packageJson: jsonb().$type<Record<string, unknown>>().notNull(),
+    bytes: bigId().notNull(),
+    createdAt: time().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.squidId, t.deploymentId] }), index('squid_images_image').on(t.image)],
+)
+
+/** What the driver last said of each container; written when it changes. */
+export const containerStates = pgTable(
+  'container_states',
+  {
+    squidId: bigId()
+      .notNull()
+      .references(() => squids.id, { onDelete: 'cascade' }),
+    generation: integer().notNull(),
+    container: text().notNull(),
+    state: text().$type<'starting' | 'running' | 'finished' | 'backoff' | 'failed'>().notNull(),
+    since: time().notNull(),
+    restarts: integer().notNull(),
+    oomKills: integer().notNull(),
+    exitCode: integer(),
+    isOutOfMemory: boolean().notNull(),
+    retryAt: time(),
+    reason: text(),
+  },
+  (t) => [primaryKey({ columns: [t.squidId, t.generation, t.container] })],
+)
+
+/** What a processor's own metrics last said (contract 7). Gone with a new generation. */
+export const processorStates = pgTable(
+  'processor_states',
+  {
+    squidId: bigId()
+      .notNull()
+      .references(() => squids.id, { onDelete: 'cascade' }),
+    generation: integer().notNull(),
+    processor: text().notNull(),
+    currentBlock: bigId().notNull(),
+    totalBlocks: bigId().notNull(),
+    blocksPerSecond: doublePrecision(),
+    etaSeconds: doublePrecision(),
+    /** When `currentBlock` last moved. */
+    progressedAt: time(),
+    /** When `totalBlocks` last moved. */
+    headMovedAt: time(),
+    scrapedAt: time().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.squidId, t.generation, t.processor] })],
+)
+
+/** What probing each replica of the api last said. */
+export const apiStates = pgTable(
+  'api_states',
+  {
+    squidId: bigId()
+      .notNull()
+      .references(() => squids.id, { onDelete: 'cascade' }),
+    generation: integer().notNull(),
+    container: text().notNull(),
+    isAvailable: boolean().notNull(),
+    since: time().notNull(),
+    reason: text(),
+  },
+  (t) => [primaryKey({ columns: [t.squidId, t.generation, t.container] })],
+)

@@ -1,0 +1,1 @@
+export { apiTokens, users } from './tables.ts'
