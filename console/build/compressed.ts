@@ -1,0 +1,26 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import type { Plugin } from 'vite'
+
+const worthIt = /\.(html|js|css|svg|json|txt)$/
+
+/** Writes `.br` and `.gz` beside every text file of the build, so that the server never compresses while somebody waits. */
+export function compressed(): Plugin {
+  let outDir = ''
+  return {
+    name: 'shoal:compressed',
+    apply: 'build',
+    configResolved: (config) => void (outDir = join(config.root, config.build.outDir)),
+    closeBundle() {
+      for (const name of readdirSync(outDir, { recursive: true, encoding: 'utf8' })) {
+        const file = join(outDir, name)
+        if (!worthIt.test(name) || !statSync(file).isFile()) continue
+        const bytes = readFileSync(file)
+        const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length, [constants.BROTLI_PARAM_QUALITY]: 11 }
+        writeFileSync(`${file}.br`, brotliCompressSync(bytes, { params }))
+        writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }))
+      }
+    },
+  }
+}

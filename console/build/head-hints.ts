@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { HtmlTagDescriptor, Plugin } from 'vite'
+
+const inlineScript = /<script>([\s\S]*?)<\/script>/g
+
+/**
+ * Preloads the fonts, and writes `csp.json` with the hashes of the inline scripts: the server puts them into its
+ * content security policy, so that nothing inline runs but what this build wrote.
+ */
+export function headHints(): Plugin {
+  return {
+    name: 'shoal:head-hints',
+    apply: 'build',
+    transformIndexHtml: {
+      order: 'post',
+      handler: (_, { bundle }) => Object.keys(bundle ?? {}).filter((name) => name.endsWith('.woff2')).map(preloadOf),
+    },
+    writeBundle({ dir = '' }) {
+      const html = readFileSync(join(dir, 'index.html'), 'utf8')
+      const scripts = [...html.matchAll(inlineScript)].map((match) => match[1] ?? '')
+      const scriptHashes = scripts.map((text) => `sha256-${createHash('sha256').update(text).digest('base64')}`)
+      writeFileSync(join(dir, 'csp.json'), JSON.stringify({ scriptHashes }))
+    },
+  }
+}
+
+function preloadOf(font: string): HtmlTagDescriptor {
+  const attrs = { rel: 'preload', as: 'font', type: 'font/woff2', href: `/${font}`, crossorigin: '' }
+  return { tag: 'link', injectTo: 'head-prepend', attrs }
+}

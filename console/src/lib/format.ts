@@ -1,0 +1,93 @@
+/** Numbers, sizes, durations and dates as people read them (spec 9). One locale, the reader's own time zone. */
+
+const locale = 'en-US'
+const integers = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })
+const compacts = new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 3 })
+const decimals = new Intl.NumberFormat(locale, { maximumFractionDigits: 3 })
+const percents = new Intl.NumberFormat(locale, { style: 'percent', minimumFractionDigits: 2, maximumFractionDigits: 2 })
+const amounts = new Intl.NumberFormat(locale, { maximumFractionDigits: 8 })
+const usd = new Intl.NumberFormat(locale, { style: 'currency', currency: 'USD', maximumFractionDigits: 8 })
+const millions = new Intl.NumberFormat(locale, { minimumFractionDigits: 4, maximumFractionDigits: 4 })
+const sizes = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
+
+/** What stands where there is nothing to say. */
+export const nothing = '–'
+
+/** `23,881,204` */
+export const formatInteger = (count: number): string => integers.format(count)
+/** `1.28M` */
+export const formatCount = (count: number): string => compacts.format(count)
+/** Up to three decimals: `1.204` */
+export const formatDecimal = (value: number): string => decimals.format(value)
+/** `68.21%` of a ratio between 0 and 1. */
+export const formatPercent = (ratio: number): string => percents.format(ratio)
+/** Up to eight fraction digits: `0.00000001` */
+export const formatAmount = (amount: number): string => amounts.format(amount)
+/** `$76.80`, with up to eight fraction digits. */
+export const formatUsd = (amountUsd: number): string => usd.format(amountUsd)
+/** RPC requests in millions with four decimals (spec 2.11): `1.2346M` */
+export const formatMillions = (requests: number): string => `${millions.format(requests / 1_000_000)}M`
+
+const sizeUnits = ['B', 'KB', 'MB', 'GB', 'TB', 'PB']
+
+/** `9.1 GB`; units are of 1024. */
+export function formatBytes(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), sizeUnits.length - 1)
+  return `${sizes.format(bytes / 1024 ** power)} ${sizeUnits[power]}`
+}
+
+/** Memory comes in megabytes. */
+export const formatMegabytes = (mb: number): string => formatBytes(mb * 1024 * 1024)
+
+/** `850 ms` below one second, otherwise whole seconds: `24 s`. */
+export function formatDuration(elapsedMs: number): string {
+  return elapsedMs < 1000 ? `${integers.format(elapsedMs)} ms` : `${integers.format(elapsedMs / 1000)} s`
+}
+
+// The German order of a date is the spec's; only digits and points come out of it.
+const dates = new Intl.DateTimeFormat('de-DE', { day: '2-digit', month: '2-digit', year: 'numeric' })
+const dayMonths = new Intl.DateTimeFormat('de-DE', { day: '2-digit', month: '2-digit' })
+const times = new Intl.DateTimeFormat('de-DE', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const hourMinutes = new Intl.DateTimeFormat('de-DE', { hour: '2-digit', minute: '2-digit' })
+
+type Instant = Date | string | number
+const at = (instant: Instant): Date => new Date(instant)
+
+/** `02.09.2026` */
+export const formatDate = (instant: Instant): string => dates.format(at(instant))
+/** `02.09.2026 14:03:59` */
+export const formatDateTime = (instant: Instant): string => `${dates.format(at(instant))} ${times.format(at(instant))}`
+/** `14:03:59` */
+export const formatTime = (instant: Instant): string => times.format(at(instant))
+
+const dayMs = 86_400_000
+
+/** A label on a time axis: `14:03` when the axis spans at most a day, else `02.09 14:03`. */
+export function formatChartTime(instant: Instant, spanMs: number): string {
+  const clock = hourMinutes.format(at(instant))
+  return spanMs <= dayMs ? clock : `${formatDayMonth(instant)} ${clock}`
+}
+
+/** `02.09` */
+export function formatDayMonth(instant: Instant): string {
+  return dayMonths.format(at(instant)).replace(/\.$/, '')
+}
+
+const steps: [limitMs: number, unitMs: number, word: (n: number) => string][] = [
+  [60_000, 1000, (n) => `${n} s`],
+  [3_600_000, 60_000, (n) => `${n} min`],
+  [dayMs, 3_600_000, (n) => `${n} h`],
+  [7 * dayMs, dayMs, (n) => (n === 1 ? '1 day' : `${n} days`)],
+]
+
+/** `now`, `18 min ago`, `in 3 days`; the plain date when it is a week away or more. */
+export function formatRelative(instant: Instant, nowMs: number): string {
+  const distanceMs = nowMs - at(instant).getTime()
+  const awayMs = Math.abs(distanceMs)
+  if (awayMs < 1000) return 'now'
+  const step = steps.find(([limitMs]) => awayMs < limitMs)
+  if (!step) return formatDate(instant)
+  const [, unitMs, word] = step
+  const words = word(Math.floor(awayMs / unitMs))
+  return distanceMs > 0 ? `${words} ago` : `in ${words}`
+}

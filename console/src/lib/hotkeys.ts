@@ -1,0 +1,58 @@
+import { useEffect, useEffectEvent } from 'react'
+
+export type Hotkey = {
+  /** `mod+k`, `/`, or a sequence such as `g s`. `mod` is ⌘ on Apple's keyboards, Ctrl elsewhere. */
+  keys: string
+  /** What it does, for the list behind `?`. */
+  label: string
+  run: () => void
+}
+
+const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
+/** `⌘` or `Ctrl`, for labels. */
+export const modKey = isApple ? '⌘' : 'Ctrl'
+/** A sequence is one while its keys follow each other this closely. */
+const sequenceMs = 1000
+
+const registered = new Set<Hotkey>()
+let pending = ''
+let pendingAtMs = 0
+
+/** Everything that can be pressed at this moment. */
+export const hotkeys = (): Hotkey[] => [...registered]
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+}
+
+function onKeyDown(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.isComposing || event.altKey) return
+  const hasMod = event.metaKey || event.ctrlKey
+  if (!hasMod && isTyping(event.target)) return
+  // An open dialog or menu has the keyboard to itself.
+  if (!hasMod && document.querySelector('[role=dialog], [role=alertdialog], [role=menu], [role=listbox]')) return
+  const key = hasMod ? `mod+${event.key.toLowerCase()}` : event.key
+  const typed = event.timeStamp - pendingAtMs < sequenceMs && pending !== '' ? `${pending} ${key}` : key
+  const hit = [...registered].findLast((hotkey) => hotkey.keys === typed || hotkey.keys === key)
+  pending = hit ? '' : key
+  pendingAtMs = event.timeStamp
+  if (!hit) return
+  event.preventDefault()
+  hit.run()
+}
+
+/** Returns the way to take it back. The last one registered for the same keys wins. */
+export function addHotkey(hotkey: Hotkey): () => void {
+  if (registered.size === 0) document.addEventListener('keydown', onKeyDown)
+  registered.add(hotkey)
+  return () => {
+    registered.delete(hotkey)
+    if (registered.size === 0) document.removeEventListener('keydown', onKeyDown)
+  }
+}
+
+/** A hotkey for as long as the component is there. */
+export function useHotkey(keys: string, label: string, run: () => void): void {
+  const latest = useEffectEvent(run)
+  useEffect(() => addHotkey({ keys, label, run: () => latest() }), [keys, label])
+}

@@ -1,0 +1,13 @@
+/** Preview mode is a cookie, so that the server sees it too (spec 2.12). */
+const name = 'beta'
+const lifetimeDays = 3650
+
+export function isPreviewOn(): boolean {
+  return document.cookie.split('; ').some((cookie) => cookie === `${name}=true`)
+}
+
+/** The caller reloads the page: what preview changes is decided once at start. */
+export function setPreview(isOn: boolean): void {
+  const maxAge = isOn ? lifetimeDays * 86_400 : 0
+  document.cookie = `${name}=true; path=/; max-age=${maxAge}; samesite=lax`
+}

@@ -1,0 +1,31 @@
+import { getSetting, onSettingChange, setSetting } from './local-settings.ts'
+
+/**
+ * The theme is an attribute of the root element; every colour follows by CSS, so a switch renders nothing.
+ * The first value is set by the inline script in index.html, before the first paint.
+ */
+function show(): void {
+  document.documentElement.dataset['theme'] = getSetting('theme')
+}
+
+/** Follows a change made in another tab. */
+export function followTheme(): () => void {
+  show()
+  return onSettingChange(show)
+}
+
+export function toggleTheme(): void {
+  setSetting('theme', getSetting('theme') === 'dark' ? 'light' : 'dark')
+}
+
+/** A token's value in the current theme, for canvases. `name` without the dashes: `accent`. */
+export function tokenValue(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
+}
+
+/** Calls back after each switch, for what CSS cannot reach. Returns the way to stop. */
+export function onThemeChange(tell: () => void): () => void {
+  const observer = new MutationObserver(tell)
+  observer.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+  return () => observer.disconnect()
+}

@@ -1,0 +1,34 @@
+import { CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { toneText } from './Badge.tsx'
+import { cx } from './classes.ts'
+
+export type AlertTone = 'info' | 'good' | 'warn' | 'bad'
+
+const icons = { info: Info, good: CircleCheck, warn: TriangleAlert, bad: CircleAlert }
+const soft = {
+  info: 'bg-info-soft border-info',
+  good: 'bg-good-soft border-good',
+  warn: 'bg-warn-soft border-warn',
+  bad: 'bg-bad-soft border-bad',
+}
+
+type Props = { tone: AlertTone; title?: string; children?: ReactNode; action?: ReactNode; className?: string }
+
+/** Something to know before going on, in the place it concerns. Bad news is read out at once. */
+export function Alert({ tone, title, children, action, className }: Props) {
+  const Icon = icons[tone]
+  return (
+    <div
+      role={tone === 'bad' ? 'alert' : 'status'}
+      className={cx('flex items-start gap-2.5 rounded-md border-l-2 px-3.5 py-2.5', soft[tone], className)}
+    >
+      <Icon size={16} aria-hidden className={cx('mt-0.5 shrink-0', toneText[tone])} />
+      <div className="min-w-0 flex-1">
+        {title && <p className={cx('font-medium', toneText[tone])}>{title}</p>}
+        {children && <div className="text-ink">{children}</div>}
+      </div>
+      {action}
+    </div>
+  )
+}

@@ -1,0 +1,28 @@
+import { cx } from './classes.ts'
+
+const looks = {
+  person: 'rounded-full bg-accent-soft text-accent text-[11px]',
+  place: 'rounded-md bg-accent text-on-accent text-xs',
+}
+
+/** `Mira Kovač` is MK, `acme-labs` is AL, `mira@acme.dev` is MI. */
+function initialsOf(name: string): string {
+  const words = name
+    .replace(/@.*/, '')
+    .split(/[\s_.-]+/)
+    .filter(Boolean)
+  const letters = words.length > 1 ? words.slice(0, 2).map((word) => word[0]) : [words[0]?.slice(0, 2)]
+  return letters.join('').toUpperCase()
+}
+
+type Props = { name: string; url?: string | null; look?: keyof typeof looks; size?: 24 | 26 }
+
+/** A person is round, an organization square. The name stands beside it, so it is decoration. */
+export function Avatar({ name, url, look = 'person', size = 26 }: Props) {
+  const className = cx('grid shrink-0 place-items-center overflow-hidden font-semibold select-none', looks[look])
+  return (
+    <span aria-hidden className={className} style={{ width: size, height: size }}>
+      {url ? <img src={url} alt="" width={size} height={size} referrerPolicy="no-referrer" /> : initialsOf(name)}
+    </span>
+  )
+}

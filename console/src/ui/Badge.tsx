@@ -1,0 +1,74 @@
+import type { ComponentProps, ReactNode } from 'react'
+import { cx } from './classes.ts'
+
+/** What a colour may mean. */
+export type Tone = 'neutral' | 'accent' | 'good' | 'warn' | 'bad' | 'info'
+
+export const toneText: Record<Tone, string> = {
+  neutral: 'text-ink-3',
+  accent: 'text-accent',
+  good: 'text-good',
+  warn: 'text-warn',
+  bad: 'text-bad',
+  info: 'text-info',
+}
+
+export const toneSoft: Record<Tone, string> = {
+  neutral: 'bg-muted text-ink-2',
+  accent: 'bg-accent-soft text-accent',
+  good: 'bg-good-soft text-good',
+  warn: 'bg-warn-soft text-warn',
+  bad: 'bg-bad-soft text-bad',
+  info: 'bg-info-soft text-info',
+}
+
+/** A word of state: `Succeeded`, `Admin`. */
+export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {
+  return (
+    <span className={cx('inline-flex h-5 items-center gap-1.5 rounded-sm px-1.5 text-xs font-medium', toneSoft[tone])}>
+      {children}
+    </span>
+  )
+}
+
+/** Small capitals beside a name: `BETA`, `PREVIEW`. */
+export function Label({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {
+  const edge = tone === 'neutral' ? 'border-edge text-ink-3' : cx('border-current', toneText[tone])
+  return (
+    <span className={cx('rounded-sm border px-1.25 text-[10.5px] leading-4 font-medium tracking-wide', edge)}>
+      {children}
+    </span>
+  )
+}
+
+/** A tag of a squid version. */
+export function Tag({ isMain = false, children }: { isMain?: boolean; children: ReactNode }) {
+  return (
+    <span
+      className={cx(
+        'inline-block rounded-sm px-1.5 font-mono text-[11.5px] leading-4.5 font-medium',
+        toneSoft[isMain ? 'accent' : 'neutral'],
+      )}
+    >
+      {children}
+    </span>
+  )
+}
+
+/** A filter that is on or off. */
+export function Chip({ isOn, className, ...button }: ComponentProps<'button'> & { isOn: boolean }) {
+  return (
+    <button
+      type="button"
+      {...button}
+      aria-pressed={isOn}
+      className={cx(
+        'h-7 rounded-full border px-3 text-sm transition-colors',
+        isOn
+          ? 'border-accent bg-accent-soft font-medium text-accent'
+          : 'border-control text-ink-2 hover:border-ink-3 hover:text-ink',
+        className,
+      )}
+    />
+  )
+}

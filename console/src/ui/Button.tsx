@@ -1,0 +1,79 @@
+import type { ComponentProps, MouseEvent, ReactNode } from 'react'
+import { cx } from './classes.ts'
+import { Spinner } from './Spinner.tsx'
+
+export type ButtonVariant = 'primary' | 'secondary' | 'ghost' | 'danger'
+/** Heights in pixels. */
+export type ButtonSize = 28 | 32 | 36
+
+const base =
+  'relative inline-flex shrink-0 items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap select-none transition-colors aria-disabled:cursor-default'
+
+const variants: Record<ButtonVariant, string> = {
+  primary:
+    'border-transparent bg-accent text-on-accent not-aria-disabled:hover:bg-accent-strong aria-disabled:bg-muted aria-disabled:text-ink-3',
+  secondary:
+    'border-edge bg-canvas text-ink not-aria-disabled:hover:border-edge-strong not-aria-disabled:hover:bg-subtle not-aria-disabled:active:bg-muted aria-disabled:border-line aria-disabled:text-ink-3',
+  ghost:
+    'border-transparent bg-transparent text-ink-2 not-aria-disabled:hover:bg-muted not-aria-disabled:hover:text-ink not-aria-disabled:active:bg-pressed aria-disabled:text-ink-3',
+  danger:
+    'border-transparent bg-bad text-on-bad not-aria-disabled:hover:bg-bad-strong aria-disabled:bg-muted aria-disabled:text-ink-3',
+}
+
+const sizes: Record<ButtonSize, string> = { 28: 'h-7 px-2.5 text-sm', 32: 'h-8 px-3', 36: 'h-9 px-3.5 text-md' }
+
+/** The look of a button, for links that look like one. */
+export function buttonClass(variant: ButtonVariant = 'secondary', size: ButtonSize = 32): string {
+  return cx(base, variants[variant], sizes[size])
+}
+
+export type ButtonProps = Omit<ComponentProps<'button'>, 'disabled'> & {
+  variant?: ButtonVariant
+  size?: ButtonSize
+  icon?: ReactNode
+  /** The act is under way: the button keeps its width, spins and ignores presses. */
+  isPending?: boolean
+  isDisabled?: boolean
+  /** Why it cannot be pressed now; shown on hover and focus, and read out. Disables the button. */
+  disabledReason?: string | null
+}
+
+/**
+ * A native button. Disabled ones stay focusable, so that their reason can be read with the keyboard too.
+ */
+export function Button({
+  variant = 'secondary',
+  size = 32,
+  icon,
+  isPending = false,
+  isDisabled = false,
+  disabledReason = null,
+  className,
+  children,
+  onClick,
+  ...rest
+}: ButtonProps) {
+  const isIdle = isPending || isDisabled || disabledReason !== null
+  const press = (event: MouseEvent<HTMLButtonElement>) => (isIdle ? event.preventDefault() : onClick?.(event))
+  return (
+    <button
+      type="button"
+      {...rest}
+      {...(disabledReason !== null && { 'data-tip': disabledReason, 'aria-description': disabledReason })}
+      aria-disabled={isIdle || undefined}
+      aria-busy={isPending || undefined}
+      onClick={press}
+      className={cx(buttonClass(variant, size), className)}
+    >
+      <span className={cx('inline-flex items-center gap-1.5', isPending && 'opacity-0')}>
+        {icon}
+        {children}
+      </span>
+      {isPending && (
+        <span className="absolute inset-0 grid place-items-center">
+          <Spinner />
+        </span>
+      )}
+    </button>
+  )
+}

@@ -1,0 +1,35 @@
+import type { ReactNode } from 'react'
+import { cx } from './classes.ts'
+
+type Props = { title?: ReactNode; aside?: ReactNode; children: ReactNode; className?: string; isPadded?: boolean }
+
+/** A bordered surface with an optional head. */
+export function Card({ title, aside, children, className, isPadded = false }: Props) {
+  return (
+    <section className={cx('overflow-hidden rounded-lg border border-line bg-canvas', className)}>
+      {title && (
+        <header className="flex min-h-10.5 items-center gap-3 border-b border-line px-3.5 py-2">
+          <h2 className="flex-1 text-md font-semibold">{title}</h2>
+          {aside}
+        </header>
+      )}
+      {isPadded ? <div className="p-3.5">{children}</div> : children}
+    </section>
+  )
+}
+
+export type KeyValueRow = { label: string; value: ReactNode; isFlush?: boolean }
+
+/** Facts about one thing: name at the left, value at the right. */
+export function KeyValue({ rows }: { rows: readonly KeyValueRow[] }) {
+  return (
+    <dl className="divide-y divide-line">
+      {rows.map(({ label, value, isFlush }) => (
+        <div key={label} className="grid grid-cols-1 xs:grid-cols-[150px_minmax(0,1fr)]">
+          <dt className="px-3.5 pt-2.5 text-ink-2 xs:pb-2.5">{label}</dt>
+          <dd className={cx('min-w-0', isFlush ? '' : 'px-3.5 pb-2.5 xs:pt-2.5')}>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

@@ -1,0 +1,31 @@
+import type { ReactNode } from 'react'
+import { cx } from './classes.ts'
+import { CopyButton } from './CopyButton.tsx'
+
+type Props = {
+  /** What is copied. */
+  code: string
+  what: string
+  /** The code as it is shown, when it is coloured. */
+  children?: ReactNode
+  /** Long lines break instead of scrolling. */
+  isWrapped?: boolean
+  className?: string
+}
+
+/** Code or a command to copy. Scrolls or wraps, never cuts. */
+export function CodeBlock({ code, what, children, isWrapped = false, className }: Props) {
+  return (
+    <div className={cx('relative rounded-md border border-line bg-subtle', className)}>
+      <pre
+        tabIndex={0}
+        className={cx('overflow-x-auto px-3.5 py-2 pr-11', isWrapped && 'break-words whitespace-pre-wrap')}
+      >
+        <code>{children ?? code}</code>
+      </pre>
+      <div className="absolute top-1 right-1">
+        <CopyButton text={code} what={what} />
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,55 @@
+import { Check, Copy } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { IconButton } from './IconButton.tsx'
+
+const saidForMs = 1500
+
+/** Copies `text`; says so for a moment. `what` names it: `Copy endpoint`. */
+export function CopyButton({ text, what, size = 28 }: { text: string; what: string; size?: 28 | 32 }) {
+  const { isCopied, copy } = useCopy(text)
+  return (
+    <>
+      <IconButton
+        label={isCopied ? 'Copied' : `Copy ${what}`}
+        size={size}
+        icon={isCopied ? <Check size={14} aria-hidden className="text-good" /> : <Copy size={14} aria-hidden />}
+        onClick={copy}
+      />
+      <span role="status" className="sr-only">
+        {isCopied ? `Copied ${what}` : ''}
+      </span>
+    </>
+  )
+}
+
+/** For buttons of another look that copy. */
+export function useCopy(text: string): { isCopied: boolean; copy: () => void } {
+  const [copiedAt, setCopiedAt] = useState(0)
+  useEffect(() => {
+    if (copiedAt === 0) return
+    const timer = setTimeout(setCopiedAt, saidForMs, 0)
+    return () => clearTimeout(timer)
+  }, [copiedAt])
+  return {
+    isCopied: copiedAt > 0,
+    copy: () => void navigator.clipboard.writeText(text).then(() => setCopiedAt(Date.now())),
+  }
+}
+
+/** A value to take along: an identifier, an address, a token. Long ones scroll, they are never cut. */
+export function CopyField({ text, what }: { text: string; what: string }) {
+  return (
+    <div className="flex h-8 min-w-0 items-center rounded-md border border-line bg-subtle pr-0.5">
+      <code
+        className="min-w-0 flex-1 overflow-x-auto px-2.5 whitespace-nowrap [scrollbar-width:none]"
+        tabIndex={0}
+        aria-label={what}
+        role="textbox"
+        aria-readonly
+      >
+        {text}
+      </code>
+      <CopyButton text={text} what={what} />
+    </div>
+  )
+}

@@ -1,0 +1,71 @@
+import { useId, type ReactNode } from 'react'
+import { cx } from './classes.ts'
+
+export type FieldTexts = {
+  label: string
+  /** Stays for screen readers only, where the place says it all. */
+  isLabelHidden?: boolean
+  description?: ReactNode
+  error?: string | undefined
+  /** At the right of the label, as the link to restore a password. */
+  labelAction?: ReactNode
+  className?: string
+}
+
+/** Ids that tie a control to its label, description and error. */
+export function useFieldIds({ description, error }: Pick<FieldTexts, 'description' | 'error'>) {
+  const id = useId()
+  const describedBy = error ? `${id}-error` : description ? `${id}-description` : undefined
+  return {
+    id,
+    control: { id, 'aria-describedby': describedBy, 'aria-invalid': error ? true : undefined },
+  }
+}
+
+export const labelClass = 'text-sm font-medium text-ink'
+export const descriptionClass = 'text-xs text-ink-3'
+export const errorClass = 'text-xs text-bad'
+
+/** Edges, height and states of every control one types or picks in. */
+export const controlClass =
+  'w-full rounded-md border border-control bg-canvas text-ink transition-colors not-disabled:hover:border-ink-3 focus-visible:-outline-offset-1 data-focus-visible:-outline-offset-1 disabled:border-line disabled:bg-subtle disabled:text-ink-3 aria-invalid:border-bad data-invalid:border-bad'
+
+/** Label above, control, then the error, or else the description: the field keeps its height when one replaces the other. */
+export function Field({ id, children, ...texts }: FieldTexts & { id: string; children: ReactNode }) {
+  const { label, isLabelHidden, description, error, labelAction, className } = texts
+  return (
+    <div className={cx('flex flex-col gap-1.5', className)}>
+      <div className={cx('flex items-baseline justify-between gap-3', isLabelHidden && 'sr-only')}>
+        <label htmlFor={id} className={labelClass}>
+          {label}
+        </label>
+        {labelAction}
+      </div>
+      {children}
+      <FieldNote id={id} description={description} error={error} />
+    </div>
+  )
+}
+
+export function FieldNote({
+  id,
+  description,
+  error,
+}: {
+  id: string
+  description?: ReactNode
+  error?: string | undefined
+}) {
+  if (error)
+    return (
+      <p id={`${id}-error`} className={errorClass} role="alert">
+        {error}
+      </p>
+    )
+  if (!description) return null
+  return (
+    <p id={`${id}-description`} className={descriptionClass}>
+      {description}
+    </p>
+  )
+}

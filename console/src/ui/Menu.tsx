@@ -1,0 +1,94 @@
+import type { ReactNode, RefObject } from 'react'
+import { Header, Menu as AriaMenu, MenuItem, MenuSection, Popover } from 'react-aria-components'
+import { cx } from './classes.ts'
+import { itemClass, popoverClass } from './option-list.ts'
+
+export type MenuAction = {
+  id: string
+  label: string
+  icon?: ReactNode
+  /** At the right: a shortcut, a tick, a plan. */
+  hint?: ReactNode
+  isDanger?: boolean
+  /** Why it cannot be chosen now; shown under its words. */
+  disabledReason?: string | null
+  onAction: () => void
+}
+
+export type MenuGroup = { id: string; title?: string; actions: readonly MenuAction[] }
+
+export type MenuProps = {
+  /** Read out when the menu opens. */
+  label: string
+  groups: readonly MenuGroup[]
+  /** The element it opens against, which gets the focus back. */
+  triggerRef: RefObject<Element | null>
+  isOpen: boolean
+  onOpenChange: (isOpen: boolean) => void
+  placement?: 'bottom start' | 'bottom end' | 'right top'
+  header?: ReactNode
+}
+
+/** A menu against any element; the trigger is a plain button of the caller (`MenuButton`, a row of a table). */
+export default function Menu({
+  label,
+  groups,
+  triggerRef,
+  isOpen,
+  onOpenChange,
+  placement = 'bottom end',
+  header,
+}: MenuProps) {
+  return (
+    <Popover
+      aria-label={label}
+      triggerRef={triggerRef}
+      isOpen={isOpen}
+      onOpenChange={onOpenChange}
+      placement={placement}
+      offset={4}
+      className={cx(popoverClass, 'min-w-48!')}
+    >
+      {header}
+      <AriaMenu aria-label={label} autoFocus="first" onClose={() => onOpenChange(false)} className="outline-none">
+        {groups.map((group, index) => (
+          <MenuSection
+            key={group.id}
+            aria-label={group.title ?? label}
+            className={cx(index > 0 && 'mt-1 border-t border-line pt-1')}
+          >
+            {group.title && <Header className="px-2 pt-1 pb-0.5 text-xs text-ink-3">{group.title}</Header>}
+            {group.actions.map((action) => (
+              <Item key={action.id} action={action} />
+            ))}
+          </MenuSection>
+        ))}
+      </AriaMenu>
+    </Popover>
+  )
+}
+
+function Item({ action }: { action: MenuAction }) {
+  const { id, label, icon, hint, isDanger = false, disabledReason = null, onAction } = action
+  return (
+    <MenuItem
+      id={id}
+      textValue={label}
+      isDisabled={disabledReason !== null}
+      onAction={onAction}
+      className={cx(
+        itemClass,
+        isDanger && disabledReason === null && 'text-bad data-focused:bg-bad-soft! data-hovered:bg-bad-soft!',
+      )}
+    >
+      {icon && (
+        <span className="grid w-4 shrink-0 place-items-center text-ink-3 group-data-disabled:opacity-60">{icon}</span>
+      )}
+      <span className="min-w-0 flex-1">
+        <span className="block truncate">{label}</span>
+        {disabledReason !== null && <span className="block text-xs text-ink-3">{disabledReason}</span>}
+      </span>
+      {hint}
+    </MenuItem>
+  )
+}
