@@ -1,0 +1,18 @@
+/** Time as the runtime sees it. Business time (back-off, what a simulation lives by) goes through it; tests inject their own. */
+export type Clock = {
+  now(): Date
+  /** Calls back once after `ms`. */
+  setTimeout(callback: () => void, ms: number): Timer
+}
+
+export type Timer = { cancel(): void }
+
+/** The machine's own time. Its timers do not keep the program alive. */
+export const systemClock: Clock = {
+  now: () => new Date(),
+  setTimeout(callback, ms) {
+    const timer = setTimeout(callback, ms)
+    timer.unref()
+    return { cancel: () => clearTimeout(timer) }
+  },
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+
+/** What `image.json` beside an image's tree says. Written by the builder, read by whoever runs the image. */
+export type ImageManifest = {
+  /** Absolute; holds `node` of the version the squid asked for. */
+  nodeBinDir: string
+  /** Absolute; holds `sqd`, `npx` and `npm`. */
+  toolchainBinDir: string
+  /** Version of the SDK the squid uses, null when it cannot be told. */
+  sdk: string | null
+}
+
+/** An image as a program inside it sees it. */
+export type ImagePlace = {
+  /** The squid's tree with its production dependencies; the working directory. */
+  appDir: string
+  /** In the order in which commands are looked up. */
+  pathDirs: string[]
+  /** All a program of this image must be able to read, besides the system. */
+  readableDirs: string[]
+}
+
+/** `<imagesDir>/<image>/` holds `app/` and `image.json`. */
+export const imageDir = (imagesDir: string, image: string): string => join(imagesDir, image)
+export const imageAppDir = (imagesDir: string, image: string): string => join(imageDir(imagesDir, image), 'app')
+export const imageManifestFile = (imagesDir: string, image: string): string => join(imageDir(imagesDir, image), 'image.json')
+
+/** @throws when there is no such image (any more) */
+export function readImage(imagesDir: string, image: string): ImageManifest {
+  return JSON.parse(readFileSync(imageManifestFile(imagesDir, image), 'utf8'))
+}
+
+/** @throws when there is no such image (any more) */
+export function imagePlace(imagesDir: string, image: string): ImagePlace {
+  const { nodeBinDir, toolchainBinDir } = readImage(imagesDir, image)
+  const appDir = imageAppDir(imagesDir, image)
+  return {
+    appDir,
+    pathDirs: [join(appDir, 'node_modules/.bin'), toolchainBinDir, nodeBinDir],
+    readableDirs: [appDir, packageOf(toolchainBinDir), packageOf(nodeBinDir)],
+  }
+}
+
+/** A directory of commands is of no use without what its links and programs lead to. */
+function packageOf(binDir: string): string {
+  const dir = dirname(binDir)
+  return basename(dir) === 'node_modules' ? dirname(dir) : dir
+}

@@ -1,0 +1,136 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type BoxRun, endBoxes, runInBox } from './box.ts'
+import { type Host, prepareHost } from './host.ts'
+import { removeCgroupBase } from './cgroup.ts'
+import { listProcesses, startEnvironment } from './processes.ts'
+
+const NODE = process.execPath
+const MIB = 1024 * 1024
+const isRoot = process.getuid?.() === 0
+
+const kinds = [
+  { sandbox: 'auto', limits: 'auto' },
+  { sandbox: 'none', limits: 'auto' },
+  { sandbox: 'auto', limits: 'none' },
+  { sandbox: 'none', limits: 'none' },
+] as const
+
+describe.each(kinds)('a box with sandbox $sandbox and limits $limits', (kind) => {
+  let host: Host
+  let stateDir: string
+
+  beforeEach(async () => {
+    stateDir = mkdtempSync(join(tmpdir(), 'shoal-box-'))
+    host = await prepareHost({ stateDir, ...kind })
+  })
+
+  afterEach(async () => {
+    await endBoxes(host, '')
+    if (host.cgroups) await removeCgroupBase(host.cgroups)
+    rmSync(stateDir, { recursive: true })
+  })
+
+  type Overrides = Partial<BoxRun> & { script?: string }
+
+  const run = async ({ script = '', ...overrides }: Overrides) => {
+    const lines: string[] = []
+    const result = await runInBox(host, {
+      name: 'box-1',
+      command: [NODE, '-e', script],
+      env: { PATH: '/usr/bin:/bin', GREETING: "it's\n$HOME" },
+      cwd: '/',
+      uid: host.uidOf('tenant'),
+      readableDirs: [join(NODE, '../..')],
+      writableDirs: [],
+      resources: { cpuCores: 1, memoryBytes: 256 * MIB },
+      timeMs: 10_000,
+      signal: new AbortController().signal,
+      onLine: (text, stream) => lines.push(`${stream}: ${text}`),
+      ...overrides,
+    })
+    return { ...result, lines }
+  }
+
+  test('answers the exit code and every line, the last one without its end too', async () => {
+    const { exitCode, lines } = await run({
+      script: 'console.log("out"); console.error("err"); process.stdout.write("last"); process.exitCode = 3',
+    })
+    expect(exitCode).toBe(3)
+    expect(lines.toSorted()).toEqual(['stderr: err', 'stdout: last', 'stdout: out'])
+  })
+
+  test('gives the program the environment it was given and nothing of ours', async () => {
+    process.env['OUR_PASSWORD'] = 'hidden'
+    const { lines } = await run({ script: 'console.log(JSON.stringify(process.env))' })
+    delete process.env['OUR_PASSWORD']
+    const env = JSON.parse(lines[0]?.replace('stdout: ', '') ?? '')
+    expect(env).toMatchObject({ GREETING: "it's\n$HOME", PATH: '/usr/bin:/bin', SHOAL_BOX: 'box-1' })
+    expect(env).not.toHaveProperty('OUR_PASSWORD')
+  })
+
+  test('says when the command does not exist', async () => {
+    const { exitCode, lines } = await run({ command: ['no-such-command'] })
+    expect(exitCode).toBe(127)
+    expect(lines.join()).toContain('no-such-command')
+  })
+
+  test('leaves no process of the tree behind', async () => {
+    const stubborn = 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)'
+    const { exitCode } = await run({
+      script: `const child = require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(stubborn)}], { detached: true, stdio: "inherit" }); child.unref()`,
+    })
+    expect(exitCode).toBe(0)
+    expect(listProcesses().filter(({ pid }) => startEnvironment(pid).includes('SHOAL_BOX=box-1'))).toEqual([])
+  })
+
+  test('ends in time', async () => {
+    const { timedOut, exitCode } = await run({ script: 'setInterval(() => {}, 1000)', timeMs: 300 })
+    expect({ timedOut, exitCode }).toEqual({ timedOut: true, exitCode: 137 })
+  })
+
+  test('ends when it is called off, also before it began', async () => {
+    const { aborted } = await run({ script: 'setInterval(() => {}, 1000)', signal: AbortSignal.abort() })
+    expect(aborted).toBe(true)
+  })
+
+  test('writes only where it may, as a user of its own', async ({ skip }) => {
+    if (!isRoot) skip('needs root')
+    const uid = host.uidOf('tenant') ?? 0
+    const own = join(stateDir, 'own')
+    const foreign = join(stateDir, 'foreign')
+    mkdirSync(own, { mode: 0o777 })
+    chmodSync(own, 0o777)
+    mkdirSync(foreign, { mode: 0o700 })
+    writeFileSync(join(foreign, 'secret'), 'secret')
+    const attempt = (code: string) => `try { ${code}; console.log("done") } catch (e) { console.log(e.code) }`
+    const { lines } = await run({
+      script: [
+        attempt(`fs.writeFileSync(${JSON.stringify(join(own, 'file'))}, "x")`),
+        attempt(`fs.writeFileSync("/usr/shoal-was-here", "x")`).replace('e.code', '"refused"'),
+        attempt(`fs.readFileSync(${JSON.stringify(join(foreign, 'secret'))})`).replace('e.code', '"refused"'),
+        'console.log(process.getuid())',
+        'console.log(fs.readFileSync("/proc/self/status", "utf8").match(/CapEff:\\s*(\\S+)/)[1])',
+      ].join('\n'),
+      writableDirs: [own],
+    })
+    expect(lines.map((line) => line.replace('stdout: ', ''))).toEqual([
+      'done',
+      'refused',
+      'refused',
+      String(uid),
+      '0000000000000000',
+    ])
+  })
+
+  test('is killed for its memory and says so', async ({ skip }) => {
+    if (!host.cgroups) skip('this host lets us make no cgroups')
+    const { outOfMemory, exitCode } = await run({
+      script: 'const all = []; for (;;) all.push(Buffer.alloc(1024 * 1024, 1))',
+      resources: { cpuCores: 1, memoryBytes: 96 * MIB },
+    })
+    expect({ outOfMemory, exitCode }).toEqual({ outOfMemory: true, exitCode: 137 })
+  })
+})

@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { constants } from 'node:os'
+import type { Readable } from 'node:stream'
+import type { Resources } from '../driver.ts'
+import { type Cgroup, cgroupNames, openCgroup } from './cgroup.ts'
+import type { Host } from './host.ts'
+import { type Program, launchScript } from './launch-script.ts'
+import { LineSplitter } from './lines.ts'
+import { findProcess, listProcesses, startEnvironment } from './processes.ts'
+import { endPrograms, markProgram, markedName } from './program-tree.ts'
+import { type Confinement, PLAIN_ENV, confine } from './sandbox.ts'
+
+/** One program with limits, its own user and its own view of the files, that ends with everything it started. */
+export type Box = Program &
+  Confinement & {
+    /** One word, unique on this host's state directory; names the cgroup and marks the processes. */
+    name: string
+    resources: Resources
+  }
+
+export type BoxRun = Box & {
+  /** After this the whole tree is killed. */
+  timeMs: number
+  signal: AbortSignal
+  onLine: (text: string, stream: 'stdout' | 'stderr') => void
+}
+
+export type BoxResult = {
+  /** 128 + n for signal n; 127: no such command. */
+  exitCode: number
+  outOfMemory: boolean
+  timedOut: boolean
+  aborted: boolean
+}
+
+/** Shell text: joins the cgroups named before `--`, then becomes what stands behind it. */
+const ENTER = 'while [ "$1" != -- ]; do echo 0 >"$1" || exit 125; shift; done; shift; exec "$@"'
+
+/**
+ * Runs the program to its end and answers how it ended; nothing of it is left then. It dies with this process where
+ * bubblewrap is used; `endBoxes` ends what an earlier process left elsewhere.
+ * @throws only when the host fails (no more processes, a cgroup that cannot be made)
+ */
+export async function runInBox(host: Host, run: BoxRun): Promise<BoxResult> {
+  await endBox(host, run.name)
+  const cgroup = host.cgroups && openCgroup(host.cgroups, run.name)
+  cgroup?.create(run.resources)
+  try {
+    return await runToEnd(host, run, cgroup)
+  } finally {
+    await cgroup?.remove()
+  }
+}
+
+/** Ends the boxes that an earlier server left behind: those whose name begins with `prefix`. */
+export async function endBoxes(host: Host, prefix: string): Promise<void> {
+  const marked = listProcesses()
+    .flatMap(({ pid }) => startEnvironment(pid).map(markedName))
+    .filter((name) => name !== null)
+  const names = new Set([...marked, ...(host.cgroups ? cgroupNames(host.cgroups) : [])])
+  for (const name of names) if (name.startsWith(prefix)) await endBox(host, name)
+}
+
+async function endBox(host: Host, name: string): Promise<void> {
+  const cgroup = host.cgroups && openCgroup(host.cgroups, name)
+  await endPrograms({ name, cgroup, root: null }, KILL)
+  await cgroup?.remove()
+}
+
+const KILL = { graceMs: 0, spare: null }
+
+async function runToEnd(host: Host, run: BoxRun, cgroup: Cgroup | null): Promise<BoxResult> {
+  const argv = [...(cgroup?.joinFiles ?? []), '--', ...confine(host.sandbox, run), '/bin/sh', '-s']
+  // A session of its own, so that signals to our terminal do not reach it.
+  const child = spawn('/bin/sh', ['-c', ENTER, 'shoal-box', ...argv], { cwd: '/', env: PLAIN_ENV, detached: true })
+  const root = child.pid === undefined ? null : findProcess(child.pid)
+  const tree = { name: run.name, cgroup, root }
+  const kill = () => {
+    // It may not have joined its cgroup yet.
+    child.kill('SIGKILL')
+    endPrograms(tree, KILL).catch(() => undefined)
+  }
+  let timedOut = false
+  const timer = setTimeout(() => {
+    timedOut = true
+    kill()
+  }, run.timeMs)
+  run.signal.addEventListener('abort', kill, { once: true })
+  try {
+    if (run.signal.aborted) kill()
+    const output = [readLines(child.stdout, 'stdout', run.onLine), readLines(child.stderr, 'stderr', run.onLine)]
+    // The shell may be gone before it has read its script.
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(launchScript(markProgram(run, run.name)))
+    const [code, signalName]: (number | NodeJS.Signals | null)[] = await once(child, 'exit')
+    await endPrograms(tree, KILL)
+    await Promise.all(output)
+    return {
+      exitCode: typeof code === 'number' ? code : 128 + constants.signals[signalName as NodeJS.Signals],
+      outOfMemory: (cgroup?.usage()?.oomKills ?? 0) > 0,
+      timedOut,
+      aborted: run.signal.aborted,
+    }
+  } finally {
+    clearTimeout(timer)
+    run.signal.removeEventListener('abort', kill)
+  }
+}
+
+async function readLines(output: Readable, stream: 'stdout' | 'stderr', onLine: BoxRun['onLine']): Promise<void> {
+  const splitter = new LineSplitter()
+  for await (const piece of output) for (const line of splitter.push(piece)) onLine(line, stream)
+  for (const line of splitter.flush()) onLine(line, stream)
+}

@@ -1,0 +1,121 @@
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { errorCode } from '../error-code.ts'
+import type { CgroupBase } from './cgroup-files.ts'
+
+const V1_CONTROLLERS = ['memory', 'cpu', 'cpuacct', 'pids'] as const
+const V2_CONTROLLERS = ['memory', 'cpu', 'pids']
+
+/**
+ * Finds a place where this process may make cgroups and makes `label` there. It lies below our own cgroup, so that limits set
+ * for the server by its operator hold for the containers too. Null when there is none.
+ */
+export function makeCgroupBase(label: string): CgroupBase | null {
+  if (process.platform !== 'linux') return null
+  return makeV1Base(label) ?? makeV2Base(label)
+}
+
+function makeV1Base(label: string): CgroupBase | null {
+  const own = ownCgroups()
+  const mounts = mountPoints('cgroup')
+  const dirs: Partial<Record<(typeof V1_CONTROLLERS)[number], string>> = {}
+  for (const controller of V1_CONTROLLERS) {
+    const mount = mounts.find(({ options }) => options.includes(controller))
+    if (!mount) return null
+    const parent = firstWritable([join(mount.path, own.get(controller) ?? '/'), mount.path])
+    if (!parent) return null
+    dirs[controller] = join(parent, label)
+  }
+  const { memory, cpu, cpuacct, pids } = dirs
+  if (!memory || !cpu || !cpuacct || !pids) return null
+  for (const dir of [memory, cpu, cpuacct, pids]) mkdirSync(dir, { recursive: true })
+  return { version: 1, memory, cpu, cpuacct, pids }
+}
+
+function makeV2Base(label: string): CgroupBase | null {
+  const mount = mountPoints('cgroup2')[0]
+  if (!mount) return null
+  // Root of the host: beside the other slices, as container engines do. Else: below our own cgroup, where it was delegated to us.
+  for (const parent of [mount.path, join(mount.path, ownCgroups().get('') ?? '/')]) {
+    if (!firstWritable([parent]) || !passControllersDown(parent)) continue
+    const unified = join(parent, label)
+    mkdirSync(unified, { recursive: true })
+    if (passControllersDown(unified)) return { version: 2, unified }
+  }
+  return null
+}
+
+/**
+ * Lets children of `dir` have limits. A cgroup with processes of its own may not do that (the kernel's "no internal
+ * processes" rule), so those move to a leaf beside the containers.
+ */
+function passControllersDown(dir: string): boolean {
+  const file = join(dir, 'cgroup.subtree_control')
+  const missing = () => V2_CONTROLLERS.filter((name) => !words(readFileSync(file, 'utf8')).includes(name))
+  if (missing().length === 0) return true
+  if (V2_CONTROLLERS.some((name) => !words(readFileSync(join(dir, 'cgroup.controllers'), 'utf8')).includes(name)))
+    return false
+  try {
+    writeFileSync(
+      file,
+      missing()
+        .map((name) => `+${name}`)
+        .join(' '),
+    )
+  } catch (error) {
+    if (errorCode(error) !== 'EBUSY') return false
+    moveProcessesToLeaf(dir)
+    writeFileSync(
+      file,
+      missing()
+        .map((name) => `+${name}`)
+        .join(' '),
+    )
+  }
+  return missing().length === 0
+}
+
+function moveProcessesToLeaf(dir: string): void {
+  const leaf = join(dir, 'shoal-server')
+  mkdirSync(leaf, { recursive: true })
+  for (const pid of words(readFileSync(join(dir, 'cgroup.procs'), 'utf8'))) {
+    try {
+      writeFileSync(join(leaf, 'cgroup.procs'), pid)
+    } catch (error) {
+      if (errorCode(error) !== 'ESRCH') throw error
+    }
+  }
+}
+
+/** Controller → path of our own cgroup in its hierarchy; the unified one has the empty name. */
+function ownCgroups(): Map<string, string> {
+  const paths = new Map<string, string>()
+  for (const line of readFileSync('/proc/self/cgroup', 'utf8').split('\n')) {
+    const [, controllers, ...path] = line.split(':')
+    for (const controller of controllers?.split(',') ?? []) paths.set(controller, path.join(':'))
+  }
+  return paths
+}
+
+function mountPoints(type: 'cgroup' | 'cgroup2'): { path: string; options: string[] }[] {
+  return readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' '))
+    .filter((fields) => fields[2] === type)
+    .map(([, path = '', , options = '']) => ({ path, options: options.split(',') }))
+}
+
+function firstWritable(dirs: string[]): string | null {
+  return dirs.find((dir) => existsSync(dir) && isWritable(dir)) ?? null
+}
+
+function isWritable(dir: string): boolean {
+  try {
+    accessSync(dir, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const words = (text: string): string[] => text.split(/\s+/).filter(Boolean)

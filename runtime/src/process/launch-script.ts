@@ -1,0 +1,28 @@
+/** A program to run: nothing of our own environment reaches it. */
+export type Program = { command: string[]; env: Record<string, string>; cwd: string }
+
+/**
+ * Shell text that sets the environment and becomes the program. The shell reads it as the container's own user, after all
+ * rights were dropped: an `LD_PRELOAD` among the user's variables must never act on the programs that drop them, and values
+ * (passwords) must not stand in an argument list that others can read.
+ */
+export function launchScript({ command, env, cwd }: Program): string {
+  const isShellName = (name: string) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)
+  const entries = Object.entries(env).filter(([name]) => name !== '' && !name.includes('='))
+  const exports = entries.filter(([name]) => isShellName(name)).map(([name, value]) => `export ${name}=${quote(value)}`)
+  const others = entries.filter(([name]) => !isShellName(name)).map(([name, value]) => quote(`${name}=${value}`))
+  return [
+    'umask 022',
+    // No core dumps: they hold secrets and fill disks.
+    'ulimit -c 0',
+    ...exports,
+    `cd -- ${quote(cwd)} || exit 126`,
+    `exec ${[...(others.length > 0 ? ['env', ...others] : []), ...command.map(quote)].join(' ')} </dev/null`,
+    '',
+  ].join('\n')
+}
+
+/** One word for the shell. NUL cannot stand in any program's environment or arguments. */
+function quote(text: string): string {
+  return `'${text.replaceAll('\0', '').replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,119 @@
+import { execFile } from 'node:child_process'
+import { lstatSync, readlinkSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { promisify } from 'node:util'
+
+/** What stands between a program and the rest of the host. */
+export type Sandbox = 'bwrap' | 'none'
+
+export type Confinement = {
+  /** Null: the user we are. */
+  uid: number | null
+  readableDirs: string[]
+  writableDirs: string[]
+}
+
+/** What our own programs (sh, bwrap, setpriv) are started with. Nothing else of our environment reaches them. */
+export const PLAIN_ENV = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin' }
+
+/** The words before a command that take away its rights. Whatever follows them runs confined. */
+export function confine(sandbox: Sandbox, confinement: Confinement): string[] {
+  return [
+    ...(sandbox === 'bwrap' ? bwrap(confinement) : []),
+    ...(confinement.uid === null ? [] : dropTo(confinement.uid)),
+  ]
+}
+
+/** True when bubblewrap is installed and this kernel and user let it work; tried with the very words used later. */
+export function canUseBwrap(uid: number | null): Promise<boolean> {
+  return succeeds([...confine('bwrap', { uid, readableDirs: [], writableDirs: [] }), 'true'])
+}
+
+/** True when we can become another user for good. */
+export function canDropTo(uid: number): Promise<boolean> {
+  return succeeds([...dropTo(uid), 'true'])
+}
+
+async function succeeds([program = '', ...words]: string[]): Promise<boolean> {
+  try {
+    await promisify(execFile)(program, words, { env: PLAIN_ENV, timeout: 10_000 })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function dropTo(uid: number): string[] {
+  const id = String(uid)
+  return [
+    'setpriv',
+    '--reuid',
+    id,
+    '--regid',
+    id,
+    '--clear-groups',
+    '--bounding-set=-all',
+    '--inh-caps=-all',
+    '--no-new-privs',
+  ]
+}
+
+/** Paths keep their names inside; what is not listed is not there. The network stays the host's: squids need Postgres and RPC. */
+function bwrap({ uid, readableDirs, writableDirs }: Confinement): string[] {
+  const etc = [
+    'ssl',
+    'pki',
+    'ca-certificates',
+    'alternatives',
+    'resolv.conf',
+    'hosts',
+    'nsswitch.conf',
+    'localtime',
+    'passwd',
+    'group',
+  ]
+  const binds = [
+    ...readableDirs.map((dir) => ({ dir, flag: '--ro-bind' })),
+    ...writableDirs.map((dir) => ({ dir, flag: '--bind' })),
+  ].sort((a, b) => a.dir.length - b.dir.length)
+  const rights =
+    uid === null ? ['--unshare-user'] : ['SETUID', 'SETGID', 'SETPCAP'].flatMap((name) => ['--cap-add', `CAP_${name}`])
+  return [
+    ['bwrap'],
+    directory('/etc'),
+    ['--ro-bind', '/usr', '/usr'],
+    ...['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'].map(systemDir),
+    ...etc.map((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+    ['--proc', '/proc', '--dev', '/dev', '--perms', '1777', '--tmpfs', '/tmp'],
+    ...parents(binds.map(({ dir }) => dir)).map(directory),
+    ...binds.map(({ dir, flag }) => [flag, dir, dir]),
+    ['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--hostname', 'squid', '--die-with-parent', '--new-session'],
+    rights,
+  ].flat()
+}
+
+/** bwrap makes the parents of what it binds for root only; other uids must be able to walk down. */
+function directory(dir: string): string[] {
+  return ['--perms', '0755', '--dir', dir]
+}
+
+/** The folders above `dirs` that have to be made, outermost first. */
+function parents(dirs: string[]): string[] {
+  const made = new Set<string>()
+  for (const dir of dirs) {
+    for (let above = dirname(dir); above !== dirname(above); above = dirname(above)) made.add(above)
+  }
+  const isThere = (dir: string) =>
+    dir === '/tmp' || /^\/(usr|etc|proc|dev|s?bin|lib\w*)(\/|$)/.test(dir) || isBelowOneOf(dir, dirs)
+  return [...made].filter((dir) => !isThere(dir)).sort((a, b) => a.length - b.length)
+}
+
+const isBelowOneOf = (path: string, dirs: string[]) => dirs.some((dir) => path === dir || path.startsWith(`${dir}/`))
+
+/** `/lib` and its kind: links into /usr on merged systems, folders elsewhere. */
+function systemDir(name: string): string[] {
+  const path = `/${name}`
+  const entry = lstatSync(path, { throwIfNoEntry: false })
+  if (!entry) return []
+  return entry.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path]
+}

@@ -1,0 +1,28 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { errorCode } from '../error-code.ts'
+
+/** Above what systems give to people and daemons, below what user namespaces usually map. */
+const FIRST_UID = 200_000
+
+/**
+ * The uid of `key`, allocated once and never given to another key. Reads and writes in one go without yielding, so that two
+ * callers in one server cannot be given the same one.
+ */
+export function uidFor(file: string, key: string): number {
+  const uids = readUids(file)
+  const known = uids[key]
+  if (known !== undefined) return known
+  const uid = Math.max(FIRST_UID - 1, ...Object.values(uids)) + 1
+  writeFileSync(`${file}.new`, JSON.stringify({ ...uids, [key]: uid }), { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+  return uid
+}
+
+function readUids(file: string): Record<string, number> {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return {}
+    throw new Error(`${file} is damaged: restore it from a backup, or remove it while no squid runs`, { cause: error })
+  }
+}
