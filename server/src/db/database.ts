@@ -22,5 +22,20 @@ export function connect(url: string, options: { max?: number } = {}): Database {
   const pool = new pg.Pool({ connectionString: url, max: options.max ?? 20, application_name: 'shoal' })
   // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => {})
-  return { db: drizzle(pool), pool, url, close: () => pool.end() }
+  return { db: drizzle(pool, { casing: 'snake_case' }), pool, url, close: () => pool.end() }
+}
+
+/** Makes the database when it is missing; `adminUrl` leads to any other database of the same server. */
+export async function ensureDatabase(adminUrl: string, name: string): Promise<void> {
+  const client = new pg.Client({ connectionString: adminUrl })
+  await client.connect()
+  try {
+    const found = await client.query('select 1 from pg_database where datname = $1', [name])
+    if (found.rowCount === 0) await client.query(`create database ${pg.escapeIdentifier(name)}`)
+  } catch (error) {
+    // Somebody else may have made it meanwhile.
+    if (!(error instanceof pg.DatabaseError && error.code === '42P04')) throw error
+  } finally {
+    await client.end()
+  }
 }

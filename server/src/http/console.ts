@@ -16,7 +16,7 @@ export async function mountConsole(server: FastifyInstance, app: App): Promise<v
       index: false,
       wildcard: false,
       setHeaders: (reply, path) => {
-        reply.setHeader('cache-control', path.includes('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
+        reply.header('cache-control', path.includes('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
       },
     })
   server.setNotFoundHandler((request, reply) => {
