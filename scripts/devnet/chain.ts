@@ -30,7 +30,11 @@ export class Chain {
 
   /** Throws when there is no devnet at `rpcUrl`. */
   static async open(rpcUrl: string): Promise<Chain> {
-    const rpc = new JsonRpcProvider(rpcUrl, chainId, { staticNetwork: true, batchMaxCount: transfersPerBlock, batchStallTime: 0 })
+    const rpc = new JsonRpcProvider(rpcUrl, chainId, {
+      staticNetwork: true,
+      batchMaxCount: transfersPerBlock,
+      batchStallTime: 0,
+    })
     try {
       const [sender] = (await rpc.send('eth_accounts', [])) as string[]
       if (sender) return new Chain(rpcUrl, rpc, sender)
@@ -52,7 +56,9 @@ export class Chain {
   /** Minting the supply is the token's first Transfer. */
   async deployToken(): Promise<void> {
     const require = createRequire(import.meta.url)
-    const artifact = readFileSync(require.resolve('@openzeppelin/contracts/build/contracts/ERC20PresetFixedSupply.json'))
+    const artifact = readFileSync(
+      require.resolve('@openzeppelin/contracts/build/contracts/ERC20PresetFixedSupply.json'),
+    )
     const { abi, bytecode } = JSON.parse(artifact.toString()) as { abi: []; bytecode: string }
     const constructorArguments = ['Shoal', 'SHOAL', 10n ** 30n, this.#sender]
     const { data } = await new ContractFactory(abi, bytecode).getDeployTransaction(...constructorArguments)
@@ -91,7 +97,9 @@ export class Chain {
   async reorg(blocks: number): Promise<void> {
     const height = await this.height()
     if (blocks >= height) {
-      throw new Error(`The chain has ${height} blocks; at most ${height - 1} can be replaced, for the token is in the first`)
+      throw new Error(
+        `The chain has ${height} blocks; at most ${height - 1} can be replaced, for the token is in the first`,
+      )
     }
     await this.#rpc.send('anvil_reorg', [blocks, []])
   }

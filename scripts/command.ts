@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process'
+import { root } from './root.ts'
+
+export type CommandResult = { code: number; output: string; elapsedMs: number }
+
+type CommandOptions = {
+  cwd?: string
+  env?: NodeJS.ProcessEnv
+  /** Printed as it comes, instead of answered as `output`. */
+  isShown?: boolean
+}
+
+const running = new Set<number>()
+let isEnding = false
+
+/**
+ * Runs a program to its end in a process group of its own, in the repository's folder unless told otherwise. What it leaves
+ * in its group ends with it. Answers its exit code: 127 when there is no such program, 1 when a signal ended it.
+ */
+export async function runCommand(file: string, args: string[], options: CommandOptions = {}): Promise<CommandResult> {
+  const startedAt = performance.now()
+  const { cwd = root, env = process.env, isShown = false } = options
+  const output = isShown ? 'inherit' : 'pipe'
+  const child = spawn(file, args, { cwd, env, detached: true, stdio: ['ignore', output, output] })
+  if (child.pid) running.add(child.pid)
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      printed += text
+    })
+  }
+  return await new Promise((resolve) => {
+    const finish = (code: number) => {
+      if (child.pid) running.delete(child.pid)
+      // While all ends, nobody is to go on with the next command.
+      if (!isEnding) resolve({ code, output: printed, elapsedMs: performance.now() - startedAt })
+    }
+    child.once('error', (error) => {
+      printed += error.message
+      finish(127)
+    })
+    child.once('exit', () => child.pid && signalGroup(child.pid, 'SIGKILL'))
+    child.once('close', (code) => finish(code ?? 1))
+  })
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal)
+  } catch {
+    // The group is empty: nothing to end.
+  }
+}
+
+/** On Ctrl-C or another signal to end: ends every command that runs, after ten seconds by force, and then this process. */
+export function endCommandsOnSignal(lastly: () => void = () => undefined): void {
+  const end = (signal: NodeJS.Signals) => {
+    // npm passes on the Ctrl-C which the terminal has sent us already.
+    if (isEnding) return
+    isEnding = true
+    for (const pid of running) signalGroup(pid, signal)
+    const deadline = performance.now() + 10_000
+    setInterval(() => {
+      if (running.size > 0 && performance.now() < deadline) return
+      for (const pid of running) signalGroup(pid, 'SIGKILL')
+      lastly()
+      process.exit(signal === 'SIGINT' ? 130 : 143)
+    }, 50)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end)
+}

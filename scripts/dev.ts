@@ -1,0 +1,22 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { root } from './root.ts'
+
+// The server restarts when its files change, the console reloads in the browser. Either's end is the end of both.
+const server = ['--watch', '--watch-preserve-output', join(root, 'server/src/main.ts')]
+const children = [
+  spawn(process.execPath, server, { stdio: 'inherit' }),
+  spawn('vite', [], { stdio: 'inherit', cwd: join(root, 'console') }),
+]
+
+for (const child of children) {
+  child.once('exit', (code) => {
+    process.exitCode ??= code ?? 1
+    for (const other of children) other.kill('SIGTERM')
+  })
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    for (const child of children) child.kill('SIGTERM')
+  })
+}

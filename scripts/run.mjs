@@ -1,0 +1,132 @@
+// Runs one of the project's commands (`node scripts/run.mjs NAME …`) under the Node it is written for. Only this file must work
+// with Node 20 and nothing installed: it installs what is missing, and all else is TypeScript under the Node that npm brought.
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { constants } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const bin = join(root, 'node_modules/.bin')
+const node = join(bin, 'node')
+const neededNode = 24
+
+/** `installs`: a fresh clone is made ready first. What runs in production or beside a running server never installs. */
+const commands = {
+  start: { file: 'scripts/start.ts', installs: true, env: { SHOAL_ON_EXIT: 'stop' } },
+  serve: { file: 'server/src/main.ts', installs: false, env: { SHOAL_ON_EXIT: 'keep' } },
+  shoal: { file: 'server/src/cli.ts', installs: false },
+  dev: { file: 'scripts/dev.ts', installs: true, env: { SHOAL_ON_EXIT: 'stop' } },
+  devnet: { file: 'scripts/devnet.ts', installs: true },
+  demo: { file: 'scripts/demo.ts', installs: true },
+  bench: { file: 'scripts/bench.ts', installs: true },
+  check: { file: 'scripts/check.ts', installs: true },
+  test: { file: 'scripts/test.ts', installs: true },
+}
+
+function fail(message) {
+  console.error(`\n${message}\n`)
+  process.exit(1)
+}
+
+function checkMachine() {
+  const major = Number(process.versions.node.split('.')[0])
+  if (major < 20) fail(`Shoal needs Node 20 or newer to begin with; this is ${process.version}.`)
+  if (process.platform === 'win32') fail('Shoal runs on Linux and macOS. On Windows, use it inside WSL.')
+}
+
+/** What npm left of its last complete run says what is installed; npm writes it at the very end. */
+function isInstalled() {
+  const wanted = readPackages('package-lock.json')
+  const installed = readPackages('node_modules/.package-lock.json')
+  if (!wanted || !installed) return false
+  const isThere = ([path, { version, optional }]) => path === '' || optional || installed[path]?.version === version
+  return Object.entries(wanted).every(isThere) && existsSync(node)
+}
+
+function readPackages(lockfile) {
+  const path = join(root, lockfile)
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : null
+}
+
+/** The user's own environment again: this process may run under the very node_modules that npm is about to replace. */
+function environmentForNpm() {
+  const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.endsWith('node_modules/.bin'))
+  const env = { ...process.env, PATH: path.join(delimiter) }
+  for (const name of ['NODE', 'npm_execpath', 'npm_node_execpath']) delete env[name]
+  return env
+}
+
+const hints = [
+  [
+    /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH/,
+    'The npm registry could not be reached: check the network, or `npm ping`.',
+  ],
+  [/ENOSPC/, 'The disk is full.'],
+  [
+    /EACCES|EPERM|EROFS|cache folder/,
+    `npm may not write somewhere: it needs this folder (${root}) and its cache ("npm config get cache").\n` +
+      'Another cache can be named: npm_config_cache=/a/folder/you/own npm start',
+  ],
+]
+
+async function install() {
+  const startedAt = Date.now()
+  const seconds = () => Math.round((Date.now() - startedAt) / 1000)
+  console.error('Installing the dependencies (npm ci); the first time this takes about a minute …')
+  const ticking = setInterval(() => console.error(`  … ${seconds()} s`), 10_000)
+  // Named, because `npm run -s` hands its silence down to us.
+  const args = ['ci', '--loglevel=error', '--no-audit', '--no-fund']
+  const npm = spawn('npm', args, { cwd: root, env: environmentForNpm(), stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [npm.stdout, npm.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const problem = await new Promise((resolve) => {
+    npm.once('error', (error) =>
+      resolve(error.code === 'ENOENT' ? 'npm is not installed; it comes with Node.' : error.message),
+    )
+    npm.once('close', (code) => resolve(code === 0 ? null : `npm ci ended with code ${code}.`))
+  })
+  clearInterval(ticking)
+  if (problem) {
+    const hint = hints.find(([pattern]) => pattern.test(output))?.[1] ?? ''
+    fail(
+      [output.trim().slice(-3000), `Could not install the dependencies: ${problem}`, hint].filter(Boolean).join('\n\n'),
+    )
+  }
+  console.error(`Installed the dependencies in ${seconds()} s.`)
+}
+
+/** The `node` package gets its program from an install script, which a user's npm settings may forbid. */
+function checkNode() {
+  const version = existsSync(node) ? spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim() : ''
+  if (Number(version.slice(1).split('.')[0]) >= neededNode) return
+  fail(
+    `npm brought no working Node ${neededNode} to node_modules/.bin/node (${version || 'nothing there'}).\n` +
+      'Install scripts must be allowed (npm config get ignore-scripts) and the platform one that Node is built for.',
+  )
+}
+
+/** Becomes the command where Node can do that; Node 20 runs it as a child and passes signals on. */
+function become(file, env) {
+  const args = [join(root, file), ...process.argv.slice(3)]
+  const environment = { ...env, ...process.env, PATH: [bin, process.env.PATH].join(delimiter) }
+  if (process.execve) process.execve(node, [node, ...args], environment)
+  const child = spawn(node, args, { env: environment, stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    const isForChildAlready = signal === 'SIGINT' && process.stdin.isTTY // Ctrl-C in a terminal goes to the whole group
+    process.on(signal, () => isForChildAlready || child.kill(signal))
+  }
+  child.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
+}
+
+checkMachine()
+const [name] = process.argv.slice(2)
+const command = Object.hasOwn(commands, name ?? '')
+  ? commands[name]
+  : fail(`No such command; there are: ${Object.keys(commands).join(', ')}`)
+if (!isInstalled()) {
+  if (!command.installs) fail(`The dependencies are not installed, or not those of package-lock.json. Run: npm ci`)
+  await install()
+  checkNode()
+}
+become(command.file, command.env)
