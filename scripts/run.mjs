@@ -73,10 +73,11 @@ const hints = [
 async function install() {
   const startedAt = Date.now()
   const seconds = () => Math.round((Date.now() - startedAt) / 1000)
-  console.error('Installing the dependencies (npm ci); the first time this takes about a minute …')
+  console.error('Installing the dependencies with npm; the first time this takes about a minute …')
   const ticking = setInterval(() => console.error(`  … ${seconds()} s`), 10_000)
-  // Named, because `npm run -s` hands its silence down to us.
-  const args = ['ci', '--loglevel=error', '--no-audit', '--no-fund']
+  // Not `npm ci`: that begins by removing everything, and refuses a lockfile made where the registry lacked another platform's
+  // optional package. --no-save keeps package-lock.json as it is. The log level is named as `npm run -s` hands its silence down.
+  const args = ['install', '--no-save', '--loglevel=error', '--no-audit', '--no-fund']
   const npm = spawn('npm', args, { cwd: root, env: environmentForNpm(), stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [npm.stdout, npm.stderr]) stream.on('data', (chunk) => (output += chunk))
@@ -84,7 +85,7 @@ async function install() {
     npm.once('error', (error) =>
       resolve(error.code === 'ENOENT' ? 'npm is not installed; it comes with Node.' : error.message),
     )
-    npm.once('close', (code) => resolve(code === 0 ? null : `npm ci ended with code ${code}.`))
+    npm.once('close', (code) => resolve(code === 0 ? null : `npm install ended with code ${code}.`))
   })
   clearInterval(ticking)
   if (problem) {
@@ -125,7 +126,7 @@ const command = Object.hasOwn(commands, name ?? '')
   ? commands[name]
   : fail(`No such command; there are: ${Object.keys(commands).join(', ')}`)
 if (!isInstalled()) {
-  if (!command.installs) fail(`The dependencies are not installed, or not those of package-lock.json. Run: npm ci`)
+  if (!command.installs) fail(`The dependencies are not installed, or not those of package-lock.json. Run: npm install`)
   await install()
   checkNode()
 }
