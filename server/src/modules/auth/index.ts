@@ -1,0 +1,6 @@
+export { hashOf, newApiTokenKey, shownPrefix } from './api-token-key.ts'
+export { authenticate } from './authenticate.ts'
+export { authHandlers } from './handlers.ts'
+export { hashPassword, isPassword } from './passwords.ts'
+export { recordAudit } from './store.ts'
+export { apiTokens, sessions, users } from './tables.ts'

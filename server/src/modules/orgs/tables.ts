@@ -1,9 +1,11 @@
 import type { OrgStatus, RoleType } from '@shoal/contract'
 import { sql } from 'drizzle-orm'
-import { bigint, boolean, index, integer, jsonb, pgTable, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core'
-import { users } from '../user/index.ts'
+import { bigint, boolean, check, date, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { timestamp, uniqueIndex } from 'drizzle-orm/pg-core'
+import { users } from '../auth/index.ts'
 
-const id = () => bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity()
+const bigId = () => bigint({ mode: 'number' })
+const id = () => bigId().primaryKey().generatedAlwaysAsIdentity()
 const time = () => timestamp({ withTimezone: true })
 
 export const orgs = pgTable(
@@ -13,7 +15,11 @@ export const orgs = pgTable(
     code: text().notNull(),
     name: text(),
     email: text(),
+    /** Waits to be confirmed by the link that was sent there. */
     pendingEmail: text(),
+    pendingEmailLinkHash: text(),
+    pendingEmailExpiresAt: time(),
+    /** A playground stays DRAFT for ever: it is never billed, and deploys its one squid all the same (contract 6.3). */
     status: text().$type<OrgStatus>().notNull().default('DRAFT'),
     isPlayground: boolean().notNull().default(false),
     squidsLimit: integer().notNull(),
@@ -26,35 +32,47 @@ export const orgs = pgTable(
       addressLine1: string
       vatId: string | null
     }>(),
-    createdAt: time()
-      .notNull()
-      .default(sql`now()`),
+    createdAt: time().notNull(),
     /** Set while its squids are being removed; the row goes when the last one has gone. */
     deletedAt: time(),
   },
-  (t) => [uniqueIndex('orgs_code').on(t.code)],
+  (t) => [uniqueIndex('orgs_code').on(t.code), index('orgs_pending_email').on(t.pendingEmailLinkHash)],
 )
 
-/** A member, or an invitation while `userId` is null or `acceptedAt` is. */
+/** A member, who has a `userId`; or an open invitation, which has an `email` it is bound to. Never both. */
 export const roles = pgTable(
   'roles',
   {
     id: id(),
-    orgId: bigint({ mode: 'number' })
+    orgId: bigId()
       .notNull()
       .references(() => orgs.id, { onDelete: 'cascade' }),
-    userId: bigint({ mode: 'number' }).references(() => users.id, { onDelete: 'cascade' }),
-    email: text().notNull(),
+    userId: bigId().references(() => users.id, { onDelete: 'cascade' }),
+    email: text(),
     type: text().$type<RoleType>().notNull(),
-    invitedBy: bigint({ mode: 'number' }).references(() => users.id, { onDelete: 'set null' }),
-    createdAt: time()
-      .notNull()
-      .default(sql`now()`),
-    acceptedAt: time(),
+    invitedBy: bigId().references(() => users.id, { onDelete: 'set null' }),
+    createdAt: time().notNull(),
   },
   (t) => [
+    check('roles_member_or_invitation', sql`(user_id is null) <> (email is null)`),
     uniqueIndex('roles_org_email').on(t.orgId, t.email),
+    uniqueIndex('roles_org_user').on(t.orgId, t.userId),
     index('roles_user').on(t.userId),
     index('roles_email').on(t.email),
   ],
+)
+
+/** What an organization used of something that is counted by the month; written by whoever counts it. */
+export const quotaUsage = pgTable(
+  'quota_usage',
+  {
+    orgId: bigId()
+      .notNull()
+      .references(() => orgs.id, { onDelete: 'cascade' }),
+    quota: text().$type<'rpc'>().notNull(),
+    /** Its first day, UTC. */
+    month: date({ mode: 'string' }).notNull(),
+    used: bigId().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.orgId, t.quota, t.month] })],
 )

@@ -1,1 +1,5 @@
-export { apiTokens, users } from './tables.ts'
+export { createApiToken } from './api-tokens.ts'
+export { createUser } from './create-user.ts'
+export { userHandlers } from './handlers.ts'
+export { findUserByEmail } from './store.ts'
+export { users } from '../auth/index.ts'

@@ -1,0 +1,7 @@
+import type { Contract } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import type { Handlers } from '../call.ts'
+
+export function authHandlers(_app: App): Handlers<Contract['auth']> {
+  return {} as Handlers<Contract['auth']>
+}

@@ -1,0 +1,14 @@
+import { hash, verify } from '@node-rs/argon2'
+
+/** Argon2id with OWASP's parameters: 19 MiB, two passes, one lane. */
+const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+
+export const hashPassword = (password: string): Promise<string> => hash(password, parameters)
+
+const nobodysHash = hashPassword('nobody has this password')
+
+/** Takes as long for an account without a password, or for none, as for any other. */
+export async function isPassword(passwordHash: string | null | undefined, password: string): Promise<boolean> {
+  const isRight = await verify(passwordHash ?? (await nobodysHash), password)
+  return isRight && Boolean(passwordHash)
+}

@@ -1,0 +1,47 @@
+import { jwtVerify, SignJWT } from 'jose'
+import { randomUUID } from 'node:crypto'
+import type { App } from '../../app.ts'
+import { days } from '../../clock.ts'
+import type { Db } from '../../db/database.ts'
+import type { Request } from '../call.ts'
+import { signingKey } from './signing-keys.ts'
+import { addSession } from './store.ts'
+
+const lifetimeMs = days(30)
+
+/** Starts a session and answers its token: a JWT that says whose it is, worth nothing once its row is gone (design 7). */
+export async function startSession(app: App, db: Db, userId: number, request: Request): Promise<string> {
+  const now = app.clock.now()
+  const expiresAt = new Date(now.getTime() + lifetimeMs)
+  const id = randomUUID()
+  await addSession(db, {
+    id,
+    userId,
+    createdAt: now,
+    lastSeenAt: now,
+    expiresAt,
+    userAgent: request.userAgent?.slice(0, 300) ?? null,
+    ip: request.ip,
+  })
+  // Spec 3: the console reads the flag as `walletAuthorized`. Nobody signs in with a wallet here.
+  return new SignJWT({ sid: id, shoalWalletAuthorized: false })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject(String(userId))
+    .setIssuedAt(now)
+    .setExpirationTime(expiresAt)
+    .sign(await signingKey(app, 'session'))
+}
+
+/** The session's id when the token is one of ours and not expired; whether it was ended its row tells. */
+export async function readSessionToken(app: App, token: string): Promise<string | null> {
+  try {
+    const { payload } = await jwtVerify(token, await signingKey(app, 'session'), {
+      algorithms: ['HS256'],
+      currentDate: app.clock.now(),
+    })
+    return typeof payload['sid'] === 'string' ? payload['sid'] : null
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_J')) return null
+    throw error
+  }
+}

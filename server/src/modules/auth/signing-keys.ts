@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto'
+import type { App } from '../../app.ts'
+import { findOrAddSigningKey } from './store.ts'
+
+export type SigningPurpose = 'session' | 'challenge' | 'challenge-solution'
+
+const known = new WeakMap<App, Map<SigningPurpose, Promise<Uint8Array>>>()
+
+/** 32 bytes, the same for all copies of the API: made by whichever asks first and kept sealed in the database. */
+export function signingKey(app: App, purpose: SigningPurpose): Promise<Uint8Array> {
+  const ofApp = known.get(app) ?? new Map<SigningPurpose, Promise<Uint8Array>>()
+  known.set(app, ofApp)
+  const key = ofApp.get(purpose) ?? load(app, purpose)
+  ofApp.set(purpose, key)
+  // A database that was away for a moment must not break signing in for good.
+  key.catch(() => ofApp.delete(purpose))
+  return key
+}
+
+async function load(app: App, purpose: SigningPurpose): Promise<Uint8Array> {
+  const context = `signing-key:${purpose}`
+  const sealed = await findOrAddSigningKey(
+    app.db,
+    purpose,
+    app.sealer.seal(randomBytes(32).toString('base64'), context),
+  )
+  return Buffer.from(app.sealer.open(sealed, context), 'base64')
+}

@@ -1,0 +1,60 @@
+import { limits } from '@shoal/contract'
+import { randomInt } from 'node:crypto'
+import type { App } from '../../app.ts'
+import type { Db } from '../../db/database.ts'
+import { invalidField } from '../../errors.ts'
+import { addOrg, addRole, type OrgRow } from './store.ts'
+
+export type NewOrg = { code: string; name: string; email: string; adminId: number }
+
+/** Words that stand where an organization's code may stand: in paths of the API and in the gateway's host names and paths. */
+const reservedCodes: readonly string[] = [
+  ...['admin', 'api', 'app', 'console', 'docs', 'gateway', 'healthz', 'metrics', 'outbox', 'portal', 'readyz', 'rpc'],
+  ...['shoal', 'static', 'status', 'support', 'verify-email', 'www'],
+]
+
+/**
+ * Makes an organization with its first administrator. It starts as a draft: no card, no deploys (contract 6.3).
+ * @throws Refusal 400 on the field `code` when it is taken
+ */
+export async function createOrg(app: App, given: NewOrg & { isEmailConfirmed?: boolean }): Promise<OrgRow> {
+  if (reservedCodes.includes(given.code)) throw codeTaken()
+  const now = app.clock.now()
+  return app.db.transaction(async (tx) => {
+    const org = await addOrg(tx, {
+      code: given.code,
+      name: given.name,
+      ...(given.isEmailConfirmed === false ? { pendingEmail: given.email } : { email: given.email }),
+      squidsLimit: limits.organizationSquids,
+      createdAt: now,
+    })
+    if (!org) throw codeTaken()
+    await addAdmin(tx, org.id, given.adminId, now)
+    return org
+  })
+}
+
+/** The personal organization that comes with every account; call it in the transaction that makes the account. */
+export async function createPlayground(db: Db, userId: number, now: Date): Promise<OrgRow> {
+  const org = await addOrg(db, {
+    code: playgroundCode(),
+    name: 'Playground',
+    isPlayground: true,
+    squidsLimit: limits.playgroundSquids,
+    createdAt: now,
+  })
+  if (!org) throw new Error('The code of a new playground was taken')
+  await addAdmin(db, org.id, userId, now)
+  return org
+}
+
+const addAdmin = (db: Db, orgId: number, userId: number, now: Date) =>
+  addRole(db, { orgId, userId, type: 'admin', createdAt: now })
+
+/** 13 characters: `sqd -r` takes 30 at most, and upstream's UUIDs do not fit (contract 3). */
+function playgroundCode(): string {
+  const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
+  return `pg-${Array.from({ length: 10 }, () => alphabet[randomInt(alphabet.length)]).join('')}`
+}
+
+const codeTaken = () => invalidField('code', 'This code is already taken. Please choose another one.')

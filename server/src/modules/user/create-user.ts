@@ -1,0 +1,37 @@
+import type { App } from '../../app.ts'
+import type { Db } from '../../db/database.ts'
+import { invalidField } from '../../errors.ts'
+import { hashPassword } from '../auth/index.ts'
+import { createPlayground } from '../orgs/index.ts'
+import { addUser, type UserRow } from './store.ts'
+
+export type NewUser = {
+  /** Lower case. */
+  email: string
+  fullName: string
+  /** Null for those who only sign in with a provider. */
+  password: string | null
+  emailVerified: boolean
+  avatarUrl?: string | null
+  policyAccepted?: boolean
+  subscribesNewsletter?: boolean
+}
+
+/**
+ * Makes an account and its playground, both or neither.
+ * @throws Refusal 400 on the field `email` when it is to be confirmed at once and somebody has it already
+ */
+export async function createUser(app: App, given: NewUser): Promise<UserRow & { playground: { code: string } }> {
+  const { password, ...columns } = given
+  const passwordHash = password === null ? null : await hashPassword(password)
+  return app.db.transaction((tx) => addUserWithPlayground(tx, { ...columns, passwordHash }, app.clock.now()))
+}
+
+type NewUserColumns = Omit<NewUser, 'password'> & { passwordHash: string | null }
+
+async function addUserWithPlayground(db: Db, given: NewUserColumns, now: Date) {
+  const user = await addUser(db, { ...given, createdAt: now })
+  if (!user) throw invalidField('email', `There is an account with the email ${given.email} already.`)
+  const playground = await createPlayground(db, user.id, now)
+  return { ...user, playground: { code: playground.code } }
+}
