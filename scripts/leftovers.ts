@@ -1,20 +1,20 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-
-/** Processes which a run started carry this variable, with the run's own value, in whatever group or session they are. */
-export const markName = 'SHOAL_TEST_RUN'
 
 type Process = { pid: number; commandLine: string }
 
-/** The processes marked with `mark`. Only Linux shows the environment of others; elsewhere there are none to be seen. */
-export function findMarked(mark: string): Process[] {
+/**
+ * The processes that have to do with a folder, whoever their parent is now: it stands in their environment (as TMPDIR) or in
+ * their command line, or they work in it. Only Linux tells; elsewhere there are none to be seen.
+ */
+function findProcessesOf(folder: string): Process[] {
   if (!existsSync('/proc/self/environ')) return []
   const pids = readdirSync('/proc').map(Number).filter(Number.isInteger)
   return pids.flatMap((pid) => {
     try {
-      const isMarked = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`${markName}=${mark}`)
-      if (!isMarked) return []
-      return [{ pid, commandLine: readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() }]
+      const commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
+      const traces = [commandLine, readFileSync(`/proc/${pid}/environ`, 'utf8'), readlinkSync(`/proc/${pid}/cwd`)]
+      return traces.some((trace) => trace.includes(folder)) ? [{ pid, commandLine }] : []
     } catch {
       // Gone since it was listed, or another user's.
       return []
@@ -22,22 +22,22 @@ export function findMarked(mark: string): Process[] {
   })
 }
 
-/** Ends by force what is marked with `mark` and answers what that was. */
-export function endMarked(mark: string): Process[] {
-  const marked = findMarked(mark)
-  for (const { pid } of marked) {
+/** Ends by force what has to do with the folder, and answers what that was. */
+export function endProcessesOf(folder: string): Process[] {
+  const found = findProcessesOf(folder)
+  for (const { pid } of found) {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
       // It ended by itself in the meantime.
     }
   }
-  return marked
+  return found
 }
 
-/** Waits for what is just ending, at most five seconds, then ends the rest by force and answers what that was. */
-export async function endLeftovers(mark: string): Promise<Process[]> {
+/** Gives what is just ending five seconds, then ends the rest by force, and answers what that was. */
+export async function endLeftovers(folder: string): Promise<Process[]> {
   const deadline = performance.now() + 5000
-  while (findMarked(mark).length > 0 && performance.now() < deadline) await delay(100)
-  return endMarked(mark)
+  while (findProcessesOf(folder).length > 0 && performance.now() < deadline) await delay(100)
+  return endProcessesOf(folder)
 }

@@ -1,12 +1,11 @@
-import { randomUUID } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureBrowser } from './browser.ts'
 import { checksBesideTests, runChecks } from './checks.ts'
 import { endCommandsOnSignal, runCommand } from './command.ts'
 import { ensureConsole } from './console-build.ts'
-import { endLeftovers, endMarked, markName } from './leftovers.ts'
+import { endLeftovers, endProcessesOf } from './leftovers.ts'
 
 type Counts = { passed: number; failed: number; skipped: number }
 
@@ -20,14 +19,16 @@ type Report = {
   testResults: { status: string; assertionResults: unknown[] }[]
 }
 
-const mark = randomUUID()
-const folder = mkdtempSync(join(tmpdir(), 'shoal-test-'))
+/** TMPDIR of the whole run: nothing stays behind in it, nor any process that has to do with it. The name is short for the sake of sockets. */
+const folder = mkdtempSync(join(tmpdir(), 'st-'))
+// Postgres and squids have users of their own.
+chmodSync(folder, 0o755)
 const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
 
 async function runTests(args: string[]): Promise<void> {
   const reportFile = join(folder, 'report.json')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]
-  const env = { ...process.env, [markName]: mark }
+  const env = { ...process.env, TMPDIR: folder }
   const { code } = await runCommand('vitest', ['run', ...reporters, ...args], { env, isShown: true })
   const failedBefore = counts.failed
   countTests(reportFile)
@@ -49,7 +50,7 @@ function countTests(reportFile: string): void {
 }
 
 async function failOnLeftovers(): Promise<void> {
-  const leftovers = await endLeftovers(mark)
+  const leftovers = await endLeftovers(folder)
   if (leftovers.length === 0) return
   counts.failed++
   console.error(
@@ -87,7 +88,7 @@ async function main(args: string[]): Promise<void> {
 }
 
 endCommandsOnSignal(() => {
-  endMarked(mark)
+  endProcessesOf(folder)
   rmSync(folder, { recursive: true, force: true })
 })
 await main(process.argv.slice(2))

@@ -1,0 +1,25 @@
+import { describe, expect, test } from 'vitest'
+import { committedRules } from './repo-rules/committed.ts'
+import { documentRules } from './repo-rules/documents.ts'
+import { fileRules } from './repo-rules/files.ts'
+import { importRules } from './repo-rules/imports.ts'
+import { ownerRules } from './repo-rules/owners.ts'
+import { readRepo, repoOf } from './repo-rules/repo.ts'
+import { root } from './root.ts'
+
+const repo = readRepo(root)
+
+describe.each([...importRules, ...ownerRules, ...fileRules, ...documentRules, ...committedRules])('$says', (rule) => {
+  test('holds', () => {
+    const places = rule.find(repo)
+    expect(places, `Rule: ${rule.says}\nWhy: ${rule.why}\nFix: ${rule.fix}\nBroken at ${places.length} places`).toEqual(
+      [],
+    )
+  })
+
+  test('finds every place that breaks it', () => {
+    const places = rule.find(repoOf(rule.broken)).join('\n')
+    const missed = Object.keys(rule.broken).filter((path) => !places.includes(path))
+    expect(missed).toEqual([])
+  })
+})

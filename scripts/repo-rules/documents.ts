@@ -1,0 +1,72 @@
+import { dirname, join, normalize } from 'node:path'
+import { operateDoc } from '../../server/src/operate-doc.ts'
+import type { Repo, Rule, SourceFile } from './repo.ts'
+
+const roots = 'contract|runtime|server|console|e2e|examples|docs|scripts|\\.ci'
+const inBackticks = new RegExp(`\`((?:${roots})/[^\`\\s]*)\``, 'g')
+const inLinks = /\]\((?![a-z]+:|#)([^)#\s]+)/g
+
+/** Paths with a placeholder in them (`NNNN`, `<area>`, `*`, `{a,b}`, `…`) stand for many. */
+const isPattern = (path: string) => /[<>*{}…]|NNNN|\.\.\.|\$/.test(path)
+
+function pathsNamedIn({ path, text }: SourceFile): string[] {
+  const quoted = [...text.matchAll(inBackticks)].map(([, named = '']) => named)
+  const linked = [...text.matchAll(inLinks)].map(([, named = '']) => normalize(join(dirname(path), named)))
+  return [...quoted, ...linked].filter((named) => !isPattern(named)).map((named) => named.replace(/(:\d+)?\/?$/, ''))
+}
+
+const coverage = 'docs/spec-coverage.md'
+
+/** The sections of the specification; each is to be proven by a test. */
+const specSections = '1 2.1 2.2 2.3 2.4 2.5 2.6 2.7 2.8 2.9 2.10 2.11 2.12 3 4 5 6 7 8 9'.split(' ')
+
+/** Rows of the table: `| 2.1 … | … path/of/a.test.ts … |`. */
+function uncoveredSections(repo: Repo): string[] {
+  const page = repo.files.find(({ path }) => path === coverage)
+  if (!page) return []
+  const rows = page.text.split('\n').filter((line) => /^\|\s*\d/.test(line))
+  return specSections.flatMap((section) => {
+    const own = rows.filter((row) => new RegExp(`^\\|\\s*${section.replace('.', '\\.')}[\\s|]`).test(row))
+    const tests = own.flatMap((row) => row.match(/[\w./-]+\.test\.tsx?/g) ?? [])
+    if (tests.length === 0) return [`${coverage}: section ${section} names no test`]
+    return tests
+      .filter((test) => !repo.exists(test))
+      .map((test) => `${coverage}: section ${section}: there is no ${test}`)
+  })
+}
+
+const operate = 'docs/operate.md'
+
+export const documentRules: Rule[] = [
+  {
+    says: `${operate} is what the settings of the server say`,
+    why: 'an operator trusts it instead of reading the code',
+    fix: 'npm run check -- --write',
+    find: (repo) => {
+      const page = repo.files.find(({ path }) => path === operate)
+      return page?.text === operateDoc() ? [] : [operate]
+    },
+    broken: { [operate]: '# Operating Shoal, some time ago' },
+  },
+  {
+    says: 'every path that a document names exists',
+    why: 'documents that point at what has moved cannot be trusted at all',
+    fix: 'name the new place, or drop the sentence',
+    find: (repo) =>
+      repo.files
+        .filter(({ path }) => path.endsWith('.md'))
+        .flatMap((file) =>
+          pathsNamedIn(file)
+            .filter((named) => !repo.exists(named))
+            .map((named) => `${file.path} names ${named}`),
+        ),
+    broken: { 'README.md': 'See `server/src/gone.ts` and [the docs](docs/gone.md).' },
+  },
+  {
+    says: `${coverage} names an existing test for every section of the specification`,
+    why: 'a promise without a test is a hope',
+    fix: 'write the test, and its path into the row of the section: | 2.1 … | path/of/a.test.ts |',
+    find: uncoveredSections,
+    broken: { [coverage]: '| 1 What it is | e2e/gone.test.ts |\n| 2.1 Signed out | nothing yet |' },
+  },
+]

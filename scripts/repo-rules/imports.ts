@@ -1,0 +1,129 @@
+import type { Import, Repo, Rule, SourceFile } from './repo.ts'
+
+/** Answers each import of each file of the folder that `isAllowed` does not allow. */
+function forbiddenImports(repo: Repo, folder: string, isAllowed: (of: Import, file: SourceFile) => boolean): string[] {
+  const files = repo.files.filter(({ path }) => path.startsWith(folder))
+  return files.flatMap((file) =>
+    file.imports.filter((found) => !isAllowed(found, file)).map(({ specifier }) => `${file.path} imports ${specifier}`),
+  )
+}
+
+const workspaces = ['contract', 'runtime', 'server', 'console', 'e2e']
+
+/** What each workspace may import of the others. */
+const mayImport: Record<string, string[]> = {
+  contract: [],
+  runtime: [],
+  server: ['contract', 'runtime'],
+  console: ['contract'],
+  e2e: ['contract'],
+}
+
+function crossesWorkspaces({ specifier, target }: Import, own: string): boolean {
+  const named = /^@shoal\/([a-z0-9]+)/.exec(specifier)?.[1]
+  if (named) return named !== own && !mayImport[own]?.includes(named)
+  const folder = target?.split('/')[0] ?? own
+  return folder !== own && workspaces.includes(folder)
+}
+
+/** From left to right: a module may import those left of it. */
+const moduleOrder = 'auth user orgs secrets rpc portal squids deployments logs metrics billing'.split(' ')
+
+function moduleOf(path: string): string | null {
+  return /^server\/src\/modules\/([^/]+)\//.exec(path)?.[1] ?? null
+}
+
+function mayModuleImport({ target }: Import, file: SourceFile): boolean {
+  if (!target?.startsWith('server/src/')) return true
+  if (file.isTest) return true
+  if (target.startsWith('server/src/http/')) return false
+  const own = moduleOf(file.path)
+  const other = moduleOf(target)
+  if (!own || !other || own === other) return true
+  return target.endsWith('/index.ts') && moduleOrder.indexOf(other) < moduleOrder.indexOf(own)
+}
+
+const foundations = ['db', 'jobs', 'mail', 'errors.ts', 'clock.ts', 'config.ts']
+
+/** Left to right, as for modules; `lib` and `api` are beside the order. */
+const consoleMayImport: Record<string, string[]> = {
+  app: ['app', 'pages', 'components', 'ui', 'lib', 'api'],
+  pages: ['pages', 'components', 'ui', 'lib', 'api'],
+  components: ['components', 'ui', 'lib', 'api'],
+  ui: ['ui'],
+  api: ['api', 'lib'],
+  lib: ['lib'],
+}
+
+function consoleFolders(path: string): [layer: string | undefined, area: string | undefined] {
+  const [layer, area] = path.replace('console/src/', '').split('/')
+  return [layer, area]
+}
+
+function mayConsoleImport({ target }: Import, file: SourceFile): boolean {
+  if (!target?.startsWith('console/src/')) return true
+  const [layer = '', area] = consoleFolders(file.path)
+  const [targetLayer = '', targetArea] = consoleFolders(target)
+  // A file beside the layers, such as main.tsx, puts them together.
+  if (!(layer in consoleMayImport) || file.isTest) return true
+  if (layer === 'pages' && targetLayer === 'pages') return area === targetArea
+  return consoleMayImport[layer]?.includes(targetLayer) ?? false
+}
+
+export const importRules: Rule[] = [
+  {
+    says: 'contract imports zod only',
+    why: 'it runs in the browser and in Node, and is loaded by everything',
+    fix: 'move what needs more to the workspace that uses it',
+    find: (repo) =>
+      forbiddenImports(repo, 'contract/src/', ({ specifier, target }, { isTest }) => {
+        return isTest || specifier === 'zod' || target !== null
+      }),
+    broken: { 'contract/src/a.ts': `import { readFile } from 'node:fs'` },
+  },
+  {
+    says: 'a workspace imports only those below it, and by name',
+    why: 'each can then be understood, tested and replaced without those above it',
+    fix: `allowed: ${workspaces.map((name) => `${name} → ${mayImport[name]?.join(', ') || 'none'}`).join('; ')}; as @shoal/NAME`,
+    find: (repo) =>
+      workspaces.flatMap((own) => forbiddenImports(repo, `${own}/`, (found) => !crossesWorkspaces(found, own))),
+    broken: {
+      'runtime/src/a.ts': `import { x } from '@shoal/contract'`,
+      'console/src/b.ts': `export { y } from '../../contract/src/y.ts'`,
+    },
+  },
+  {
+    says: 'a server module imports no http, and other modules only through their index.ts and leftward',
+    why: 'modules that know each other inside, or in a circle, can only be changed together',
+    fix: `the order is ${moduleOrder.join(', ')}; what must flow the other way is a job or a row`,
+    find: (repo) => forbiddenImports(repo, 'server/src/modules/', mayModuleImport),
+    broken: {
+      'server/src/modules/auth/a.ts': `import { orgs } from '../orgs/index.ts'`,
+      'server/src/modules/orgs/b.ts': `import { store } from '../auth/store.ts'`,
+      'server/src/modules/orgs/c.ts': `import { mount } from '../../http/mount.ts'`,
+    },
+  },
+  {
+    says: 'db, jobs, mail, errors, clock and config of the server import neither http nor modules',
+    why: 'everything stands on them',
+    fix: 'let the module call them, or put the two together in server/src/main.ts',
+    find: (repo) =>
+      foundations.flatMap((name) =>
+        forbiddenImports(repo, `server/src/${name}`, ({ target }, { isTest }) => {
+          return isTest || !/^server\/src\/(http|modules|gateway)\//.test(target ?? '')
+        }),
+      ),
+    broken: { 'server/src/jobs/a.ts': `import { restart } from '../modules/squids/index.ts'` },
+  },
+  {
+    says: 'the console imports app → pages → components → ui, beside them lib and api, and no page another page',
+    why: 'a page can then be changed or removed without a look at the others, and ui knows neither contract nor router',
+    fix: 'move what two pages need to components; what knows neither contract nor router to ui; pass data into ui as props',
+    find: (repo) => forbiddenImports(repo, 'console/src/', mayConsoleImport),
+    broken: {
+      'console/src/pages/squids/A.tsx': `import { B } from '../secrets/B.tsx'`,
+      'console/src/ui/C.tsx': `import { format } from '../lib/format.ts'`,
+      'console/src/components/D.tsx': `const page = () => import('../pages/squids/A.tsx')`,
+    },
+  },
+]

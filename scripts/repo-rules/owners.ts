@@ -1,0 +1,63 @@
+import type { Repo, Rule, SourceFile } from './repo.ts'
+
+/** Answers the files, tests aside, whose code has the pattern although they are not among its owners. */
+function outsideOf(repo: Repo, pattern: RegExp, where: RegExp, owners: RegExp): string[] {
+  const isStranger = ({ path, isTest }: SourceFile) => !isTest && where.test(path) && !owners.test(path)
+  return repo.files.filter(isStranger).flatMap(({ path, code }) => {
+    const found = pattern.exec(code)?.[0].trim()
+    return found ? [`${path}: ${found}`] : []
+  })
+}
+
+const product = /^(contract|runtime|server|console)\//
+const server = /^server\/src\//
+
+export const ownerRules: Rule[] = [
+  {
+    says: 'the environment is read in server/src/config.ts only',
+    why: 'a setting read elsewhere is neither checked nor in docs/operate.md',
+    fix: 'add it to the schema in config.ts and pass the value on',
+    find: (repo) => outsideOf(repo, /process\.env\b/, product, /^server\/(src\/config|drizzle\.config)\.ts$/),
+    broken: { 'server/src/mail/mailer.ts': `const from = process.env.MAIL_FROM` },
+  },
+  {
+    says: 'the server speaks SQL in store.ts, tables.ts and db/ only',
+    why: 'what a table looks like, and that a query names its tenant, must be seen in one place of each module',
+    fix: 'move the query into the store.ts of its module and call it by what it means',
+    find: (repo) =>
+      outsideOf(
+        repo,
+        /from '(drizzle-orm|pg|pg-copy-streams)[/\w-]*'|\bsql`|['"`]\s*(SELECT\b[^'"`]+\bFROM|INSERT INTO|UPDATE\b[^'"`]+\bSET|DELETE FROM|CREATE (TABLE|ROLE|DATABASE))\b/,
+        server,
+        /\/(store|tables|[a-z-]+-store|[a-z-]+-tables)\.ts$|^server\/src\/(db|jobs)\//,
+      ),
+    broken: { 'server/src/modules/orgs/handlers.ts': `await client.query('SELECT id FROM org')` },
+  },
+  {
+    says: 'processes are started in runtime and scripts only',
+    why: 'whoever starts one must also bound, watch and end it, whatever happens',
+    fix: 'give the runtime a function for it',
+    find: (repo) => outsideOf(repo, /from '(node:)?child_process'/, product, /^runtime\//),
+    broken: { 'server/src/gateway/a.ts': `import { spawn } from 'node:child_process'` },
+  },
+  {
+    says: 'fetch is called in contract/src/client.ts and console/src/api, and where speaking HTTP is the product',
+    why: 'errors, sign-out and retries are handled once',
+    fix: 'call the endpoint through the client (server: through gateway, or the module that scrapes or asks others)',
+    find: (repo) =>
+      outsideOf(
+        repo,
+        /(?<![\w.])fetch\(|from 'undici'/,
+        product,
+        /^contract\/src\/client\.ts$|^console\/src\/api\/|^server\/src\/gateway\/|^server\/src\/modules\/(auth|metrics|rpc|portal|squids|billing)\//,
+      ),
+    broken: { 'console/src/pages/squids/Squids.tsx': `const answer = await fetch('/api/v1/orgs')` },
+  },
+  {
+    says: 'the server asks its clock for the time',
+    why: 'deadlines, retention and bills are tested with a clock that can be moved',
+    fix: 'take a Clock (server/src/clock.ts) and call now() on it; an elapsed time is performance.now()',
+    find: (repo) => outsideOf(repo, /new Date\(\)|Date\.now\(\)/, server, /^server\/src\/clock\.ts$/),
+    broken: { 'server/src/modules/billing/jobs.ts': `const monthEnd = new Date()` },
+  },
+]

@@ -1,0 +1,73 @@
+import { globSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+
+export type SourceFile = {
+  /** From the repository's folder. */
+  path: string
+  text: string
+  /** The text without its comments. */
+  code: string
+  imports: Import[]
+  isTest: boolean
+}
+
+export type Import = {
+  specifier: string
+  /** The repository path of a relative import, null for a package. */
+  target: string | null
+  /** `import('…')`: loaded when it is needed. */
+  isLazy: boolean
+}
+
+export type Repo = { files: SourceFile[]; exists(path: string): boolean }
+
+/** Holds a repository to one thing. `find` answers the places that break it, as each file of `broken` does. */
+export type Rule = {
+  says: string
+  why: string
+  fix: string
+  find(repo: Repo): string[]
+  broken: Record<string, string>
+}
+
+const ignored = /(^|\/)(node_modules|dist|lib|\.git|\.shoal|\.vitest|test-results)(\/|$)/
+const texts = '**/*.{ts,tsx,mjs,js,json,md,yml,yaml,css,html,sql,sh,svg,graphql}'
+const dotted = '{.ci/*,.*.json,.npmrc,.gitignore,.prettierignore}'
+
+const importPattern =
+  /(?:^|[\n;])\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, '')
+}
+
+function sourceFile(path: string, text: string): SourceFile {
+  const isCode = /\.(ts|tsx|mjs|js)$/.test(path)
+  const code = isCode ? withoutComments(text) : ''
+  const imports = [...code.matchAll(importPattern)].map(([, from, bare, lazy]) => {
+    const specifier = from ?? bare ?? lazy ?? ''
+    const target = specifier.startsWith('.') ? normalize(join(dirname(path), specifier)) : null
+    return { specifier, target, isLazy: lazy !== undefined }
+  })
+  return { path, text, code, imports, isTest: /\.test\.tsx?$|(^|\/)testing\/|^e2e\//.test(path) }
+}
+
+/** The repository at `root`, as far as it is committed or would be. */
+export function readRepo(root: string): Repo {
+  const exclude = (path: string) => ignored.test(path) && !/^console\/src\/lib|^examples\/[^/]+\/lib$/.test(path)
+  const paths = globSync([texts, dotted], { cwd: root, exclude })
+  const files = paths.filter((path) => statSync(join(root, path)).isFile())
+  return {
+    files: files.map((path) => sourceFile(path, readFileSync(join(root, path), 'utf8'))),
+    exists: (path) => statSync(join(root, path), { throwIfNoEntry: false }) !== undefined,
+  }
+}
+
+/** A repository that is only text, for showing that a rule catches what it is for. */
+export function repoOf(files: Record<string, string>): Repo {
+  const paths = Object.keys(files)
+  return {
+    files: paths.map((path) => sourceFile(path, files[path] ?? '')),
+    exists: (path) => paths.some((known) => known === path || known.startsWith(`${path}/`)),
+  }
+}
