@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Database, Db } from './db/database.ts'
+import type { ExternalServices } from './external-services.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import type { Mailer } from './mail/mailer.ts'
 import type { Sealer } from './sealer.ts'
@@ -21,4 +22,6 @@ export type App = {
   sealer: Sealer
   driver: Driver
   builder: Builder
+  /** Where tests put their own servers in the place of the services outside. */
+  external?: Partial<ExternalServices>
 }

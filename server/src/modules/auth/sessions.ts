@@ -10,7 +10,12 @@ import { addSession } from './store.ts'
 const lifetimeMs = days(30)
 
 /** Starts a session and answers its token: a JWT that says whose it is, worth nothing once its row is gone (design 7). */
-export async function startSession(app: App, db: Db, userId: number, request: Request): Promise<string> {
+export async function startSession(
+  app: App,
+  db: Db,
+  userId: number,
+  request: Pick<Request, 'userAgent' | 'ip'>,
+): Promise<string> {
   const now = app.clock.now()
   const expiresAt = new Date(now.getTime() + lifetimeMs)
   const id = randomUUID()

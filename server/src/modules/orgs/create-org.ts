@@ -6,6 +6,7 @@ import { invalidField } from '../../errors.ts'
 import { addOrg, addRole, type OrgRow } from './store.ts'
 
 export type NewOrg = { code: string; name: string; email: string; adminId: number }
+export type MadeOrg = OrgRow & { adminRoleId: number }
 
 /** Words that stand where an organization's code may stand: in paths of the API and in the gateway's host names and paths. */
 const reservedCodes: readonly string[] = [
@@ -17,7 +18,7 @@ const reservedCodes: readonly string[] = [
  * Makes an organization with its first administrator. It starts as a draft: no card, no deploys (contract 6.3).
  * @throws Refusal 400 on the field `code` when it is taken
  */
-export async function createOrg(app: App, given: NewOrg & { isEmailConfirmed?: boolean }): Promise<OrgRow> {
+export async function createOrg(app: App, given: NewOrg & { isEmailConfirmed?: boolean }): Promise<MadeOrg> {
   if (reservedCodes.includes(given.code)) throw codeTaken()
   const now = app.clock.now()
   return app.db.transaction(async (tx) => {
@@ -29,8 +30,8 @@ export async function createOrg(app: App, given: NewOrg & { isEmailConfirmed?: b
       createdAt: now,
     })
     if (!org) throw codeTaken()
-    await addAdmin(tx, org.id, given.adminId, now)
-    return org
+    const admin = await addAdmin(tx, org.id, given.adminId, now)
+    return { ...org, adminRoleId: admin.id }
   })
 }
 

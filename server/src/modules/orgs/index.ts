@@ -1,4 +1,5 @@
 export { createOrg, createPlayground } from './create-org.ts'
+export { addMember } from './members.ts'
 export { orgsHandlers } from './handlers.ts'
 export { findMembership, findOrgByCode, setOrgStatus } from './store.ts'
 export { orgs, roles } from './tables.ts'

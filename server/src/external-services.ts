@@ -1,0 +1,23 @@
+/** Addresses of services outside that the API asks. Never from user input; tests put their own servers in their place. */
+export type ExternalServices = {
+  google: OauthAddresses
+  github: OauthAddresses & { emailsUrl: string }
+  turnstileVerifyUrl: string
+}
+
+export type OauthAddresses = { authorizeUrl: string; tokenUrl: string; profileUrl: string }
+
+export const externalServices: ExternalServices = {
+  google: {
+    authorizeUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
+    tokenUrl: 'https://oauth2.googleapis.com/token',
+    profileUrl: 'https://openidconnect.googleapis.com/v1/userinfo',
+  },
+  github: {
+    authorizeUrl: 'https://github.com/login/oauth/authorize',
+    tokenUrl: 'https://github.com/login/oauth/access_token',
+    profileUrl: 'https://api.github.com/user',
+    emailsUrl: 'https://api.github.com/user/emails',
+  },
+  turnstileVerifyUrl: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
+}

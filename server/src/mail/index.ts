@@ -1,0 +1,3 @@
+export { createMailer, openMail } from './mailer.ts'
+export { mailJobs } from './send-mail.ts'
+export { newestMails } from './store.ts'

@@ -1,0 +1,63 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { PgBoss } from 'pg-boss'
+import type { TestProject } from 'vitest/node'
+import { startEmbeddedPostgres } from '../../../runtime/src/postgres/embedded-postgres.ts'
+import { connect } from '../db/database.ts'
+import { migrate } from '../db/migrate.ts'
+import { templateName } from './test-database.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Of the tests' Postgres, with `{database}` in it. */
+    postgresUrl: string
+  }
+}
+
+/** One real Postgres for all tests, with a migrated database that each test file clones. Nothing of it survives them. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dir = mkdtempSync(join(tmpdir(), 'shoal-tests-'))
+  chmodSync(dir, 0o755)
+  const endAtOnce = () => {
+    killPostgres(join(dir, 'data'))
+    rmSync(dir, { recursive: true, force: true })
+  }
+  process.once('exit', endAtOnce)
+  const postgres = await startEmbeddedPostgres({
+    dir,
+    settings: { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' },
+  })
+  await makeTemplate(postgres.url)
+  project.provide('postgresUrl', postgres.url('{database}'))
+  return async () => {
+    await postgres.stop()
+    rmSync(dir, { recursive: true, force: true })
+    process.off('exit', endAtOnce)
+  }
+}
+
+async function makeTemplate(url: (database: string) => string): Promise<void> {
+  const admin = new pg.Client(url('postgres'))
+  await admin.connect()
+  await admin.query(`create database ${templateName}`)
+  const database = connect(url(templateName))
+  await migrate(database.pool)
+  const boss = new PgBoss({ connectionString: database.url, schema: 'pgboss' })
+  await boss.start()
+  await boss.stop({ graceful: false })
+  await database.close()
+  // Postgres clones only a database that nobody uses; this keeps everybody out.
+  await admin.query(`alter database ${templateName} with allow_connections false`)
+  await admin.end()
+}
+
+/** For when the test run is cut short: SIGQUIT is Postgres' immediate shutdown. */
+function killPostgres(dataDir: string): void {
+  try {
+    process.kill(Number(readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').split('\n')[0]), 'SIGQUIT')
+  } catch {
+    // Not running any more.
+  }
+}

@@ -1,0 +1,2 @@
+export type { Make, TestOrg, TestUser } from './make.ts'
+export { startTestApp, type TestApp, type TestAppOptions } from './test-app.ts'

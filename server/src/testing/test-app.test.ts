@@ -1,0 +1,15 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestApp, type TestApp } from './index.ts'
+
+let t: TestApp
+beforeAll(async () => void (t = await startTestApp()))
+afterAll(() => t.close())
+
+test('a person, a token and a stranger speak through the typed client', async () => {
+  const { admin, code } = await t.make.org()
+  const mine = await t.as(admin).orgs.list()
+  expect(mine.map((org) => org.code)).toEqual([admin.playground.code, code])
+  const key = await t.make.token(admin)
+  expect(await t.as(key).orgs.get({ params: { code } })).toMatchObject({ code, roleType: 'admin' })
+  await expect(t.as(null).orgs.list()).rejects.toMatchObject({ status: 401 })
+})

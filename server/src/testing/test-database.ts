@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { inject } from 'vitest'
+import { connect, type Database } from '../db/database.ts'
+
+export const templateName = 'shoal_template'
+
+/** A fresh database with the whole schema, dropped by `close`. */
+export async function cloneDatabase(): Promise<Database> {
+  const name = `t_${randomBytes(6).toString('hex')}`
+  await asAdmin((admin) => admin.query(`create database ${name} template ${templateName}`))
+  const database = connect(urlOf(name), { max: 10 })
+  return {
+    ...database,
+    close: async () => {
+      await database.close()
+      await asAdmin((admin) => admin.query(`drop database ${name} with (force)`))
+    },
+  }
+}
+
+const urlOf = (database: string) => inject('postgresUrl').replace('{database}', database)
+
+async function asAdmin(work: (admin: pg.Client) => Promise<unknown>): Promise<void> {
+  const admin = new pg.Client(urlOf('postgres'))
+  await admin.connect()
+  try {
+    await work(admin)
+  } finally {
+    await admin.end()
+  }
+}
