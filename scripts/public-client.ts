@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { runCommand } from './command.ts'
+import { root } from './root.ts'
+
+const version = '3.2.3'
+
+/** joi beside it, as two copies of joi keep the client from starting (contract 0). */
+const packages = [`@subsquid/cli@${version}`, 'joi@17.13.3']
+
+type ClientResult = { stdout: string; stderr: string; code: number }
+
+/** A command of the client that runs until it is stopped, such as `logs -f`. */
+type RunningClient = {
+  /** What it printed so far. */
+  output(): string
+  stop(): Promise<void>
+}
+
+export type PublicClient = {
+  /** Runs `sqd` with these arguments to its end. It has no terminal, so it cannot ask anything back. */
+  (...args: string[]): Promise<ClientResult>
+  start(...args: string[]): RunningClient
+  /** Removes its home with the credentials in it. */
+  close(): void
+}
+
+/** The unmodified public client with a home of its own, where no one is signed in. The first use on a machine installs it. */
+export async function openClient(): Promise<PublicClient> {
+  const program = await installClient()
+  const home = mkdtempSync(join(tmpdir(), 'shoal-sqd-'))
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: home,
+    // Despite its name the path of a file (contract 1).
+    SUBSQUID_CLI_CONFIG_DIR: join(home, 'config.json'),
+    SQD_SKIP_NEW_VERSION_CHECK: 'true',
+  }
+  const spawnClient = (args: string[]) => {
+    return spawn(process.execPath, [program, ...args], { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  }
+  const run = async (...args: string[]) => {
+    const child = spawnClient(args)
+    const [stdout, stderr] = [collect(child, 'stdout'), collect(child, 'stderr')]
+    const code = await ended(child)
+    return { stdout: stdout(), stderr: stderr(), code }
+  }
+  const start = (...args: string[]) => {
+    const child = spawnClient(args)
+    const [stdout, stderr] = [collect(child, 'stdout'), collect(child, 'stderr')]
+    const stop = async () => {
+      child.kill('SIGKILL')
+      await ended(child)
+    }
+    return { output: () => stdout() + stderr(), stop }
+  }
+  return Object.assign(run, { start, close: () => rmSync(home, { recursive: true, force: true }) })
+}
+
+/** Answers the path of its program. Installs beside the place and moves it there, so that half an installation is never used. */
+async function installClient(): Promise<string> {
+  const folder = join(root, `node_modules/.cache/sqd-${version}`)
+  const program = 'node_modules/@subsquid/cli/bin/run.js'
+  if (existsSync(join(folder, program))) return join(folder, program)
+  mkdirSync(dirname(folder), { recursive: true })
+  const fresh = mkdtempSync(`${folder}-`)
+  try {
+    writeFileSync(join(fresh, 'package.json'), '{ "private": true }\n')
+    const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', ...packages]
+    const { code, output } = await runCommand('npm', args, { cwd: fresh })
+    if (code !== 0) throw new Error(`npm could not install the public client:\n${output.slice(-3000)}`)
+    if (!existsSync(folder)) renameSync(fresh, folder)
+  } finally {
+    rmSync(fresh, { recursive: true, force: true })
+  }
+  return join(folder, program)
+}
+
+function collect(child: ChildProcess, stream: 'stdout' | 'stderr'): () => string {
+  let text = ''
+  child[stream]?.setEncoding('utf8').on('data', (more: string) => {
+    text += more
+  })
+  return () => text
+}
+
+async function ended(child: ChildProcess): Promise<number> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode ?? 1
+  return await new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve(code ?? 1))
+  })
+}
