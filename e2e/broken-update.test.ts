@@ -1,0 +1,108 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startDay, type Day } from './support/day.ts'
+import { deploy, ended } from './support/deploy.ts'
+import { totalTransfers } from './support/squid.ts'
+import { until } from './support/until.ts'
+
+/** Whatever an update does wrong, the version that runs goes on answering (design 8). */
+describe('a broken update', () => {
+  let day: Day
+  let expected: number
+
+  beforeAll(async () => {
+    day = await startDay()
+    await day.api.secrets.change({
+      params: { code: day.org },
+      body: { secrets: [{ action: 'UPDATE', name: 'RPC_URL', value: day.devnet.rpcUrl }] },
+    })
+    const first = await ended(day, await deploy(day, { slot: 'v1', tag: 'prod' }))
+    expect(first.failureReason).toBeNull()
+    expected = await day.devnet.chain.countTransfers()
+    await until(async () => (await totalTransfers(day.endpointOf('erc20-transfers@v1'))) === expected, 'it has indexed')
+  }, 300_000)
+
+  afterAll(() => day?.end())
+
+  /** Asks without pause while `work` goes on; answers what went wrong. */
+  async function whileAsked(work: () => Promise<void>): Promise<{ asked: number; failures: unknown[] }> {
+    let isDone = false
+    const failures: unknown[] = []
+    let asked = 0
+    const asking = (async () => {
+      while (!isDone) {
+        asked++
+        const answer = await totalTransfers(day.endpointOf('erc20-transfers:prod')).catch((error: unknown) =>
+          String(error),
+        )
+        if (answer !== expected) failures.push(answer)
+        await pause(20)
+      }
+    })()
+    try {
+      await work()
+    } finally {
+      isDone = true
+      await asking
+    }
+    return { asked, failures }
+  }
+
+  /** Changes a file of the project for the time of one deployment. */
+  async function deployWith(file: string, change: (text: string) => string) {
+    const path = join(day.project, file)
+    const before = readFileSync(path, 'utf8')
+    writeFileSync(path, change(before))
+    try {
+      return await ended(day, await deploy(day, { slot: 'v1' }))
+    } finally {
+      writeFileSync(path, before)
+    }
+  }
+
+  test.each([
+    {
+      what: 'a build error',
+      file: 'src/main.ts',
+      change: (text: string) => `${text}\nconst broken: number = 'text'\n`,
+      failed: 'SOURCE_FILES_BUILD_FAILED',
+      says: /broken|TS2322/,
+    },
+    {
+      what: 'a failing migration',
+      file: 'squid.yaml',
+      change: (text: string) => text.replace(/deploy:\n/, 'deploy:\n  init:\n    cmd: [node, -e, process.exit(7)]\n'),
+      failed: 'UNEXPECTED',
+      says: /init/,
+    },
+    {
+      what: 'an api that crashes',
+      file: 'commands.json',
+      change: (text: string) => text.replaceAll('squid-graphql-server', 'no-such-program-anywhere'),
+      failed: 'UNEXPECTED',
+      says: /api/,
+    },
+  ])(
+    '$what fails with its reason and nobody notices',
+    async ({ file, change, failed, says }) => {
+      const outcome = await whileAsked(async () => {
+        const deployment = await deployWith(file, change)
+        expect(deployment.failed).toBe(failed)
+        expect(deployment.failureReason).toMatch(says)
+      })
+      expect(outcome.failures).toEqual([])
+      expect(outcome.asked).toBeGreaterThan(10)
+    },
+    180_000,
+  )
+
+  test('a good update switches without a failed request', async () => {
+    const outcome = await whileAsked(async () => {
+      const deployment = await ended(day, await deploy(day, { slot: 'v1' }))
+      expect(deployment.status).toBe('OK')
+    })
+    expect(outcome.failures).toEqual([])
+  }, 180_000)
+})

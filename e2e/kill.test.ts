@@ -1,0 +1,98 @@
+import pg from 'pg'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startDay, type Day } from './support/day.ts'
+import { deploy, ended } from './support/deploy.ts'
+import { processesWith } from './support/shoal.ts'
+import { totalTransfers } from './support/squid.ts'
+import { until } from './support/until.ts'
+
+/** The server is killed with SIGKILL in the middle of things, and loses nothing (design 1). */
+describe('kill -9', () => {
+  let day: Day
+  let expected: number
+
+  beforeAll(async () => {
+    day = await startDay()
+    await day.api.secrets.change({
+      params: { code: day.org },
+      body: { secrets: [{ action: 'UPDATE', name: 'RPC_URL', value: day.devnet.rpcUrl }] },
+    })
+    await ended(day, await deploy(day, { slot: 'v1' }))
+    expected = await day.devnet.chain.countTransfers()
+    await until(async () => (await totalTransfers(day.endpointOf('erc20-transfers@v1'))) === expected, 'it has indexed')
+  }, 300_000)
+
+  afterAll(() => day?.end())
+
+  const programs = async () =>
+    (await processesWith('graphql-server')).concat(await processesWith('lib/main')).toSorted()
+
+  test('running squids go on, with the same processes, and are known again', async () => {
+    const before = await programs()
+    expect(before.length).toBeGreaterThan(0)
+    await day.shoal.kill()
+    await day.shoal.start()
+    await until(
+      async () => (await totalTransfers(day.endpointOf('erc20-transfers@v1'))) === expected,
+      'it answers again',
+    )
+    expect(await programs()).toEqual(before)
+  }, 60_000)
+
+  test.each(['UNPACKING', 'IMAGE_BUILDING', 'ADDONS_SYNCING', 'SQUID_SYNCING', 'ADDING_INGRESS'])(
+    'during %s the deployment ends all the same',
+    async (step) => {
+      const slot = `k${step.slice(0, 4).toLowerCase()}`
+      const id = await deploy(day, { slot })
+      const order = ['UNPACKING', 'IMAGE_BUILDING', 'ADDONS_SYNCING', 'SQUID_SYNCING', 'ADDING_INGRESS', 'OK']
+      await until(async () => {
+        const { status } = await day.api.deployments.get({ params: { code: day.org, id: String(id) } })
+        return order.indexOf(status) >= order.indexOf(step)
+      }, `it is at ${step}`)
+      await day.shoal.kill()
+      await day.shoal.start()
+      const deployment = await ended(day, id, 90_000)
+      if (deployment.failed === 'NO')
+        await until(
+          async () => (await totalTransfers(day.endpointOf(`erc20-transfers@${slot}`))) === expected,
+          'it has indexed',
+        )
+      else expect(deployment.failureReason).toBeTruthy()
+      await day.api.squids.delete({ params: { code: day.org, reference: `erc20-transfers@${slot}` } })
+      await until(
+        async () => !(await day.api.squids.list({ params: { code: day.org } })).some((s) => s.slot === slot),
+        'it is deleted',
+      )
+    },
+    180_000,
+  )
+
+  test('nothing is left of what was deleted: no process, no database', async () => {
+    await until(async () => (await databases()).length === 1, 'one database is left')
+    const own = await processesWith(day.shoal.dataDir)
+    expect(own.filter((line) => /kunpa|kimag|kaddo|ksqui|kaddi/.test(line))).toEqual([])
+    expect((await programs()).length).toBeGreaterThan(0)
+  }, 30_000)
+
+  async function databases(): Promise<string[]> {
+    const read = (file: string) => readFileSync(join(day.shoal.dataDir, 'postgres', file), 'utf8').trim()
+    const client = new pg.Client({
+      host: '127.0.0.1',
+      port: Number(read('port')),
+      user: 'shoal',
+      password: read('password'),
+      database: 'postgres',
+    })
+    await client.connect()
+    try {
+      const { rows } = await client.query<{ datname: string }>(
+        "select datname from pg_database where datname not in ('postgres', 'template0', 'template1', 'shoal') order by 1",
+      )
+      return rows.map((r) => r.datname)
+    } finally {
+      await client.end()
+    }
+  }
+})

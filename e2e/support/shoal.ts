@@ -1,0 +1,109 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { contract, createClient, type Client, type Contract } from '@shoal/contract'
+import { until } from './until.ts'
+
+const root = join(import.meta.dirname, '../..')
+const run = promisify(execFile)
+
+export type Shoal = {
+  url: string
+  gatewayUrl: string
+  dataDir: string
+  /** What the server printed so far. */
+  output: () => string
+  /** The operator's command line. */
+  cli: <T = Record<string, unknown>>(...args: string[]) => Promise<T>
+  as: (token: string) => Client<Contract>
+  /** SIGKILL to the server alone: what it started stays. */
+  kill: () => Promise<void>
+  /** Starts it again on the same data. */
+  start: () => Promise<void>
+  /** SIGTERM, wait, and check that it ended by itself. Then everything is removed. */
+  end: () => Promise<void>
+}
+
+/** A real server as a process of its own on a fresh data directory, ready to answer. Squids stop with it. */
+export async function startShoal(env: Record<string, string> = {}): Promise<Shoal> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'shoal-e2e-'))
+  const [port, gatewayPort] = [await freePort(), await freePort()]
+  const settings = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: process.env['HOME'] ?? '',
+    SHOAL_DATA_DIR: dataDir,
+    SHOAL_PORT: String(port),
+    SHOAL_GATEWAY_PORT: String(gatewayPort),
+    SHOAL_ON_EXIT: 'stop',
+    ...env,
+  }
+  const url = `http://localhost:${port}`
+  let server: ChildProcess | null = null
+  let output = ''
+
+  const start = async () => {
+    const child = spawn(process.execPath, [join(root, 'server/src/main.ts')], {
+      cwd: root,
+      env: settings,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    server = child
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    await until(async () => {
+      if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}:\n${output}`)
+      return (await fetch(`${url}/readyz`).catch(() => null))?.ok === true
+    }, 'the server is ready')
+  }
+  const ended = (child: ChildProcess) =>
+    child.exitCode !== null || child.signalCode !== null
+      ? Promise.resolve()
+      : new Promise<void>((done) => child.once('exit', () => done()))
+  const kill = async () => {
+    server?.kill('SIGKILL')
+    if (server) await ended(server)
+  }
+  const end = async () => {
+    server?.kill('SIGTERM')
+    if (server) await ended(server)
+    const code = server?.exitCode
+    rmSync(dataDir, { recursive: true, force: true })
+    if (code !== 0) throw new Error(`the server ended with ${code}:\n${output.slice(-4000)}`)
+  }
+  await start()
+  return {
+    url,
+    gatewayUrl: `http://localhost:${gatewayPort}`,
+    dataDir,
+    output: () => output,
+    cli: async <T>(...args: string[]) => {
+      const { stdout } = await run(process.execPath, [join(root, 'server/src/cli.ts'), ...args, '--json'], {
+        cwd: root,
+        env: settings,
+      })
+      return JSON.parse(stdout) as T
+    },
+    as: (token) => createClient(contract, { baseUrl: `${url}/api`, token: () => token }),
+    kill,
+    start,
+    end,
+  }
+}
+
+export const freePort = () =>
+  new Promise<number>((done) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => done(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+
+/** Every process of this host whose command line holds `text`. */
+export async function processesWith(text: string): Promise<string[]> {
+  const { stdout } = await run('ps', ['-eo', 'pid,args'], { maxBuffer: 10_000_000 })
+  return stdout.split('\n').filter((line) => line.includes(text) && !line.includes('ps -eo'))
+}
