@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { runCommand } from './command.ts'
+import { endLeftovers, endProcessesOf } from './leftovers.ts'
+import { root } from './root.ts'
+
+test('a command answers its exit code and what it printed', async () => {
+  const result = await runCommand('sh', ['-c', 'echo out; echo err >&2; exit 3'])
+  expect(result).toMatchObject({ code: 3, output: expect.stringMatching(/^(out\nerr|err\nout)\n$/) })
+})
+
+test('a program that is not there is code 127, with its name', async () => {
+  expect(await runCommand('no-such-program', [])).toMatchObject({
+    code: 127,
+    output: expect.stringContaining('no-such-program'),
+  })
+})
+
+test('what a command leaves in its group ends with it', async () => {
+  // The sleep holds the output open: as long as it lives, there is no answer.
+  const { code, elapsedMs } = await runCommand('sh', ['-c', 'sleep 300 & exit 0'])
+  expect(code).toBe(0)
+  expect(elapsedMs).toBeLessThan(10_000)
+})
+
+test.runIf(process.platform === 'linux').each([
+  ['environment', (folder: string) => spawn('sleep', ['300'], { env: { TMPDIR: folder, PATH: process.env['PATH'] } })],
+  ['working folder', (folder: string) => spawn('sleep', ['300'], { cwd: folder, env: { PATH: process.env['PATH'] } })],
+  [
+    'command line',
+    (folder: string) => spawn('sh', ['-c', 'sleep 300; :', folder], { env: { PATH: process.env['PATH'] } }),
+  ],
+])('a process is found by a folder in its %s, and ended', async (_, start) => {
+  const folder = mkdtempSync(join(tmpdir(), 'leftover-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const { pid } = start(folder)
+  await expect.poll(() => endProcessesOf(folder).map((found) => found.pid)).toContain(pid)
+  expect(await endLeftovers(folder)).toEqual([])
+})
+
+test('a command is told apart from its name by what is missing', async () => {
+  const { code, output } = await runCommand('node', ['scripts/run.mjs', 'no-such-command'], { cwd: root })
+  expect(code).toBe(1)
+  expect(output).toContain('start, serve, shoal')
+})
