@@ -43,6 +43,6 @@ export const ended = (day: Pick<Day, 'api' | 'org'>, id: number, withinMs = 240_
 
 async function archiveOf(folder: string): Promise<Blob> {
   const chunks: Uint8Array[] = []
-  for await (const chunk of create({ gzip: true, cwd: folder, portable: true }, ['.'])) chunks.push(chunk as Uint8Array)
-  return new Blob(chunks as never, { type: 'application/gzip' })
+  for await (const chunk of create({ gzip: true, cwd: folder, portable: true }, ['.'])) chunks.push(chunk)
+  return new Blob(chunks, { type: 'application/gzip' })
 }

@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import { endpoint } from './endpoint.ts'
+import { TimeParam } from './fields.ts'
+
+/** Spec 7; `cpu_trotting` is spelt so. */
+export const monitoringQueries = [
+  'cpu_utilization',
+  'cpu_trotting',
+  'mem_utilization',
+  'disk_utilization',
+  'crashes',
+  'oom_kills',
+  'indexed_blocks',
+  'indexed_height',
+] as const
+export type MonitoringQuery = (typeof monitoringQueries)[number]
+
+/** Utilizations in percent, counts a bucket, heights in blocks. `t` in seconds. */
+export const MonitoringSeries = z.object({
+  labels: z.object({ squid_id: z.string(), squid_name: z.string(), container: z.string(), squid_tags: z.string() }),
+  values: z.array(z.object({ t: z.number(), v: z.number().nullable() })),
+})
+export type MonitoringSeries = z.infer<typeof MonitoringSeries>
+
+export const monitoring = {
+  scrape: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/monitoring/squids',
+    access: 'member',
+    summary: 'All versions of the organization as Prometheus text',
+    kind: 'file',
+    payload: z.null(),
+  }),
+  query: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/monitoring/squids/{query}',
+    access: 'member',
+    summary: `Series of one of: ${monitoringQueries.join(', ')}`,
+    query: {
+      from: TimeParam.optional(),
+      to: TimeParam.optional(),
+      maxPoints: z
+        .string()
+        .regex(/^\d{1,5}$/)
+        .optional(),
+    },
+    payload: z.array(MonitoringSeries),
+  }),
+}
