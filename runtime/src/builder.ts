@@ -43,6 +43,8 @@ export type Unpacked = {
   manifestRaw: string
   manifestPath: string
   packageJson: Record<string, unknown> | null
+  /** Sentences for the deployment's log, such as that the packed `.env` was left out. */
+  notes: string[]
   files: number
   bytes: number
 }
@@ -72,13 +74,15 @@ export type Image = {
   reused: boolean
 }
 
+/** UNEXPECTED: not the user's fault (registry unreachable, disk full), said in words meant for the user. */
 export type BuildFailureKind =
+  | 'UNEXPECTED'
   | 'REQUIREMENTS'
   | 'REQUIRED_SOURCE_FILE_MISSED'
   | 'REQUIRED_SOURCE_FILE_INVALID'
   | 'SOURCE_FILES_BUILD_FAILED'
 
-/** A failure the user can mend. `message` says what failed and what to do; the output's tail is already in the log. */
+/** `message` says what failed and what to do, then repeats the last lines of the output, which are in the log already. */
 export class BuildFailure extends Error {
   override name = 'BuildFailure'
   readonly kind: BuildFailureKind

@@ -1,0 +1,108 @@
+import type { BoxResult } from '../process/box.ts'
+import { BuildFailure, type BuildLimits } from '../builder.ts'
+import { relockCommand } from './manager-commands.ts'
+import type { PackageManager } from './package-manager.ts'
+
+/** A program of a build that did not end well, and all that is known about it. */
+export type FailedStep = {
+  step: 'install' | 'build' | 'prune'
+  command: string
+  result: BoxResult
+  /** The last lines of the output, oldest first. */
+  tail: string[]
+  limits: BuildLimits
+  manager: PackageManager
+}
+
+/** What failed, in words that tell the user what to do (contract 8: hour-long builds with no clear failure). */
+export function explain(failed: FailedStep): BuildFailure {
+  const { tail } = failed
+  const known = ofLimits(failed) ?? (failed.step === 'build' ? null : ofInstall(failed)) ?? ofHost(tail)
+  const failure = known ?? {
+    kind: 'SOURCE_FILES_BUILD_FAILED' as const,
+    message: `${failed.command} ended with exit code ${failed.result.exitCode}${hint(failed)}.`,
+  }
+  return new BuildFailure(failure.kind, [failure.message, ...lastWords(tail)].join('\n'))
+}
+
+type Explained = { kind: BuildFailure['kind']; message: string }
+
+function ofLimits({ command, result, limits, tail }: FailedStep): Explained | null {
+  const isHeapFull = tail.some((line) => /JavaScript heap out of memory|Reached heap limit/.test(line))
+  if (result.outOfMemory || isHeapFull) {
+    const limitMb = Math.round(limits.memoryBytes / 1e6)
+    return fault(`${command} ran out of memory: a build may use ${limitMb} MB.`)
+  }
+  if (result.timedOut) {
+    const limitMin = Math.round(limits.timeMs / 6000) / 10
+    return fault(
+      `${command} was stopped: a build may take ${limitMin} min. Look at the last lines for what it waited for.`,
+    )
+  }
+  return null
+}
+
+const OUT_OF_SYNC = [
+  /can only install packages when your package\.json and/,
+  /ERR_PNPM_OUTDATED_LOCKFILE/,
+  /ERR_PNPM_LOCKFILE_CONFIG_MISMATCH/,
+  /Your lockfile needs to be updated/,
+  /YN0028/,
+  /The lockfile would have been (created|modified)/,
+]
+const UNREADABLE = [
+  /ERR_PNPM_BROKEN_LOCKFILE/,
+  /ERR_PNPM_LOCKFILE_BREAKING_CHANGE/,
+  /Invalid value type.*in.*yarn\.lock/,
+  /Failed to parse .*lock/i,
+  /EJSONPARSE/,
+]
+const UNREACHABLE =
+  /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ERR_SOCKET_TIMEOUT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER_CERT_LOCALLY)\b|\b50[0234] (Bad Gateway|Service Unavailable|Gateway Time-?out|Internal Server Error)/i
+
+function ofInstall({ tail, manager }: FailedStep): Explained | null {
+  const lockfile = manager.lockfile?.name ?? 'the lockfile'
+  const says = (patterns: RegExp[]) => tail.some((line) => patterns.some((pattern) => pattern.test(line)))
+  if (says(OUT_OF_SYNC)) {
+    const message = `${lockfile} does not match package.json. Run \`${relockCommand(manager)}\` in the squid’s folder and deploy again.`
+    return { kind: 'REQUIRED_SOURCE_FILE_INVALID', message }
+  }
+  if (says(UNREADABLE)) {
+    const message = `${lockfile} cannot be read. Run \`${relockCommand(manager)}\` in the squid’s folder and deploy again.`
+    return { kind: 'REQUIRED_SOURCE_FILE_INVALID', message }
+  }
+  if (says([UNREACHABLE])) {
+    return {
+      kind: 'UNEXPECTED',
+      message: 'The package registry cannot be reached. This is not the squid’s fault: deploy again in a few minutes.',
+    }
+  }
+  return null
+}
+
+function ofHost(tail: string[]): Explained | null {
+  return tail.some((line) => /\bENOSPC\b|No space left on device/.test(line))
+    ? {
+        kind: 'UNEXPECTED',
+        message: 'The disk of the build host is full. This is not the squid’s fault: tell the operator.',
+      }
+    : null
+}
+
+function fault(message: string): Explained {
+  return { kind: 'SOURCE_FILES_BUILD_FAILED', message }
+}
+
+function hint({ result, step }: FailedStep): string {
+  if (result.exitCode === 127) {
+    return ': there is no such command. Is the package that brings it among the dependencies'
+  }
+  return step === 'install' ? ': the dependencies were not installed' : ''
+}
+
+/** The end of the output, without what says nothing. */
+function lastWords(tail: string[]): string[] {
+  const isNoise = (line: string) =>
+    line.trim() === '' || /A complete log of this run|^npm error\s*$|npm notice/.test(line)
+  return tail.filter((line) => !isNoise(line)).slice(-12)
+}

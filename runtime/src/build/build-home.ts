@@ -1,0 +1,51 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { NpmConfig } from './npm-config.ts'
+
+/** The home folder of a build's programs: nothing but how to reach the registry. */
+export type BuildHome = { dir: string; env: Record<string, string> }
+
+/** As files in the home folder, so that a squid's own `.npmrc` or `.yarnrc.yml` has the last word. */
+export async function makeBuildHome(dir: string, config: NpmConfig): Promise<BuildHome> {
+  await mkdir(dir, { mode: 0o755 })
+  const certificateFile = config.certificates === null ? null : join(dir, 'certificates.pem')
+  if (certificateFile !== null) {
+    await writeFile(certificateFile, config.certificates ?? '')
+  }
+  const npmrc = {
+    registry: config.registry,
+    cafile: certificateFile,
+    'https-proxy': config.proxy,
+    proxy: config.proxy,
+    noproxy: config.noProxy,
+  }
+  const yarnrc = {
+    npmRegistryServer: config.registry,
+    httpsCaFilePath: certificateFile,
+    httpsProxy: config.proxy,
+    httpProxy: config.proxy,
+  }
+  await writeFile(
+    join(dir, '.npmrc'),
+    lines(npmrc, (key, value) => `${key}=${value}`),
+  )
+  await writeFile(
+    join(dir, '.yarnrc.yml'),
+    lines(yarnrc, (key, value) => `${key}: ${JSON.stringify(value)}`),
+  )
+  return { dir, env: { HOME: dir, ...environment(config, certificateFile) } }
+}
+
+function environment(config: NpmConfig, certificateFile: string | null): Record<string, string> {
+  return {
+    ...(certificateFile === null ? {} : { NODE_EXTRA_CA_CERTS: certificateFile }),
+    ...(config.proxy === null ? {} : { HTTPS_PROXY: config.proxy, HTTP_PROXY: config.proxy }),
+    ...(config.noProxy === null ? {} : { NO_PROXY: config.noProxy }),
+  }
+}
+
+function lines(values: Record<string, string | null>, line: (key: string, value: string) => string): string {
+  return Object.entries(values)
+    .flatMap(([key, value]) => (value === null ? [] : [`${line(key, value)}\n`]))
+    .join('')
+}

@@ -1,0 +1,57 @@
+import { type BuildRequest, type Image, type Unpacked } from '../builder.ts'
+import { join } from 'node:path'
+import { buildApp } from './build-app.ts'
+import { type BuildLog, megabytes, seconds } from './build-log.ts'
+import { type Workshop, openWork } from './build-work.ts'
+import { readTextFile } from './manifest-file.ts'
+import type { PackageManager } from './package-manager.ts'
+import type { InstalledNode, InstalledTool } from './toolchain.ts'
+
+/** One build, everything about it decided, nothing done yet. */
+export type Plan = {
+  image: string
+  request: BuildRequest
+  /** The unpacked source. */
+  source: string
+  unpacked: Unpacked
+  packageJson: Record<string, unknown>
+  manager: PackageManager
+  node: InstalledNode
+  /** Null: the manager is the toolchain's own npm. */
+  managerTool: InstalledTool | null
+  log: BuildLog
+}
+
+/** Runs the build and stores its image. Whatever happens, nothing of it runs or lies around afterwards. */
+export async function buildImage(workshop: Workshop, plan: Plan): Promise<Image> {
+  const startedAt = performance.now()
+  const work = await openWork(workshop, plan)
+  try {
+    const bytes = await buildApp(workshop, plan, work)
+    const { node, manager, unpacked, image, log } = plan
+    await workshop.images.keep(image, work.dirs.app, {
+      nodeBinDir: node.binDir,
+      toolchainBinDir: workshop.toolchain.binDir,
+      sdk: await sdkOf(work.dirs.app, plan.packageJson),
+      nodeVersion: node.version,
+      packageManager: [manager.name, manager.tool?.version ?? ''].join(' ').trim(),
+      digest: unpacked.digest,
+      createdAt: new Date().toISOString(),
+      bytes,
+    })
+    log.say(`Image ready: ${megabytes(bytes)}, after ${seconds(performance.now() - startedAt)}`)
+    return { image, bytes, reused: false }
+  } finally {
+    await workshop.staging.discard(work.dirs.dir)
+  }
+}
+
+/** The package of the SDK that the squid's processor is made with, such as `@subsquid/evm-processor@1.27.3`. */
+async function sdkOf(app: string, packageJson: Record<string, unknown>): Promise<string | null> {
+  const { dependencies } = packageJson
+  const names = typeof dependencies === 'object' && dependencies !== null ? Object.keys(dependencies) : []
+  const name = names.find((candidate) => /^@subsquid\/(.+-processor|.+-stream|batch-processor)$/.test(candidate))
+  const text = name === undefined ? null : await readTextFile(app, join('node_modules', name, 'package.json'))
+  const version = text === null ? null : /"version":\s*"([^"]+)"/.exec(text)?.[1]
+  return version ? `${name}@${version}` : null
+}

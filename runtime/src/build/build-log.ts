@@ -1,0 +1,71 @@
+import { stripVTControlCharacters } from 'node:util'
+import type { BuildRequest } from '../builder.ts'
+
+/** What one build may write into the deployment's log; the end of the output is kept for the reason of a failure. */
+const MAX_LOGGED_BYTES = 2 * 1024 * 1024
+const TAIL_LINES = 100
+const MAX_LINE_CHARACTERS = 4000
+
+/** The output of a build's programs on its way into the log: plain text, bounded. */
+export class BuildLog {
+  #log: BuildRequest['log']
+  #loggedBytes = 0
+
+  constructor(log: BuildRequest['log']) {
+    this.#log = log
+  }
+
+  say(message: string): void {
+    this.#log('info', message)
+  }
+
+  warn(message: string): void {
+    this.#log('warn', message)
+  }
+
+  /** Takes the lines of one program. `isQuiet`: they are only kept, for when it fails. */
+  capture(isQuiet: boolean): { onLine: (text: string) => void; tail: string[] } {
+    const tail: string[] = []
+    const onLine = (text: string) => {
+      const line = stripVTControlCharacters(text).slice(0, MAX_LINE_CHARACTERS)
+      tail.push(line)
+      if (tail.length > TAIL_LINES) {
+        tail.shift()
+      }
+      if (!isQuiet) {
+        this.#output(line)
+      }
+    }
+    return { onLine, tail }
+  }
+
+  #output(line: string): void {
+    const isFull = this.#loggedBytes > MAX_LOGGED_BYTES
+    this.#loggedBytes += line.length + 1
+    if (isFull || line.trim() === '') {
+      return
+    }
+    this.#log(severityOf(line), line)
+    if (this.#loggedBytes > MAX_LOGGED_BYTES) {
+      this.warn('The build writes more than 2 MB: its further output is left out here')
+    }
+  }
+}
+
+/** As the package managers and compilers mark their lines; everything else is information, on whichever stream it comes. */
+function severityOf(line: string): 'info' | 'warn' | 'error' {
+  if (/^\s*(npm (error|ERR!)|ERR_PNPM|error\b|.*\berror TS\d+)/i.test(line)) {
+    return 'error'
+  }
+  return /^\s*(npm warn|warning\b|WARN\b)/i.test(line) ? 'warn' : 'info'
+}
+
+/** `0.4 s`, `83 s`. */
+export function seconds(elapsedMs: number): string {
+  return `${elapsedMs < 10_000 ? Math.round(elapsedMs / 100) / 10 : Math.round(elapsedMs / 1000)} s`
+}
+
+/** `0.3 MB`, `130 MB`. */
+export function megabytes(bytes: number): string {
+  return `${bytes < 10e6 ? Math.round(bytes / 1e5) / 10 : Math.round(bytes / 1e6)} MB`
+}

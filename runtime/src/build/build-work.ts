@@ -1,0 +1,81 @@
+import { lchown, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Host } from '../process/host.ts'
+import type { BuildCache } from './build-cache.ts'
+import { makeBuildHome } from './build-home.ts'
+import type { Plan } from './build-image.ts'
+import type { BuildRun } from './build-step.ts'
+import { cloneTree } from './clone-tree.ts'
+import type { ImageStore } from './image-store.ts'
+import type { NpmConfig } from './npm-config.ts'
+import type { Staging } from './staging.ts'
+import type { Toolchain } from './toolchain.ts'
+
+/** What all builds of one builder share. */
+export type Workshop = {
+  host: Host
+  staging: Staging
+  cache: BuildCache
+  images: ImageStore
+  toolchain: Toolchain
+  npmConfig: NpmConfig
+}
+
+/** The folders of one build. `dir` is ours; `app` and `downloads` belong to the build's user. */
+export type WorkDirs = {
+  dir: string
+  app: string
+  /** Where package managers keep what they download. */
+  downloads: string
+  /** The unpacked source, which no program touches. */
+  source: string
+}
+
+export type Work = { run: BuildRun; dirs: WorkDirs }
+
+/** Lays out the folders of a build, the source in `app`. The caller discards `dirs.dir`. */
+export async function openWork({ host, staging, toolchain, npmConfig }: Workshop, plan: Plan): Promise<Work> {
+  const { path: dir, name } = await staging.make()
+  const { request, node, managerTool } = plan
+  const uid = host.uidOf(`build:${request.tenant}`)
+  const dirs = { dir, app: join(dir, 'app'), downloads: join(dir, 'downloads'), source: plan.source }
+  const temporary = join(dir, 'tmp')
+  await cloneTree(plan.source, dirs.app, { uid, shares: () => false })
+  const home = await makeBuildHome(join(dir, 'home'), npmConfig)
+  for (const folder of [home.dir, temporary, dirs.downloads]) {
+    await mkdir(folder, { recursive: true, mode: 0o755 })
+    if (uid !== null) {
+      await lchown(folder, uid, uid)
+    }
+  }
+  const heapMb = Math.floor((request.limits.memoryBytes * HEAP_SHARE) / (1024 * 1024))
+  const commandDirs = [managerTool?.binDir ?? [], toolchain.binDir, node.binDir, SYSTEM_PATH].flat()
+  const run: BuildRun = {
+    host,
+    name,
+    uid,
+    manager: plan.manager,
+    limits: request.limits,
+    deadlineMs: Date.now() + request.limits.timeMs,
+    env: {
+      ...home.env,
+      PATH: commandDirs.join(':'),
+      TMPDIR: temporary,
+      LANG: 'C.UTF-8',
+      CI: 'true',
+      NO_COLOR: '1',
+      NODE_OPTIONS: `--max-old-space-size=${heapMb}`,
+      // Native packages are compiled against the headers that came with Node: there is nothing to download.
+      npm_config_nodedir: node.dir,
+    },
+    readableDirs: [toolchain.dir, node.dir, ...(managerTool === null ? [] : [managerTool.dir])],
+    writableDirs: [home.dir, temporary],
+    log: plan.log,
+    signal: request.signal,
+  }
+  return { run, dirs }
+}
+
+/** Of the memory limit: V8 then says in words that the heap is full, before the kernel kills. */
+const HEAP_SHARE = 0.75
+const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin']

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { type BuildRequest, type Builder, BuildFailure, type Image } from '../builder.ts'
+import { endBoxes } from '../process/box.ts'
+import type { Host } from '../process/host.ts'
+import { openBuildCache } from './build-cache.ts'
+import { type Plan, buildImage } from './build-image.ts'
+import { BuildLog } from './build-log.ts'
+import { BOX_PREFIX } from './build-step.ts'
+import type { Workshop } from './build-work.ts'
+import { openImageStore } from './image-store.ts'
+import type { NpmConfig } from './npm-config.ts'
+import { choosePackageManager } from './package-manager.ts'
+import { type SourceTrees, openSourceTrees } from './source-trees.ts'
+import { openStaging } from './staging.ts'
+import type { InstalledNode, Toolchain } from './toolchain.ts'
+import { NODE_VERSIONS } from './tools.ts'
+import { Places, Turns } from './turns.ts'
+
+export type BuilderOptions = {
+  /** Source trees, caches and half-built things; every uid must be able to walk here. */
+  dir: string
+  /** On the same file system as `dir`. */
+  imagesDir: string
+  host: Host
+  toolchain: Toolchain
+  npmConfig: NpmConfig
+  /** How many builds may run at once; others wait. */
+  concurrency: number
+  /** Of what is kept for later builds. Images are not counted: they go when `removeImage` says so. */
+  maxCacheBytes: number
+}
+
+/** Raised when the same source and versions would give another image. */
+const FORMAT = 1
+
+/** A builder on this host. Call `recover` once before the first build. */
+export async function createBuilder(options: BuilderOptions): Promise<Builder> {
+  const { dir, imagesDir, host, toolchain, npmConfig, concurrency, maxCacheBytes } = options
+  const staging = await openStaging(join(dir, 'staging'))
+  const trees = await openSourceTrees(join(dir, 'trees'), staging)
+  const cache = await openBuildCache(join(dir, 'cache'), staging, maxCacheBytes)
+  const images = await openImageStore(imagesDir, staging)
+  const workshop: Workshop = { host, staging, cache, images, toolchain, npmConfig }
+  const places = new Places(concurrency)
+  const turns = new Turns()
+
+  async function buildOnce(plan: Plan): Promise<Image> {
+    const { image, log, request } = plan
+    const known = await images.find(image)
+    if (known !== null) {
+      log.say('This very source was built before: its image is used again')
+      return { image, bytes: known.bytes, reused: true }
+    }
+    if (places.areAllTaken) {
+      log.say('Waiting for another build to end')
+    }
+    const giveBack = await places.take(request.signal)
+    try {
+      return await buildImage(workshop, plan)
+    } finally {
+      giveBack()
+      await cache.collect()
+    }
+  }
+
+  return {
+    unpack: (request) => trees.unpack(request),
+    async build(request) {
+      const plan = await makePlan(request, trees, toolchain)
+      // A second build of the same image finds the first one's.
+      return await turns.run(plan.image, request.signal, () => buildOnce(plan))
+    },
+    removeImage: (image) => images.remove(image),
+    removeTree: (key) => trees.remove(key),
+    async recover() {
+      for (const owner of await staging.deadOwners()) {
+        await endBoxes(host, `${BOX_PREFIX}${owner}.`)
+        await staging.discardAllOf(owner)
+      }
+    },
+  }
+}
+
+/** Decides everything that is known before anything runs. @throws BuildFailure */
+async function makePlan(request: BuildRequest, trees: SourceTrees, toolchain: Toolchain): Promise<Plan> {
+  const { tenant, installCommand, buildCommand, packageManager } = request
+  const { root, unpacked } = await trees.find(request.key)
+  const { packageJson } = unpacked
+  if (packageJson === null) {
+    throw new BuildFailure(
+      'REQUIRED_SOURCE_FILE_MISSED',
+      'There is no package.json in the archive. Deploy the folder that holds it, and check that .squidignore does not leave it out.',
+    )
+  }
+  const log = new BuildLog(request.log)
+  const manager = await choosePackageManager(root, packageJson, {
+    packageManager,
+    hasInstallCommand: installCommand !== null,
+  })
+  manager.notes.forEach((note) => log.say(note))
+  const node = await nodeOf(request, toolchain)
+  const managerTool = manager.tool === null ? null : await toolchain.install(manager.tool)
+  const parts = [
+    FORMAT,
+    tenant,
+    unpacked.digest,
+    node.version,
+    toolchain.version,
+    manager.kind,
+    manager.tool?.version ?? null,
+    installCommand,
+    buildCommand,
+  ]
+  const image = createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 40)
+  return { image, request, source: root, unpacked, packageJson, manager, node, managerTool, log }
+}
+
+async function nodeOf({ nodeVersion }: BuildRequest, toolchain: Toolchain): Promise<InstalledNode> {
+  const known = NODE_VERSIONS.find((version) => version === nodeVersion)
+  if (known === undefined || !toolchain.offers(known)) {
+    const offered = NODE_VERSIONS.filter((version) => toolchain.offers(version)).join(', ')
+    throw new BuildFailure(
+      'REQUIREMENTS',
+      `Node ${nodeVersion} is not offered here. Set build.node_version to one of ${offered}.`,
+    )
+  }
+  return await toolchain.node(known)
+}

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { commandsOf } from './manager-commands.ts'
+import { readTextFile } from './manifest-file.ts'
+import type { PackageManager } from './package-manager.ts'
+
+/** What makes two installs the same. */
+export type DependencyInputs = {
+  /** The unpacked source. */
+  root: string
+  packageJson: Record<string, unknown>
+  manager: PackageManager
+  nodeVersion: string
+  /** Of the toolchain, whose npm may be the one that installs. */
+  toolchainVersion: string
+  /** True when the manifest replaces the install. */
+  hasInstallCommand: boolean
+}
+
+export type DependencyKey = { key: string; reason: null } | { key: null; reason: string }
+
+/** Raised when the stored form of dependencies changes. */
+const FORMAT = 1
+
+/** The fields of package.json that an install obeys. */
+const FIELDS = [
+  'dependencies',
+  'devDependencies',
+  'optionalDependencies',
+  'peerDependencies',
+  'peerDependenciesMeta',
+  'bundleDependencies',
+  'bundledDependencies',
+  'overrides',
+  'resolutions',
+  'dependenciesMeta',
+  'pnpm',
+  'engines',
+  'packageManager',
+]
+/** npm, pnpm and yarn run these of the squid's own scripts during an install. */
+const INSTALL_SCRIPTS = [
+  'preinstall',
+  'install',
+  'postinstall',
+  'prepublish',
+  'preprepare',
+  'prepare',
+  'postprepare',
+  'dependencies',
+]
+
+/**
+ * The name under which installed dependencies may be kept for later builds; none, with the reason, where what an install
+ * leaves depends on more than lockfile and settings, or lies outside of the root's node_modules.
+ */
+export async function dependencyKey(inputs: DependencyInputs): Promise<DependencyKey> {
+  const { root, packageJson, manager } = inputs
+  const settings: Record<string, string | null> = {}
+  for (const name of commandsOf(manager).settings) {
+    settings[name] = await readTextFile(root, name)
+  }
+  const reason = reasonNotToKeep(inputs, settings)
+  if (reason !== null) {
+    return { key: null, reason }
+  }
+  const fields = FIELDS.map((field) => packageJson[field] ?? null)
+  const parts = [
+    FORMAT,
+    `${process.platform}-${process.arch}`,
+    inputs.nodeVersion,
+    inputs.toolchainVersion,
+    manager.kind,
+    manager.tool?.version ?? null,
+    manager.lockfile,
+    fields,
+    settings,
+  ]
+  return { key: createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32), reason: null }
+}
+
+function reasonNotToKeep(
+  { root, packageJson, manager, hasInstallCommand }: DependencyInputs,
+  settings: Record<string, string | null>,
+): string | null {
+  const script = INSTALL_SCRIPTS.find((name) => scriptOf(packageJson, name) !== null)
+  const reasons: [boolean, string][] = [
+    [hasInstallCommand, 'the manifest has its own install command'],
+    [script !== undefined, `package.json has a script “${script ?? ''}”`],
+    [existsSync(join(root, 'binding.gyp')), 'it has a binding.gyp'],
+    [packageJson.workspaces !== undefined, 'package.json has workspaces'],
+    [/^packages:/m.test(settings['pnpm-workspace.yaml'] ?? ''), 'pnpm-workspace.yaml has packages'],
+    [existsSync(join(root, '.pnpmfile.cjs')), 'it has a .pnpmfile.cjs'],
+    [/^plugins:/m.test(settings['.yarnrc.yml'] ?? ''), '.yarnrc.yml has plugins'],
+    [hasLocalDependency(packageJson, manager), 'a dependency lies in the squid’s own folder'],
+  ]
+  return reasons.find(([holds]) => holds)?.[1] ?? null
+}
+
+/** Words of all package managers for a package, or a patch of one, that is not from the registry but from the disk. */
+function hasLocalDependency(packageJson: Record<string, unknown>, manager: PackageManager): boolean {
+  const declared = JSON.stringify(FIELDS.map((field) => packageJson[field]))
+  // yarn patches a few packages by itself, from what it brings along.
+  const locked = (manager.lockfile?.text ?? '').replace(/patch:[^"\n]*builtin<[^"\n]*/g, '')
+  const isDeclared = /"(file|link|portal|workspace|patch|exec):|"\.{1,2}\/|"~?\/|patchedDependencies/.test(declared)
+  const isLocked = /"resolved": "(file:|\.)|"link": true|directory: |(file|link|portal|patch|exec):/.test(locked)
+  return isDeclared || isLocked
+}
+
+/** The text of a script of package.json, null when there is none. */
+export function scriptOf(packageJson: Record<string, unknown>, name: string): string | null {
+  const { scripts } = packageJson
+  const script: unknown = typeof scripts === 'object' && scripts !== null ? Reflect.get(scripts, name) : null
+  return typeof script === 'string' && script !== '' ? script : null
+}

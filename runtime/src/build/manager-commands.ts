@@ -1,0 +1,103 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { PackageManager } from './package-manager.ts'
+
+/** How each package manager is driven; always by the lockfile alone. */
+export type ManagerCommands = {
+  install: string[]
+  /** Removes development dependencies from an installed tree, without network and without running scripts. */
+  prune: string[]
+  /** What `prune` needs besides the common environment. */
+  pruneEnv: Record<string, string>
+  /** Of the files beside package.json, those the install obeys. */
+  settings: string[]
+  /** True where every package is checked against the lockfile whenever it is taken from the download cache. */
+  verifiesDownloads: boolean
+}
+
+const MANAGERS: Record<PackageManager['kind'], ManagerCommands> = {
+  npm: {
+    install: ['npm', 'ci', '--no-audit', '--no-fund'],
+    prune: ['npm', 'prune', '--omit=dev', '--offline', '--ignore-scripts', '--no-audit', '--no-fund'],
+    pruneEnv: {},
+    settings: ['.npmrc'],
+    verifiesDownloads: true,
+  },
+  pnpm: {
+    install: ['pnpm', 'install', '--frozen-lockfile'],
+    prune: ['pnpm', 'prune', '--prod'],
+    pruneEnv: { npm_config_ignore_scripts: 'true', npm_config_offline: 'true' },
+    settings: ['.npmrc', 'pnpm-workspace.yaml'],
+    verifiesDownloads: false,
+  },
+  'yarn-classic': {
+    install: ['yarn', 'install', '--frozen-lockfile', '--non-interactive'],
+    prune: [
+      'yarn',
+      'install',
+      '--production',
+      '--frozen-lockfile',
+      '--offline',
+      '--ignore-scripts',
+      '--non-interactive',
+    ],
+    pruneEnv: {},
+    settings: ['.npmrc', '.yarnrc'],
+    verifiesDownloads: false,
+  },
+  'yarn-berry': {
+    install: ['yarn', 'install', '--immutable'],
+    // `workspaces focus` is a plugin in yarn 3; a package.json without development dependencies does the same in all.
+    prune: ['yarn', 'install', '--mode=skip-build'],
+    pruneEnv: { YARN_ENABLE_NETWORK: 'false', YARN_ENABLE_IMMUTABLE_INSTALLS: 'false' },
+    settings: ['.npmrc', '.yarnrc.yml'],
+    verifiesDownloads: true,
+  },
+}
+
+export function commandsOf(manager: PackageManager): ManagerCommands {
+  return MANAGERS[manager.kind]
+}
+
+/** Makes the files in `dir` such that `prune` leaves only production dependencies there. */
+export async function prepareForPrune(manager: PackageManager, dir: string): Promise<void> {
+  if (manager.kind === 'yarn-berry') {
+    const file = join(dir, 'package.json')
+    const packageJson: Record<string, unknown> = JSON.parse(await readFile(file, 'utf8'))
+    await writeFile(file, JSON.stringify({ ...packageJson, devDependencies: {} }, null, 2))
+  }
+}
+
+/** How the user mends a lockfile that does not match package.json. */
+export function relockCommand(manager: PackageManager): string {
+  return `${manager.name} install`
+}
+
+/** Settings that make each manager keep to `downloadsDir`, ask nothing, and leave our inodes alone. */
+export function managerEnvironment(downloadsDir: string): Record<string, string> {
+  return {
+    npm_config_cache: join(downloadsDir, 'npm'),
+    npm_config_update_notifier: 'false',
+    npm_config_progress: 'false',
+    npm_config_color: 'false',
+    npm_config_store_dir: join(downloadsDir, 'pnpm'),
+    // A hard link into the store would let one build change the packages of the next.
+    npm_config_package_import_method: 'copy',
+    // Else pnpm writes this build's paths into its commands.
+    npm_config_prefer_symlinked_executables: 'true',
+    npm_config_manage_package_manager_versions: 'false',
+    npm_config_package_manager_strict: 'false',
+    YARN_CACHE_FOLDER: join(downloadsDir, 'yarn'),
+    YARN_GLOBAL_FOLDER: join(downloadsDir, 'berry'),
+    YARN_ENABLE_GLOBAL_CACHE: 'true',
+    YARN_ENABLE_TELEMETRY: 'false',
+    YARN_ENABLE_COLORS: 'false',
+    YARN_ENABLE_PROGRESS_BARS: 'false',
+    // Squids run as `node lib/main.js` and look commands up in node_modules/.bin: Plug'n'Play has neither.
+    YARN_NODE_LINKER: 'node-modules',
+    YARN_NM_MODE: 'classic',
+    YARN_IGNORE_PATH: 'true',
+    SKIP_YARN_COREPACK_CHECK: '1',
+    COREPACK_ENABLE_STRICT: '0',
+  }
+}

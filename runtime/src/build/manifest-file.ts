@@ -1,0 +1,82 @@
+import { lstat, readFile, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { BuildFailure } from '../builder.ts'
+import { isAbsolute, plainPath, quoted } from './archive-rules.ts'
+
+const MAX_TEXT_BYTES = 1024 * 1024
+
+/**
+ * The manifest that the user's `-m` text means: a path in the tree, or one of the user's own machine, of which the longest
+ * suffix that exists counts (contract 2.4).
+ * @throws BuildFailure REQUIRED_SOURCE_FILE_MISSED naming the file
+ */
+export async function findManifest(root: string, manifestPath: string): Promise<{ path: string; raw: string }> {
+  const wanted = manifestPath.trim() === '' ? 'squid.yaml' : manifestPath.trim()
+  for (const path of candidates(wanted)) {
+    const raw = await readTextFile(root, path)
+    if (raw !== null) {
+      return { path, raw }
+    }
+  }
+  throw new BuildFailure(
+    'REQUIRED_SOURCE_FILE_MISSED',
+    `The manifest ${quoted(wanted)} is not in the archive. Check the path given with -m, and that .squidignore does not leave it out.`,
+  )
+}
+
+/** The paths in the tree that `wanted` may mean, the best first. */
+export function candidates(wanted: string): string[] {
+  const path = wanted.replaceAll('\\', '/')
+  const parts = plainPath(path.replace(/^[A-Za-z]:/, '')).split('/')
+  const isOfTheTree = !isAbsolute(wanted) && !parts.includes('..')
+  if (isOfTheTree) {
+    return [parts.join('/')]
+  }
+  const fromLastParent = parts.slice(parts.lastIndexOf('..') + 1)
+  return fromLastParent.map((_, index) => fromLastParent.slice(index).join('/'))
+}
+
+/**
+ * The `package.json` of the tree, null when there is none.
+ * @throws BuildFailure REQUIRED_SOURCE_FILE_INVALID
+ */
+export async function readPackageJson(root: string): Promise<Record<string, unknown> | null> {
+  const raw = await readTextFile(root, 'package.json')
+  if (raw === null) {
+    return null
+  }
+  const parsed = parseJson(raw)
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    throw new BuildFailure('REQUIRED_SOURCE_FILE_INVALID', 'package.json must hold a JSON object.')
+  }
+  return { ...parsed }
+}
+
+function parseJson(raw: string): unknown {
+  try {
+    return JSON.parse(raw.replace(/^\ufeff/, ''))
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new BuildFailure('REQUIRED_SOURCE_FILE_INVALID', `package.json is not valid JSON: ${why}.`)
+  }
+}
+
+/**
+ * The text of a file of the tree, null when it is not there. Links are followed as long as they stay in the tree.
+ * @throws BuildFailure REQUIRED_SOURCE_FILE_INVALID when it is larger than `maxBytes`
+ */
+export async function readTextFile(root: string, path: string, maxBytes = MAX_TEXT_BYTES): Promise<string | null> {
+  const real = await realpath(join(root, path)).catch(() => null)
+  if (real === null || !real.startsWith(`${await realpath(root)}/`)) {
+    return null
+  }
+  const stats = await lstat(real)
+  if (!stats.isFile()) {
+    return null
+  }
+  if (stats.size > maxBytes) {
+    const limitMb = Math.round(maxBytes / 1e6)
+    throw new BuildFailure('REQUIRED_SOURCE_FILE_INVALID', `${quoted(path)} is larger than ${limitMb} MB.`)
+  }
+  return await readFile(real, 'utf8')
+}

@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+
+/** The npm of the host, run with the server's own rights and environment. */
+export type HostNpm = { command: string[]; env: Record<string, string> }
+
+/** How builds reach the package registry: all they get of the host's configuration. Null: npm's own default. */
+export type NpmConfig = {
+  registry: string | null
+  /** PEM text of the certificate authorities to trust besides Node's own. */
+  certificates: string | null
+  proxy: string | null
+  noProxy: string | null
+}
+
+export const NO_NPM_CONFIG: NpmConfig = { registry: null, certificates: null, proxy: null, noProxy: null }
+
+/**
+ * What the host's npm uses, for builds: registry, certificates and proxy. Credentials never: a registry or proxy URL loses
+ * its user and password.
+ */
+export async function readNpmConfig(npm: HostNpm): Promise<NpmConfig> {
+  const keys = ['registry', 'cafile', 'https-proxy', 'noproxy']
+  const [program = 'npm', ...words] = npm.command
+  const { stdout } = await promisify(execFile)(program, [...words, 'config', 'list', '--json', '--long'], {
+    env: npm.env,
+    maxBuffer: 16 * 1024 * 1024,
+  })
+  const config: Record<string, unknown> = JSON.parse(stdout)
+  const [registry, caFile, proxy, noProxy] = keys.map((key) => text(config[key]))
+  const certificateFile = npm.env.NODE_EXTRA_CA_CERTS ?? caFile
+  return {
+    registry: withoutCredentials(registry),
+    certificates: certificateFile ? await readFile(certificateFile, 'utf8') : null,
+    proxy: withoutCredentials(proxy ?? npm.env.HTTPS_PROXY ?? npm.env.https_proxy),
+    noProxy: noProxy ?? npm.env.NO_PROXY ?? npm.env.no_proxy ?? null,
+  }
+}
+
+/** npm answers lists (`noproxy`) too. */
+function text(value: unknown): string | undefined {
+  const joined = Array.isArray(value) ? value.join(',') : value
+  return typeof joined === 'string' && joined !== '' ? joined : undefined
+}
+
+function withoutCredentials(url: string | undefined): string | null {
+  if (url === undefined || !URL.canParse(url)) {
+    return null
+  }
+  const parsed = new URL(url)
+  parsed.username = ''
+  parsed.password = ''
+  return parsed.href
+}

@@ -1,0 +1,53 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { UnpackRequest, Unpacked } from '../builder.ts'
+import { findManifest, readPackageJson } from './manifest-file.ts'
+import type { Staging } from './staging.ts'
+import { summarizeTree } from './tree.ts'
+import { unpackArchive } from './unpack-archive.ts'
+
+/** The unpacked sources, `<dir>/<key>/app` with what `unpack` answered in `tree.json` beside it. */
+export type SourceTrees = {
+  unpack(request: UnpackRequest): Promise<Unpacked>
+  /** @throws when `key` was not unpacked here, or removed */
+  find(key: string): Promise<{ root: string; unpacked: Unpacked }>
+  remove(key: string): Promise<void>
+}
+
+export async function openSourceTrees(dir: string, staging: Staging): Promise<SourceTrees> {
+  await mkdir(dir, { recursive: true, mode: 0o700 })
+  const place = (key: string) => {
+    if (!/^[\w-][\w.-]*$/.test(key)) {
+      throw new Error(`${JSON.stringify(key)} is not one word`)
+    }
+    return join(dir, key)
+  }
+  return {
+    async unpack({ key, archive, manifestPath, limits }) {
+      const target = place(key)
+      const { path } = await staging.make()
+      try {
+        const root = join(path, 'app')
+        await mkdir(root)
+        const notes = await unpackArchive(archive(), root, limits)
+        const manifest = await findManifest(root, manifestPath)
+        const packageJson = await readPackageJson(root)
+        const summary = await summarizeTree(root)
+        const unpacked = { key, manifestPath: manifest.path, manifestRaw: manifest.raw, packageJson, notes, ...summary }
+        await writeFile(join(path, 'tree.json'), JSON.stringify(unpacked))
+        await staging.discard(target)
+        await rename(path, target)
+        return unpacked
+      } finally {
+        await staging.discard(path)
+      }
+    },
+    async find(key) {
+      const unpacked: Unpacked = JSON.parse(await readFile(join(place(key), 'tree.json'), 'utf8'))
+      return { root: join(place(key), 'app'), unpacked }
+    },
+    async remove(key) {
+      await staging.discard(place(key))
+    },
+  }
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { findProcess } from '../process/processes.ts'
+import { errorCode } from '../error-code.ts'
+
+/**
+ * Folders in which things are made before they are moved to their place in one step. Each is named after the process that
+ * made it, so that another one can tell what a killed server left behind from what is still being worked on.
+ */
+export type Staging = {
+  dir: string
+  /** A new empty folder. Its name is one word, unique on this host for ever. */
+  make(): Promise<{ name: string; path: string }>
+  /** `path` is gone at once; what was in it is deleted in the background. Gone is fine. */
+  discard(path: string): Promise<void>
+  /** Names of the owners (the part of a name before its last dot) whose process is gone. */
+  deadOwners(): Promise<string[]>
+  /** Deletes everything of `owner`. */
+  discardAllOf(owner: string): Promise<void>
+  /** Returns when what was discarded so far is deleted. */
+  settled(): Promise<void>
+}
+
+export async function openStaging(dir: string): Promise<Staging> {
+  await mkdir(dir, { recursive: true, mode: 0o711 })
+  const owner = ownerName(process.pid)
+  const deletions = new Set<Promise<void>>()
+  let made = 0
+  const next = () => `${owner}.${(made += 1)}-${Date.now().toString(36)}`
+  const staging: Staging = {
+    dir,
+    async make() {
+      const name = next()
+      const path = join(dir, name)
+      await mkdir(path, { mode: 0o711 })
+      return { name, path }
+    },
+    async discard(path) {
+      const doomed = join(dir, next())
+      try {
+        await rename(path, doomed)
+      } catch (error) {
+        if (errorCode(error) === 'ENOENT') {
+          return
+        }
+        throw error
+      }
+      // What cannot be deleted now is found again by `deadOwners` of the next server.
+      const deletion: Promise<void> = rm(doomed, { recursive: true, force: true, maxRetries: 5 })
+        .catch(() => undefined)
+        .finally(() => deletions.delete(deletion))
+      deletions.add(deletion)
+    },
+    async deadOwners() {
+      const owners = new Set((await readdir(dir)).map((name) => name.slice(0, name.lastIndexOf('.'))))
+      return [...owners].filter((name) => !isAlive(name))
+    },
+    async discardAllOf(dead) {
+      const names = (await readdir(dir)).filter((name) => name.startsWith(`${dead}.`))
+      await Promise.all(names.map((name) => rm(join(dir, name), { recursive: true, force: true, maxRetries: 5 })))
+    },
+    async settled() {
+      await Promise.all(deletions)
+    },
+  }
+  return staging
+}
+
+/** The pid alone would soon name another process. */
+function ownerName(pid: number): string {
+  const startedAt = findProcess(pid)?.startedAt ?? ''
+  return `${pid}-${createHash('sha256').update(startedAt).digest('hex').slice(0, 8)}`
+}
+
+function isAlive(owner: string): boolean {
+  const pid = Number.parseInt(owner, 10)
+  return findProcess(pid) !== null && ownerName(pid) === owner
+}

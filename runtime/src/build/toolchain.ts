@@ -1,0 +1,213 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { chmod, lstat, mkdir, readFile, readdir, rename, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { errorCode } from '../error-code.ts'
+import type { HostNpm } from './npm-config.ts'
+import { type Staging, openStaging } from './staging.ts'
+import { DEFAULT_NODE, NODE_TOOLS, type NodeVersion, type Tool } from './tools.ts'
+
+/** Programs that builds and squids run with, installed from npm and readable by every uid. */
+export type Toolchain = {
+  /** Changes when anything in the toolchain itself does. */
+  version: string
+  /** Holds `sqd`, `npm` and `npx`; its parent must be readable for them to work. */
+  binDir: string
+  dir: string
+  /** False for a version that cannot be had for this kind of machine. */
+  offers(version: NodeVersion): boolean
+  /** @throws when this version is not offered, or the registry cannot be reached */
+  node(version: NodeVersion): Promise<InstalledNode>
+  /** A package manager; answers where its commands are. @throws when the registry cannot be reached */
+  install(tool: Tool): Promise<InstalledTool>
+}
+
+export type InstalledNode = {
+  /** The full version, such as 20.20.2. */
+  version: string
+  binDir: string
+  /** Must be readable; holds the headers for native packages, too. */
+  dir: string
+}
+
+export type InstalledTool = { binDir: string; dir: string }
+
+export type ToolchainOptions = {
+  /** Everything is installed below; must be reachable by every uid. */
+  dir: string
+  npm: HostNpm
+  log: (message: string) => void
+}
+
+const SOURCE = fileURLToPath(new URL('../../toolchain/', import.meta.url))
+/** Part of the toolchain's version: raised when what is made around the packages changes. */
+const LAYOUT = '1'
+
+/** Installs what every squid needs, once for each lockfile; several servers may do so at the same time. */
+export async function ensureToolchain(options: ToolchainOptions): Promise<Toolchain> {
+  const packageJson = await readFile(join(SOURCE, 'package.json'), 'utf8')
+  const lockfile = await readFile(join(SOURCE, 'package-lock.json'), 'utf8')
+  const version = createHash('sha256').update(LAYOUT).update(lockfile).digest('hex').slice(0, 12)
+  await mkdir(options.dir, { recursive: true, mode: 0o755 })
+  const staging = await openStaging(join(options.dir, 'staging'))
+  for (const owner of await staging.deadOwners()) {
+    await staging.discardAllOf(owner)
+  }
+  const installer = new Installer(options, staging)
+  const dir = join(options.dir, version)
+  const binDir = join(dir, 'bin')
+  await installer.install({ dir, packageJson, lockfile, what: 'Node, npm and sqd for squids', finish: linkCommands })
+  const nodeOfToolchain = await nodeIn(dir, nodePackage(await readdir(join(dir, 'node_modules'))))
+  return {
+    version,
+    binDir,
+    dir,
+    offers: (wanted) => wanted === DEFAULT_NODE || nodeTool(wanted) !== null,
+    async node(wanted) {
+      if (wanted === DEFAULT_NODE) {
+        return nodeOfToolchain
+      }
+      const tool = nodeTool(wanted)
+      if (tool === null) {
+        throw new Error(`Node ${wanted} is not to be had for ${process.platform}-${process.arch}`)
+      }
+      return await nodeIn(await installer.installTool(tool), tool.name)
+    },
+    async install(tool) {
+      const toolDir = await installer.installTool(tool)
+      return { dir: toolDir, binDir: join(toolDir, 'node_modules/.bin') }
+    },
+  }
+}
+
+type Installation = {
+  dir: string
+  packageJson: string
+  lockfile: string
+  what: string
+  finish: (dir: string) => Promise<void>
+}
+
+class Installer {
+  #options: ToolchainOptions
+  #staging: Staging
+  #running = new Map<string, Promise<void>>()
+
+  constructor(options: ToolchainOptions, staging: Staging) {
+    this.#options = options
+    this.#staging = staging
+  }
+
+  async installTool(tool: Tool): Promise<string> {
+    const dir = join(this.#options.dir, `${tool.name.replace(/\W+/g, '-')}-${tool.version}`)
+    const dependencies = { [tool.name]: tool.version }
+    const packageJson = JSON.stringify({ name: 'shoal-tool', version: '1.0.0', private: true, dependencies })
+    const packages = {
+      '': { name: 'shoal-tool', version: '1.0.0', dependencies },
+      [`node_modules/${tool.name}`]: { version: tool.version, integrity: tool.integrity },
+    }
+    const lockfile = JSON.stringify({
+      name: 'shoal-tool',
+      version: '1.0.0',
+      lockfileVersion: 3,
+      requires: true,
+      packages,
+    })
+    await this.install({
+      dir,
+      packageJson,
+      lockfile,
+      what: `${tool.name} ${tool.version}`,
+      finish: async () => undefined,
+    })
+    return dir
+  }
+
+  /** Twice at the same time is once. */
+  async install(installation: Installation): Promise<void> {
+    const { dir } = installation
+    const running = this.#running.get(dir) ?? this.#installNew(installation).finally(() => this.#running.delete(dir))
+    this.#running.set(dir, running)
+    await running
+  }
+
+  async #installNew({ dir, packageJson, lockfile, what, finish }: Installation): Promise<void> {
+    if (existsSync(dir)) {
+      return
+    }
+    this.#options.log(`Installing ${what} (once)`)
+    const { path } = await this.#staging.make()
+    try {
+      await writeFile(join(path, 'package.json'), packageJson)
+      await writeFile(join(path, 'package-lock.json'), lockfile)
+      await this.#npmCi(path, what)
+      await finish(path)
+      await openToAll(path)
+      await rename(path, dir)
+    } catch (error) {
+      const isThereAlready = errorCode(error) === 'ENOTEMPTY' || errorCode(error) === 'EEXIST'
+      if (!isThereAlready) {
+        throw error
+      }
+    } finally {
+      await this.#staging.discard(path)
+    }
+  }
+
+  async #npmCi(cwd: string, what: string): Promise<void> {
+    const { command, env } = this.#options.npm
+    const [program = 'npm', ...words] = command
+    const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error', '--omit=dev']
+    try {
+      await promisify(execFile)(program, [...words, 'ci', ...flags], { cwd, env, timeout: 600_000 })
+    } catch (error) {
+      const output = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error)
+      throw new Error(`${what} could not be installed from the npm registry:\n${output.slice(-2000)}`, { cause: error })
+    }
+  }
+}
+
+function nodeTool(version: Exclude<NodeVersion, typeof DEFAULT_NODE>): Tool | null {
+  return NODE_TOOLS[version][`${process.platform}-${process.arch}`] ?? null
+}
+
+function nodePackage(names: string[]): string {
+  const name = names.find((candidate) => candidate.startsWith('node-') && candidate.endsWith(process.arch))
+  if (name === undefined) {
+    throw new Error(
+      `There is no Node ${DEFAULT_NODE} for ${process.platform}-${process.arch} among the toolchain's packages`,
+    )
+  }
+  return name
+}
+
+async function nodeIn(dir: string, name: string): Promise<InstalledNode> {
+  const packageDir = join(dir, 'node_modules', name)
+  const { version }: { version: string } = JSON.parse(await readFile(join(packageDir, 'package.json'), 'utf8'))
+  return { version: version.replace(/^v/, ''), binDir: join(packageDir, 'bin'), dir: packageDir }
+}
+
+/** `sqd` inside containers is @subsquid/commands, not the client (contract 4.1). */
+async function linkCommands(dir: string): Promise<void> {
+  const commands = { sqd: 'squid-commands', npm: 'npm', npx: 'npx' }
+  await mkdir(join(dir, 'bin'))
+  for (const [name, command] of Object.entries(commands)) {
+    await symlink(join('../node_modules/.bin', command), join(dir, 'bin', name))
+  }
+}
+
+/** Whatever our umask: programs of other uids read and run this. */
+async function openToAll(path: string): Promise<void> {
+  const stats = await lstat(path)
+  if (stats.isSymbolicLink()) {
+    return
+  }
+  const isRunnable = stats.isDirectory() || (stats.mode & 0o100) !== 0
+  await chmod(path, isRunnable ? 0o755 : 0o644)
+  if (stats.isDirectory()) {
+    await Promise.all((await readdir(path)).map((name) => openToAll(join(path, name))))
+  }
+}

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, type Stats } from 'node:fs'
+import { chmod, lstat, readdir, readlink } from 'node:fs/promises'
+import { join } from 'node:path'
+
+export type TreeEntry = { path: string; absolute: string; stats: Stats }
+
+/** Everything below `root`, folders before what is in them, in the order of the names; links are not followed. */
+export async function* walk(root: string, below = ''): AsyncGenerator<TreeEntry> {
+  const names = await readdir(join(root, below))
+  for (const name of names.sort()) {
+    const path = below === '' ? name : `${below}/${name}`
+    const absolute = join(root, path)
+    const stats = await lstat(absolute)
+    yield { path, absolute, stats }
+    if (stats.isDirectory()) {
+      yield* walk(root, path)
+    }
+  }
+}
+
+export type TreeSummary = { digest: string; files: number; bytes: number }
+
+/**
+ * sha256 over paths, contents, link targets and the owner's x. Sets every mode to 755 or 644, so that the server's umask
+ * changes neither the digest nor what other uids may read.
+ */
+export async function summarizeTree(root: string): Promise<TreeSummary> {
+  const hash = createHash('sha256')
+  let files = 0
+  let bytes = 0
+  await chmod(root, 0o755)
+  for await (const { path, absolute, stats } of walk(root)) {
+    files += 1
+    const isRunnable = (stats.mode & 0o100) !== 0
+    const kind = stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'link' : isRunnable ? 'program' : 'file'
+    hash.update(`${kind}\0${path}\0${stats.isFile() ? stats.size : 0}\0`)
+    if (stats.isSymbolicLink()) {
+      hash.update(`${await readlink(absolute)}\0`)
+      continue
+    }
+    await chmod(absolute, isRunnable ? 0o755 : 0o644)
+    if (stats.isFile()) {
+      bytes += stats.size
+      for await (const chunk of createReadStream(absolute)) {
+        hash.update(chunk)
+      }
+    }
+  }
+  return { digest: hash.digest('hex'), files, bytes }
+}
