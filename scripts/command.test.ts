@@ -26,13 +26,12 @@ test('what a command leaves in its group ends with it', async () => {
   expect(elapsedMs).toBeLessThan(10_000)
 })
 
+const idle = ['-e', 'setInterval(() => undefined, 1000)']
+
 test.runIf(process.platform === 'linux').each([
-  ['environment', (folder: string) => spawn('sleep', ['300'], { env: { TMPDIR: folder, PATH: process.env['PATH'] } })],
-  ['working folder', (folder: string) => spawn('sleep', ['300'], { cwd: folder, env: { PATH: process.env['PATH'] } })],
-  [
-    'command line',
-    (folder: string) => spawn('sh', ['-c', 'sleep 300; :', folder], { env: { PATH: process.env['PATH'] } }),
-  ],
+  ['environment', (folder: string) => spawn(process.execPath, idle, { env: { TMPDIR: folder } })],
+  ['working folder', (folder: string) => spawn(process.execPath, idle, { cwd: folder, env: {} })],
+  ['command line', (folder: string) => spawn(process.execPath, [...idle, folder], { env: {} })],
 ])('a process is found by a folder in its %s, and ended', async (_, start) => {
   const folder = mkdtempSync(join(tmpdir(), 'leftover-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
