@@ -2,12 +2,14 @@ import { auth } from './auth.ts'
 import { deployments } from './deployments.ts'
 import { logs } from './logs.ts'
 import { orgs } from './orgs.ts'
+import { portal } from './portal.ts'
+import { rpc } from './rpc.ts'
 import { secrets } from './secrets.ts'
 import { squids } from './squids.ts'
 import { user } from './user.ts'
 
 /** The whole API. Server, client, OpenAPI, permission tests and query keys are made from this tree. */
-export const contract = { auth, user, orgs, squids, deployments, logs, secrets }
+export const contract = { auth, user, orgs, squids, deployments, logs, secrets, rpc, portal }
 export type Contract = typeof contract
 
 export * from './auth.ts'
@@ -21,6 +23,8 @@ export * from './logs.ts'
 export * from './openapi.ts'
 export * from './orgs.ts'
 export * from './permissions.ts'
+export * from './portal.ts'
+export * from './rpc.ts'
 export * from './secrets.ts'
 export * from './squid-status.ts'
 export * from './squids.ts'

@@ -98,6 +98,37 @@ export const settings = {
     .optional()
     .describe('Cloudflare Turnstile as bot check; unset: a proof of work of our own.'),
   SHOAL_TURNSTILE_SECRET_KEY: z.string().optional().describe('See SHOAL_TURNSTILE_SITE_KEY.'),
+  SHOAL_RPC_CONFIG: z
+    .string()
+    .optional()
+    .describe(
+      'A YAML or JSON file with the nodes behind RPC chains; see `docs/rpc.md`. Unset: public nodes of EVM chains.',
+    ),
+  SHOAL_RPC_RATE: z.coerce
+    .number()
+    .positive()
+    .default(1000)
+    .describe('RPC requests a second one organization may make, each call of a batch counted.'),
+  SHOAL_RPC_CACHE_MB: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(1024)
+    .describe('Disk for RPC answers that never change, in the data directory; 0 keeps none on disk.'),
+  SHOAL_DEVNET_URL: z
+    .url()
+    .optional()
+    .describe('A local EVM node to offer as RPC chain and Portal dataset `devnet`. Set by `npm start` while one runs.'),
+  SHOAL_PORTAL_URL: z
+    .url()
+    .optional()
+    .describe(
+      'The portal whose datasets are passed on, as in `https://portal.example.com`. Unset: only datasets made here.',
+    ),
+  SHOAL_PORTAL_CATALOGUE: z
+    .string()
+    .optional()
+    .describe("A list of datasets read instead of the one that ships, in the form of SQD Network's `metadata.yml`."),
   SHOAL_SENTRY_DSN: z.string().optional().describe('Error reporting of the console; off when unset.'),
 } satisfies Record<string, z.ZodType>
 

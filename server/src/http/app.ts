@@ -10,12 +10,15 @@ import type { Handlers } from '../modules/call.ts'
 import { deploymentsHandlers } from '../modules/deployments/index.ts'
 import { logsHandlers } from '../modules/logs/index.ts'
 import { orgsHandlers } from '../modules/orgs/index.ts'
+import { portalHandlers } from '../modules/portal/index.ts'
+import { rpcHandlers } from '../modules/rpc/index.ts'
 import { secretsHandlers } from '../modules/secrets/index.ts'
 import { squidsHandlers } from '../modules/squids/index.ts'
-import { userHandlers } from '../modules/user/index.ts'
+import { createUser, userHandlers } from '../modules/user/index.ts'
 import { mountConsole } from './console.ts'
 import { mountDocs } from './docs.ts'
 import { mountHealth } from './health.ts'
+import { Refusal } from '../errors.ts'
 import { errorBody, mount } from './mount.ts'
 
 type AllHandlers = { [Area in keyof Contract]: Handlers<Contract[Area]> }
@@ -26,7 +29,8 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
   const server = Fastify({
     loggerInstance,
     disableRequestLogging: true,
-    trustProxy: app.config.SHOAL_TRUST_PROXY,
+    // One hop: with more, or `true`, a caller could write its own address into X-Forwarded-For.
+    trustProxy: app.config.SHOAL_TRUST_PROXY ? 1 : false,
     genReqId: () => randomUUID(),
     bodyLimit: 1_048_576,
     routerOptions: { maxParamLength: 500, querystringParser: parseQuery },
@@ -36,7 +40,9 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
     const { status, body } = errorBody(error, request.id)
     if (status >= 500)
       app.log.error({ err: error, requestId: request.id, url: request.routeOptions.url }, 'request failed')
-    return reply.code(status).send(body)
+    if (error instanceof Refusal && error.retryAfterMs !== null)
+      reply.header('retry-after', Math.ceil(error.retryAfterMs / 1000))
+    return reply.code(status).header('cache-control', 'no-store').send(body)
   })
   acceptEmptyJson(server)
   await server.register(fastifyFormbody)
@@ -44,15 +50,20 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
     limits: { files: 1, fields: 20, fieldSize: 10_000, fileSize: app.config.SHOAL_MAX_UPLOAD_BYTES },
     throwFileSizeLimit: false,
   })
-  await server.register(fastifyHelmet, { contentSecurityPolicy: false, strictTransportSecurity: false })
+  await server.register(fastifyHelmet, {
+    contentSecurityPolicy: false,
+    strictTransportSecurity: app.config.publicUrl.startsWith('https:'),
+  })
   const handlers: AllHandlers = {
-    auth: authHandlers(app),
+    auth: authHandlers(app, { createUser }),
     user: userHandlers(app),
     orgs: orgsHandlers(app),
     squids: squidsHandlers(app),
     deployments: deploymentsHandlers(app),
     logs: logsHandlers(app),
     secrets: secretsHandlers(app),
+    rpc: rpcHandlers(app),
+    portal: portalHandlers(app),
   }
   mount(server, app, contract, handlers)
   mountHealth(server, app)

@@ -1,0 +1,20 @@
+import { sql } from 'drizzle-orm'
+import type { Db } from '../../db/database.ts'
+import { portalUsage } from './tables.ts'
+
+export type PortalUsageRow = typeof portalUsage.$inferSelect
+
+/** Adds to the counts, all or nothing. */
+export async function addPortalUsage(db: Db, rows: PortalUsageRow[]): Promise<void> {
+  if (rows.length === 0) return
+  await db
+    .insert(portalUsage)
+    .values(rows)
+    .onConflictDoUpdate({
+      target: [portalUsage.dataset, portalUsage.hour, portalUsage.version],
+      set: {
+        requests: sql`${portalUsage.requests} + excluded.requests`,
+        bytes: sql`${portalUsage.bytes} + excluded.bytes`,
+      },
+    })
+}
