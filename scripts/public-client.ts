@@ -27,8 +27,11 @@ export type PublicClient = {
   close(): void
 }
 
-/** The unmodified public client with a home of its own, where no one is signed in. The first use on a machine installs it. */
-export async function openClient(): Promise<PublicClient> {
+/**
+ * The unmodified public client with a home of its own, where no one is signed in. The first use on a machine installs it.
+ * `onOutput` gets what any command prints, as it comes.
+ */
+export async function openClient(onOutput?: (text: string) => void): Promise<PublicClient> {
   const program = await installClient()
   const home = mkdtempSync(join(tmpdir(), 'shoal-sqd-'))
   const env = {
@@ -39,7 +42,12 @@ export async function openClient(): Promise<PublicClient> {
     SQD_SKIP_NEW_VERSION_CHECK: 'true',
   }
   const spawnClient = (args: string[]) => {
-    return spawn(process.execPath, [program, ...args], { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, [program, ...args], { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8')
+      if (onOutput) stream.on('data', onOutput)
+    }
+    return child
   }
   const run = async (...args: string[]) => {
     const child = spawnClient(args)
@@ -80,7 +88,7 @@ async function installClient(): Promise<string> {
 
 function collect(child: ChildProcess, stream: 'stdout' | 'stderr'): () => string {
   let text = ''
-  child[stream]?.setEncoding('utf8').on('data', (more: string) => {
+  child[stream]?.on('data', (more: string) => {
     text += more
   })
   return () => text

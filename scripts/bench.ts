@@ -1,0 +1,55 @@
+import { globSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import type { Bench, Result } from './bench/support/result.ts'
+import { root } from './root.ts'
+
+const folder = join(root, 'scripts/bench')
+const known = globSync('*.ts', { cwd: folder })
+  .map((file) => basename(file, '.ts'))
+  .toSorted()
+
+const usage = `Measures Shoal and holds it to its numbers; docs/benchmarks.md says how.
+
+  npm run -s bench -- [name…] [--json]
+
+  names: ${known.join(', ')}; without a name all of them, one after the other
+  --json: one line {"name","value","unit","bar","holds"} a result
+
+It ends with code 1 when a number does not hold.
+`
+
+function print(result: Result, isJson: boolean): void {
+  if (isJson) return console.log(JSON.stringify(result))
+  const { name, value, unit, bar, holds } = result
+  console.log(`${holds ? '✓' : '✗'} ${name.padEnd(44)} ${`${value} ${unit}`.padStart(20)}   bar ${bar}`)
+}
+
+async function main(): Promise<boolean> {
+  const options = { json: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } } as const
+  const { values, positionals } = parseArgs({ options, allowPositionals: true })
+  const unknown = positionals.filter((name) => !known.includes(name))
+  if (values.help || unknown.length > 0) {
+    console.error(usage)
+    return unknown.length === 0
+  }
+  let doAllHold = true
+  for (const name of positionals.length > 0 ? positionals : known) {
+    const { bench } = (await import(pathToFileURL(join(folder, `${name}.ts`)).href)) as { bench: Bench }
+    for await (const result of bench.run()) {
+      print(result, values.json)
+      doAllHold &&= result.holds
+    }
+  }
+  return doAllHold
+}
+
+// What a bench has started it ends in its `finally`; a signal must not get around that with half of it running.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+try {
+  process.exitCode = (await main()) ? 0 : 1
+} catch (error) {
+  console.error(`bench: ${(error as Error).message}`)
+  process.exitCode = 1
+}

@@ -1,0 +1,141 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { contract, createClient } from '@shoal/contract'
+import { loadConfig } from '../server/src/config.ts'
+import { ensureConsole } from './console-build.ts'
+import { type Devnet, startDevnet } from './devnet/devnet.ts'
+import { openClient } from './public-client.ts'
+import { root } from './root.ts'
+
+const run = promisify(execFile)
+const email = 'demo@example.com'
+const squid = 'erc20-transfers'
+const query =
+  '{ transfersConnection(orderBy: id_ASC) { totalCount } transfers(orderBy: id_DESC, limit: 1) { to value } }'
+
+const ending = new AbortController()
+let server: ChildProcess | undefined
+let devnet: Devnet | undefined
+
+/** Asks every quarter of a second until the answer is not null; throws after five minutes, saying what did not come. */
+async function until<T>(what: string, ask: () => Promise<T | null>): Promise<T> {
+  const deadline = performance.now() + 300_000
+  while (performance.now() < deadline) {
+    const answer = await ask().catch(() => null)
+    if (answer !== null) return answer
+    await delay(250, undefined, { signal: ending.signal })
+  }
+  throw new Error(`${what} did not come within five minutes`)
+}
+
+/** The one that runs already, or a new one which ends with the demo. */
+async function ensureServer(publicUrl: string): Promise<void> {
+  const isReady = async () => ((await fetch(`${publicUrl}/readyz`)).ok ? true : null)
+  if (await isReady().catch(() => null)) return
+  await ensureConsole()
+  server = spawn(process.execPath, [join(root, 'server/src/main.ts')], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  server.once('exit', (code) => ending.abort(new Error(`The server ended with code ${code}`)))
+  await until('The server', isReady)
+}
+
+async function operator<T>(...args: string[]): Promise<T> {
+  const { stdout } = await run(process.execPath, [join(root, 'server/src/cli.ts'), ...args, '--json'], { cwd: root })
+  return JSON.parse(stdout) as T
+}
+
+/** A token of the demo user, and the password when this run made the user. */
+async function signIn(): Promise<{ token: string; password: string | null }> {
+  const newToken = () => operator<{ token: string }>('token', 'add', '--email', email, '--name', 'demo')
+  try {
+    return { ...(await newToken()), password: null }
+  } catch {
+    const password = randomBytes(9).toString('base64url')
+    await operator('user', 'add', '--email', email, '--name', 'Demo', '--password', password)
+    return { ...(await newToken()), password }
+  }
+}
+
+async function playgroundOf(publicUrl: string, token: string): Promise<string> {
+  const orgs = await createClient(contract, { baseUrl: `${publicUrl}/api`, token: () => token }).orgs.list()
+  const playground = orgs.find((org) => org.limits.playground)
+  if (!playground) throw new Error(`${email} has no playground`)
+  return playground.code
+}
+
+async function deploy(publicUrl: string, token: string, org: string, rpcUrl: string): Promise<void> {
+  const sqd = await openClient((text) => process.stdout.write(text))
+  const must = async (...args: string[]) => {
+    console.log(`\n$ sqd ${args.join(' ').replace(token, '<token>')}`)
+    const { code } = await sqd(...args)
+    if (code !== 0) throw new Error(`sqd ${args[0]} ended with code ${code}`)
+  }
+  try {
+    await must('auth', '-k', token, '-h', `${publicUrl}/api`)
+    await must('secrets', 'set', 'RPC_URL', rpcUrl, '-o', org)
+    await must('secrets', 'set', 'HEAD_POLL_INTERVAL_MS', '1000', '-o', org)
+    // The chain of an earlier demo is gone, and what was indexed of it must go too.
+    const answers = [
+      '--no-interactive',
+      '--no-stream-logs',
+      '--allow-update',
+      '--allow-manifest-override',
+      '--hard-reset',
+    ]
+    await must('deploy', join(root, 'examples', squid), '-o', org, '-s', 'demo', ...answers)
+  } finally {
+    sqd.close()
+  }
+}
+
+async function firstAnswer(endpoint: string, transfers: number): Promise<string> {
+  return await until('An answer of the squid', async () => {
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(endpoint, { method: 'POST', headers, body: JSON.stringify({ query }) })
+    const answer = (await response.json()) as { data?: { transfersConnection: { totalCount: number } } }
+    return (answer.data?.transfersConnection.totalCount ?? 0) >= transfers ? JSON.stringify(answer.data) : null
+  })
+}
+
+async function main(): Promise<void> {
+  const { publicUrl, gatewayUrl } = loadConfig()
+  devnet = await startDevnet({ transfers: 100, isStreaming: true })
+  await ensureServer(publicUrl)
+  const { token, password } = await signIn()
+  const org = await playgroundOf(publicUrl, token)
+  await deploy(publicUrl, token, org, devnet.rpcUrl)
+  const endpoint = `${gatewayUrl.replace('{org}', org)}/${squid}@demo/api/graphql`
+  console.log(`
+Console   ${publicUrl}   sign in as ${email}, ${password ? `password ${password}` : 'with the password of the first demo'}
+GraphQL   ${endpoint}
+Query     ${query}
+Answer    ${await firstAnswer(endpoint, 100)}
+
+The chain makes a transfer a second: ask again. Ctrl-C ends the demo.`)
+}
+
+async function end(): Promise<void> {
+  await devnet?.stop()
+  if (!server || server.exitCode !== null || server.signalCode !== null) return
+  const ended = new Promise((resolve) => server?.once('exit', resolve))
+  server.kill('SIGTERM')
+  await ended
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ending.abort(signal))
+const ended = new Promise<never>((_, reject) => {
+  ending.signal.addEventListener('abort', () => reject(ending.signal.reason))
+})
+try {
+  await Promise.race([main(), ended])
+  await ended
+} catch (reason) {
+  await end()
+  if (reason instanceof Error) console.error(`demo: ${reason.message}`)
+  process.exit(reason instanceof Error ? 1 : 0)
+}
