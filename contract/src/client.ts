@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { ApiError, ErrorBody, unknownApiError } from './errors.ts'
+import { ApiError, unknownApiError } from './api-error.ts'
+import { ErrorBody } from './errors.ts'
 import type { Areas, Endpoint, PayloadOf } from './endpoint.ts'
 
 type Given<Name extends string, S extends z.ZodType> =

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
 import { Email, Id, OrgCode, OrgName } from './fields.ts'
+import { orgStatuses } from './org-status.ts'
 import { roleTypes } from './permissions.ts'
 
-/** Spec 4. Card added: not DRAFT. Unpaid: IN_DEBT or TERMINATED. */
-export const orgStatuses = ['DRAFT', 'ACTIVE', 'PAYMENT_ISSUES', 'IN_DEBT', 'TERMINATED'] as const
-export type OrgStatus = (typeof orgStatuses)[number]
+// Apart from the schemas, so that who only shows a plan carries no zod.
+export { isCardAdded, isUnpaid, orgStatuses, planLabels, type OrgStatus } from './org-status.ts'
 
 const RoleType = z.enum(roleTypes)
 
@@ -32,18 +32,6 @@ export const Org = z.object({
   billingDetails: BillingDetails.nullable(),
 })
 export type Org = z.infer<typeof Org>
-
-export const isUnpaid = (status: OrgStatus): boolean => status === 'IN_DEBT' || status === 'TERMINATED'
-export const isCardAdded = (status: OrgStatus): boolean => status !== 'DRAFT'
-
-/** Sidebar label of spec 2.3. */
-export const planLabels: Record<OrgStatus, string> = {
-  DRAFT: 'Billing not set',
-  ACTIVE: 'Professional',
-  PAYMENT_ISSUES: 'Payment issue',
-  IN_DEBT: 'Unpaid',
-  TERMINATED: 'Unpaid',
-}
 
 export const Role = z.object({
   id: Id,
