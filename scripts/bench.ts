@@ -1,12 +1,13 @@
-import { globSync } from 'node:fs'
+import { globSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Bench, Result } from './bench/support/result.ts'
+import { endProcessesOf, makeRunFolder } from './leftovers.ts'
 import { root } from './root.ts'
 
-const folder = join(root, 'scripts/bench')
-const known = globSync('*.ts', { cwd: folder })
+const benches = join(root, 'scripts/bench')
+const known = globSync('*.ts', { cwd: benches })
   .map((file) => basename(file, '.ts'))
   .toSorted()
 
@@ -36,7 +37,7 @@ async function main(): Promise<boolean> {
   }
   let doAllHold = true
   for (const name of positionals.length > 0 ? positionals : known) {
-    const { bench } = (await import(pathToFileURL(join(folder, `${name}.ts`)).href)) as { bench: Bench }
+    const { bench } = (await import(pathToFileURL(join(benches, `${name}.ts`)).href)) as { bench: Bench }
     for await (const result of bench.run()) {
       print(result, values.json)
       doAllHold &&= result.holds
@@ -45,8 +46,14 @@ async function main(): Promise<boolean> {
   return doAllHold
 }
 
-// What a bench has started it ends in its `finally`; a signal must not get around that with half of it running.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+// What the benches start lives in this folder, and ends with it even when they are cut short.
+const folder = makeRunFolder()
+process.env['TMPDIR'] = folder
+process.once('exit', () => {
+  endProcessesOf(folder)
+  rmSync(folder, { recursive: true, force: true })
+})
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130))
 try {
   process.exitCode = (await main()) ? 0 : 1
 } catch (error) {

@@ -1,7 +1,17 @@
-import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 type Process = { pid: number; commandLine: string }
+
+/** A folder to be the TMPDIR of a run, by which its processes are found again. The name is short for the sake of sockets in it. */
+export function makeRunFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'st-'))
+  // Postgres and squids have users of their own.
+  chmodSync(folder, 0o755)
+  return folder
+}
 
 /**
  * The processes that have to do with a folder, whoever their parent is now: it stands in their environment (as TMPDIR) or in
@@ -14,7 +24,7 @@ function findProcessesOf(folder: string): Process[] {
     try {
       const commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
       const traces = [commandLine, readFileSync(`/proc/${pid}/environ`, 'utf8'), readlinkSync(`/proc/${pid}/cwd`)]
-      return traces.some((trace) => trace.includes(folder)) ? [{ pid, commandLine }] : []
+      return pid !== process.pid && traces.some((trace) => trace.includes(folder)) ? [{ pid, commandLine }] : []
     } catch {
       // Gone since it was listed, or another user's.
       return []

@@ -1,11 +1,10 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureBrowser } from './browser.ts'
 import { checksBesideTests, runChecks } from './checks.ts'
 import { endCommandsOnSignal, runCommand } from './command.ts'
 import { ensureConsole } from './console-build.ts'
-import { endLeftovers, endProcessesOf } from './leftovers.ts'
+import { endLeftovers, endProcessesOf, makeRunFolder } from './leftovers.ts'
 
 type Counts = { passed: number; failed: number; skipped: number }
 
@@ -19,10 +18,8 @@ type Report = {
   testResults: { status: string; assertionResults: unknown[] }[]
 }
 
-/** TMPDIR of the whole run: nothing stays behind in it, nor any process that has to do with it. The name is short for the sake of sockets. */
-const folder = mkdtempSync(join(tmpdir(), 'st-'))
-// Postgres and squids have users of their own.
-chmodSync(folder, 0o755)
+/** The TMPDIR of all tests: nothing stays behind in it, nor any process that has to do with it. */
+const folder = makeRunFolder()
 const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
 
 async function runTests(args: string[]): Promise<void> {

@@ -1,0 +1,41 @@
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { startDevnet } from '../devnet/devnet.ts'
+import { deployByHand } from './support/by-hand.ts'
+import { Deployer } from './support/deployer.ts'
+import { type Bench, atMost, median } from './support/result.ts'
+import { copyExample } from './support/squid.ts'
+
+const rounds = 3
+
+type Round = { byHand: number; cold: number; redeployed: number }
+
+/** One after the other on the same chain: by hand, on a Shoal that has built nothing yet, and there once more with other sources. */
+async function measure(rpcUrl: string, transfers: number): Promise<Round> {
+  const byHand = await deployByHand(rpcUrl, transfers)
+  const deployer = await Deployer.start(rpcUrl)
+  try {
+    const squid = copyExample()
+    const cold = await deployer.deploy(squid, 'cold', transfers)
+    appendFileSync(join(squid, 'src/mapping.ts'), '// changed\n')
+    // A slot of its own, so that the earlier version cannot answer for the new one.
+    const redeployed = await deployer.deploy(squid, 'warm', transfers)
+    return { byHand, cold, redeployed }
+  } finally {
+    await deployer.end()
+  }
+}
+
+export const bench: Bench = {
+  name: 'deploy',
+  async *run() {
+    await using devnet = await startDevnet({ transfers: 500 })
+    const transfers = await devnet.chain.countTransfers()
+    const measured: Round[] = []
+    for (let round = 0; round < rounds; round++) measured.push(await measure(devnet.rpcUrl, transfers))
+    const cold = median(measured.map((round) => round.cold / round.byHand))
+    const redeployed = median(measured.map((round) => round.redeployed / round.cold))
+    yield atMost(1.15, 'deploy, cold over by hand', cold, 'ratio')
+    yield atMost(0.35, 'deploy, unchanged dependencies over cold', redeployed, 'ratio')
+  },
+}

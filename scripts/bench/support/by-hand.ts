@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '../../../e2e/support/shoal.ts'
+import { startEmbeddedPostgres } from '../../../runtime/src/postgres/embedded-postgres.ts'
+import { runCommand } from '../../command.ts'
+import { answeredAt, copyExample } from './squid.ts'
+
+/**
+ * What a person would type instead of `sqd deploy`: install with an empty npm cache, build, migrate, start the processor and the
+ * API, until the answer is right. Answers the seconds that took. The database is there before.
+ */
+export async function deployByHand(rpcUrl: string, transfers: number): Promise<number> {
+  const cwd = copyExample()
+  const postgres = await startEmbeddedPostgres({ dir: mkdtempSync(join(tmpdir(), 'pg-')) })
+  const port = await freePort()
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: process.env['HOME'],
+    npm_config_cache: mkdtempSync(join(tmpdir(), 'npm-')),
+    DB_URL: postgres.url('postgres'),
+    RPC_URL: rpcUrl,
+    GQL_PORT: `${port}`,
+  }
+  const must = async (...args: string[]) => {
+    const { code, output } = await runCommand('npm', args, { cwd, env })
+    if (code !== 0) throw new Error(`npm ${args.join(' ')} failed:\n${output.slice(-2000)}`)
+  }
+  const start = (...args: string[]) => spawn(process.execPath, args, { cwd, env, stdio: 'ignore' })
+  const startedAt = performance.now()
+  await must('ci', '--no-audit', '--no-fund')
+  await must('run', 'build')
+  await must('run', 'migration:apply')
+  const programs = [start('lib/main.js'), start('node_modules/@subsquid/graphql-server/bin/run.js')]
+  try {
+    return ((await answeredAt(`http://127.0.0.1:${port}/graphql`, transfers)) - startedAt) / 1000
+  } finally {
+    for (const program of programs) program.kill('SIGKILL')
+    await postgres.stop()
+  }
+}

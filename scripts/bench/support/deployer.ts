@@ -1,0 +1,52 @@
+import { startShoal, type Shoal } from '../../../e2e/support/shoal.ts'
+import { openClient, type PublicClient } from '../../public-client.ts'
+import { answeredAt } from './squid.ts'
+
+const org = 'bench'
+const email = 'bench@example.com'
+
+/** A fresh Shoal with an organization that may deploy, and the public client signed in to it. */
+export class Deployer {
+  readonly shoal: Shoal
+  readonly #sqd: PublicClient
+
+  private constructor(shoal: Shoal, sqd: PublicClient) {
+    this.shoal = shoal
+    this.#sqd = sqd
+  }
+
+  static async start(rpcUrl: string): Promise<Deployer> {
+    const shoal = await startShoal()
+    await shoal.cli('user', 'add', '--email', email, '--name', 'Bench', '--password', 'correct-horse')
+    await shoal.cli('org', 'add', '--code', org, '--name', 'Bench', '--email', email)
+    await shoal.cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
+    const { token } = await shoal.cli<{ token: string }>('token', 'add', '--email', email, '--name', 'bench')
+    const deployer = new Deployer(shoal, await openClient())
+    await deployer.must('auth', '-k', token, '-h', `${shoal.url}/api`)
+    await deployer.must('secrets', 'set', 'RPC_URL', rpcUrl, '-o', org)
+    return deployer
+  }
+
+  async must(...args: string[]): Promise<void> {
+    const { code, stdout, stderr } = await this.#sqd(...args)
+    if (code !== 0) throw new Error(`sqd ${args.join(' ')} ended with ${code}:\n${stdout}${stderr}`)
+  }
+
+  endpoint(slot: string): string {
+    return `${this.shoal.gatewayUrl}/${org}/erc20-transfers@${slot}/api/graphql`
+  }
+
+  /** Seconds from `sqd deploy` to the right answer through the gateway. Returns when the client has ended, too. */
+  async deploy(folder: string, slot: string, transfers: number): Promise<number> {
+    const answers = ['--no-interactive', '--no-stream-logs', '--allow-update', '--allow-manifest-override']
+    const startedAt = performance.now()
+    const client = this.must('deploy', folder, '-o', org, '-s', slot, ...answers)
+    const [answered] = await Promise.all([answeredAt(this.endpoint(slot), transfers), client])
+    return (answered - startedAt) / 1000
+  }
+
+  async end(): Promise<void> {
+    this.#sqd.close()
+    await this.shoal.end()
+  }
+}
