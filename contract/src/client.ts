@@ -2,6 +2,9 @@ import type { z } from 'zod'
 import { ApiError, unknownApiError } from './api-error.ts'
 import { ErrorBody } from './errors.ts'
 import type { Areas, Endpoint, PayloadOf } from './endpoint.ts'
+import { urlOf } from './url.ts'
+
+export { urlOf } from './url.ts'
 
 type Given<Name extends string, S extends z.ZodType> =
   z.input<S> extends undefined
@@ -45,23 +48,6 @@ export function createClient<A extends Areas>(areas: A, options: ClientOptions):
 }
 
 type AnyCall = { params?: unknown; query?: unknown; body?: unknown }
-
-/** The address of a call, with `@` and `:` left raw as the public client does (contract 2). */
-export function urlOf(e: Endpoint, call: AnyCall, baseUrl: string): string {
-  const params = (call.params ?? {}) as Record<string, string>
-  const path = e.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(params[name] ?? '')
-      .replaceAll('%40', '@')
-      .replaceAll('%3A', ':'),
-  )
-  const query = new URLSearchParams()
-  for (const [key, value] of Object.entries((call.query ?? {}) as Record<string, unknown>)) {
-    if (Array.isArray(value)) for (const item of value) query.append(`${key}[]`, String(item))
-    else if (value !== undefined && value !== null && value !== '') query.set(key, String(value))
-  }
-  const text = query.toString()
-  return `${baseUrl}${path}${text ? `?${text}` : ''}`
-}
 
 /** The raw answer of a call, for streams and files. Throws ApiError when it is not a success. */
 export async function request(

@@ -1,0 +1,18 @@
+import type { Endpoint } from './endpoint.ts'
+
+/** The address of a call, with `@` and `:` left raw as the public client does (contract 2). */
+export function urlOf(e: Pick<Endpoint, 'path'>, call: { params?: unknown; query?: unknown }, baseUrl: string): string {
+  const params = (call.params ?? {}) as Record<string, string>
+  const path = e.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(params[name] ?? '')
+      .replaceAll('%40', '@')
+      .replaceAll('%3A', ':'),
+  )
+  const query = new URLSearchParams()
+  for (const [key, value] of Object.entries((call.query ?? {}) as Record<string, unknown>)) {
+    if (Array.isArray(value)) for (const item of value) query.append(`${key}[]`, String(item))
+    else if (value !== undefined && value !== null && value !== '') query.set(key, String(value))
+  }
+  const text = query.toString()
+  return `${baseUrl}${path}${text ? `?${text}` : ''}`
+}
