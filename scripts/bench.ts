@@ -3,7 +3,8 @@ import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Bench, Result } from './bench/support/result.ts'
-import { endProcessesOf, makeRunFolder } from './leftovers.ts'
+import { endProcessesOf } from './leftovers.ts'
+import { makeOpenFolder } from './open-folder.ts'
 import { root } from './root.ts'
 
 const benches = join(root, 'scripts/bench')
@@ -47,7 +48,7 @@ async function main(): Promise<boolean> {
 }
 
 // What the benches start lives in this folder, and ends with it even when they are cut short.
-const folder = makeRunFolder()
+const folder = makeOpenFolder('st-')
 process.env['TMPDIR'] = folder
 process.once('exit', () => {
   endProcessesOf(folder)

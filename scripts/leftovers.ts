@@ -1,17 +1,7 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
 type Process = { pid: number; commandLine: string }
-
-/** A folder to be the TMPDIR of a run, by which its processes are found again. The name is short for the sake of sockets in it. */
-export function makeRunFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'st-'))
-  // Postgres and squids have users of their own.
-  chmodSync(folder, 0o755)
-  return folder
-}
 
 /**
  * The processes that have to do with a folder, whoever their parent is now: it stands in their environment (as TMPDIR) or in

@@ -4,7 +4,8 @@ import { ensureBrowser } from './browser.ts'
 import { checksBesideTests, runChecks } from './checks.ts'
 import { endCommandsOnSignal, runCommand } from './command.ts'
 import { ensureConsole } from './console-build.ts'
-import { endLeftovers, endProcessesOf, makeRunFolder } from './leftovers.ts'
+import { endLeftovers, endProcessesOf } from './leftovers.ts'
+import { makeOpenFolder } from './open-folder.ts'
 
 type Counts = { passed: number; failed: number; skipped: number }
 
@@ -18,8 +19,8 @@ type Report = {
   testResults: { status: string; assertionResults: unknown[] }[]
 }
 
-/** The TMPDIR of all tests: nothing stays behind in it, nor any process that has to do with it. */
-const folder = makeRunFolder()
+/** The TMPDIR of all tests: nothing stays behind in it, nor any process that has to do with it. A short name: sockets in it have little room. */
+const folder = makeOpenFolder('st-')
 const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
 
 async function runTests(args: string[]): Promise<void> {

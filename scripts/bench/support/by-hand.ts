@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../../e2e/support/shoal.ts'
 import { startEmbeddedPostgres } from '../../../runtime/src/postgres/embedded-postgres.ts'
 import { runCommand } from '../../command.ts'
+import { makeOpenFolder } from '../../open-folder.ts'
 import { answeredAt, copyExample } from './squid.ts'
 
 /**
@@ -13,11 +14,10 @@ import { answeredAt, copyExample } from './squid.ts'
  */
 export async function deployByHand(rpcUrl: string, transfers: number): Promise<number> {
   const cwd = copyExample()
-  const postgres = await startEmbeddedPostgres({ dir: mkdtempSync(join(tmpdir(), 'pg-')) })
+  const postgres = await startEmbeddedPostgres({ dir: makeOpenFolder('pg-') })
   const port = await freePort()
   const env = {
-    PATH: process.env['PATH'],
-    HOME: process.env['HOME'],
+    ...process.env,
     npm_config_cache: mkdtempSync(join(tmpdir(), 'npm-')),
     DB_URL: postgres.url('postgres'),
     RPC_URL: rpcUrl,
@@ -27,13 +27,15 @@ export async function deployByHand(rpcUrl: string, transfers: number): Promise<n
     const { code, output } = await runCommand('npm', args, { cwd, env })
     if (code !== 0) throw new Error(`npm ${args.join(' ')} failed:\n${output.slice(-2000)}`)
   }
-  const start = (...args: string[]) => spawn(process.execPath, args, { cwd, env, stdio: 'ignore' })
-  const startedAt = performance.now()
-  await must('ci', '--no-audit', '--no-fund')
-  await must('run', 'build')
-  await must('run', 'migration:apply')
-  const programs = [start('lib/main.js'), start('node_modules/@subsquid/graphql-server/bin/run.js')]
+  const programs: ChildProcess[] = []
+  const start = (...args: string[]) => programs.push(spawn(process.execPath, args, { cwd, env, stdio: 'ignore' }))
   try {
+    const startedAt = performance.now()
+    await must('ci', '--no-audit', '--no-fund')
+    await must('run', 'build')
+    await must('run', 'migration:apply')
+    start('lib/main.js')
+    start('node_modules/@subsquid/graphql-server/bin/run.js')
     return ((await answeredAt(`http://127.0.0.1:${port}/graphql`, transfers)) - startedAt) / 1000
   } finally {
     for (const program of programs) program.kill('SIGKILL')
