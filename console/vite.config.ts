@@ -4,13 +4,43 @@ import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 import { compressed } from './build/compressed.ts'
 import { headHints } from './build/head-hints.ts'
+import { leanContract } from './build/lean-contract.ts'
 
-// Two files that every page needs, so that the first view costs few requests; each stays below the bar of a chunk.
-const framework =
-  /node_modules\/(react|react-dom|scheduler|@tanstack\/(react-router|router-core|history|store|react-store|query-core|react-query))\//
+// A few files with a meaning instead of many small ones, each below the bar of a chunk. The first that matches has it.
+const chunks = [
+  {
+    name: 'framework',
+    test: /node_modules\/(react|react-dom|scheduler|use-sync-external-store|@tanstack\/(react-router|router-core|history|store|react-store|query-core|react-query))\//,
+  },
+  // What forms validate with. Not the contract's files that carry no schema: those are small, and many pages ask them.
+  {
+    name: 'schemas',
+    test: /node_modules\/zod\/|contract\/src\/(?!api-error|limits|org-status|permissions|squid-status|url)|src\/components\/(form-schemas|new-password)/,
+    includeDependenciesRecursively: false,
+  },
+  // The rest of what is there before any page is.
+  { name: 'app', tags: ['$initial' as const] },
+  // What opens above a page, or lists options: everything on React Aria.
+  {
+    name: 'overlays',
+    test: /node_modules\/(react-aria|react-stately|react-aria-components|@react-aria|@react-stately|@internationalized)\/|src\/ui\/(CommandList|ComboBox|Dialog|Menu|OptionItem|Popover|Select|Tabs|ToastRegion)\.tsx$/,
+  },
+  // Forms, and the pages that are nothing but a form: those around signing in.
+  {
+    name: 'forms',
+    test: /src\/components\/FormShell|src\/ui\/(Field|TextField|Checkbox)\.tsx$|src\/pages\/auth\/(?!Altcha|Turnstile)|src\/app\/layouts\/GuestLayout/,
+  },
+]
 
 export default defineConfig({
-  plugins: [react(), tailwindcss(), optimizeLocales.vite({ locales: ['en-US'] }), headHints(), compressed()],
+  plugins: [
+    react(),
+    tailwindcss(),
+    optimizeLocales.vite({ locales: ['en-US'] }),
+    leanContract(),
+    headHints(),
+    compressed(),
+  ],
   server: { proxy: { '/api': 'http://127.0.0.1:4000' } },
   build: {
     target: 'es2023',
@@ -19,7 +49,9 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       output: {
-        codeSplitting: { groups: [{ name: 'framework', test: framework }] },
+        codeSplitting: {
+          groups: chunks.map((chunk, index) => ({ ...chunk, priority: chunks.length - index })),
+        },
       },
     },
   },

@@ -5,8 +5,11 @@ import type { HtmlTagDescriptor, Plugin } from 'vite'
 
 const inlineScript = /<script>([\s\S]*?)<\/script>/g
 
+/** The other one is asked for by main.tsx, where somebody is signed in: the pages before that have nothing in mono. */
+const isFirstFont = (name: string) => /geist-latin.*\.woff2$/.test(name)
+
 /**
- * Preloads the fonts, and writes `csp.json` with the hashes of the inline scripts: the server puts them into its
+ * Preloads the font of every page, and writes `csp.json` with the hashes of the inline scripts: the server puts them into its
  * content security policy, so that nothing inline runs but what this build wrote.
  */
 export function headHints(): Plugin {
@@ -15,7 +18,10 @@ export function headHints(): Plugin {
     apply: 'build',
     transformIndexHtml: {
       order: 'post',
-      handler: (_, { bundle }) => Object.keys(bundle ?? {}).filter((name) => name.endsWith('.woff2')).map(preloadOf),
+      handler: (_, { bundle }) =>
+        Object.keys(bundle ?? {})
+          .filter(isFirstFont)
+          .map(preloadOf),
     },
     writeBundle({ dir = '' }) {
       const html = readFileSync(join(dir, 'index.html'), 'utf8')

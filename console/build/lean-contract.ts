@@ -1,0 +1,39 @@
+import { sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Plugin, Rolldown } from 'vite'
+
+const contractFile = /[\\/]contract[\\/]src[\\/][\w-]+\.ts$/
+const endpointsFile = ['console', 'src', 'api', 'endpoints.ts'].join(sep)
+
+/**
+ * Keeps zod and the schemas (28 KB, brotli) out of pages that validate nothing:
+ * - `api/endpoints.ts` is run now, and only its outcome, names and addresses, reaches the browser;
+ * - the contract only declares, so each of its constants may be left out where nobody uses it.
+ */
+export function leanContract(): Plugin {
+  return {
+    name: 'shoal:lean-contract',
+    apply: 'build',
+    async load(id) {
+      if (!id.endsWith(endpointsFile)) return null
+      const { endpoints } = (await import(pathToFileURL(id).href)) as { endpoints: unknown }
+      return `export const endpoints = ${JSON.stringify(endpoints)}`
+    },
+    transform(code, id) {
+      if (!contractFile.test(id)) return null
+      return { code: withPureConstants(code, this.parse(code)), map: null, moduleSideEffects: false }
+    },
+  }
+}
+
+/** `const a = make()` becomes `const a = /* @__PURE__ *\/ (() => make())()`, which a bundler may drop. */
+function withPureConstants(code: string, program: ReturnType<Rolldown.PluginContext['parse']>): string {
+  const declarations = program.body.map((node) => (node.type === 'ExportNamedDeclaration' ? node.declaration : node))
+  const values = declarations
+    .flatMap((node) => (node?.type === 'VariableDeclaration' ? node.declarations : []))
+    .flatMap(({ init }) => (init && !/Function|Literal/.test(init.type) ? [init] : []))
+  let lean = code
+  for (const { start, end } of values.reverse())
+    lean = `${lean.slice(0, start)}/* @__PURE__ */ (() => (${lean.slice(start, end)}))()${lean.slice(end)}`
+  return lean
+}

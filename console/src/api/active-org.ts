@@ -1,0 +1,43 @@
+import { useQuery, type QueryClient } from '@tanstack/react-query'
+import type { Org, User } from '@shoal/contract'
+import { getSetting, setSetting, useSetting } from '../lib/local-settings.ts'
+import { sessionQuery } from './session.ts'
+
+/** Stands in while there is none (spec 4). */
+const placeholder: Org = {
+  id: 0,
+  code: '',
+  name: null,
+  email: { email: null, pendingEmail: null },
+  status: 'DRAFT',
+  roleType: 'admin',
+  limits: { squids: 3, playground: false },
+  billingDetails: null,
+}
+
+/** The stored one if the user is still in it, otherwise the first (spec 4). */
+export function pickOrg(organizations: readonly Org[], storedId: number | null): Org {
+  return organizations.find(({ id }) => id === storedId) ?? organizations[0] ?? placeholder
+}
+
+/** The organization that the screens are about. */
+export function useOrg(): Org {
+  const storedId = useSetting('userOrg')
+  const { data } = useQuery(sessionQuery)
+  return pickOrg(data?.status === 'signedIn' ? data.user.organizations : [], storedId)
+}
+
+/** The same for a route's loader. */
+export async function activeOrg(client: QueryClient): Promise<Org> {
+  const session = await client.ensureQueryData(sessionQuery)
+  return pickOrg(session.status === 'signedIn' ? session.user.organizations : [], getSetting('userOrg'))
+}
+
+/** By its code, if the user is in it. */
+export function selectOrg(user: User, code: string): void {
+  const org = user.organizations.find((candidate) => candidate.code === code)
+  if (org) setSetting('userOrg', org.id)
+}
+
+/** Its name, or its code when it has none (spec 3). */
+export const orgTitle = (org: Pick<Org, 'name' | 'code'>): string => org.name ?? org.code

@@ -1,0 +1,61 @@
+import { ApiError, unknownApiError, urlOf, type Contract, type Endpoint, type ErrorBody } from '@shoal/contract'
+import { getSetting } from '../lib/local-settings.ts'
+import { endpoints } from './endpoints.ts'
+
+/** `squids.list`: the name of an endpoint, and the beginning of its query key. */
+export type EndpointName = {
+  [Area in keyof Contract & string]: `${Area}.${keyof Contract[Area] & string}`
+}[keyof Contract & string]
+
+export type EndpointOf<N extends EndpointName> = N extends `${infer Area extends keyof Contract & string}.${infer Verb}`
+  ? Verb extends keyof Contract[Area]
+    ? Contract[Area][Verb] extends Endpoint
+      ? Contract[Area][Verb]
+      : never
+    : never
+  : never
+
+export type Call = { params?: unknown; query?: unknown; body?: unknown }
+
+function endpointOf(name: EndpointName) {
+  const endpoint = endpoints[name]
+  if (!endpoint) throw new Error(`No endpoint ${name}`)
+  return endpoint
+}
+
+/** Nobody needs to be signed in for it. */
+export const isPublic = (name: EndpointName): boolean => endpointOf(name).isPublic
+
+/**
+ * The raw answer, for streams and files. Throws ApiError when it is not a success (spec 7): statuses up to 300 are.
+ */
+export async function open(name: EndpointName, call: Call, signal?: AbortSignal): Promise<Response> {
+  const endpoint = endpointOf(name)
+  const token = getSetting('user_token')
+  const answer = await fetch(urlOf(endpoint, call, '/api'), {
+    method: endpoint.method,
+    headers: {
+      accept: 'application/json',
+      ...(token !== null && !endpoint.isPublic && { authorization: `Bearer ${token}` }),
+      ...(call.body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
+    ...(signal && { signal }),
+  })
+  if (answer.status > 300) throw new ApiError(answer.status, await errorBody(answer))
+  return answer
+}
+
+/** The payload of an answer. `query.ts` and `mutation.ts` give it its type back. */
+export async function send(name: EndpointName, call: Call, signal?: AbortSignal): Promise<unknown> {
+  const answer = await open(name, call, signal)
+  const body: unknown = await answer.json()
+  if (typeof body === 'object' && body !== null && 'payload' in body) return body.payload
+  throw new ApiError(answer.status, { error: unknownApiError })
+}
+
+async function errorBody(answer: Response): Promise<ErrorBody> {
+  const body: unknown = await answer.json().catch(() => null)
+  const hasWords = typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string'
+  return hasWords ? (body as ErrorBody) : { error: unknownApiError }
+}

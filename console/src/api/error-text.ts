@@ -1,0 +1,23 @@
+import { ApiError, unknownApiError } from '@shoal/contract'
+
+/** Spec 8: where signing in or a form meets no answer at all. */
+export const tryAnotherMethod = 'Unknown error, please, try once again or choose another method.'
+
+/** What to tell a person: the server's words, or the default ones when it gave none (spec 8). */
+export function errorText(error: unknown): string {
+  return error instanceof ApiError ? error.message : unknownApiError
+}
+
+/** To quote to support; null when no answer came. */
+export function requestIdOf(error: unknown): string | null {
+  return error instanceof ApiError ? (error.body.requestId ?? null) : null
+}
+
+/** Messages that belong to fields of a form, by name; empty when the error is about something else. */
+export function fieldErrors(error: unknown): Record<string, string> {
+  const invalid = error instanceof ApiError ? (error.body.invalidFields ?? []) : []
+  return Object.fromEntries(invalid.map(({ path, message }) => [path.join('.'), message]))
+}
+
+export const hasStatus = (error: unknown, status: number): boolean =>
+  error instanceof ApiError && error.status === status

@@ -1,0 +1,32 @@
+import { useMutation, useQueryClient, type UseMutationResult } from '@tanstack/react-query'
+import { toast, unexpectedErrorTitle } from '../lib/toasts.ts'
+import type { EndpointName } from './client.ts'
+import { errorText } from './error-text.ts'
+import { callApi, invalidate, type CallArgument, type Payload } from './query.ts'
+
+type Options<N extends EndpointName> = {
+  /** Endpoints whose answers this changes. The mutation ends when they have been asked again. */
+  invalidates: EndpointName[]
+  onSuccess?: (payload: Payload<N>, call: CallArgument<N>) => void | Promise<void>
+  /** `toast`: the generic snackbar of spec 8. `caller`: a form or dialog shows it itself. */
+  errorsGoTo?: 'toast' | 'caller'
+}
+
+/** A call that changes something. It says what it makes out of date; nobody else has to know. */
+export function useApiMutation<N extends EndpointName>(
+  name: N,
+  { invalidates, onSuccess, errorsGoTo = 'toast' }: Options<N>,
+): UseMutationResult<Payload<N>, Error, CallArgument<N>> {
+  const client = useQueryClient()
+  return useMutation<Payload<N>, Error, CallArgument<N>>({
+    mutationKey: [name],
+    mutationFn: (call) => callApi(name, call),
+    onSuccess: async (payload, call) => {
+      await invalidate(client, ...invalidates)
+      await onSuccess?.(payload, call)
+    },
+    onError: (error) => {
+      if (errorsGoTo === 'toast') toast({ tone: 'bad', title: unexpectedErrorTitle, message: errorText(error) })
+    },
+  })
+}

@@ -1,0 +1,59 @@
+import { queryOptions, useQuery, type QueryClient } from '@tanstack/react-query'
+import type { User } from '@shoal/contract'
+import { forgetSession, getSetting, setSetting } from '../lib/local-settings.ts'
+import { hasStatus } from './error-text.ts'
+import { callApi, q } from './query.ts'
+
+/** Who is here (spec 4): 401 is nobody, 503 is maintenance, otherwise a user. */
+export type Session = { status: 'signedOut' } | { status: 'unavailable' } | { status: 'signedIn'; user: User }
+
+const signedOut: Session = { status: 'signedOut' }
+
+async function fetchSession(signal: AbortSignal): Promise<Session> {
+  try {
+    return { status: 'signedIn', user: await callApi('user.get', {}, signal) }
+  } catch (error) {
+    if (hasStatus(error, 401)) return signedOut
+    if (hasStatus(error, 503)) return { status: 'unavailable' }
+    throw error
+  }
+}
+
+/** The key is the endpoint's, so that a mutation that changes the profile refreshes the session by its name. */
+export const sessionQuery = queryOptions({
+  queryKey: ['user.get'] as const,
+  queryFn: ({ signal }) => fetchSession(signal),
+  staleTime: 60_000,
+  // Without a token the answer is known; maintenance shows in whatever else is asked.
+  initialData: () => (getSetting('user_token') === null ? signedOut : undefined),
+})
+
+/** What this installation offers to sign in with. */
+export const authOptionsQuery = q('auth.getOptions', {}, { staleTime: Infinity })
+
+/** The user, below the session gate. */
+export function useUser(): User {
+  const { data } = useQuery(sessionQuery)
+  if (data?.status !== 'signedIn') throw new Error('useUser was called outside the session gate')
+  return data.user
+}
+
+/** Stores the token and forgets what another user left; the caller navigates (spec 4). */
+export async function startSession(client: QueryClient, token: string): Promise<void> {
+  setSetting('user_token', token)
+  setSetting('tmp_invites_checked', false)
+  await client.fetchQuery({ ...sessionQuery, staleTime: 0 })
+}
+
+/** Forgets the token and everything that was answered to it. The server is told first, when it can be. */
+export async function endSession(client: QueryClient): Promise<void> {
+  await callApi('auth.signOut', {}).catch(() => null)
+  dropSession(client)
+}
+
+/** The token is no longer good. */
+export function dropSession(client: QueryClient): void {
+  forgetSession()
+  client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'user.get' })
+  client.setQueryData(sessionQuery.queryKey, signedOut)
+}

@@ -1,0 +1,30 @@
+import { sentryDsn } from '../lib/installation.ts'
+
+type Reporter = (error: unknown) => void
+let reporter: Reporter | null = null
+
+/**
+ * Loads the error reporter once the first page stands, and only where an installation has a DSN. Spec 2.3: all traces,
+ * a tenth of the sessions replayed, and every session with an error.
+ */
+export function startErrorReporting(): void {
+  const dsn = sentryDsn()
+  if (dsn === '') return
+  const load = async () => {
+    const sentry = await import('./sentry.ts')
+    sentry.init({
+      dsn,
+      integrations: [sentry.browserTracingIntegration(), sentry.replayIntegration()],
+      tracesSampleRate: 1,
+      replaysSessionSampleRate: 0.1,
+      replaysOnErrorSampleRate: 1,
+    })
+    reporter = (error) => void sentry.captureException(error)
+  }
+  requestIdleCallback(() => void load())
+}
+
+/** For errors that a boundary caught; the browser reports the others itself. */
+export function report(error: unknown): void {
+  reporter?.(error)
+}

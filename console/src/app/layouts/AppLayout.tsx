@@ -1,0 +1,59 @@
+import { Outlet, useMatches, useNavigate, useRouterState } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { useUser } from '../../api/session.ts'
+import { useHotkey } from '../../lib/hotkeys.ts'
+import { isPreviewOn } from '../../lib/preview-mode.ts'
+import { ConfirmEmail } from './ConfirmEmail.tsx'
+import { Frame } from './Frame.tsx'
+import { GoTo } from './GoTo.tsx'
+import { navItems } from './nav.ts'
+import { closeOverlay, openKeyboardHelp, openPalette, useOpenOverlay } from './overlays.ts'
+import { Sidebar } from './Sidebar.tsx'
+import { TopBar } from './TopBar.tsx'
+import { useInvitationLink } from './use-invitation-link.ts'
+
+const loadNavigation = () => import('./NavigationSheet.tsx')
+const NavigationSheet = lazy(loadNavigation)
+const CommandPalette = lazy(() => import('./CommandPalette.tsx'))
+const KeyboardHelp = lazy(() => import('./KeyboardHelp.tsx'))
+
+/** Everything behind the session gate. */
+export default function AppLayout() {
+  const user = useUser()
+  const org = useOrg()
+  const navigate = useNavigate()
+  const overlay = useOpenOverlay()
+  const [isNavigationOpen, setIsNavigationOpen] = useState(false)
+  const path = useRouterState({ select: ({ location }) => location.pathname })
+  const isOpenToUnverified = useMatches({
+    select: (all) => all.some(({ staticData }) => staticData.isOpenToUnverified),
+  })
+
+  useInvitationLink()
+  useEffect(() => setIsNavigationOpen(false), [path])
+  useHotkey('mod+k', 'Jump to a squid, page or action', openPalette)
+  useHotkey('?', 'Show keyboard shortcuts', openKeyboardHelp)
+  useHotkey('/', 'Search on this page', () => document.querySelector<HTMLInputElement>('[data-search]')?.focus())
+
+  return (
+    <>
+      <Frame
+        topBar={<TopBar onOpenNavigation={() => void loadNavigation().then(() => setIsNavigationOpen(true))} />}
+        sidebar={<Sidebar />}
+      >
+        {/* Another organization is another page: nothing of the former one may stay on screen. */}
+        <div key={org.id}>{user.emailVerified || isOpenToUnverified ? <Outlet /> : <ConfirmEmail />}</div>
+      </Frame>
+      {user.emailVerified &&
+        navItems(org, isPreviewOn()).map(({ key, label, to }) => (
+          <GoTo key={to} keys={`g ${key}`} label={`Go to ${label}`} onGo={() => void navigate({ to })} />
+        ))}
+      <Suspense>
+        {isNavigationOpen && <NavigationSheet onClose={() => setIsNavigationOpen(false)} />}
+        {overlay === 'palette' && user.emailVerified && <CommandPalette onClose={closeOverlay} />}
+        {overlay === 'keyboard' && <KeyboardHelp onClose={closeOverlay} />}
+      </Suspense>
+    </>
+  )
+}

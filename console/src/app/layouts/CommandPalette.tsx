@@ -1,0 +1,81 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { CommandList, type CommandGroup } from '../../ui/CommandList.tsx'
+import { orgTitle, selectOrg, useOrg } from '../../api/active-org.ts'
+import { q } from '../../api/query.ts'
+import { endSession, useUser } from '../../api/session.ts'
+import { isPreviewOn } from '../../lib/preview-mode.ts'
+import { toggleTheme } from '../../lib/theme.ts'
+import { navItems } from './nav.ts'
+import { openKeyboardHelp } from './overlays.ts'
+
+/** Jump to a squid, a page, an organization, or do something. */
+export default function CommandPalette({ onClose }: { onClose: () => void }) {
+  const user = useUser()
+  const org = useOrg()
+  const navigate = useNavigate()
+  const queryClient = useQueryClient()
+  const squids = useQuery(q('squids.list', { params: { code: org.code } })).data ?? []
+
+  const groups: CommandGroup[] = [
+    {
+      id: 'squids',
+      title: 'Squids',
+      commands: squids.map(({ name, slot }) => ({
+        id: `${name}@${slot}`,
+        label: `${name}@${slot}`,
+        isMono: true,
+        run: () => void navigate({ to: '/squids/$squidName/$squidSlot', params: { squidName: name, squidSlot: slot } }),
+      })),
+    },
+    {
+      id: 'pages',
+      title: 'Pages',
+      commands: [
+        ...navItems(org, isPreviewOn()).map(({ label, to, key }) => ({
+          id: label,
+          label,
+          keys: `g ${key}`,
+          run: () => void navigate({ to }),
+        })),
+        { id: 'api-tokens', label: 'API tokens', run: () => void navigate({ to: '/profile/api-tokens' }) },
+        { id: 'account', label: 'Account settings', run: () => void navigate({ to: '/profile/settings' }) },
+      ],
+    },
+    {
+      id: 'organizations',
+      title: 'Organizations',
+      commands: user.organizations
+        .filter(({ id }) => id !== org.id)
+        .map((other) => ({
+          id: other.code,
+          label: `Switch to ${orgTitle(other)}`,
+          run: () => {
+            selectOrg(user, other.code)
+            void navigate({ to: '/squids' })
+          },
+        })),
+    },
+    {
+      id: 'actions',
+      title: 'Actions',
+      commands: [
+        { id: 'deploy', label: 'Deploy squid', run: () => void navigate({ to: '/squids/deploy' }) },
+        {
+          id: 'create-organization',
+          label: 'Create new organization',
+          run: () => void navigate({ to: '/organizations/create/{-$code}' }),
+        },
+        {
+          id: 'create-token',
+          label: 'Create API token',
+          run: () => void navigate({ to: '/profile/api-tokens/create' }),
+        },
+        { id: 'theme', label: 'Switch theme', run: toggleTheme },
+        { id: 'keyboard', label: 'Keyboard shortcuts', keys: '?', run: openKeyboardHelp },
+        { id: 'logout', label: 'Logout', run: () => void endSession(queryClient) },
+      ],
+    },
+  ]
+  return <CommandList label="Jump to a squid, page or action" groups={groups} onClose={onClose} />
+}

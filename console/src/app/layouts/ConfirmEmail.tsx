@@ -1,0 +1,47 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useApiMutation } from '../../api/mutation.ts'
+import { authOptionsQuery, useUser } from '../../api/session.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
+
+/** Spec 2.3: what an unverified user sees instead of the pages. */
+export function ConfirmEmail() {
+  const user = useUser()
+  const outboxUrl = useQuery(authOptionsQuery).data?.outboxUrl
+  const [isSent, setIsSent] = useState(false)
+  const resend = useApiMutation('user.resendConfirmation', {
+    invalidates: [],
+    errorsGoTo: 'caller',
+    onSuccess: () => setIsSent(true),
+  })
+  return (
+    <div className="mx-auto max-w-140 pt-[12vh]">
+      <h1 className="text-xl font-semibold">Please, confirm your email.</h1>
+      <p className="mt-1.5 text-ink-2">
+        We sent a link to <b className="font-medium text-ink">{user.email}</b>. Everything opens once you have followed
+        it.
+      </p>
+      <div className="mt-5 flex flex-wrap items-center gap-3">
+        <Button variant="primary" isPending={resend.isPending} onClick={() => resend.mutate({})}>
+          Resend verification
+        </Button>
+        {outboxUrl && (
+          <a href={outboxUrl} target="_blank" rel="noreferrer" className="text-accent hover:underline">
+            Read the mail in the outbox
+          </a>
+        )}
+      </div>
+      {isSent && !resend.isError && (
+        <Alert tone="good" className="mt-5">
+          The mail is on its way.
+        </Alert>
+      )}
+      {resend.isError && (
+        <Alert tone="bad" className="mt-5">
+          Unknown error, please, try once again.
+        </Alert>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,36 @@
+import type { ReactNode } from 'react'
+import { Mark } from '../../ui/Mark.tsx'
+import { PageSkeleton } from './PageSkeleton.tsx'
+
+type Props = { topBar?: ReactNode; sidebar?: ReactNode; children?: ReactNode }
+
+/**
+ * The places of the app (spec 2.3): a top bar of 52 px, a sidebar of 248 px, 320 from the widest breakpoint on, none on
+ * narrow screens. Without contents it is what one sees until the session is known, so nothing moves afterwards.
+ */
+export function Frame({ topBar, sidebar, children }: Props) {
+  return (
+    <div className="grid min-h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[52px_1fr] md:grid-cols-[248px_minmax(0,1fr)] xl:grid-cols-[320px_minmax(0,1fr)]">
+      <a
+        href="#main"
+        className="sr-only z-50 rounded-md bg-canvas px-3 py-2 shadow-overlay focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
+      >
+        Skip to content
+      </a>
+      <header className="sticky top-0 z-20 col-span-full flex h-13 items-center gap-3 border-b border-line bg-canvas px-4">
+        {topBar ?? (
+          <span className="flex items-center gap-2 text-[15px] font-semibold">
+            <Mark className="text-accent" />
+            Shoal
+          </span>
+        )}
+      </header>
+      <aside className="sticky top-13 hidden h-[calc(100dvh-52px)] overflow-y-auto border-r border-line bg-subtle md:block">
+        {sidebar}
+      </aside>
+      <main id="main" tabIndex={-1} className="min-w-0 p-4 outline-none sm:px-7 sm:py-6">
+        {children ?? <PageSkeleton />}
+      </main>
+    </div>
+  )
+}

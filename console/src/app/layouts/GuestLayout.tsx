@@ -1,0 +1,46 @@
+import { Link, Outlet } from '@tanstack/react-router'
+import { Check } from 'lucide-react'
+import { Mark } from '../../ui/Mark.tsx'
+
+/** Spec 1: what the sign-in pages promise. */
+const promises = [
+  ['One-click deployment', 'A manifest and one command; addresses, database and TLS are done for you.'],
+  ['Fast indexing', 'Blocks come in batches from a data lake, not one call at a time.'],
+  ['On-demand scaling', 'From a shared core to dedicated machines, without downtime.'],
+  ['Trusted by industry leaders', 'The same squids, the same command line, on infrastructure you can read.'],
+  ['Dedicated support', 'People who run indexers themselves answer.'],
+] as const
+
+/** Sign-in and its neighbours: the form, and on wide screens what awaits behind it. */
+export default function GuestLayout() {
+  return (
+    <div className="grid min-h-dvh md:grid-cols-2">
+      <main className="flex px-4 py-10">
+        <div className="m-auto w-full max-w-90">
+          <Link to="/" className="mb-8.5 inline-flex items-center gap-2 rounded-sm text-[15px] font-semibold">
+            <Mark size={24} className="text-accent" />
+            Shoal
+          </Link>
+          <Outlet />
+        </div>
+      </main>
+      <aside data-theme="dark" className="relative hidden overflow-hidden bg-accent-soft text-ink md:flex">
+        <div className="relative m-auto w-full max-w-115 px-10">
+          <p className="text-2xl font-semibold tracking-tight text-balance">From manifest to GraphQL in one command.</p>
+          <ul className="mt-8 space-y-4.5">
+            {promises.map(([promise, how]) => (
+              <li key={promise} className="flex gap-3">
+                <Check size={16} aria-hidden className="mt-0.5 shrink-0 text-accent" />
+                <span>
+                  <span className="block font-medium">{promise}</span>
+                  <span className="block text-ink-2">{how}</span>
+                </span>
+              </li>
+            ))}
+          </ul>
+        </div>
+        <Mark size={460} className="absolute -right-24 -bottom-28 text-accent opacity-10" />
+      </aside>
+    </div>
+  )
+}

@@ -1,0 +1,25 @@
+import { hotkeys, modKey } from '../../lib/hotkeys.ts'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { Kbd } from '../../ui/Kbd.tsx'
+
+/** What can be pressed here and now. */
+export default function KeyboardHelp({ onClose }: { onClose: () => void }) {
+  const all = [...hotkeys(), { keys: 'Esc', label: 'Close what is open' }]
+  return (
+    <Dialog title="Keyboard shortcuts" isOpen onClose={onClose}>
+      <dl className="mt-2 grid grid-cols-1 gap-x-8">
+        {all.map(({ keys, label }) => (
+          <div
+            key={keys}
+            className="flex min-h-9 items-center justify-between gap-4 border-b border-line last:border-b-0"
+          >
+            <dt className="text-ink">{label}</dt>
+            <dd>
+              <Kbd keys={keys.replace('mod+', `${modKey} `)} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  )
+}

@@ -1,0 +1,85 @@
+import { Link } from '@tanstack/react-router'
+import { BookOpen, CircleAlert, Mail, Plus, TriangleAlert } from 'lucide-react'
+import { useOrg } from '../../api/active-org.ts'
+import { useUser } from '../../api/session.ts'
+import { documentationUrl, supportEmail } from '../../lib/installation.ts'
+import { isPreviewOn } from '../../lib/preview-mode.ts'
+import { Label } from '../../ui/Badge.tsx'
+import { cx } from '../../ui/classes.ts'
+import { navItems, type NavItem } from './nav.ts'
+import { OrgSwitcher } from './OrgSwitcher.tsx'
+
+const itemClass =
+  'flex h-8 items-center gap-2.5 rounded-md px-2.5 text-ink-2 transition-colors hover:bg-muted hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent'
+
+const warningIcons = { warn: TriangleAlert, bad: CircleAlert }
+
+/** The organization, and the ways to go (spec 2.3). Nothing can be entered before the email is confirmed. */
+export function Sidebar() {
+  const org = useOrg()
+  const isVerified = useUser().emailVerified
+  return (
+    <div className="flex min-h-full flex-col p-3">
+      <OrgSwitcher />
+      <Link
+        to="/organizations/create/{-$code}"
+        disabled={!isVerified}
+        className="mt-1 mb-3 flex h-8 items-center gap-2.5 rounded-md px-2.5 text-ink-3 transition-colors hover:bg-muted hover:text-ink aria-disabled:pointer-events-none"
+      >
+        <Plus size={16} aria-hidden />
+        Create new organization
+      </Link>
+      <nav aria-label="Main" className="flex flex-1 flex-col gap-0.5">
+        {navItems(org, isPreviewOn()).map((item) => (
+          <Entry key={item.to} item={item} isDisabled={!isVerified} />
+        ))}
+        <hr className="my-2 border-line" />
+        <Outside href={documentationUrl()} isDisabled={!isVerified} icon={<BookOpen size={16} aria-hidden />}>
+          Documentation
+        </Outside>
+        <Outside href={`mailto:${supportEmail()}`} isDisabled={!isVerified} icon={<Mail size={16} aria-hidden />}>
+          Contact support
+        </Outside>
+      </nav>
+    </div>
+  )
+}
+
+function Entry({ item, isDisabled }: { item: NavItem; isDisabled: boolean }) {
+  const { label, to, icon: Icon, isBeta, warning } = item
+  const Warning = warning && warningIcons[warning.tone]
+  return (
+    <Link
+      to={to}
+      disabled={isDisabled}
+      className={cx(itemClass, 'aria-disabled:pointer-events-none aria-disabled:text-ink-3')}
+    >
+      <Icon size={16} aria-hidden className="shrink-0" />
+      <span className="flex-1 truncate">{label}</span>
+      {isBeta && <Label>BETA</Label>}
+      {Warning && (
+        <span data-tip={warning.text} className={warning.tone === 'bad' ? 'text-bad' : 'text-warn'}>
+          <Warning size={16} aria-label={warning.text} />
+        </span>
+      )}
+    </Link>
+  )
+}
+
+type OutsideProps = { href: string; isDisabled: boolean; icon: React.ReactNode; children: string }
+
+function Outside({ href, isDisabled, icon, children }: OutsideProps) {
+  if (isDisabled)
+    return (
+      <span aria-disabled className={cx(itemClass, 'pointer-events-none text-ink-3')}>
+        {icon}
+        {children}
+      </span>
+    )
+  return (
+    <a href={href} target={href.startsWith('http') ? '_blank' : undefined} rel="noreferrer" className={itemClass}>
+      {icon}
+      {children}
+    </a>
+  )
+}

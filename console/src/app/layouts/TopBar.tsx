@@ -1,0 +1,57 @@
+import { Link } from '@tanstack/react-router'
+import { Menu, Search } from 'lucide-react'
+import { useUser } from '../../api/session.ts'
+import { modKey } from '../../lib/hotkeys.ts'
+import { isPreviewOn } from '../../lib/preview-mode.ts'
+import { Label } from '../../ui/Badge.tsx'
+import { IconButton } from '../../ui/IconButton.tsx'
+import { Kbd } from '../../ui/Kbd.tsx'
+import { Mark } from '../../ui/Mark.tsx'
+import { openPalette } from './overlays.ts'
+import { UserMenu } from './UserMenu.tsx'
+
+/** Logo, PREVIEW label, burger on narrow screens, search and the user's menu (spec 2.3). */
+export function TopBar({ onOpenNavigation }: { onOpenNavigation: () => void }) {
+  const isVerified = useUser().emailVerified
+  return (
+    <>
+      <IconButton
+        label="Open navigation"
+        icon={<Menu size={18} aria-hidden />}
+        onClick={onOpenNavigation}
+        className="-ml-1.5 md:hidden"
+      />
+      <div className="flex items-center gap-2.5 md:w-55 xl:w-73">
+        <Link to="/squids" className="flex items-center gap-2 rounded-sm text-[15px] font-semibold">
+          <Mark className="text-accent" />
+          Shoal
+        </Link>
+        {isPreviewOn() && <Label tone="accent">PREVIEW</Label>}
+      </div>
+      {isVerified && (
+        <>
+          <button
+            type="button"
+            onClick={openPalette}
+            className="hidden h-8 w-80 items-center gap-2 rounded-md border border-line bg-subtle px-2.5 text-ink-3 transition-colors hover:border-edge-strong md:flex"
+          >
+            <Search size={14} aria-hidden />
+            Jump to a squid, page or action
+            <span className="ml-auto">
+              <Kbd keys={`${modKey} K`} />
+            </span>
+          </button>
+          <IconButton
+            label="Search"
+            icon={<Search size={16} aria-hidden />}
+            onClick={openPalette}
+            className="ml-auto md:hidden"
+          />
+        </>
+      )}
+      <div className="ml-auto max-md:ml-0">
+        <UserMenu />
+      </div>
+    </>
+  )
+}

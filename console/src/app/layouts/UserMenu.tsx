@@ -1,0 +1,77 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { Keyboard, KeyRound, LogOut, Moon, UserRound } from 'lucide-react'
+import { endSession, useUser } from '../../api/session.ts'
+import { useSetting } from '../../lib/local-settings.ts'
+import { toggleTheme } from '../../lib/theme.ts'
+import { Avatar } from '../../ui/Avatar.tsx'
+import { Kbd } from '../../ui/Kbd.tsx'
+import { MenuButton } from '../../ui/MenuButton.tsx'
+import { openKeyboardHelp } from './overlays.ts'
+
+/** Account settings, API tokens, Logout (spec 2.3); and the theme. */
+export function UserMenu() {
+  const user = useUser()
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  const isDark = useSetting('theme') === 'dark'
+  const name = user.fullName || user.email || user.username
+  const needsEmail = user.emailVerified ? null : 'Please, confirm your email.'
+
+  const account = [
+    {
+      id: 'settings',
+      label: 'Account settings',
+      icon: <UserRound size={16} />,
+      onAction: () => void navigate({ to: '/profile/settings' }),
+    },
+    {
+      id: 'tokens',
+      label: 'API tokens',
+      icon: <KeyRound size={16} />,
+      disabledReason: needsEmail,
+      onAction: () => void navigate({ to: '/profile/api-tokens' }),
+    },
+  ]
+  const tools = [
+    { id: 'theme', label: isDark ? 'Light theme' : 'Dark theme', icon: <Moon size={16} />, onAction: toggleTheme },
+    {
+      id: 'keyboard',
+      label: 'Keyboard shortcuts',
+      icon: <Keyboard size={16} />,
+      hint: <Kbd keys="?" />,
+      onAction: openKeyboardHelp,
+    },
+  ]
+  const leave = [
+    { id: 'logout', label: 'Logout', icon: <LogOut size={16} />, onAction: () => void endSession(queryClient) },
+  ]
+
+  return (
+    <MenuButton
+      label="Account"
+      groups={[
+        { id: 'account', actions: account },
+        { id: 'tools', actions: tools },
+        { id: 'leave', actions: leave },
+      ]}
+      header={
+        <div className="mb-1 border-b border-line px-2 pt-1 pb-2">
+          <p className="truncate font-medium">{name}</p>
+          <p className="truncate text-xs text-ink-3">{user.email}</p>
+        </div>
+      }
+      trigger={(trigger) => (
+        <button
+          {...trigger}
+          type="button"
+          aria-label={`Account of ${name}`}
+          className="flex items-center gap-2 rounded-full p-0.5 text-ink-2 hover:text-ink sm:pr-2"
+        >
+          <Avatar name={name} url={user.avatarUrl} />
+          <span className="hidden max-w-48 truncate text-sm sm:block">{name}</span>
+        </button>
+      )}
+    />
+  )
+}

@@ -1,0 +1,52 @@
+import type { Org, OrgStatus } from '@shoal/contract'
+import { expect, test } from 'vitest'
+import { navItems } from './nav.ts'
+
+const org = (playground: boolean, status: OrgStatus = 'ACTIVE'): Org => ({
+  id: 1,
+  code: 'acme',
+  name: 'Acme',
+  email: { email: null, pendingEmail: null },
+  status,
+  roleType: 'admin',
+  limits: { squids: 3, playground },
+  billingDetails: null,
+})
+const labels = (...args: Parameters<typeof navItems>) => navItems(...args).map(({ label }) => label)
+
+test('an organization has everything, Portal only with the beta flag (spec 2.3)', () => {
+  expect(labels(org(false), true)).toEqual([
+    'Squids',
+    'Monitoring',
+    'Secrets',
+    'RPC endpoints',
+    'Portal',
+    'Billing',
+    'Organization settings',
+  ])
+  expect(labels(org(false), false)).not.toContain('Portal')
+})
+
+test('the playground has neither billing, RPC nor Portal', () => {
+  expect(labels(org(true), true)).toEqual(['Squids', 'Monitoring', 'Secrets', 'Playground settings'])
+})
+
+test.each([
+  ['ACTIVE', undefined],
+  ['DRAFT', undefined],
+  ['PAYMENT_ISSUES', 'warn'],
+  ['IN_DEBT', 'bad'],
+  ['TERMINATED', 'bad'],
+] as const)('billing of an organization that is %s is marked %s', (status, tone) => {
+  expect(navItems(org(false, status), false).find(({ label }) => label === 'Billing')?.warning?.tone).toBe(tone)
+})
+
+test('beta entries and their keys', () => {
+  const items = navItems(org(false), true)
+  expect(items.filter(({ isBeta }) => isBeta).map(({ label }) => label)).toEqual([
+    'Monitoring',
+    'RPC endpoints',
+    'Portal',
+  ])
+  expect(new Set(items.map(({ key }) => key)).size).toBe(items.length)
+})

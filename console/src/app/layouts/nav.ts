@@ -1,0 +1,38 @@
+import { isUnpaid, type Org } from '@shoal/contract'
+import { Activity, CreditCard, Database, KeyRound, Layers, Settings, Waypoints, type LucideIcon } from 'lucide-react'
+import type { LinkProps } from '@tanstack/react-router'
+
+export type NavItem = {
+  label: string
+  to: NonNullable<LinkProps['to']>
+  icon: LucideIcon
+  isBeta?: boolean
+  /** A mark at the right when something is wrong behind the entry. */
+  warning?: { tone: 'warn' | 'bad'; text: string }
+  /** For `g` and then this key. */
+  key: string
+}
+
+const billingWarning = (org: Org): NavItem['warning'] => {
+  if (isUnpaid(org.status)) return { tone: 'bad', text: 'Payment is overdue' }
+  return org.status === 'PAYMENT_ISSUES' ? { tone: 'warn', text: 'There is a payment issue' } : undefined
+}
+
+/** The entries of spec 2.3 for this organization. `isPreview`: the beta flag of /preview is set. */
+export function navItems(org: Org, isPreview: boolean): NavItem[] {
+  const isTeam = !org.limits.playground
+  const warning = billingWarning(org)
+  const portal: NavItem = { label: 'Portal', to: '/portal/chains', icon: Database, isBeta: true, key: 'p' }
+  const team: NavItem[] = [
+    { label: 'RPC endpoints', to: '/rpc', icon: Waypoints, isBeta: true, key: 'r' },
+    ...(isPreview ? [portal] : []),
+    { label: 'Billing', to: '/billing', icon: CreditCard, key: 'b', ...(warning && { warning }) },
+  ]
+  return [
+    { label: 'Squids', to: '/squids', icon: Layers, key: 's' },
+    { label: 'Monitoring', to: '/monitoring', icon: Activity, isBeta: true, key: 'm' },
+    { label: 'Secrets', to: '/secrets', icon: KeyRound, key: 'e' },
+    ...(isTeam ? team : []),
+    { label: isTeam ? 'Organization settings' : 'Playground settings', to: '/settings', icon: Settings, key: 'o' },
+  ]
+}

@@ -1,0 +1,42 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { ApiError } from '@shoal/contract'
+import { selectOrg } from '../../api/active-org.ts'
+import { useApiMutation } from '../../api/mutation.ts'
+import { sessionQuery, useUser } from '../../api/session.ts'
+import { setSetting } from '../../lib/local-settings.ts'
+import { toast } from '../../lib/toasts.ts'
+
+/**
+ * A link of an invitation mail, `?organization=…&acceptInviteId=…`: accepts it and goes to that organization's squids
+ * (spec 2.2, 4, 8). An unconfirmed user has to confirm the email first; the link waits in the address bar.
+ */
+export function useInvitationLink(): void {
+  const { organization, acceptInviteId } = useSearch({ from: '/app' })
+  const isVerified = useUser().emailVerified
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  const { mutate, isIdle } = useApiMutation('orgs.acceptInvite', { invalidates: ['user.get'], errorsGoTo: 'caller' })
+
+  useEffect(() => {
+    if (!organization || !acceptInviteId || !isVerified || !isIdle) return
+    const leave = () => navigate({ to: '/squids', search: { organization }, replace: true })
+    mutate(
+      { params: { code: organization, id: acceptInviteId } },
+      {
+        onSuccess: () => {
+          setSetting('tmp_invites_checked', true)
+          const session = queryClient.getQueryData(sessionQuery.queryKey)
+          if (session?.status === 'signedIn') selectOrg(session.user, organization)
+          toast({ tone: 'good', title: 'Invitation accepted!', message: "You're now a part of the organization." })
+          void leave()
+        },
+        onError: (error) => {
+          toast({ tone: 'warn', title: error instanceof ApiError ? error.message : 'Unknown error' })
+          void leave()
+        },
+      },
+    )
+  }, [organization, acceptInviteId, isVerified, isIdle, mutate, navigate, queryClient])
+}

@@ -1,0 +1,33 @@
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { createRoot } from 'react-dom/client'
+import { createQueryClient } from '../api/query-client.ts'
+import { authOptionsQuery, sessionQuery } from '../api/session.ts'
+import { getSetting } from '../lib/local-settings.ts'
+import { followTheme } from '../lib/theme.ts'
+import '../ui/styles.css'
+import { startErrorReporting } from './error-reporting.ts'
+import { makeRouter } from './router.tsx'
+
+const queryClient = createQueryClient()
+const router = makeRouter(queryClient)
+followTheme()
+
+// The page's code, its font, and the answer to "who is here" or "how does one sign in" do not wait for each other.
+if (getSetting('user_token') === null) void queryClient.prefetchQuery(authOptionsQuery)
+else {
+  void queryClient.prefetchQuery(sessionQuery)
+  void document.fonts.load('12px "Geist Mono"')
+}
+const [matched] = router.getMatchedRoutes(location.pathname)
+for (const route of matched) void router.loadRouteChunk(route)
+
+const root = document.getElementById('root')
+if (!root) throw new Error('index.html has no #root')
+createRoot(root).render(
+  <QueryClientProvider client={queryClient}>
+    <RouterProvider router={router} />
+  </QueryClientProvider>,
+)
+
+startErrorReporting()

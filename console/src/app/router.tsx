@@ -1,0 +1,37 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { createRouter, type RouterHistory } from '@tanstack/react-router'
+import { parseSearch, stringifySearch } from '../lib/search-params.ts'
+import { report } from './error-reporting.ts'
+import { PageError } from './PageError.tsx'
+import { PageSkeleton } from './layouts/PageSkeleton.tsx'
+import { routeTree } from './routes.tsx'
+
+/** `history` is for tests; the browser's own otherwise. */
+export function makeRouter(queryClient: QueryClient, history?: RouterHistory) {
+  return createRouter({
+    routeTree,
+    context: { queryClient },
+    ...(history && { history }),
+    parseSearch,
+    stringifySearch,
+    // Pages ask TanStack Query, which knows how old its answers are.
+    defaultPreload: 'intent',
+    defaultPreloadStaleTime: 0,
+    defaultPendingMs: 150,
+    defaultPendingMinMs: 0,
+    scrollRestoration: true,
+    defaultErrorComponent: PageError,
+    defaultPendingComponent: PageSkeleton,
+    defaultOnCatch: report,
+  })
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof makeRouter>
+  }
+  interface StaticDataRouteOption {
+    /** Users who have not confirmed their email may be here (spec 2.3). */
+    isOpenToUnverified?: boolean
+  }
+}

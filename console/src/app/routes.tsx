@@ -1,0 +1,265 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { createRootRouteWithContext, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { flag, list, oneOf, searchOf, text } from '../lib/search-params.ts'
+import { Frame } from './layouts/Frame.tsx'
+import { Root, RootError } from './Root.tsx'
+import { onlySignedIn, onlySignedOut } from './session-gate.ts'
+import { unbuilt } from './Unbuilt.tsx'
+
+/** Every address of the console. routes.test.ts compares it with spec 2.1 and 2.2. */
+
+/** What pages read from the query string. */
+const search = {
+  signUp: searchOf({ email: text, turnstileInteractive: text }),
+  oauth: searchOf({ code: text, state: text }),
+  app: searchOf({ organization: text, acceptInviteId: text }),
+  squids: searchOf({
+    search: text,
+    status: list,
+    tag: list,
+    sort: oneOf('name', 'deployedAt'),
+    order: oneOf('asc', 'desc'),
+  }),
+  monitoring: searchOf({ container_type: oneOf('all', 'db', 'api', 'processor'), tag: list }),
+  rpc: searchOf({ search: text, type: list, sortBy: oneOf('name', 'usage') }),
+  portalChains: searchOf({ search: text, type: list }),
+  settings: searchOf({ emailVerified: flag }),
+  billingUsage: searchOf({ month: text, bySquid: flag }),
+}
+
+const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({ component: Root, errorComponent: RootError })
+
+// Spec 2.1: nobody is signed in.
+
+const guest = createRoute({
+  getParentRoute: () => root,
+  id: 'guest',
+  component: lazyRouteComponent(() => import('./layouts/GuestLayout.tsx')),
+  beforeLoad: ({ context }) => onlySignedOut(context.queryClient),
+})
+
+const signIn = createRoute({
+  getParentRoute: () => guest,
+  path: '/',
+  component: lazyRouteComponent(() => import('../pages/auth/SignInPage.tsx')),
+})
+const signUp = createRoute({
+  getParentRoute: () => guest,
+  path: '/signup',
+  validateSearch: search.signUp,
+  component: lazyRouteComponent(() => import('../pages/auth/SignUpPage.tsx')),
+})
+const restore = createRoute({
+  getParentRoute: () => guest,
+  path: '/restore',
+  component: lazyRouteComponent(() => import('../pages/auth/RestorePage.tsx')),
+})
+const confirmRestore = createRoute({
+  getParentRoute: () => guest,
+  path: '/restore/confirm/$token',
+  component: lazyRouteComponent(() => import('../pages/auth/ConfirmRestorePage.tsx')),
+})
+const oauth = createRoute({
+  getParentRoute: () => guest,
+  path: '/oauth/$provider',
+  validateSearch: search.oauth,
+  component: lazyRouteComponent(() => import('../pages/auth/OauthReturnPage.tsx')),
+})
+
+// Spec 2.2: somebody is.
+
+const app = createRoute({
+  getParentRoute: () => root,
+  id: 'app',
+  validateSearch: search.app,
+  component: lazyRouteComponent(() => import('./layouts/AppLayout.tsx')),
+  pendingComponent: Frame,
+  pendingMs: 0,
+  beforeLoad: ({ context, search }) =>
+    onlySignedIn(context.queryClient, search.acceptInviteId ? undefined : search.organization),
+})
+
+const squids = createRoute({
+  getParentRoute: () => app,
+  path: '/squids',
+  validateSearch: search.squids,
+  component: unbuilt('Squids', 'All versions of your squids, their status, progress and traffic.'),
+})
+const deployGuide = createRoute({
+  getParentRoute: () => app,
+  path: '/squids/deploy',
+  component: unbuilt('Deploy squid', 'The way from a template to a running squid, step by step.'),
+})
+const version = createRoute({
+  getParentRoute: () => app,
+  path: '/squids/$squidName/$squidSlot',
+  component: unbuilt('Squid version', 'One version: its status, addresses, logs, metrics and deployments.'),
+})
+const versionTabs = [
+  createRoute({ getParentRoute: () => version, path: '/' }),
+  createRoute({ getParentRoute: () => version, path: '/details' }),
+  createRoute({ getParentRoute: () => version, path: '/logs' }),
+  createRoute({ getParentRoute: () => version, path: '/db' }),
+  createRoute({ getParentRoute: () => version, path: '/metrics' }),
+  createRoute({ getParentRoute: () => version, path: '/manifest' }),
+  createRoute({ getParentRoute: () => version, path: '/package' }),
+  createRoute({ getParentRoute: () => version, path: '/processors' }),
+  createRoute({ getParentRoute: () => version, path: '/deployments' }),
+  createRoute({ getParentRoute: () => version, path: '/deployments/$deployId' }),
+] as const
+
+const monitoring = createRoute({
+  getParentRoute: () => app,
+  path: '/monitoring',
+  validateSearch: search.monitoring,
+  component: unbuilt('Monitoring', 'Crashes, memory, disk and progress of all squids over time.'),
+})
+
+const secrets = createRoute({
+  getParentRoute: () => app,
+  path: '/secrets',
+  component: unbuilt('Secrets', 'Values that squids read from their environment and nobody else sees.'),
+})
+const addSecret = createRoute({
+  getParentRoute: () => app,
+  path: '/secrets/add',
+  component: unbuilt('New secret', 'Name and value of a secret.'),
+})
+const editSecret = createRoute({
+  getParentRoute: () => app,
+  path: '/secrets/edit/$name',
+  component: unbuilt('Edit value', 'A new value for a secret.'),
+})
+const oldSecrets = createRoute({
+  getParentRoute: () => app,
+  path: '/organizations/secretes',
+  beforeLoad: () => {
+    throw redirect({ to: '/secrets', replace: true })
+  },
+})
+
+const rpc = createRoute({
+  getParentRoute: () => app,
+  path: '/rpc',
+  validateSearch: search.rpc,
+  component: unbuilt('RPC endpoints', 'Endpoints of many chains behind one token.'),
+})
+const rpcToken = createRoute({
+  getParentRoute: () => app,
+  path: '/rpc/token',
+  component: unbuilt('API token', 'The token of all RPC endpoints.'),
+})
+const rpcChain = createRoute({
+  getParentRoute: () => app,
+  path: '/rpc/chains/$id',
+  component: unbuilt('RPC endpoint', 'The address of one chain and how to use it.'),
+})
+
+const portal = createRoute({
+  getParentRoute: () => app,
+  path: '/portal',
+  beforeLoad: () => {
+    throw redirect({ to: '/portal/chains', replace: true })
+  },
+})
+const portalChains = createRoute({
+  getParentRoute: () => app,
+  path: '/portal/chains',
+  validateSearch: search.portalChains,
+  component: unbuilt('Portal', 'Datasets that squids can read blocks from.'),
+})
+const portalChain = createRoute({
+  getParentRoute: () => app,
+  path: '/portal/chains/$id',
+  component: unbuilt('Portal dataset', 'The address of one dataset and how to use it.'),
+})
+
+const settings = createRoute({
+  getParentRoute: () => app,
+  path: '/settings',
+  validateSearch: search.settings,
+  component: unbuilt('Settings', 'Name, notification email, members and deletion of the organization.'),
+})
+
+const billing = createRoute({
+  getParentRoute: () => app,
+  path: '/billing',
+  component: unbuilt('Billing', 'Plan, card and billing details.'),
+})
+const billingUsage = createRoute({
+  getParentRoute: () => app,
+  path: '/billing/usage',
+  validateSearch: search.billingUsage,
+  component: unbuilt('Usage', 'What each month cost, line by line.'),
+})
+const billingLimits = createRoute({
+  getParentRoute: () => app,
+  path: '/billing/limits',
+  component: unbuilt('Limits', 'What the organization may use at most.'),
+})
+
+const apiTokens = createRoute({
+  getParentRoute: () => app,
+  path: '/profile/api-tokens',
+  component: unbuilt('API tokens', 'Keys for the command line and for programs.'),
+})
+const createApiToken = createRoute({
+  getParentRoute: () => app,
+  path: '/profile/api-tokens/create',
+  component: unbuilt('Create API token', 'Name and lifetime of a new key.'),
+})
+const profile = createRoute({
+  getParentRoute: () => app,
+  path: '/profile/settings',
+  staticData: { isOpenToUnverified: true },
+  component: unbuilt('Account settings', 'Name, password and sessions.'),
+})
+const preview = createRoute({
+  getParentRoute: () => app,
+  path: '/preview',
+  staticData: { isOpenToUnverified: true },
+  component: unbuilt('Preview', 'Features that are not finished yet.'),
+})
+const createOrg = createRoute({
+  getParentRoute: () => app,
+  path: '/organizations/create/{-$code}',
+  component: unbuilt('Create organization', 'Set up an organization and invite people.'),
+})
+
+const anythingElse = createRoute({
+  getParentRoute: () => root,
+  path: '$',
+  beforeLoad: () => {
+    throw redirect({ to: '/squids', search: (search: Record<string, unknown>) => search, replace: true })
+  },
+})
+
+export const routeTree = root.addChildren([
+  guest.addChildren([signIn, signUp, restore, confirmRestore, oauth]),
+  app.addChildren([
+    squids,
+    deployGuide,
+    version.addChildren([...versionTabs]),
+    monitoring,
+    secrets,
+    addSecret,
+    editSecret,
+    oldSecrets,
+    rpc,
+    rpcToken,
+    rpcChain,
+    portal,
+    portalChains,
+    portalChain,
+    settings,
+    billing,
+    billingUsage,
+    billingLimits,
+    apiTokens,
+    createApiToken,
+    profile,
+    preview,
+    createOrg,
+  ]),
+  anythingElse,
+])

@@ -1,0 +1,31 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { redirect } from '@tanstack/react-router'
+import { selectOrg } from '../api/active-org.ts'
+import { sessionQuery } from '../api/session.ts'
+
+/** The server is busy with itself (503); the root's error screen says so. */
+export class Unavailable extends Error {
+  override name = 'Unavailable'
+}
+
+async function session(client: QueryClient) {
+  const found = await client.ensureQueryData(sessionQuery)
+  if (found.status === 'unavailable') throw new Unavailable()
+  return found
+}
+
+// The query string goes along, so that an invitation's link survives signing in.
+const keepSearch = (search: Record<string, unknown>) => search
+
+/** For the routes of spec 2.1: whoever is signed in belongs into the app. */
+export async function onlySignedOut(client: QueryClient): Promise<void> {
+  const found = await session(client)
+  if (found.status === 'signedIn') throw redirect({ to: '/squids', search: keepSearch, replace: true })
+}
+
+/** For the routes of spec 2.2. `organization` in the query string switches to that organization. */
+export async function onlySignedIn(client: QueryClient, organization: string | undefined): Promise<void> {
+  const found = await session(client)
+  if (found.status !== 'signedIn') throw redirect({ to: '/', search: keepSearch, replace: true })
+  if (organization) selectOrg(found.user, organization)
+}

@@ -1,0 +1,24 @@
+import type { ReactNode } from 'react'
+import { CodeBlock } from '../ui/CodeBlock.tsx'
+
+type Props = {
+  title: string
+  /** One sentence: what this is for. */
+  text?: ReactNode
+  /** One thing to do about it. */
+  action?: ReactNode
+  /** A command that does it from a terminal. */
+  command?: string
+}
+
+/** Nothing here, and how to change that. */
+export function EmptyState({ title, text, action, command }: Props) {
+  return (
+    <div className="flex flex-col items-center rounded-lg border border-dashed border-edge px-6 py-12 text-center">
+      <h2 className="text-md font-semibold">{title}</h2>
+      {text && <p className="mt-1 max-w-110 text-balance text-ink-2">{text}</p>}
+      {action && <div className="mt-4">{action}</div>}
+      {command && <CodeBlock code={command} what="command" className="mt-4 max-w-full text-left" />}
+    </div>
+  )
+}

@@ -1,0 +1,38 @@
+import { CircleAlert } from 'lucide-react'
+import { errorText, requestIdOf } from '../api/error-text.ts'
+import { Button } from '../ui/Button.tsx'
+import { CopyButton } from '../ui/CopyButton.tsx'
+
+type Props = {
+  /** What failed: `The squids could not be loaded`. */
+  what: string
+  /** What goes on all the same. */
+  unaffected?: string
+  error: unknown
+  onRetry?: () => void
+}
+
+/** Something did not come: what, what is unaffected, what to do, and what to quote when asking for help. */
+export function ErrorState({ what, unaffected = 'Your squids keep running.', error, onRetry }: Props) {
+  const requestId = requestIdOf(error)
+  return (
+    <div role="alert" className="rounded-lg border border-line px-5 py-4">
+      <div className="flex items-start gap-2.5">
+        <CircleAlert size={16} aria-hidden className="mt-0.5 shrink-0 text-bad" />
+        <div className="min-w-0 flex-1">
+          <h2 className="font-medium">{what}</h2>
+          <p className="mt-0.5 break-words text-ink-2">
+            {errorText(error)} {unaffected}
+          </p>
+          {requestId && (
+            <p className="mt-2 flex items-center gap-1 text-sm text-ink-3">
+              Request <code>{requestId}</code>
+              <CopyButton text={requestId} what="request id" />
+            </p>
+          )}
+        </div>
+        {onRetry && <Button onClick={onRetry}>Try again</Button>}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,142 @@
+import { useBlocker } from '@tanstack/react-router'
+import { useEffect, type ReactNode } from 'react'
+import {
+  useForm,
+  type DefaultValues,
+  type FieldValues,
+  type Path,
+  type Resolver,
+  type UseFormReturn,
+} from 'react-hook-form'
+import type { z } from 'zod'
+import { errorText, fieldErrors } from '../api/error-text.ts'
+import { Alert } from '../ui/Alert.tsx'
+import { Button, type ButtonSize } from '../ui/Button.tsx'
+import { cx } from '../ui/classes.ts'
+import { confirmed } from './confirm.ts'
+
+type Form<I extends FieldValues, O> = UseFormReturn<I, unknown, O>
+/** Everything a text field needs: `<TextField label="Name" {...field('name')} />`. */
+type FieldProps<I extends FieldValues> = (
+  name: Path<I>,
+) => ReturnType<Form<I, unknown>['register']> & { error?: string }
+
+type Props<I extends FieldValues, O> = {
+  /**
+   * Made from the contract's, so that the browser and the server speak the same sentences. Asked for when somebody
+   * comes to the form: a page to look at carries no validation.
+   */
+  schema: (schemas: FormSchemas) => z.ZodType<O, I>
+  /** What the fields begin with; new ones from the server come in unless a field was edited. */
+  values: I
+  onSubmit: (values: O) => void
+  /** The call is under way. */
+  pending: boolean
+  /** What it failed with; `null` while it has not. */
+  submitError: unknown
+  submitLabel: string
+  /** Beside the submit button. */
+  secondary?: ReactNode
+  /** A refusal that names no field is about this one (spec 8). */
+  errorField?: Path<I>
+  /** Other words for a refusal that names no field. */
+  describeError?: (error: unknown) => string
+  /** Why it cannot be submitted with these values; null when it can. */
+  disabledReasonOf?: (values: I) => string | null
+  /** Leaving with unsaved changes asks first. Off where nothing is lost, as when signing in. */
+  isGuarded?: boolean
+  /** A full-width button, as on the sign-in pages. */
+  isWide?: boolean
+  size?: ButtonSize
+  children: (form: { field: FieldProps<I>; form: Form<I, O> }) => ReactNode
+}
+
+/** A form is values, fields and one mutation; the rest is here. */
+export function FormShell<I extends FieldValues, O>(props: Props<I, O>) {
+  const { schema, values, onSubmit, pending, submitError, errorField, describeError = errorText, children } = props
+  const form = useForm<I, unknown, O>({
+    resolver: lazyResolver(schema),
+    defaultValues: values as DefaultValues<I>,
+    values,
+    resetOptions: { keepDirtyValues: true },
+  })
+  const { isDirty, errors } = form.formState
+  const refusal = useRefusal(form, submitError, errorField, describeError)
+  useUnsavedGuard((props.isGuarded ?? true) && isDirty && !pending)
+
+  const field: FieldProps<I> = (name) => {
+    const message: unknown = form.getFieldState(name, form.formState).error?.message
+    return { ...form.register(name), ...(typeof message === 'string' && message !== '' && { error: message }) }
+  }
+  return (
+    <form
+      noValidate
+      onFocus={() => void loadSchemas()}
+      onSubmit={(event) => void form.handleSubmit(onSubmit)(event)}
+      className="flex flex-col gap-4"
+    >
+      {children({ field, form })}
+      {refusal !== null && Object.keys(errors).length === 0 && <Alert tone="bad">{refusal}</Alert>}
+      <div className="flex flex-wrap items-center gap-2">
+        <Button
+          type="submit"
+          variant="primary"
+          size={props.size ?? 32}
+          isPending={pending}
+          disabledReason={props.disabledReasonOf?.(form.watch()) ?? null}
+          className={cx(props.isWide && 'w-full')}
+        >
+          {props.submitLabel}
+        </Button>
+        {props.secondary}
+      </div>
+    </form>
+  )
+}
+
+const loadSchemas = () => import('./form-schemas.ts')
+type FormSchemas = Awaited<ReturnType<typeof loadSchemas>>
+
+function lazyResolver<I extends FieldValues, O>(schema: Props<I, O>['schema']): Resolver<I, unknown, O> {
+  return async (values, context, options) => {
+    const schemas = await loadSchemas()
+    return schemas.zodResolver(schema(schemas))(values, context, options)
+  }
+}
+
+/** Puts what the server says about fields onto them; answers the rest, for under the form. */
+function useRefusal<I extends FieldValues, O>(
+  form: Form<I, O>,
+  submitError: unknown,
+  errorField: Path<I> | undefined,
+  describeError: (error: unknown) => string,
+): string | null {
+  const byField = submitError ? fieldErrors(submitError) : {}
+  const known = Object.entries(byField).filter(([name]) => name in form.getValues())
+  const isAboutField = known.length > 0 || errorField !== undefined
+  useEffect(() => {
+    if (!submitError) return
+    for (const [name, message] of known) form.setError(name as Path<I>, { type: 'server', message })
+    if (known.length === 0 && errorField)
+      form.setError(errorField, { type: 'server', message: describeError(submitError) })
+    // Only a new refusal says something new.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [submitError])
+  return submitError && !isAboutField ? describeError(submitError) : null
+}
+
+function useUnsavedGuard(isOn: boolean): void {
+  useBlocker({
+    shouldBlockFn: async () => {
+      const isLeaving = await confirmed({
+        title: 'Leave without saving?',
+        body: 'What you changed on this page is lost.',
+        confirmLabel: 'Leave',
+        cancelLabel: 'Stay',
+      })
+      return !isLeaving
+    },
+    enableBeforeUnload: isOn,
+    disabled: !isOn,
+  })
+}

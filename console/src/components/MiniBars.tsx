@@ -1,0 +1,42 @@
+type Props = {
+  /** Read out: `Requests of the last 7 days`. */
+  label: string
+  values: readonly number[]
+  /** What hovering says, bar by bar, in lines. */
+  tip?: string
+}
+
+const barPx = 5
+const stepPx = 7
+const heightPx = 18
+
+/** A few bars in a row of a table. Nothing that happened is still a line, so that the days can be counted. */
+export function MiniBars({ label, values, tip }: Props) {
+  const most = Math.max(1, ...values)
+  return (
+    <svg
+      role="img"
+      aria-label={label}
+      data-tip={tip}
+      width={values.length * stepPx - (stepPx - barPx)}
+      height={heightPx}
+      className="inline-block align-middle text-accent"
+    >
+      {values.map((value, index) => {
+        const height = Math.max(1.5, (value / most) * heightPx)
+        return (
+          <rect
+            key={index}
+            x={index * stepPx}
+            y={heightPx - height}
+            width={barPx}
+            height={height}
+            rx={1}
+            fill="currentColor"
+            opacity={value === 0 ? 0.3 : 0.8}
+          />
+        )
+      })}
+    </svg>
+  )
+}

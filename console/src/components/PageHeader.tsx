@@ -1,0 +1,30 @@
+import type { ReactNode } from 'react'
+import { Breadcrumbs } from '../ui/Breadcrumbs.tsx'
+import { usePageTitle } from './use-page-title.ts'
+
+type Props = {
+  title: string
+  /** When it is more than the words: a name with its slot and tags. */
+  heading?: ReactNode
+  /** One line of context. */
+  context?: ReactNode
+  /** Links of the way here, outermost first. */
+  crumbs?: ReactNode
+  /** At the right; the main one last. */
+  actions?: ReactNode
+}
+
+/** The head of every page of the app; names the tab too. */
+export function PageHeader({ title, heading, context, crumbs, actions }: Props) {
+  usePageTitle(title)
+  return (
+    <header className="mb-4.5 flex flex-wrap items-start gap-x-4 gap-y-3">
+      <div className="min-w-0 flex-1">
+        {crumbs && <Breadcrumbs>{crumbs}</Breadcrumbs>}
+        <h1 className="text-xl font-semibold tracking-tight break-words">{heading ?? title}</h1>
+        {context && <div className="mt-0.5 text-ink-2">{context}</div>}
+      </div>
+      {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
+    </header>
+  )
+}

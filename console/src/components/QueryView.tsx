@@ -1,0 +1,21 @@
+import type { UseQueryResult } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { SkeletonRows } from '../ui/Skeleton.tsx'
+import { ErrorState } from './ErrorState.tsx'
+
+type Props<T> = {
+  query: Pick<UseQueryResult<T>, 'data' | 'error' | 'refetch'>
+  /** What it is, as in `The members could not be loaded`. */
+  what: string
+  /** In the size of what will stand there. */
+  skeleton?: ReactNode
+  children: (data: T) => ReactNode
+}
+
+/** The three faces of everything that is loaded. An answer once seen stays, even when asking again fails. */
+export function QueryView<T>({ query, what, skeleton, children }: Props<T>) {
+  const { data, error, refetch } = query
+  if (data !== undefined) return <>{children(data)}</>
+  if (error) return <ErrorState what={`${what} could not be loaded`} error={error} onRetry={() => void refetch()} />
+  return <>{skeleton ?? <SkeletonRows count={5} />}</>
+}

@@ -1,0 +1,40 @@
+import type { SquidDisplayStatus } from '@shoal/contract'
+import type { ReactNode } from 'react'
+import { toneText, type Tone } from '../ui/Badge.tsx'
+import { cx } from '../ui/classes.ts'
+
+type Props = {
+  tone: Tone
+  children: ReactNode
+  /** Something is under way; the dot pulses only then. */
+  isMoving?: boolean
+  /** Why, and since when; on hover and focus. */
+  reason?: string
+}
+
+/** A state: a dot and a word. The word alone says it, for those who do not see the colour. */
+export function StatusDot({ tone, children, isMoving = false, reason }: Props) {
+  return (
+    <span
+      className={cx('inline-flex items-center gap-1.75 font-medium whitespace-nowrap', toneText[tone])}
+      {...(reason && { 'data-tip': reason, 'aria-description': reason, tabIndex: 0 })}
+    >
+      <span aria-hidden className="relative size-1.75 shrink-0 rounded-full bg-current">
+        <span className={cx('absolute -inset-0.75 rounded-full bg-current opacity-18', isMoving && 'pulse-dot')} />
+      </span>
+      {children}
+    </span>
+  )
+}
+
+/** How each status of a version looks; a new status does not compile until it has a look. */
+export const squidStatusLook: Record<SquidDisplayStatus, { tone: Tone; isMoving: boolean }> = {
+  HEALTHY: { tone: 'good', isMoving: false },
+  DEGRADED: { tone: 'bad', isMoving: false },
+  HIBERNATED: { tone: 'neutral', isMoving: false },
+  PROCESSING: { tone: 'info', isMoving: true },
+  DEPLOYING: { tone: 'info', isMoving: true },
+  DELETING: { tone: 'info', isMoving: true },
+  HIBERNATING: { tone: 'info', isMoving: true },
+  RESTARTING: { tone: 'info', isMoving: true },
+}

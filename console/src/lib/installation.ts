@@ -1,0 +1,10 @@
+/** What whoever runs this installation may set: the server writes it into the meta tags of index.html. */
+function meta(name: string): string {
+  return document.querySelector<HTMLMetaElement>(`meta[name="shoal:${name}"]`)?.content ?? ''
+}
+
+export const documentationUrl = (): string => meta('documentation')
+export const supportEmail = (): string => meta('support')
+export const termsUrl = (): string => meta('terms')
+/** Empty: errors are reported nowhere. */
+export const sentryDsn = (): string => meta('sentry')

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { flag, list, oneOf, parseSearch, searchOf, stringifySearch, text } from './search-params.ts'
+
+test('values stay the strings they are', () => {
+  expect(
+    parseSearch('?code=12345678901234567890&acceptInviteId=007&month=2026-09&token=true&email=a%2Bb@c.de'),
+  ).toEqual({
+    code: '12345678901234567890',
+    acceptInviteId: '007',
+    month: '2026-09',
+    token: 'true',
+    email: 'a+b@c.de',
+  })
+})
+
+test('a repeated key is a list, both ways', () => {
+  expect(parseSearch('?tag=a&tag=b&tag=c')).toEqual({ tag: ['a', 'b', 'c'] })
+  expect(stringifySearch({ tag: ['a', 'b'], q: 'x y', none: undefined, empty: '' })).toBe('?tag=a&tag=b&q=x+y')
+  expect(stringifySearch({})).toBe('')
+})
+
+test('a page reads what it knows and forgives the rest', () => {
+  const read = searchOf({ q: text, tag: list, bySquid: flag, sort: oneOf('name', 'date') })
+  expect(read(parseSearch('?q=a&q=b&tag=x&bySquid=yes&sort=size'))).toEqual({ tag: ['x'] })
+  expect(read(parseSearch('?q=a&bySquid=true&sort=date'))).toEqual({ q: 'a', bySquid: 'true', sort: 'date' })
+})

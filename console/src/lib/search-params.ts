@@ -1,0 +1,50 @@
+export type SearchParams = Record<string, string | string[]>
+
+/**
+ * The query string as it is: every value a string, a repeated key a list. Router libraries like to turn
+ * `?code=0123` into a number; a code, a token or an id must come out as it went in.
+ */
+export function parseSearch(text: string): SearchParams {
+  const params: SearchParams = {}
+  for (const [key, value] of new URLSearchParams(text)) {
+    const before = params[key]
+    params[key] = before === undefined ? value : [before, value].flat()
+  }
+  return params
+}
+
+/** The way back. What is undefined, null or an empty string is left out. */
+export function stringifySearch(search: Record<string, unknown>): string {
+  const params = new URLSearchParams()
+  for (const [key, value] of Object.entries(search))
+    for (const item of Array.isArray(value) ? (value as unknown[]) : [value])
+      if (item !== undefined && item !== null && item !== '') params.append(key, String(item))
+  const text = params.toString()
+  return text ? `?${text}` : ''
+}
+
+/** Reads one parameter; undefined when it is absent or makes no sense. */
+type Reader<T> = (value: unknown) => T | undefined
+
+export const text: Reader<string> = (value) => (typeof value === 'string' ? value : undefined)
+/** Absent, once or repeated. */
+export const list: Reader<string[]> = (value) =>
+  typeof value === 'string' ? [value] : Array.isArray(value) ? value.map(String) : undefined
+/** `true` or absent. */
+export const flag: Reader<'true'> = (value) => (value === 'true' ? value : undefined)
+/** One of a few words. */
+export const oneOf =
+  <const C extends readonly string[]>(...choices: C): Reader<C[number]> =>
+  (value) =>
+    choices.find((choice) => choice === value)
+
+type Read<S extends Record<string, Reader<unknown>>> = { [K in keyof S]?: NonNullable<ReturnType<S[K]>> | undefined }
+
+/**
+ * What a route reads from the query string, typed. Unknown keys stay in the address. Plain functions rather than zod:
+ * every address needs them, and zod is 20 KB of the first view.
+ */
+export function searchOf<S extends Record<string, Reader<unknown>>>(readers: S) {
+  return (search: Record<string, unknown>): Read<NoInfer<S>> =>
+    Object.fromEntries(Object.entries(readers).map(([key, read]) => [key, read(search[key])])) as Read<S>
+}

@@ -1,0 +1,15 @@
+import type { ReactNode } from 'react'
+import { usePageTitle } from '../../components/use-page-title.ts'
+
+/** The head of a page around signing in; names the tab too. */
+export function AuthHeading({ title, children }: { title: string; children?: ReactNode }) {
+  usePageTitle(title)
+  return (
+    <header className="mb-6">
+      <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
+      {children && <p className="mt-0.5 text-ink-2">{children}</p>}
+    </header>
+  )
+}
+
+export const textLinkClass = 'rounded-sm text-accent hover:underline'

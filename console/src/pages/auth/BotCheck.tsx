@@ -1,0 +1,43 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
+import { authOptionsQuery } from '../../api/session.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { Skeleton } from '../../ui/Skeleton.tsx'
+
+const Turnstile = lazy(() => import('./Turnstile.tsx'))
+const Altcha = lazy(() => import('./Altcha.tsx'))
+
+export type BotCheckProps = {
+  /** Asks for a click, for tests of the widget (spec 2.1). */
+  isInteractive: boolean
+  /** Empty when the token is no longer good. */
+  onToken: (token: string) => void
+}
+
+/** The bot check of this installation, from the same place as the sign-in options. `attempt` changing starts it anew. */
+export function BotCheck({ attempt, ...props }: BotCheckProps & { attempt: number }) {
+  const options = useQuery(authOptionsQuery)
+  const check = options.data?.botCheck
+  if (options.isError)
+    return (
+      <Alert
+        tone="bad"
+        action={
+          <Button size={28} onClick={() => void options.refetch()}>
+            Try again
+          </Button>
+        }
+      >
+        The bot check could not be loaded.
+      </Alert>
+    )
+  return (
+    <div className="min-h-17">
+      <Suspense fallback={<Skeleton className="h-17" />}>
+        {check?.kind === 'turnstile' && <Turnstile key={attempt} siteKey={check.siteKey} {...props} />}
+        {check?.kind === 'altcha' && <Altcha key={attempt} challengeUrl={check.challengeUrl} {...props} />}
+      </Suspense>
+    </div>
+  )
+}

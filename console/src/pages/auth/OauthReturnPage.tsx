@@ -1,0 +1,55 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { useApiMutation } from '../../api/mutation.ts'
+import { startSession } from '../../api/session.ts'
+import { parseSearch } from '../../lib/search-params.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Skeleton } from '../../ui/Skeleton.tsx'
+import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
+import { takeKeptSearch } from './oauth-search.ts'
+import { signInErrorText } from './sign-in-error.ts'
+
+/** Spec 2.1, 9. */
+const leaveAfterMs = 500
+
+/** Spec 2.1, `/oauth/{provider}`: a provider sends people back here with a code. */
+export default function OauthReturnPage() {
+  const { provider } = useParams({ from: '/guest/oauth/$provider' })
+  const { code, state } = useSearch({ from: '/guest/oauth/$provider' })
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  const { mutate, isIdle, error } = useApiMutation('auth.signInWithOauth', {
+    invalidates: [],
+    errorsGoTo: 'caller',
+    onSuccess: async ({ token }) => {
+      await new Promise((resolve) => setTimeout(resolve, leaveAfterMs))
+      await navigate({ to: '/', search: parseSearch(takeKeptSearch()), replace: true })
+      await startSession(queryClient, token)
+    },
+  })
+
+  useEffect(() => {
+    if (!code) void navigate({ to: '/', replace: true })
+    else if (isIdle) mutate({ params: { provider }, body: { code, state: state ?? '' } })
+  }, [code, state, provider, isIdle, mutate, navigate])
+
+  if (!error)
+    return (
+      <div role="status" aria-label="Signing in">
+        <AuthHeading title="Signing in">One moment.</AuthHeading>
+        <Skeleton className="h-9 w-full" />
+      </div>
+    )
+  return (
+    <>
+      <AuthHeading title="Signing in did not work" />
+      <Alert tone="bad">{signInErrorText(error)}</Alert>
+      <p className="mt-6">
+        <Link to="/" className={textLinkClass}>
+          Back to sign in
+        </Link>
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,87 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Link, useSearch } from '@tanstack/react-router'
+import { useApiMutation } from '../../api/mutation.ts'
+import { startSession } from '../../api/session.ts'
+import { FormShell } from '../../components/FormShell.tsx'
+import { termsUrl } from '../../lib/installation.ts'
+import { Checkbox } from '../../ui/Checkbox.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
+import { BotCheck } from './BotCheck.tsx'
+import { SocialButtons } from './SocialButtons.tsx'
+
+/** Spec 2.1, `/signup`. */
+export default function SignUpPage() {
+  const { email = '', turnstileInteractive } = useSearch({ from: '/guest/signup' })
+  const queryClient = useQueryClient()
+  const signUp = useApiMutation('auth.signUp', {
+    invalidates: [],
+    errorsGoTo: 'caller',
+    onSuccess: ({ token }) => startSession(queryClient, token),
+  })
+  return (
+    <>
+      <AuthHeading title="Create account">One squid is free, for as long as you like.</AuthHeading>
+      <FormShell
+        schema={({ contract, z }) =>
+          contract.auth.signUp.body.required({ subscribeToNewsletter: true }).extend({
+            acceptPolicy: z.boolean().refine((isAccepted) => isAccepted, 'Field must be checked'),
+          })
+        }
+        values={{
+          fullName: '',
+          email,
+          password: '',
+          turnstileToken: '',
+          subscribeToNewsletter: false,
+          acceptPolicy: false,
+        }}
+        onSubmit={({ acceptPolicy: _, ...body }) => signUp.mutate({ body })}
+        pending={signUp.isPending}
+        submitError={signUp.error}
+        submitLabel="Create account"
+        isGuarded={false}
+        isWide
+        size={36}
+        disabledReasonOf={({ turnstileToken }) => (turnstileToken === '' ? 'Please solve the bot check' : null)}
+      >
+        {({ field, form }) => (
+          <>
+            <TextField label="Full name" autoComplete="name" size={36} {...field('fullName')} />
+            <TextField label="Work email" type="email" autoComplete="username" size={36} {...field('email')} />
+            <TextField
+              label="Password"
+              type="password"
+              autoComplete="new-password"
+              description="At least 8 characters"
+              size={36}
+              {...field('password')}
+            />
+            <BotCheck
+              isInteractive={turnstileInteractive !== undefined}
+              onToken={(token) => form.setValue('turnstileToken', token)}
+              // A token is good for one try.
+              attempt={signUp.failureCount + (signUp.isError ? signUp.submittedAt : 0)}
+            />
+            <Checkbox {...field('subscribeToNewsletter')}>
+              Send me news about the product, 1-2 mails per quarter
+            </Checkbox>
+            <Checkbox {...field('acceptPolicy')}>
+              I accept the{' '}
+              <a href={termsUrl()} target="_blank" rel="noreferrer" className={textLinkClass}>
+                terms of service
+              </a>
+            </Checkbox>
+          </>
+        )}
+      </FormShell>
+      <SocialButtons verb="Sign up" />
+      <p className="mt-6 text-ink-2">
+        Already have an account?{' '}
+        <Link to="/" search={(search) => search} className={textLinkClass}>
+          Sign in
+        </Link>
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,13 @@
+const key = 'oauth_search'
+
+/** A provider sends people back without their query string; an invitation in it would be lost. */
+export function keepSearchForReturn(): void {
+  sessionStorage.setItem(key, location.search)
+}
+
+/** What was kept, once. */
+export function takeKeptSearch(): string {
+  const kept = sessionStorage.getItem(key) ?? ''
+  sessionStorage.removeItem(key)
+  return kept
+}
