@@ -27,7 +27,7 @@ export const ownerRules: Rule[] = [
     find: (repo) =>
       outsideOf(
         repo,
-        /from '(drizzle-orm|pg|pg-copy-streams)[/\w-]*'|\bsql`|['"`]\s*(SELECT\b[^'"`]+\bFROM|INSERT INTO|UPDATE\b[^'"`]+\bSET|DELETE FROM|CREATE (TABLE|ROLE|DATABASE))\b/,
+        /^import (?!type\b)[^'"]*from '(drizzle-orm|pg|pg-copy-streams)[/\w-]*'|\bsql`|['"`]\s*(SELECT\b[^'"`]+\bFROM|INSERT INTO|UPDATE\b[^'"`]+\bSET|DELETE FROM|CREATE (TABLE|ROLE|DATABASE))\b/m,
         server,
         /\/(store|tables|[a-z-]+-store|[a-z-]+-tables)\.ts$|^server\/src\/(db|jobs)\//,
       ),

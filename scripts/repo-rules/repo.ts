@@ -49,7 +49,7 @@ function sourceFile(path: string, text: string): SourceFile {
     const target = specifier.startsWith('.') ? normalize(join(dirname(path), specifier)) : null
     return { specifier, target, isLazy: lazy !== undefined }
   })
-  return { path, text, code, imports, isTest: /\.test\.tsx?$|(^|\/)testing\/|^e2e\//.test(path) }
+  return { path, text, code, imports, isTest: /\.test\.tsx?$|-(suite|harness)\.ts$|(^|\/)testing\/|^e2e\//.test(path) }
 }
 
 /** The repository at `root`, as far as it is committed or would be. */
