@@ -49,10 +49,12 @@ export const auth = {
       fullName: PersonName('Full name is required'),
       password: NewPassword,
       subscribeToNewsletter: z.boolean().optional(),
+      /** The terms checkbox of the form. Without it the terms are asked for after signing in (spec 4). */
+      policyAccepted: z.literal(true, 'Field must be checked').optional(),
       turnstileToken: z.string().min(1, 'Please solve the bot check').max(20_000),
     }),
     payload: TokenAnswer,
-    tooManyAfter: { calls: 20, perMs: 60 * minute },
+    tooManyAfter: { calls: 60, perMs: 60 * minute },
   }),
   signIn: endpoint({
     method: 'POST',
@@ -84,7 +86,8 @@ export const auth = {
     path: '/v1/oauth/{provider}/auth',
     access: 'public',
     summary: "Exchange the provider's code for a session token",
-    body: z.object({ code: z.string().min(1).max(2000), state: z.string().max(2000).optional() }),
+    /** Both as the provider gave them to `/oauth/{provider}`; the browser's cookie proves that it asked. */
+    body: z.object({ code: z.string().min(1).max(2000), state: z.string().min(1).max(2000) }),
     payload: TokenAnswer,
     tooManyAfter: { calls: 60, perMs: 10 * minute },
   }),

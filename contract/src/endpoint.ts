@@ -43,7 +43,7 @@ export type Endpoint<
   tooManyAfter: RateLimit | null
 }
 
-/** At most `calls` in `perMs` for one caller (an address, and an account where one is signed in). */
+/** At most `calls` in `perMs` for one caller: the account where one is signed in, the address otherwise. */
 export type RateLimit = { calls: number; perMs: number }
 
 type Declaration<

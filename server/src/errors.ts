@@ -5,6 +5,8 @@ export class Refusal extends Error {
   override name = 'Refusal'
   readonly status: number
   readonly body: ErrorBody
+  /** Of a 429. */
+  retryAfterMs: number | null = null
   constructor(status: number, code: string, message: string, invalidFields?: ErrorBody['invalidFields']) {
     super(message)
     this.status = status
@@ -26,7 +28,9 @@ export const invalid = (code: string, message: string): Refusal => new Refusal(4
 
 export const unauthorized = (): Refusal => new Refusal(401, 'CREDENTIALS_INVALID', 'CREDENTIALS_INVALID')
 
-export const tooMany = (retryAfterMs: number): Refusal =>
-  new Refusal(429, 'TOO_MANY_REQUESTS', `Too many tries. Please wait ${waitText(retryAfterMs)} and try again.`)
+export function tooMany(retryAfterMs: number, advice = 'and try again'): Refusal {
+  const message = `Too many tries. Please wait ${waitText(retryAfterMs)} ${advice}.`
+  return Object.assign(new Refusal(429, 'TOO_MANY_REQUESTS', message), { retryAfterMs })
+}
 
 const waitText = (ms: number) => (ms > 90_000 ? `${Math.ceil(ms / 60_000)} minutes` : `${Math.ceil(ms / 1000)} seconds`)

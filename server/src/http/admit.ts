@@ -5,7 +5,7 @@ import { notFound, refuse, unauthorized } from '../errors.ts'
 import { authenticate } from '../modules/auth/index.ts'
 import type { Actor, OrgScope } from '../modules/call.ts'
 import { findMembership } from '../modules/orgs/index.ts'
-import { consume } from './rate-limits.ts'
+import { limitRate } from './rate-limits.ts'
 
 /**
  * Lets a call in as far as its endpoint's `access` says (design 7), and answers who calls and in which organization.
@@ -17,10 +17,13 @@ export async function admit(
   e: Endpoint,
   request: FastifyRequest,
 ): Promise<{ actor?: Actor; org?: OrgScope }> {
-  if (e.tooManyAfter) await consume(app, name, e.tooManyAfter, request.ip)
-  if (e.access === 'public') return {}
+  if (e.access === 'public') {
+    await limitRate(app, name, e, request.ip)
+    return {}
+  }
   const actor = await authenticate(app, request.headers.authorization)
   if (!actor) throw unauthorized()
+  await limitRate(app, name, e, request.ip, actor)
   if (e.needsSession && !actor.sessionId)
     throw refuse('SESSION_NEEDED', 'This needs a person who is signed in; an API token is not enough.')
   if (e.access === 'user') return { actor }

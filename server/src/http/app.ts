@@ -29,8 +29,8 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
   const server = Fastify({
     loggerInstance,
     disableRequestLogging: true,
-    // One hop: with more, or `true`, a caller could write its own address into X-Forwarded-For.
-    trustProxy: app.config.SHOAL_TRUST_PROXY ? 1 : false,
+    // One hop, our own proxy's: believing more, a caller could write any address into X-Forwarded-For.
+    trustProxy: app.config.SHOAL_TRUST_PROXY ? (_address, hop) => hop === 0 : false,
     genReqId: () => randomUUID(),
     bodyLimit: 1_048_576,
     routerOptions: { maxParamLength: 500, querystringParser: parseQuery },

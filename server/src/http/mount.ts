@@ -1,13 +1,14 @@
-import { endpointsOf, ErrorBody, type Areas, type Endpoint } from '@shoal/contract'
+import { endpointsOf, type Areas, type Endpoint, type ErrorBody } from '@shoal/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { App } from '../app.ts'
 import { Refusal } from '../errors.ts'
 import type { AuditNote, FileAnswer } from '../modules/call.ts'
 import { admit } from './admit.ts'
 import { writeAudit } from './audit.ts'
 import { linesOf } from './lines.ts'
+import { requestOf } from './request.ts'
 
 type AnyHandler = (call: Record<string, unknown>) => Promise<unknown>
 
@@ -40,27 +41,21 @@ async function answer(
 ) {
   const params = parse(e.params, request.params)
   const admission = await admit(app, name, e, request)
-  const hangUp = new AbortController()
-  reply.raw.once('close', () => hangUp.abort())
   let note: AuditNote | null = null
   const call = {
     params,
     query: parse(e.query, request.query),
-    body: e.kind === 'upload' ? undefined : parse(e.body, withoutBody(e) ? undefined : request.body),
-    request: {
-      id: request.id,
-      ip: request.ip,
-      userAgent: request.headers['user-agent'] ?? null,
-      signal: hangUp.signal,
-      audit: (n: AuditNote) => void (note = n),
-    },
+    body: parse(e.body, bodyOf(e, request.body)),
+    request: requestOf(app, request, reply, (n) => void (note = n)),
     ...admission,
     ...(e.kind === 'upload' ? { file: await uploadedFile(request) } : {}),
   }
   const result = await handler(call)
-  if (e.method !== 'GET') await writeAudit(app, { name, call, note, payload: result })
+  if (e.method !== 'GET' || note) await writeAudit(app, { name, call, note })
   if (e.kind === 'file') return sendFile(reply, result as FileAnswer)
   if (e.kind === 'lines') return sendLines(reply, e, result as AsyncIterable<unknown[]>)
+  // Answers hold tokens and what only this caller may see.
+  reply.header('cache-control', 'no-store')
   return reply.code(e.status).send({ payload: e.payload.parse(result) })
 }
 
@@ -73,7 +68,13 @@ function parse(schema: z.ZodType, value: unknown): unknown {
   throw new Refusal(400, 'INVALID', first ? first.message : 'Invalid request', invalidFields)
 }
 
-const withoutBody = (e: Endpoint): boolean => e.body.safeParse(undefined).success && e.method === 'DELETE'
+/** An empty body is none where none is allowed, and an object without fields otherwise, so that every missing field is named. */
+function bodyOf(e: Endpoint, body: unknown): unknown {
+  if (e.kind === 'upload' || e.body instanceof z.ZodUndefined) return undefined
+  const isEmpty = body === undefined || body === null || body === '' || Object.keys(body).length === 0
+  if (!isEmpty) return body
+  return e.body.safeParse(undefined).success ? undefined : {}
+}
 
 async function uploadedFile(request: FastifyRequest): Promise<Readable> {
   const part = request.isMultipart() ? await request.file() : undefined

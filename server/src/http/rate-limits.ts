@@ -1,23 +1,15 @@
-import type { RateLimit } from '@shoal/contract'
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Endpoint } from '@shoal/contract'
 import type { App } from '../app.ts'
-import { tooMany } from '../errors.ts'
-
-const limiters = new WeakMap<App, Map<string, RateLimiterMemory>>()
+import { addressBlock, consume } from '../modules/auth/index.ts'
+import type { Actor } from '../modules/call.ts'
 
 /**
- * Counts one call of `who` against the endpoint's limit. Kept in memory: with several copies of the API each has its own count.
+ * Counts one call against the endpoint's limit: of the account where one is known, since an office shares an address; of the
+ * address otherwise.
  * @throws Refusal 429 with how long to wait
  */
-export async function consume(app: App, name: string, limit: RateLimit, who: string): Promise<void> {
-  const ofApp = limiters.get(app) ?? new Map<string, RateLimiterMemory>()
-  limiters.set(app, ofApp)
-  const limiter = ofApp.get(name) ?? new RateLimiterMemory({ points: limit.calls, duration: limit.perMs / 1000 })
-  ofApp.set(name, limiter)
-  try {
-    await limiter.consume(who)
-  } catch (error) {
-    if (error instanceof RateLimiterRes) throw tooMany(error.msBeforeNext)
-    throw error
-  }
+export async function limitRate(app: App, name: string, e: Endpoint, ip: string, actor?: Actor): Promise<void> {
+  if (!e.tooManyAfter) return
+  const caller = actor ? `user:${actor.userId}` : `address:${addressBlock(ip)}`
+  await consume(app, `call:${name}:${caller}`, e.tooManyAfter)
 }

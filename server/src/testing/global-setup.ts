@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
+import { Client } from 'pg'
 import { PgBoss } from 'pg-boss'
 import type { TestProject } from 'vitest/node'
 import { startEmbeddedPostgres } from '../../../runtime/src/postgres/embedded-postgres.ts'
@@ -39,7 +39,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 async function makeTemplate(url: (database: string) => string): Promise<void> {
-  const admin = new pg.Client(url('postgres'))
+  const admin = new Client(url('postgres'))
   await admin.connect()
   await admin.query(`create database ${templateName}`)
   const database = connect(url(templateName))

@@ -1,4 +1,4 @@
-import type { FastifyInstance, InjectOptions } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 
 export type InjectFetchOptions = {
   /** Where the call seems to come from; default loopback. */
@@ -10,7 +10,7 @@ export function injectFetch(server: FastifyInstance, options: InjectFetchOptions
   return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input)
     const answer = await server.inject({
-      method: (init.method ?? 'GET') as NonNullable<InjectOptions['method']>,
+      method: (init.method ?? 'GET') as 'GET',
       url: `${url.pathname}${url.search}`,
       headers: Object.fromEntries(new Headers(init.headers)),
       ...(typeof init.body === 'string' ? { payload: init.body } : {}),

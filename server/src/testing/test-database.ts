@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
+import { Client } from 'pg'
 import { inject } from 'vitest'
 import { connect, type Database } from '../db/database.ts'
 
@@ -21,8 +21,8 @@ export async function cloneDatabase(): Promise<Database> {
 
 const urlOf = (database: string) => inject('postgresUrl').replace('{database}', database)
 
-async function asAdmin(work: (admin: pg.Client) => Promise<unknown>): Promise<void> {
-  const admin = new pg.Client(urlOf('postgres'))
+async function asAdmin(work: (admin: Client) => Promise<unknown>): Promise<void> {
+  const admin = new Client(urlOf('postgres'))
   await admin.connect()
   try {
     await work(admin)

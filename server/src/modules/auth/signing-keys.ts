@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { App } from '../../app.ts'
 import { findOrAddSigningKey } from './store.ts'
 
-export type SigningPurpose = 'session' | 'challenge' | 'challenge-solution'
+export type SigningPurpose = 'session' | 'challenge'
 
 const known = new WeakMap<App, Map<SigningPurpose, Promise<Uint8Array>>>()
 

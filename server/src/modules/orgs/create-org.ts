@@ -3,16 +3,17 @@ import { randomInt } from 'node:crypto'
 import type { App } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
 import { invalidField } from '../../errors.ts'
-import { addOrg, addRole, type OrgRow } from './store.ts'
+import { addRole } from './role-store.ts'
+import { addOrg, type OrgRow } from './store.ts'
 
 export type NewOrg = { code: string; name: string; email: string; adminId: number }
 export type MadeOrg = OrgRow & { adminRoleId: number }
 
 /** Words that stand where an organization's code may stand: in paths of the API and in the gateway's host names and paths. */
-const reservedCodes: readonly string[] = [
-  ...['admin', 'api', 'app', 'console', 'docs', 'gateway', 'healthz', 'metrics', 'outbox', 'portal', 'readyz', 'rpc'],
-  ...['shoal', 'static', 'status', 'support', 'verify-email', 'www'],
-]
+const reservedCodes =
+  'admin api app console docs gateway healthz metrics outbox portal readyz rpc shoal static status support verify-email www'.split(
+    ' ',
+  )
 
 /**
  * Makes an organization with its first administrator. It starts as a draft: no card, no deploys (contract 6.3).

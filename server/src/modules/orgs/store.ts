@@ -1,7 +1,6 @@
 import type { OrgStatus, RoleType } from '@shoal/contract'
-import { and, asc, desc, eq, isNull, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, isNull, sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
-import { users } from '../auth/index.ts'
 import type { OrgScope } from '../call.ts'
 import { orgs, quotaUsage, roles } from './tables.ts'
 
@@ -75,29 +74,13 @@ export async function setOrgStatus({ db }: { db: Db }, id: number, status: OrgSt
   await db.update(orgs).set({ status }).where(eq(orgs.id, id))
 }
 
-export async function addRole(db: Db, role: typeof roles.$inferInsert) {
-  const [row] = await db.insert(roles).values(role).returning()
-  if (!row) throw new Error('No role was added')
-  return row
-}
-
-const roleColumns = {
-  id: roles.id,
-  orgId: roles.orgId,
-  userId: roles.userId,
-  type: roles.type,
-  email: sql<string>`coalesce(${users.email}, ${roles.email})`,
-  fullName: users.fullName,
-}
-
-/** Members by email, then open invitations. */
-export function listRoles(db: Db, orgId: number) {
-  return db
-    .select(roleColumns)
-    .from(roles)
-    .leftJoin(users, eq(users.id, roles.userId))
-    .where(eq(roles.orgId, orgId))
-    .orderBy(isNull(roles.userId), roleColumns.email)
+/** By the link that confirms its pending email, as long as the link is good. */
+export async function findOrgByEmailLink(db: Db, hash: string, now: Date): Promise<OrgRow | null> {
+  const [row] = await db
+    .select()
+    .from(orgs)
+    .where(and(eq(orgs.pendingEmailLinkHash, hash), gt(orgs.pendingEmailExpiresAt, now), isThere))
+  return row ?? null
 }
 
 /** Requests used in the calendar month of `at`, UTC. */
@@ -108,4 +91,10 @@ export async function quotaUsed(db: Db, orgId: number, quota: 'rpc', at: Date): 
     .from(quotaUsage)
     .where(and(eq(quotaUsage.orgId, orgId), eq(quotaUsage.quota, quota), eq(quotaUsage.month, month)))
   return row?.used ?? 0
+}
+
+/** For accounts that were never confirmed: nobody could use theirs. */
+export async function deletePlaygroundsOf(db: Db, userIds: number[]): Promise<void> {
+  const theirs = db.select({ orgId: roles.orgId }).from(roles).where(inArray(roles.userId, userIds))
+  await db.delete(orgs).where(and(eq(orgs.isPlayground, true), inArray(orgs.id, theirs)))
 }

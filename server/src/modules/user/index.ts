@@ -1,5 +1,6 @@
 export { createApiToken } from './api-tokens.ts'
 export { createUser } from './create-user.ts'
 export { userHandlers } from './handlers.ts'
+export { userJobs } from './jobs.ts'
 export { findUserByEmail } from './store.ts'
 export { users } from '../auth/index.ts'

@@ -1,4 +1,4 @@
-import { and, desc, eq } from 'drizzle-orm'
+import { and, desc, eq, inArray, lt } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
 import { apiTokens, users } from '../auth/index.ts'
 
@@ -48,4 +48,20 @@ export async function deleteApiToken(db: Db, userId: number, id: number) {
     .where(and(eq(apiTokens.userId, userId), eq(apiTokens.id, id)))
     .returning()
   return row ?? null
+}
+
+/** Nobody confirms them until the transaction ends. */
+export async function lockUnconfirmedBefore(db: Db, before: Date, limit: number): Promise<number[]> {
+  const rows = await db
+    .select({ id: users.id })
+    .from(users)
+    .where(and(eq(users.emailVerified, false), lt(users.createdAt, before)))
+    .orderBy(users.id)
+    .limit(limit)
+    .for('update')
+  return rows.map((row) => row.id)
+}
+
+export async function deleteUsers(db: Db, ids: number[]): Promise<void> {
+  await db.delete(users).where(inArray(users.id, ids))
 }

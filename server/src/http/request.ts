@@ -1,0 +1,53 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { App } from '../app.ts'
+import type { AuditNote, Request } from '../modules/call.ts'
+
+/** What a handler may know of the request. `audit` is called with what the handler says it changed. */
+export function requestOf(
+  app: App,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  audit: (note: AuditNote) => void,
+): Request {
+  const hangUp = new AbortController()
+  reply.raw.once('close', () => hangUp.abort())
+  return {
+    id: request.id,
+    ip: request.ip,
+    userAgent: request.headers['user-agent'] ?? null,
+    isLocal: isLocal(request),
+    signal: hangUp.signal,
+    audit,
+    cookie: (name) => cookieOf(request.headers.cookie ?? '', name),
+    setCookie: (name, value, maxAgeMs) => {
+      const isSecure = app.config.publicUrl.startsWith('https:')
+      reply.header('set-cookie', cookieText(name, value, maxAgeMs, isSecure))
+    },
+  }
+}
+
+const loopback = /^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/
+const localHost = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/
+
+/**
+ * The peer is this machine, no proxy says it speaks for somebody else, and the browser asked for a name that only ever means
+ * this machine (a page elsewhere can let its own name point at 127.0.0.1).
+ */
+export function isLocal(request: Pick<FastifyRequest, 'headers' | 'socket'>): boolean {
+  const { headers } = request
+  const isProxied = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => headers[name] !== undefined)
+  return !isProxied && loopback.test(request.socket.remoteAddress ?? '') && localHost.test(headers.host ?? '')
+}
+
+export function cookieOf(header: string, name: string): string | null {
+  for (const pair of header.split(';')) {
+    const at = pair.indexOf('=')
+    if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim()
+  }
+  return null
+}
+
+function cookieText(name: string, value: string | null, maxAgeMs: number, isSecure: boolean): string {
+  const maxAgeSeconds = value === null ? 0 : Math.floor(maxAgeMs / 1000)
+  return `${name}=${value ?? ''}; Path=/api; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+}

@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto'
+import type { App } from '../../app.ts'
+import { days, hours } from '../../clock.ts'
+import {
+  addEmailLink,
+  confirmAccount,
+  findAccount,
+  findConfirmedAccount,
+  findEmailLink,
+  type Account,
+} from './account-store.ts'
+import { hashOf } from './api-token-key.ts'
+import { alreadySignedUpMail, confirmationMail } from './mails.ts'
+import { tryToConsume } from './rate-limits.ts'
+
+export const sendConfirmation = { name: 'auth.sendConfirmation' }
+
+const linkLifetimeMs = days(3)
+
+/** What goes to one mailbox at most, whoever asks: nobody can be flooded through us. Beyond it nothing is sent, and nobody is told. */
+export async function isMailAllowed(app: App, email: string): Promise<boolean> {
+  const { isAllowed } = await tryToConsume(app, `mail:${hashOf(email)}`, { calls: 10, perMs: hours(1) })
+  return isAllowed
+}
+
+/** A job, not part of signing up: the answer takes as long for an email that has an account as for one that has none. */
+export async function mailConfirmation(app: App, userId: number): Promise<void> {
+  const account = await findAccount(app.db, userId)
+  if (!account || account.emailVerified || !(await isMailAllowed(app, account.email))) return
+  const owner = await findConfirmedAccount(app.db, account.email)
+  if (owner) return app.mailer.send(alreadySignedUpMail(app.config, owner))
+  const code = await newEmailLink(app, 'confirm', account.id, linkLifetimeMs)
+  await app.mailer.send(confirmationMail(app.config, account, code))
+}
+
+/** Answers what the link holds: 256 random bits, of which only the hash is kept. */
+export async function newEmailLink(
+  app: App,
+  purpose: 'confirm' | 'restore',
+  userId: number,
+  lifetimeMs: number,
+): Promise<string> {
+  const secret = randomBytes(32).toString('base64url')
+  const createdAt = app.clock.now()
+  const expiresAt = new Date(createdAt.getTime() + lifetimeMs)
+  await addEmailLink(app.db, { hash: hashOf(secret), purpose, userId, createdAt, expiresAt })
+  return secret
+}
+
+/**
+ * The account that is confirmed now; null for a link that is not good any more. The link stays good until it expires, since
+ * mail programs open links before people do.
+ */
+export async function confirmEmail(app: App, code: string): Promise<Account | null> {
+  const account = await findEmailLink(app.db, 'confirm', hashOf(code), app.clock.now())
+  if (!account) return null
+  return (await confirmAccount(app.db, account)) ? account : null
+}

@@ -1,0 +1,131 @@
+import { oauthProviders, type OauthProvider } from '@shoal/contract'
+import { CodeChallengeMethod, generateCodeVerifier, generateState, OAuth2Client } from 'arctic'
+import { z } from 'zod'
+import type { App } from '../../app.ts'
+import { minutes } from '../../clock.ts'
+import { invalid, notFound } from '../../errors.ts'
+import type { Request } from '../call.ts'
+import { addIdentity, findConfirmedAccount, findIdentity } from './account-store.ts'
+import type { Accounts } from './accounts.ts'
+import { findProvider, type OauthProfile, type Provider } from './oauth-providers.ts'
+import { startSession } from './sessions.ts'
+
+/** Binds the answer of the provider to the browser that asked: nobody can be signed in to somebody else's account by a link. */
+const cookieName = 'shoal_oauth'
+const lifetimeMs = minutes(10)
+
+const Attempt = z.object({ provider: z.string(), state: z.string(), verifier: z.string(), expiresAtMs: z.number() })
+
+export const configuredProviders = (app: App): OauthProvider[] =>
+  oauthProviders.filter((name) => findProvider(app, name) !== null)
+
+/** Where to send the browser. State and PKCE verifier go with it in a sealed cookie, so that any copy of the API can go on. */
+export function startOauth(app: App, name: string, request: Request): string {
+  const { key, provider } = providerOf(app, name)
+  const attempt = { provider: key, state: generateState(), verifier: generateCodeVerifier() }
+  const expiresAtMs = app.clock.now().getTime() + lifetimeMs
+  request.setCookie(
+    cookieName,
+    app.sealer.seal(JSON.stringify({ ...attempt, expiresAtMs }), 'oauth-attempt'),
+    lifetimeMs,
+  )
+  const { authorizeUrl } = provider.addresses
+  return clientOf(app, key, provider)
+    .createAuthorizationURLWithPKCE(
+      authorizeUrl,
+      attempt.state,
+      CodeChallengeMethod.S256,
+      attempt.verifier,
+      provider.scopes,
+    )
+    .toString()
+}
+
+/**
+ * Exchanges the provider's code for a session token. An account is found by the provider's own id of the person, else by an
+ * email the provider has confirmed, else made.
+ * @throws Refusal 400 when the answer is not to a question of this browser, or the provider says no
+ */
+export async function finishOauth(
+  app: App,
+  accounts: Accounts,
+  name: string,
+  given: { code: string; state: string },
+  request: Request,
+): Promise<{ token: string; userId: number; isNew: boolean }> {
+  const { key, provider } = providerOf(app, name)
+  const attempt = readAttempt(app, request.cookie(cookieName))
+  request.setCookie(cookieName, null, 0)
+  if (!attempt || attempt.provider !== key || attempt.state !== given.state) throw failed(provider)
+  const profile = await askProvider(app, key, provider, given.code, attempt.verifier)
+  const account = await accountOf(app, accounts, key, provider, profile)
+  return { ...account, token: await startSession(app, app.db, account.userId, request) }
+}
+
+function providerOf(app: App, name: string): { key: OauthProvider; provider: Provider } {
+  const key = oauthProviders.find((known) => known === name)
+  const provider = key ? findProvider(app, key) : null
+  if (!key || !provider) throw notFound('Provider')
+  return { key, provider }
+}
+
+const clientOf = (app: App, key: OauthProvider, { clientId, clientSecret }: Provider) =>
+  new OAuth2Client(clientId, clientSecret, `${app.config.publicUrl}/oauth/${key}`)
+
+function readAttempt(app: App, cookie: string | null): z.infer<typeof Attempt> | null {
+  if (!cookie) return null
+  try {
+    const attempt = Attempt.parse(JSON.parse(app.sealer.open(cookie, 'oauth-attempt')))
+    return attempt.expiresAtMs > app.clock.now().getTime() ? attempt : null
+  } catch {
+    return null
+  }
+}
+
+async function askProvider(app: App, key: OauthProvider, provider: Provider, code: string, verifier: string) {
+  try {
+    const client = clientOf(app, key, provider)
+    const tokens = await client.validateAuthorizationCode(provider.addresses.tokenUrl, code, verifier)
+    return await provider.readProfile(tokens.accessToken())
+  } catch (error) {
+    app.log.warn({ err: error, provider: key }, 'sign in with a provider failed')
+    throw failed(provider)
+  }
+}
+
+async function accountOf(
+  app: App,
+  accounts: Accounts,
+  key: OauthProvider,
+  provider: Provider,
+  profile: OauthProfile,
+): Promise<{ userId: number; isNew: boolean }> {
+  const known = await findIdentity(app.db, key, profile.subject)
+  if (known) return { userId: known.userId, isNew: false }
+  const { email } = profile
+  if (!email)
+    throw invalid(
+      'EMAIL_NOT_VERIFIED',
+      `${provider.label} has not confirmed your email. Confirm it there, then try again.`,
+    )
+  const existing = await findConfirmedAccount(app.db, email)
+  const user =
+    existing ??
+    (await accounts.createUser(app, {
+      email,
+      fullName: profile.fullName,
+      avatarUrl: profile.avatarUrl,
+      password: null,
+      emailVerified: true,
+    }))
+  await addIdentity(app.db, {
+    provider: key,
+    subject: profile.subject,
+    userId: user.id,
+    createdAt: app.clock.now(),
+  })
+  return { userId: user.id, isNew: !existing }
+}
+
+const failed = ({ label }: Provider) =>
+  invalid('OAUTH_FAILED', `Signing in with ${label} did not work or took too long. Please try again.`)

@@ -1,0 +1,37 @@
+import { eq, lte, sql } from 'drizzle-orm'
+import type { Db } from '../../db/database.ts'
+import { rateCounters } from './tables.ts'
+
+/** Counts one more, beginning a new window when the old one has ended, and answers the count and when its window ends. */
+export async function countOne(db: Db, key: string, now: Date, windowMs: number) {
+  const endsAt = new Date(now.getTime() + windowMs)
+  const hasEnded = sql`${rateCounters.endsAt} <= ${now.toISOString()}`
+  const [row] = await db
+    .insert(rateCounters)
+    .values({ key, count: 1, endsAt })
+    .onConflictDoUpdate({
+      target: rateCounters.key,
+      set: {
+        count: sql`case when ${hasEnded} then 1 else ${rateCounters.count} + 1 end`,
+        endsAt: sql`case when ${hasEnded} then excluded.ends_at else ${rateCounters.endsAt} end`,
+      },
+    })
+    .returning({ count: rateCounters.count, endsAt: rateCounters.endsAt })
+  if (!row) throw new Error('Nothing was counted')
+  return row
+}
+
+export async function countOneLess(db: Db, key: string): Promise<void> {
+  await db
+    .update(rateCounters)
+    .set({ count: sql`greatest(${rateCounters.count} - 1, 0)` })
+    .where(eq(rateCounters.key, key))
+}
+
+export async function deleteCounter(db: Db, key: string): Promise<void> {
+  await db.delete(rateCounters).where(eq(rateCounters.key, key))
+}
+
+export async function deleteEndedCounters(db: Db, now: Date): Promise<void> {
+  await db.delete(rateCounters).where(lte(rateCounters.endsAt, now))
+}

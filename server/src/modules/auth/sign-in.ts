@@ -1,0 +1,31 @@
+import type { App } from '../../app.ts'
+import { Refusal } from '../../errors.ts'
+import type { Request } from '../call.ts'
+import { findConfirmedAccount, findUnconfirmedAccount } from './account-store.ts'
+import { isPassword } from './passwords.ts'
+import { startSession } from './sessions.ts'
+import { takeTry, trustAddress } from './sign-in-tries.ts'
+
+/**
+ * Answers a session token and whose it is. Always checks two passwords, real or not, so that time tells nothing about who has
+ * an account (docs/decisions, "No account enumeration").
+ * @throws Refusal 401 with spec 8's text; 429
+ */
+export async function signIn(
+  app: App,
+  { email, password }: { email: string; password: string },
+  request: Request,
+): Promise<{ token: string; userId: number }> {
+  const confirmed = await findConfirmedAccount(app.db, email)
+  const unconfirmed = await findUnconfirmedAccount(app.db, email)
+  const giveTryBack = await takeTry(app, { email, ownerId: confirmed?.id ?? null, ip: request.ip })
+  const [isConfirmeds, isUnconfirmeds] = await Promise.all([
+    isPassword(confirmed?.passwordHash, password),
+    isPassword(unconfirmed?.passwordHash, password),
+  ])
+  const user = isConfirmeds ? confirmed : isUnconfirmeds ? unconfirmed : null
+  if (!user) throw new Refusal(401, 'WRONG_CREDENTIALS', 'Wrong email and/or password')
+  await giveTryBack()
+  if (user.emailVerified) await trustAddress(app, user.id, request.ip)
+  return { token: await startSession(app, app.db, user.id, request), userId: user.id }
+}

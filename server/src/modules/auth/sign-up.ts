@@ -1,0 +1,40 @@
+import type { App } from '../../app.ts'
+import type { Request } from '../call.ts'
+import type { Accounts, NewAccount } from './accounts.ts'
+import { checkBot } from './bot-check.ts'
+import { sendConfirmation } from './confirm-email.ts'
+import { startSession } from './sessions.ts'
+
+type Given = {
+  email: string
+  fullName: string
+  password: string
+  subscribeToNewsletter?: boolean | undefined
+  policyAccepted?: true | undefined
+  turnstileToken: string
+}
+
+/**
+ * Makes an unconfirmed account and answers a session of it, whether or not the email has an account already: only its mailbox
+ * is told (docs/decisions, "No account enumeration").
+ * @throws Refusal 400 when the bot check is not solved
+ */
+export async function signUp(
+  app: App,
+  accounts: Accounts,
+  given: Given,
+  request: Request,
+): Promise<{ token: string; userId: number }> {
+  await checkBot(app, given.turnstileToken, request.ip)
+  const account: NewAccount = {
+    email: given.email,
+    fullName: given.fullName,
+    password: given.password,
+    emailVerified: false,
+    policyAccepted: given.policyAccepted ?? false,
+    subscribesNewsletter: given.subscribeToNewsletter ?? false,
+  }
+  const { id } = await accounts.createUser(app, account)
+  await app.jobs.send(sendConfirmation, { userId: id })
+  return { token: await startSession(app, app.db, id, request), userId: id }
+}

@@ -1,0 +1,24 @@
+import { z } from 'zod'
+import type { App } from '../../app.ts'
+import { externalServices } from '../../external-services.ts'
+import { askJson } from './ask-json.ts'
+
+const Verdict = z.object({ success: z.boolean(), 'error-codes': z.array(z.string()).default([]) })
+
+/** Asks Cloudflare, which accepts a token once. False also when it cannot be asked: then nobody can sign up, and the log says why. */
+export async function isTurnstileSolved(app: App, token: string, ip: string): Promise<boolean> {
+  const body = new URLSearchParams({
+    secret: app.config.SHOAL_TURNSTILE_SECRET_KEY ?? '',
+    response: token,
+    remoteip: ip,
+  })
+  try {
+    const url = app.external?.turnstileVerifyUrl ?? externalServices.turnstileVerifyUrl
+    const verdict = Verdict.parse(await askJson(url, { body }))
+    if (!verdict.success) app.log.info({ errorCodes: verdict['error-codes'] }, 'Turnstile refused a token')
+    return verdict.success
+  } catch (error) {
+    app.log.error({ err: error }, 'Turnstile could not be asked')
+    return false
+  }
+}

@@ -1,0 +1,124 @@
+import type { RoleType } from '@shoal/contract'
+import { and, count, eq, isNotNull, isNull, sql } from 'drizzle-orm'
+import type { Db } from '../../db/database.ts'
+import { users } from '../auth/index.ts'
+import { orgs, roles } from './tables.ts'
+
+const columns = {
+  id: roles.id,
+  orgId: roles.orgId,
+  /** Null as long as it is an invitation. */
+  userId: roles.userId,
+  type: roles.type,
+  email: sql<string>`coalesce(${users.email}, ${roles.email})`,
+  fullName: users.fullName,
+}
+
+export type RoleRow = {
+  id: number
+  orgId: number
+  userId: number | null
+  type: RoleType
+  email: string
+  fullName: string | null
+}
+
+const selectRoles = (db: Db) => db.select(columns).from(roles).leftJoin(users, eq(users.id, roles.userId))
+
+/** Members by email, then open invitations. */
+export function listRoles(db: Db, orgId: number): Promise<RoleRow[]> {
+  return selectRoles(db).where(eq(roles.orgId, orgId)).orderBy(isNull(roles.userId), columns.email)
+}
+
+export async function findRole(db: Db, orgId: number, id: number): Promise<RoleRow | null> {
+  const [row] = await selectRoles(db).where(and(eq(roles.orgId, orgId), eq(roles.id, id)))
+  return row ?? null
+}
+
+export async function addRole(db: Db, role: typeof roles.$inferInsert) {
+  const [row] = await db.insert(roles).values(role).returning()
+  if (!row) throw new Error('No role was added')
+  return row
+}
+
+export async function setRoleType(db: Db, id: number, type: RoleType): Promise<void> {
+  await db.update(roles).set({ type }).where(eq(roles.id, id))
+}
+
+export async function deleteRole(db: Db, id: number): Promise<void> {
+  await db.delete(roles).where(eq(roles.id, id))
+}
+
+/** Members only: an invited administrator cannot administer anything yet. */
+export async function countAdmins(db: Db, orgId: number): Promise<number> {
+  const [row] = await db
+    .select({ admins: count() })
+    .from(roles)
+    .where(and(eq(roles.orgId, orgId), eq(roles.type, 'admin'), isNotNull(roles.userId)))
+  return row?.admins ?? 0
+}
+
+export async function isMember(db: Db, orgId: number, userId: number): Promise<boolean> {
+  const [row] = await db
+    .select({ id: roles.id })
+    .from(roles)
+    .where(and(eq(roles.orgId, orgId), eq(roles.userId, userId)))
+  return row !== undefined
+}
+
+export async function hasMemberWithEmail(db: Db, orgId: number, email: string): Promise<boolean> {
+  const [row] = await db
+    .select({ id: roles.id })
+    .from(roles)
+    .innerJoin(users, eq(users.id, roles.userId))
+    .where(and(eq(roles.orgId, orgId), eq(users.email, email)))
+  return row !== undefined
+}
+
+/** Of organizations that are still there. */
+export function listInvitationsTo(db: Db, email: string) {
+  return db
+    .select({
+      id: roles.id,
+      organization: { code: orgs.code, name: orgs.name },
+      invitedBy: { email: users.email, fullName: users.fullName },
+    })
+    .from(roles)
+    .innerJoin(orgs, eq(orgs.id, roles.orgId))
+    .leftJoin(users, eq(users.id, roles.invitedBy))
+    .where(and(eq(roles.email, email), isNull(orgs.deletedAt)))
+    .orderBy(roles.id)
+}
+
+/** The open invitation with this id, when it is to this email and into this organization. */
+export async function findInvitation(
+  db: Db,
+  { id, code }: { id: number; code: string },
+  email: string,
+): Promise<{ orgId: number } | null> {
+  const [row] = await db
+    .select({ orgId: roles.orgId })
+    .from(roles)
+    .innerJoin(orgs, eq(orgs.id, roles.orgId))
+    .where(and(eq(roles.id, id), eq(orgs.code, code), eq(roles.email, email), isNull(orgs.deletedAt)))
+  return row ?? null
+}
+
+/** Turns the invitation into a membership; false when it was taken, rejected or withdrawn meanwhile. */
+export async function takeInvitation(db: Db, id: number, userId: number): Promise<boolean> {
+  const taken = await db
+    .update(roles)
+    .set({ userId, email: null })
+    .where(and(eq(roles.id, id), isNull(roles.userId)))
+    .returning({ id: roles.id })
+  return taken.length === 1
+}
+
+/** False when there was none. */
+export async function deleteInvitation(db: Db, orgId: number, email: string): Promise<boolean> {
+  const deleted = await db
+    .delete(roles)
+    .where(and(eq(roles.orgId, orgId), eq(roles.email, email)))
+    .returning({ id: roles.id })
+  return deleted.length > 0
+}
