@@ -66,7 +66,7 @@ export const isDeploying = (squid: Pick<Squid, 'status'>): boolean => squid.stat
 export const isHibernated = (squid: Pick<Squid, 'status'>): boolean => squid.status === 'HIBERNATED'
 export const isRunning = (squid: Pick<Squid, 'status'>): boolean => !isDeploying(squid) && !isHibernated(squid)
 
-type Rule = (squid: Squid) => string | null
+type Rule = (squid: Pick<Squid, 'status' | 'lastDeploy'>) => string | null
 const busy: Rule = (squid) =>
   isDeploying(squid)
     ? `Deployment ${squid.lastDeploy?.id ?? ''} (${squid.lastDeploy?.type ?? 'DEPLOY'}) is in progress. Wait for it to finish.`

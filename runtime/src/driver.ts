@@ -125,6 +125,9 @@ export interface Driver {
    */
   logs(from: LogCursor, signal: AbortSignal): AsyncIterable<LogBatch>
 
+  /** The last `lines` of a container, oldest first, also after it ended; empty when it is not known. */
+  tail(id: WorkloadId, container: ContainerName, lines: number): Promise<string[]>
+
   /** Null when the workload, container or port is not known. Cheap: called for each request of the gateway. */
   endpoint(id: WorkloadId, container: ContainerName, port: number): Endpoint | null
 

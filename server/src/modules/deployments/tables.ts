@@ -19,6 +19,23 @@ import { users } from '../user/index.ts'
 const bigId = () => bigint({ mode: 'number' })
 const time = () => timestamp({ withTimezone: true })
 
+export type DeploymentNotes = {
+  manifestRaw?: string
+  packageJson?: Record<string, unknown>
+  imageBytes?: number
+  generation?: number
+  /** The Workload of that generation with its init, sealed. */
+  sealedWorkload?: string
+  secretNames?: string[]
+  secretsReadAt?: string
+  rollout?: RolloutPhase
+  /** Decided, but the clean-up was not finished. */
+  failure?: { kind: Exclude<DeploymentFailure, 'NO'>; message: string }
+}
+
+/** How far SQUID_SYNCING has come; never goes back. */
+export type RolloutPhase = 'init' | 'api' | 'processors' | 'switched'
+
 /** The row is the durable job: whoever holds its advisory lock works on it, and may die at any point. */
 export const deployments = pgTable(
   'deployments',
@@ -31,6 +48,8 @@ export const deployments = pgTable(
     squidId: bigId().notNull(),
     squidName: text().notNull(),
     squidSlot: text().notNull(),
+    /** Nobody asked for a slot, so that the manifest may still name one. */
+    isSlotGenerated: boolean().notNull().default(false),
     type: text().$type<DeploymentType>().notNull(),
     status: text().$type<DeploymentStatus>().notNull(),
     failed: text().$type<DeploymentFailure>().notNull().default('NO'),
@@ -42,8 +61,12 @@ export const deployments = pgTable(
     /** Of a rollback: the deployment whose image is wanted back. */
     sourceDeploymentId: bigId(),
     userId: bigId().references(() => users.id, { onDelete: 'set null' }),
-    /** What earlier steps found out, for the steps after a resume. Holds no secret. */
-    notes: jsonb().$type<Record<string, unknown>>().notNull().default({}),
+    /** Who asked for what: a repeated request finds the deployment that the first one started. */
+    requestKey: text().notNull(),
+    /** Counts the workers that took it up; what an earlier one still writes is refused. */
+    attempt: integer().notNull().default(0),
+    /** What earlier steps found out, for the steps after a resume; emptied at the end. Secrets in it are sealed. */
+    notes: jsonb().$type<DeploymentNotes>().notNull().default({}),
     image: text(),
     deadlineAt: time(),
     createdAt: time().notNull(),
@@ -56,6 +79,10 @@ export const deployments = pgTable(
       .where(sql`finished_at is null`),
     index('deployments_org').on(t.orgId, t.id),
     index('deployments_squid').on(t.squidId, t.id),
+    index('deployments_request').on(t.requestKey),
+    index('deployments_unfinished')
+      .on(t.id)
+      .where(sql`finished_at is null`),
   ],
 )
 
@@ -102,5 +129,5 @@ export const uploads = pgTable(
     createdAt: time().notNull(),
     receivedAt: time(),
   },
-  (t) => [index('uploads_sha256').on(t.sha256)],
+  (t) => [index('uploads_sha256').on(t.sha256), index('uploads_org').on(t.orgId, t.createdAt)],
 )

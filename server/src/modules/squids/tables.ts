@@ -36,12 +36,15 @@ export const squids = pgTable(
     packageJson: jsonb().$type<Record<string, unknown>>().notNull().default({}),
     /** Of the deployment that runs; null until the first one succeeded. */
     image: text(),
-    /** Counts up with every set of containers; the workload's id is `<id>.<generation>`. */
+    /** Of the set of containers that serves; the workload's id is `<id>.<generation>`. Moving it is the switch of an update. */
     generation: integer().notNull().default(0),
+    /** The highest generation ever begun, so that one that failed is never taken up again. */
+    generationsUsed: integer().notNull().default(0),
     wanted: text().$type<'running' | 'hibernated' | 'deleted'>().notNull().default('running'),
     /** The runtime's Workload as JSON, sealed since its environment holds secrets; null when nothing should run. */
     sealedWorkload: text(),
-    /** When the secrets of that workload were read. */
+    /** The secrets of that workload, and when they were read. */
+    secretNames: jsonb().$type<string[]>().notNull().default([]),
     secretsReadAt: time(),
     apiReplicas: integer().notNull().default(0),
     apiProfile: text().$type<Profile>(),
@@ -113,6 +116,25 @@ export const squidImages = pgTable(
   },
   (t) => [primaryKey({ columns: [t.squidId, t.deploymentId] }), index('squid_images_image').on(t.image)],
 )
+
+/** Every image that takes room on disk: known here until it was removed, whoever used it. */
+export const images = pgTable(
+  'images',
+  {
+    image: text().primaryKey(),
+    /** No foreign key: the image outlives its organization until it is collected. */
+    orgId: bigId().notNull(),
+    bytes: bigId().notNull(),
+    builtAt: time().notNull(),
+  },
+  (t) => [index('images_org').on(t.orgId)],
+)
+
+/** One row: names what this installation keeps outside its own database, so that two of them can share a Postgres. */
+export const installation = pgTable('installation', {
+  id: integer().primaryKey().default(1),
+  prefix: text().notNull(),
+})
 
 /** What the driver last said of each container; written when it changes. */
 export const containerStates = pgTable(

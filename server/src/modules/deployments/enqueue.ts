@@ -1,0 +1,37 @@
+import type { Db } from '../../db/database.ts'
+import { setLastDeploy, type SquidRow } from '../squids/index.ts'
+import { plans, type RunnableType } from './plans.ts'
+import { insertDeployment, type DeploymentRow, type NewDeployment } from './store.ts'
+
+type Wish = { type: RunnableType; userId: number | null; requestKey: string } & Partial<
+  Pick<
+    NewDeployment,
+    'tag' | 'isHardReset' | 'uploadId' | 'manifestPath' | 'sourceDeploymentId' | 'image' | 'isSlotGenerated'
+  >
+>
+
+/**
+ * Adds a deployment for a worker to take up, and says so on the version's row.
+ * @throws a unique violation when another one of the version is in progress: the caller has looked, in this transaction
+ */
+export async function enqueue(
+  db: Db,
+  at: Date,
+  squid: Pick<SquidRow, 'id' | 'orgId' | 'name' | 'slot'>,
+  wish: Wish,
+): Promise<DeploymentRow> {
+  const [first] = plans[wish.type]
+  const row = await insertDeployment(db, {
+    ...wish,
+    orgId: squid.orgId,
+    squidId: squid.id,
+    squidName: squid.name,
+    squidSlot: squid.slot,
+    status: first.status,
+    createdAt: at,
+    updatedAt: at,
+  })
+  const { id, type, status, failed } = row
+  await setLastDeploy(db, squid.id, { id, type, status, failed, running: true })
+  return row
+}

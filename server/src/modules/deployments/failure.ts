@@ -1,0 +1,43 @@
+import type { DeploymentFailure } from '@shoal/contract'
+import { BuildFailure } from '@shoal/runtime'
+import { InvalidManifest, UnknownSecrets } from '../squids/index.ts'
+
+export type FailureKind = Exclude<DeploymentFailure, 'NO'>
+
+/** Ends a deployment. `message` says what failed and what to do. */
+export class DeployFailure extends Error {
+  override name = 'DeployFailure'
+  readonly kind: FailureKind
+  constructor(kind: FailureKind, message: string) {
+    super(message)
+    this.kind = kind
+  }
+}
+
+type Told = { orgCode: string; deploymentId: number }
+
+/** What is told of an error; null for one that is nobody's known fault. */
+export function failureOf(error: unknown, told: Told): DeployFailure | null {
+  if (error instanceof DeployFailure) return error
+  if (error instanceof BuildFailure) return new DeployFailure(error.kind, error.message)
+  if (error instanceof InvalidManifest)
+    return new DeployFailure('REQUIRED_SOURCE_FILE_INVALID', `The manifest is not valid. ${error.message}`)
+  if (error instanceof UnknownSecrets) return unknownSecrets(error.names, told.orgCode)
+  return null
+}
+
+/** Ours to mend: the stack goes to the server's log, the person gets a number to ask about. */
+export const unexpected = ({ deploymentId }: Told): DeployFailure =>
+  new DeployFailure(
+    'UNEXPECTED',
+    `Something failed on our side. Please deploy again; if it repeats, tell support about deployment ${deploymentId}.`,
+  )
+
+function unknownSecrets(names: string[], orgCode: string): DeployFailure {
+  const list = names.map((name) => `"${name}"`).join(', ')
+  const commands = names.map((name) => `sqd secrets set ${name} <value> -o ${orgCode}`).join('; ')
+  return new DeployFailure(
+    'REQUIREMENTS',
+    `The manifest uses ${names.length === 1 ? 'a secret' : 'secrets'} that organization ${orgCode} does not have: ${list}. Set ${names.length === 1 ? 'it' : 'them'} (${commands}) and deploy again.`,
+  )
+}

@@ -1,0 +1,46 @@
+import type { Contract } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import { notFound } from '../../errors.ts'
+import type { Handlers } from '../call.ts'
+import { presentList, presentOne } from './present.ts'
+import { listDeployments } from './store.ts'
+import { artifactUrlOf, openUpload, receiveUpload } from './uploads.ts'
+
+const pageSize = 50
+const largestPage = 100
+
+export function deploymentsHandlers(app: App): Handlers<Contract['deployments']> {
+  return {
+    list: async ({ org, query }) => {
+      const found = await listDeployments(app.db, org.id, {
+        isInProgress: query.statusGroup === 'IN_PROGRESS',
+        limit: Math.min(largestPage, Math.max(1, Number(query.limit ?? pageSize))),
+        ...(query.squidId === undefined ? {} : { squidId: safeId(query.squidId) }),
+        ...(query.before === undefined ? {} : { beforeId: safeId(query.before) }),
+      })
+      return await presentList(app.db, app.clock, org, found, query.squidId !== undefined)
+    },
+    get: async ({ org, params }) => {
+      const deployment = await presentOne(app.db, app.clock, org, safeId(params.id))
+      if (!deployment) throw notFound('Deployment')
+      return deployment
+    },
+    createUpload: async ({ org, actor }) => {
+      const id = await openUpload(app, org.id, actor.userId)
+      return {
+        uploadUrl: `/orgs/${org.code}/uploads/${id}`,
+        uploadFields: {},
+        fileUrl: artifactUrlOf(id),
+        maxUploadBytes: app.config.SHOAL_MAX_UPLOAD_BYTES,
+      }
+    },
+    upload: async ({ org, params, file, request }) => {
+      const { bytes } = await receiveUpload(app, org.id, params.upload, file)
+      request.audit({ subject: params.upload, after: { bytes } })
+      return { fileUrl: artifactUrlOf(params.upload), bytes }
+    },
+  }
+}
+
+/** A number no row has, for what is not an id. */
+const safeId = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0)

@@ -1,0 +1,83 @@
+import { stripVTControlCharacters } from 'node:util'
+import type { Clock } from '../../clock.ts'
+import type { Db } from '../../db/database.ts'
+import { appendLogs, nextLogSeq, type LogRow } from './log-store.ts'
+import { storableText } from './storable.ts'
+
+type Severity = LogRow['severity']
+
+/** The log of one deployment as its worker writes it: append-only, in order, in batches. */
+export type Journal = {
+  info: (message: string) => void
+  warn: (message: string) => void
+  error: (message: string) => void
+  /** Output of programs, as many lines as there is room for; our own lines are always kept. */
+  output: (severity: Severity, line: string) => void
+  /** All lines so far are in the database afterwards. @throws when they cannot be written */
+  flush: () => Promise<void>
+  /** The end of this writer: keeps what is still on its way, or drops it because another worker writes now. */
+  close: (waiting: 'keep' | 'drop') => Promise<void>
+}
+
+/** Lines of output a deployment keeps. */
+export const mostOutputLines = 20_000
+const mostCharacters = 4_000
+const flushMs = 150
+const batch = 1_000
+
+export async function openJournal(db: Db, clock: Clock, deploymentId: number): Promise<Journal> {
+  let seq = await nextLogSeq(db, deploymentId)
+  let room = mostOutputLines - seq
+  let waiting: LogRow[] = []
+  let writing: Promise<void> = Promise.resolve()
+  let timer: NodeJS.Timeout | null = null
+  let failure: unknown = null
+
+  const add = (severity: Severity, message: string) => {
+    waiting.push({ deploymentId, seq: seq++, at: clock.now(), severity, message: readable(message) })
+    timer ??= setTimeout(write, flushMs)
+  }
+  const write = () => {
+    if (timer) clearTimeout(timer)
+    timer = null
+    const rows = waiting
+    waiting = []
+    writing = append(writing, rows)
+  }
+  const append = async (before: Promise<void>, rows: LogRow[]) => {
+    await before
+    try {
+      for (let at = 0; at < rows.length && failure === null; at += batch)
+        await appendLogs(db, rows.slice(at, at + batch))
+    } catch (error) {
+      // After a gap later lines would stand in the wrong place: whoever waits next learns of it.
+      failure ??= error
+    }
+  }
+  const flush = async () => {
+    write()
+    await writing
+    if (failure !== null) throw failure
+  }
+  return {
+    info: (message) => add('info', message),
+    warn: (message) => add('warn', message),
+    error: (message) => add('error', message),
+    output: (severity, line) => {
+      room--
+      if (room > 0) add(severity, line)
+      if (room === 0) add('warn', `… the output is longer than ${mostOutputLines} lines; the rest is left out.`)
+    },
+    flush,
+    close: async (what) => {
+      if (what === 'drop') failure ??= new Error('The log was closed')
+      await flush().catch(() => {})
+    },
+  }
+}
+
+/** Without colours and NULs, and not endless. */
+function readable(message: string): string {
+  const text = storableText(stripVTControlCharacters(message))
+  return text.length > mostCharacters ? `${text.slice(0, mostCharacters)} … (cut)` : text
+}

@@ -1,0 +1,40 @@
+import { asc, eq, max, sql } from 'drizzle-orm'
+import type { Db } from '../../db/database.ts'
+import { deploymentLogs } from './tables.ts'
+
+export type LogRow = typeof deploymentLogs.$inferSelect
+
+/** The number of the next line. */
+export async function nextLogSeq(db: Db, deploymentId: number): Promise<number> {
+  const [row] = await db
+    .select({ last: max(deploymentLogs.seq) })
+    .from(deploymentLogs)
+    .where(eq(deploymentLogs.deploymentId, deploymentId))
+  return (row?.last ?? -1) + 1
+}
+
+/** @throws when another worker has written lines of these numbers */
+export async function appendLogs(db: Db, rows: LogRow[]): Promise<void> {
+  await db.insert(deploymentLogs).values(rows)
+}
+
+export function listLogs(db: Db, deploymentId: number): Promise<LogRow[]> {
+  return db
+    .select()
+    .from(deploymentLogs)
+    .where(eq(deploymentLogs.deploymentId, deploymentId))
+    .orderBy(asc(deploymentLogs.seq))
+}
+
+/** The last lines of each. */
+export async function listLastLogs(db: Db, deploymentIds: number[], lines: number) {
+  if (deploymentIds.length === 0) return []
+  const { rows } = await db.execute<{ deploymentId: number; severity: LogRow['severity']; message: string }>(
+    sql`select d.id as "deploymentId", l.severity, l.message
+      from unnest(${sql.param(deploymentIds)}::int8[]) as d(id)
+      cross join lateral (
+        select * from deployment_logs where deployment_id = d.id order by seq desc limit ${lines}
+      ) l order by d.id, l.seq`,
+  )
+  return rows
+}

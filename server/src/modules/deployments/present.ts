@@ -1,0 +1,78 @@
+import type { Deployment } from '@shoal/contract'
+import type { Clock } from '../../clock.ts'
+import type { Db } from '../../db/database.ts'
+import type { OrgScope } from '../call.ts'
+import { keptAmong } from '../squids/index.ts'
+import { listLastLogs, listLogs, type LogRow } from './log-store.ts'
+import { listSteps, type DeploymentWithUser } from './store.ts'
+import { selectDeployment, type StepRow } from './store.ts'
+
+/** Lines of each deployment in a list; the whole log comes with one deployment. */
+const linesInLists = 200
+
+type Line = Pick<LogRow, 'severity' | 'message'>
+type Parts = { steps: StepRow[]; logs: Line[]; isImageKept: boolean }
+
+/** One deployment with all its log; null when the organization has no such one. */
+export async function presentOne(db: Db, clock: Clock, org: OrgScope, id: number): Promise<Deployment | null> {
+  const found = await selectDeployment(db, org.id, id)
+  if (!found) return null
+  const [steps, logs, kept] = await Promise.all([listSteps(db, [id]), listLogs(db, id), keptAmong(db, [id])])
+  return present(found, org, clock.now(), { steps, logs, isImageKept: kept.has(id) })
+}
+
+/** Deployments for a list, with the last lines of each or none. */
+export async function presentList(
+  db: Db,
+  clock: Clock,
+  org: OrgScope,
+  found: DeploymentWithUser[],
+  hasLogs: boolean,
+): Promise<Deployment[]> {
+  const ids = found.map((f) => f.deployment.id)
+  if (ids.length === 0) return []
+  const [steps, kept, lines] = await Promise.all([
+    listSteps(db, ids),
+    keptAmong(db, ids),
+    hasLogs ? listLastLogs(db, ids, linesInLists) : [],
+  ])
+  const stepsOf = Map.groupBy(steps, (step) => step.deploymentId)
+  const linesOf = Map.groupBy(lines, (line) => line.deploymentId)
+  return found.map((f) => {
+    const { id } = f.deployment
+    const parts = { steps: stepsOf.get(id) ?? [], logs: linesOf.get(id) ?? [], isImageKept: kept.has(id) }
+    return present(f, org, clock.now(), parts)
+  })
+}
+
+function present({ deployment: d, user }: DeploymentWithUser, org: OrgScope, now: Date, parts: Parts): Deployment {
+  const end = d.finishedAt ?? now
+  return {
+    id: d.id,
+    type: d.type,
+    status: d.status,
+    failed: d.failed,
+    logs: parts.logs.map(({ severity, message }) => ({ severity, message })),
+    steps: parts.steps.map((s) => ({
+      status: s.status,
+      startedAt: s.startedAt.toISOString(),
+      elapsedMs: s.finishedAt || d.finishedAt ? elapsed(s.startedAt, s.finishedAt ?? end) : null,
+    })),
+    failureReason: d.failureReason,
+    organization: { id: org.id, code: org.code, name: org.name },
+    user,
+    squid: {
+      id: d.squidId,
+      name: d.squidName,
+      slot: d.squidSlot,
+      reference: `${d.squidName}@${d.squidSlot}`,
+    },
+    options: { tag: d.tag, hardReset: d.isHardReset },
+    image: parts.isImageKept ? d.image : null,
+    totalElapsedTimeMs: elapsed(d.createdAt, end),
+    createdAt: d.createdAt.toISOString(),
+    updatedAt: d.updatedAt.toISOString(),
+  }
+}
+
+const elapsed = (from: Date, to: Date) => Math.max(0, to.getTime() - from.getTime())

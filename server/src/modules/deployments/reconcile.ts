@@ -1,0 +1,99 @@
+import type { App } from '../../app.ts'
+import { startLeading, type Leading } from '../../db/leader.ts'
+import type { Locks } from '../../db/locks.ts'
+import {
+  closeOtherDatabases,
+  collectDatabases,
+  containerNames,
+  listWanted,
+  parseWorkloadId,
+  workloadIdOf,
+} from '../squids/index.ts'
+import type { Wanted } from '../squids/index.ts'
+import { removeDeletedOrgs } from './deleted-orgs.ts'
+import type { Sight } from './look.ts'
+import type { Worker } from './run-deployment.ts'
+import { settle } from './settle.ts'
+import { selectUnfinishedOf, squidsInProgress } from './store.ts'
+import { pause } from './wait.ts'
+
+/** Databases of versions that are gone are looked for this much more seldom than containers. */
+const databasesEveryRounds = 20
+/** A container that does not go away must not hold up all other versions. */
+const settleMs = 60_000
+const atOnce = 4
+
+/**
+ * Keeps what runs equal to what is wanted, for versions no deployment works on: starts what is missing, removes what nobody
+ * wants. One worker at a time does it.
+ */
+export function startReconcile(worker: Worker, locks: Locks): Leading {
+  const { app, pace } = worker
+  return startLeading(app.database, app.log, 'reconcile', async (_, signal) => {
+    await warnOfOpenDatabases(app)
+    for (let round = 0; !signal.aborted; round++) {
+      await reconcile(worker, locks, signal)
+      await removeDeletedOrgs(app)
+      if (round % databasesEveryRounds === 0) await collectDatabases(app)
+      await pause(pace.reconcileMs, signal)
+    }
+  })
+}
+
+/** One round over all versions. */
+export async function reconcile(worker: Worker, locks: Locks, stopping: AbortSignal): Promise<void> {
+  const { app } = worker
+  // The look comes first: whatever it shows had its row before.
+  const sight = await worker.look()
+  const wanted = await listWanted(app.db)
+  const busy = await squidsInProgress(app.db)
+  const odd = oddVersions(sight, wanted).filter((id) => !busy.has(id))
+  const next = odd.values()
+  const work = async () => {
+    for (const id of next) if (!stopping.aborted) await settleAlone(worker, locks, id, stopping)
+  }
+  await Promise.all(Array.from({ length: atOnce }, work))
+}
+
+/** Versions of which something runs that is not wanted, or something wanted does not exist. */
+export function oddVersions(sight: Sight, wanted: Wanted[]): number[] {
+  const odd = new Set<number>()
+  const rows = new Map(wanted.map((row) => [row.id, row]))
+  for (const workload of sight.workloads) {
+    const id = parseWorkloadId(workload)
+    const row = id && rows.get(id.squidId)
+    if (id && !(row?.runs && row.generation === id.generation)) odd.add(id.squidId)
+  }
+  for (const row of wanted) {
+    if (!row.runs) continue
+    const exist = new Set(sight.of(workloadIdOf(row.id, row.generation)).map((o) => o.container))
+    if (containerNames(row.apiReplicas, row.processors).some((name) => !exist.has(name))) odd.add(row.id)
+  }
+  return [...odd]
+}
+
+/** Settles one version unless somebody works on it. */
+async function settleAlone(worker: Worker, locks: Locks, squidId: number, stopping: AbortSignal): Promise<void> {
+  const { app, look, pace } = worker
+  const lock = await locks.tryLock(squidId)
+  if (!lock) return
+  try {
+    if (await selectUnfinishedOf(app.db, squidId)) return
+    const signal = AbortSignal.any([stopping, lock.lost, AbortSignal.timeout(settleMs)])
+    await settle({ app, look, pollMs: pace.pollMs, signal }, squidId)
+    app.log.info({ squidId }, 'brought what runs of a version to what is wanted')
+  } catch (error) {
+    if (!stopping.aborted) app.log.warn({ err: error, squidId }, 'a version could not be settled')
+  } finally {
+    await lock.release()
+  }
+}
+
+async function warnOfOpenDatabases(app: App): Promise<void> {
+  const open = await closeOtherDatabases(app)
+  if (open.length > 0)
+    app.log.warn(
+      { databases: open },
+      'The roles of squids may connect to these databases of their Postgres. Revoke CONNECT from PUBLIC, or give squids a Postgres of their own (SHOAL_SQUIDS_DATABASE_URL).',
+    )
+}

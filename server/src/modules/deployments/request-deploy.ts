@@ -1,0 +1,89 @@
+import { Slot, type DeployRequest } from '@shoal/contract'
+import { randomInt } from 'node:crypto'
+import type { App } from '../../app.ts'
+import type { Db } from '../../db/database.ts'
+import { invalidField, refuse } from '../../errors.ts'
+import type { Actor, OrgScope } from '../call.ts'
+import { countSquids, insertSquid, selectSquidBySlot, type SquidRow } from '../squids/index.ts'
+import { enqueue } from './enqueue.ts'
+import { refuseWhileBusy } from './request-action.ts'
+import { requestKeyOf } from './request-key.ts'
+import { whyNoCompute } from './requirements.ts'
+import { lockOrg, selectByRequest, type DeploymentRow } from './store.ts'
+import { findArtifact } from './uploads.ts'
+
+/**
+ * Starts the deployment of an archive: a new version, or an update of the one in the slot. The same archive with the same
+ * options from the same person is the same request, also after it ended.
+ * @throws Refusal 400 for a slot that cannot be; 405 when the organization may not, or while another deployment runs
+ */
+export async function requestDeploy(
+  app: App,
+  org: OrgScope,
+  actor: Actor,
+  { artifactUrl, manifestPath, options }: DeployRequest,
+): Promise<DeploymentRow> {
+  const { overrideName: name, hardReset, tag = null } = options
+  const asked = options.overrideSlot ? validSlot(options.overrideSlot) : null
+  const upload = await findArtifact(app, org.id, artifactUrl)
+  const requestKey = requestKeyOf({
+    kind: 'deploy',
+    userId: actor.userId,
+    upload: upload.id,
+    manifestPath,
+    name,
+    slot: asked,
+    tag,
+    hardReset,
+  })
+  return await app.db.transaction(async (tx) => {
+    const standing = await lockOrg(tx, org.id)
+    const twin = await selectByRequest(tx, requestKey)
+    if (twin) return twin
+    const reason = standing ? whyNoCompute(standing, app.config) : 'The organization is gone.'
+    if (reason) throw refuse('ORGANIZATION_NOT_ACTIVE', reason)
+    const existing = asked ? await selectSquidBySlot(tx, org.id, name, asked) : null
+    if (existing) await refuseWhileBusy(tx, existing, 'deploy')
+    const squid = existing ?? (await addSquid(tx, org, name, asked, app.clock.now()))
+    return await enqueue(tx, app.clock.now(), squid, {
+      type: hardReset ? 'DEPLOY_HARD_RESET' : 'DEPLOY',
+      userId: actor.userId,
+      requestKey,
+      tag,
+      isHardReset: hardReset,
+      uploadId: upload.id,
+      manifestPath,
+      isSlotGenerated: asked === null,
+    })
+  })
+}
+
+/** There from the start, so that lists show it while it is being built. @throws Refusal 405 at the limit */
+async function addSquid(tx: Db, org: OrgScope, name: string, slot: string | null, at: Date): Promise<SquidRow> {
+  if ((await countSquids(tx, org.id)) >= org.squidsLimit)
+    throw refuse(
+      'TOO_MANY_SQUIDS',
+      org.isPlayground
+        ? 'A playground runs one squid. Delete it first (sqd remove), update it (sqd deploy with its slot), or create an organization.'
+        : `The organization has its ${org.squidsLimit} squids already. Delete one that is not needed, or ask support for more.`,
+    )
+  return await insertSquid(tx, { orgId: org.id, name, slot: slot ?? (await freeSlot(tx, org.id, name)), createdAt: at })
+}
+
+/** Six lowercase letters and digits, as upstream makes them (contract 3); never like `v12`, which a manifest may mean. */
+async function freeSlot(tx: Db, orgId: number, name: string): Promise<string> {
+  const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
+  while (true) {
+    const slot = Array.from({ length: 6 }, () => alphabet[randomInt(alphabet.length)]).join('')
+    if (!/^v\d+$/.test(slot) && !(await selectSquidBySlot(tx, orgId, name, slot))) return slot
+  }
+}
+
+function validSlot(text: string): string {
+  const parsed = Slot.safeParse(text)
+  if (parsed.success) return parsed.data
+  throw invalidField(
+    'options.overrideSlot',
+    `The slot "${text}" is not valid: 2 to 6 lowercase letters, digits and inner hyphens`,
+  )
+}

@@ -1,0 +1,61 @@
+import { isUnpaid, type OrgStatus } from '@shoal/contract'
+import { gatewayUrlOf, type Config } from '../../config.ts'
+import { programResources, type SquidPlan } from '../squids/index.ts'
+import { DeployFailure } from './failure.ts'
+
+/** Playground databases have this much room (contract 6.3). */
+const playgroundStorageBytes = 10 * 2 ** 30
+
+export type OrgStanding = { code: string; status: OrgStatus; isPlayground: boolean; deletedAt: Date | null }
+
+/** Null when programs of the organization may run; otherwise why not, and what to do. */
+export function whyNoCompute(org: OrgStanding, config: Pick<Config, 'publicUrl'>): string | null {
+  const billing = `${config.publicUrl}/billing?organization=${org.code}`
+  if (org.deletedAt) return `Organization ${org.code} is being deleted.`
+  if (isUnpaid(org.status))
+    return `Organization ${org.code} is not active: payment is overdue. Please update your card details at ${billing}.`
+  if (org.status === 'DRAFT' && !org.isPlayground)
+    return `Organization ${org.code} is not active yet. Please set up its billing at ${billing}; the playground of each user is free.`
+  return null
+}
+
+/** @throws DeployFailure for what the organization's plan or this installation does not have */
+export function checkPlan(plan: SquidPlan, org: Pick<OrgStanding, 'isPlayground'>): void {
+  if (plan.hasHasura)
+    throw unsupported('hasura', 'Serve GraphQL with the api section, for example by squid-graphql-server')
+  if (plan.hasNeon) throw unsupported('neon', 'Use the addon postgres')
+  if (org.isPlayground) checkPlayground(plan)
+  const profiles = [
+    ['scale.api.profile', plan.api?.profile],
+    ['scale.processor.profile', plan.processorProfile],
+  ] as const
+  for (const [key, profile] of profiles)
+    if (profile && !programResources(profile, plan.isDedicated))
+      throw new DeployFailure(
+        'REQUIREMENTS',
+        `${key}: ${profile} exists for dedicated versions only. Set scale.dedicated to true, or choose large or smaller.`,
+      )
+}
+
+function checkPlayground(plan: SquidPlan): void {
+  if (plan.isDedicated)
+    throw new DeployFailure(
+      'PERMISSIONS',
+      'A playground runs collocated squids only. Set scale.dedicated to false or remove the section scale; an organization can have dedicated squids.',
+    )
+  if ((plan.postgres?.totalBytes ?? 0) > playgroundStorageBytes)
+    throw new DeployFailure(
+      'PERMISSIONS',
+      'A database in a playground has up to 10Gi. Lower scale.addons.postgres.storage, or deploy to an organization.',
+    )
+}
+
+const unsupported = (addon: string, instead: string) =>
+  new DeployFailure(
+    'REQUIREMENTS',
+    `The addon ${addon} is not offered by this installation. ${instead}, and remove deploy.addons.${addon} from the manifest.`,
+  )
+
+/** Where the version answers GraphQL (contract 5). */
+export const graphqlUrl = (config: Config, orgCode: string, reference: string): string =>
+  `${gatewayUrlOf(config, orgCode)}/${reference}/api/graphql`

@@ -1,0 +1,196 @@
+import type { App } from '../../app.ts'
+import type { Lock } from '../../db/locks.ts'
+import { selectSquid, setLastDeploy } from '../squids/index.ts'
+import { DeployFailure, failureOf, unexpected } from './failure.ts'
+import { openJournal, type Journal } from './journal.ts'
+import type { Look } from './look.ts'
+import { plans, type RunnableType } from './plans.ts'
+import { settle } from './settle.ts'
+import type { Pace, Step, StepContext } from './step.ts'
+import { addNotes, beginStep, claim, endStep, selectOrg, stepsDone, Superseded, updateMine } from './store.ts'
+import type { DeploymentRow } from './store.ts'
+import { treeKey } from './steps/unpack.ts'
+import { pause } from './wait.ts'
+
+/** A step is tried this often when something of ours fails. */
+const tries = 3
+/** Workers that may die over one deployment before it is taken for the cause. */
+const mostAttempts = 30
+/** How often the clock is compared with the deadline. */
+const tickMs = 100
+
+export type Worker = { app: App; pace: Pace; look: Look }
+
+/**
+ * Works on a deployment from where it stands to its end. Whoever calls it holds the version's lock. Lets go without a trace
+ * when `stopping` is aborted or the lock is lost; any worker then goes on.
+ */
+export async function runDeployment(worker: Worker, id: number, lock: Lock, stopping: AbortSignal): Promise<void> {
+  const { app } = worker
+  const letGo = AbortSignal.any([stopping, lock.lost])
+  letGo.throwIfAborted()
+  const deployment = await claim(app.db, id)
+  if (!deployment) return
+  const org = await selectOrg(app.db, deployment.orgId)
+  if (!org) return
+  const journal = await openJournal(app.db, app.clock, id)
+  const context = contextOf(worker, deployment, org, journal, letGo)
+  try {
+    await runSteps(context, letGo)
+    await removeTree(context)
+    await finish(context, { status: 'OK' })
+  } catch (error) {
+    if (letGo.aborted || error instanceof Superseded) throw error
+    const told = { orgCode: org.code, deploymentId: id }
+    const known = failureOf(error, told)
+    if (!known) app.log.error({ err: error, deploymentId: id }, 'deployment failed')
+    await fail(context, known ?? unexpected(told))
+  } finally {
+    await journal.close(lock.lost.aborted ? 'drop' : 'keep')
+  }
+}
+
+async function runSteps(context: StepContext, letGo: AbortSignal): Promise<void> {
+  const { app, deployment, journal } = context
+  const { failure } = deployment.notes
+  if (failure) throw new DeployFailure(failure.kind, failure.message)
+  if (deployment.attempt > mostAttempts)
+    throw new Error(`${deployment.attempt} workers have stopped in the middle of this deployment`)
+  if (deployment.attempt > 1) journal.info('The worker was stopped in the middle; another one goes on.')
+  const done = await stepsDone(app.db, deployment.id)
+  for (const [seq, step] of plans[deployment.type as RunnableType].entries())
+    if (!done.has(seq)) await runStep(context, step, seq, letGo)
+}
+
+async function runStep(context: StepContext, step: Step, seq: number, letGo: AbortSignal): Promise<void> {
+  const { app, journal } = context
+  const { id } = context.deployment
+  await beginStep(app.db, { deploymentId: id, seq, status: step.status, startedAt: app.clock.now() })
+  await advance(context, { status: step.status })
+  const deadline = startDeadline(context, step)
+  await context.restartDeadline(step.deadlineMs(app))
+  context.isResumed = context.deployment.attempt > 1
+  try {
+    for (let left = tries; ; left--) {
+      try {
+        await step.run(context)
+        break
+      } catch (error) {
+        context.signal.throwIfAborted()
+        if (left === 1 || failureOf(error, { orgCode: '', deploymentId: id })) throw error
+        app.log.warn({ err: error, deploymentId: id, step: step.status }, 'a step is tried again')
+        await pause(context.pace.retryMs, context.signal)
+        context.isResumed = true
+      }
+    }
+  } finally {
+    deadline.end()
+    setSignal(context, letGo)
+  }
+  await journal.flush()
+  await endStep(app.db, id, seq, app.clock.now())
+}
+
+/** Aborts the step's signal once the clock has passed the deadline on the row. */
+function startDeadline(context: StepContext, step: Step): { end: () => void } {
+  const { app } = context
+  const passed = new AbortController()
+  setSignal(context, AbortSignal.any([context.signal, passed.signal]))
+  let deadlineMs = Infinity
+  let givenMs = 0
+  context.restartDeadline = async (ms) => {
+    givenMs = ms
+    deadlineMs = app.clock.now().getTime() + ms
+    await advance(context, { deadlineAt: new Date(deadlineMs) })
+  }
+  const tick = setInterval(() => {
+    if (app.clock.now().getTime() > deadlineMs)
+      passed.abort(
+        new DeployFailure(
+          'REQUIREMENTS',
+          `${step.doing} took longer than the ${Math.round(givenMs / 60_000)} minutes it has. See what it was busy with above, and deploy again.`,
+        ),
+      )
+  }, tickMs)
+  return { end: () => clearInterval(tick) }
+}
+
+function setSignal(context: StepContext, signal: AbortSignal): void {
+  context.signal = signal
+  context.hands = { ...context.hands, signal }
+}
+
+/** The decision first, so that a worker that takes over only cleans up; then the clean-up; the reason is the last line. */
+async function fail(context: StepContext, failure: DeployFailure): Promise<void> {
+  const { app, journal, deployment } = context
+  await context.note({ failure: { kind: failure.kind, message: failure.message } })
+  await cleanUp(context)
+  journal.error(failure.message)
+  await finish(context, { failed: failure.kind, failureReason: failure.message })
+  app.log.info({ deploymentId: deployment.id, failed: failure.kind }, 'deployment ended')
+}
+
+/** What ran before runs again. Should it not work now, the reconcile loop goes on with it. */
+async function cleanUp(context: StepContext): Promise<void> {
+  const { app, deployment, hands } = context
+  try {
+    await removeTree(context)
+    const signal = AbortSignal.any([hands.signal, AbortSignal.timeout(60_000)])
+    await settle({ ...hands, signal }, deployment.squidId)
+  } catch (error) {
+    hands.signal.throwIfAborted()
+    app.log.warn({ err: error, deploymentId: deployment.id }, 'clean-up is left to the reconcile loop')
+  }
+}
+
+async function removeTree({ app, deployment }: StepContext): Promise<void> {
+  if (deployment.uploadId) await app.builder.removeTree(treeKey(deployment.id))
+}
+
+type End = { status: 'OK' } | { failed: DeployFailure['kind']; failureReason: string }
+
+async function finish(context: StepContext, end: End): Promise<void> {
+  await context.journal.flush()
+  await advance(context, { ...end, notes: {}, deadlineAt: null, finishedAt: context.app.clock.now() })
+}
+
+/** Changes the row and, in the same transaction, what the version's row says of its last deployment. */
+async function advance(context: StepContext, change: Partial<DeploymentRow>): Promise<void> {
+  const { app } = context
+  const updatedAt = app.clock.now()
+  await app.db.transaction(async (tx) => {
+    const row = await updateMine(tx, context.deployment, { ...change, updatedAt })
+    const { id, type, status, failed, squidId } = row
+    await setLastDeploy(tx, squidId, { id, type, status, failed, running: row.finishedAt === null })
+    context.deployment = row
+  })
+}
+
+function contextOf(
+  { app, pace, look }: Worker,
+  deployment: DeploymentRow,
+  org: { id: number; code: string; isPlayground: boolean },
+  journal: Journal,
+  signal: AbortSignal,
+): StepContext {
+  const context: StepContext = {
+    app,
+    pace,
+    hands: { app, look, pollMs: pace.pollMs, signal },
+    org,
+    deployment,
+    journal,
+    signal,
+    isResumed: deployment.attempt > 1,
+    note: async (notes) => {
+      context.deployment = await addNotes(app.db, context.deployment, notes, app.clock.now())
+    },
+    squid: async () => {
+      const squid = await selectSquid(app.db, deployment.squidId)
+      if (!squid) throw new Error(`Squid ${deployment.squidId} is gone`)
+      return squid
+    },
+    restartDeadline: async () => {},
+  }
+  return context
+}

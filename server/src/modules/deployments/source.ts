@@ -1,0 +1,49 @@
+import { listKeptImages, parseManifest, planOf, type SquidPlan, type SquidRow } from '../squids/index.ts'
+import type { Manifest } from '@subsquid/manifest'
+import { DeployFailure } from './failure.ts'
+import { storable } from './storable.ts'
+import type { StepContext } from './step.ts'
+
+/** What a deployment makes run: the code of its own archive, of an image that was kept, or of the version as it is. */
+export type Source = {
+  manifestRaw: string
+  manifest: Manifest
+  plan: SquidPlan
+  packageJson: Record<string, unknown>
+  image: string | null
+  imageBytes: number
+}
+
+/** @throws DeployFailure when what it needs is not there (any more); InvalidManifest */
+export async function sourceOf(context: StepContext, squid: SquidRow): Promise<Source> {
+  const { manifestRaw, packageJson, image, imageBytes } = await findSource(context, squid)
+  const manifest = parseManifest(manifestRaw)
+  return { manifestRaw, packageJson, image, imageBytes, manifest, plan: planOf(manifest) }
+}
+
+type Found = Pick<Source, 'manifestRaw' | 'packageJson' | 'image' | 'imageBytes'>
+
+async function findSource({ app, deployment }: StepContext, squid: SquidRow): Promise<Found> {
+  const { type, notes } = deployment
+  if (type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET')
+    return {
+      manifestRaw: notes.manifestRaw ?? '',
+      packageJson: notes.packageJson ?? {},
+      image: deployment.image,
+      imageBytes: notes.imageBytes ?? 0,
+    }
+  if (type === 'ROLLBACK') {
+    const kept = (await listKeptImages(app.db, squid.id)).find((k) => k.deploymentId === deployment.sourceDeploymentId)
+    if (!kept)
+      throw new DeployFailure(
+        'REQUIREMENTS',
+        `The image of deployment ${deployment.sourceDeploymentId} is not kept any more.`,
+      )
+    return { manifestRaw: kept.manifestRaw, packageJson: kept.packageJson, image: kept.image, imageBytes: kept.bytes }
+  }
+  return { manifestRaw: squid.manifestRaw, packageJson: squid.packageJson, image: squid.image, imageBytes: 0 }
+}
+
+/** The manifest as it is shown: all defaults filled in, expressions as they were written. */
+export const shownManifest = (source: Source, squidName: string): Record<string, unknown> =>
+  storable({ ...source.manifest.toObject(), name: squidName })

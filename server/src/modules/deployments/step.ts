@@ -1,0 +1,62 @@
+import type { DeploymentStatus } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import type { SquidRow } from '../squids/index.ts'
+import type { Journal } from './journal.ts'
+import type { Hands } from './settle.ts'
+import type { DeploymentRow } from './store.ts'
+import type { DeploymentNotes } from './tables.ts'
+
+/** How long the engine waits between looks and for things to calm down. Real time; tests make it short. */
+export type Pace = {
+  /** Between two looks at containers. */
+  pollMs: number
+  /** Between two looks for deployments nobody was told of. */
+  sweepMs: number
+  /** Between two rounds of the reconcile loop. */
+  reconcileMs: number
+  /** Before a failed step is tried again. */
+  retryMs: number
+  /** Between the switch to a new generation and the end of the old one: answers in flight finish. */
+  drainMs: number
+  /** How long a processor without metrics must run to count as steady. */
+  steadyMs: number
+}
+
+export const defaultPace: Pace = {
+  pollMs: 200,
+  sweepMs: 1_000,
+  reconcileMs: 3_000,
+  retryMs: 1_000,
+  drainMs: 2_000,
+  steadyMs: 8_000,
+}
+
+/** What a step is given. */
+export type StepContext = {
+  app: App
+  pace: Pace
+  hands: Hands
+  org: { id: number; code: string; isPlayground: boolean }
+  /** As of now: replaced when notes are added. */
+  deployment: DeploymentRow
+  journal: Journal
+  /** Aborted at the step's deadline, and when this worker must let go; the same as in `hands`. */
+  signal: AbortSignal
+  /** True when an earlier worker may have begun this step. */
+  isResumed: boolean
+  /** @throws Superseded */
+  note: (notes: DeploymentNotes) => Promise<void>
+  /** @throws Error when it is gone */
+  squid: () => Promise<SquidRow>
+  /** Starts the step's time anew, for one that had to wait in a queue. */
+  restartDeadline: (ms: number) => Promise<void>
+}
+
+/** One step of a deployment. It may be cut off anywhere and is then run again from its beginning, maybe by another worker. */
+export type Step = {
+  status: DeploymentStatus
+  /** What it does, to say when it took too long. */
+  doing: string
+  deadlineMs: (app: App) => number
+  run: (context: StepContext) => Promise<void>
+}

@@ -1,0 +1,91 @@
+import { availableParallelism } from 'node:os'
+import type { App } from '../../../app.ts'
+import { hours, minutes } from '../../../clock.ts'
+import { noteImage, parseManifest, planOf } from '../../squids/index.ts'
+import { DeployFailure } from '../failure.ts'
+import type { Step, StepContext } from '../step.ts'
+import { updateMine } from '../store.ts'
+import { until } from '../wait.ts'
+import { treeKey, unpackArchive } from './unpack.ts'
+
+/** Beyond the builder's own limit, for storing the image. */
+const margin = minutes(5)
+const queueMs = hours(2)
+
+/** Installs and builds; as many at once as the operator allows. */
+export const build: Step = {
+  status: 'IMAGE_BUILDING',
+  doing: 'Building the image',
+  deadlineMs: () => queueMs,
+  run: async (context) => {
+    const { app, journal, deployment } = context
+    const leave = await takePlace(context)
+    try {
+      await context.restartDeadline(minutes(app.config.SHOAL_BUILD_MINUTES) + margin)
+      // The tree may have been lost with the worker that unpacked it.
+      if (context.isResumed) await unpackArchive(context)
+      const { build: wish } = planOf(parseManifest(deployment.notes.manifestRaw ?? ''))
+      const image = await app.builder.build({
+        key: treeKey(deployment.id),
+        tenant: String(context.org.id),
+        ...wish,
+        limits: {
+          memoryBytes: app.config.SHOAL_BUILD_MEMORY_MB * 2 ** 20,
+          cpuCores: availableParallelism(),
+          timeMs: minutes(app.config.SHOAL_BUILD_MINUTES),
+        },
+        log: journal.output,
+        signal: context.signal,
+      })
+      await noteImage(app.db, {
+        image: image.image,
+        orgId: context.org.id,
+        bytes: image.bytes,
+        builtAt: app.clock.now(),
+      })
+      await updateMine(app.db, deployment, { image: image.image })
+      await context.note({ imageBytes: image.bytes })
+      journal.info(
+        image.reused
+          ? 'Nothing has changed since an earlier build: its image is used'
+          : `Built an image of ${(image.bytes / 1e6).toFixed(1)} MB`,
+      )
+    } catch (error) {
+      // The builder ends a build that is told to; why it was told is what counts.
+      context.signal.throwIfAborted()
+      throw error
+    } finally {
+      leave()
+    }
+  },
+}
+
+const building = new WeakMap<App['builder'], number>()
+
+/** Waits for one of the places this worker has for builds. Answers how to leave it. */
+async function takePlace({ app, journal, pace, signal }: StepContext): Promise<() => void> {
+  const places = app.config.SHOAL_BUILDS_AT_ONCE
+  let isTold = false
+  await until(
+    async () => {
+      const taken = building.get(app.builder) ?? 0
+      if (taken < places) {
+        building.set(app.builder, taken + 1)
+        return 'taken'
+      }
+      if (!isTold) journal.info('Waiting for other builds to end')
+      isTold = true
+      return null
+    },
+    pace.pollMs,
+    signal,
+  )
+  return () => building.set(app.builder, (building.get(app.builder) ?? 1) - 1)
+}
+
+/** An image that a deployment without a build needs. @throws DeployFailure */
+export function neededImage(image: string | null): string {
+  if (image === null)
+    throw new DeployFailure('REQUIREMENTS', 'There is no image of this version. Please deploy it again.')
+  return image
+}

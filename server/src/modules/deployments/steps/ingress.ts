@@ -1,0 +1,44 @@
+import { minutes } from '../../../clock.ts'
+import { deleteSquid, removeTag, setTag } from '../../squids/index.ts'
+import { graphqlUrl } from '../requirements.ts'
+import type { Step } from '../step.ts'
+
+/** Assigns the tag, if one was asked for, and says where the version answers. */
+export const addIngress: Step = {
+  status: 'ADDING_INGRESS',
+  doing: 'Assigning the addresses',
+  deadlineMs: () => minutes(2),
+  run: async (context) => {
+    const { app, org, deployment, journal } = context
+    const squid = await context.squid()
+    if (deployment.tag) {
+      await setTag(app.db, squid, deployment.tag, app.clock.now())
+      journal.info(`${squid.name}:${deployment.tag} leads to slot ${squid.slot} from now on`)
+    }
+    if (squid.apiReplicas > 0)
+      journal.info(`GraphQL: ${graphqlUrl(app.config, org.code, `${squid.name}@${squid.slot}`)}`)
+  },
+}
+
+export const takeTag: Step = {
+  status: 'REMOVING_INGRESS',
+  doing: 'Removing the tag',
+  deadlineMs: () => minutes(2),
+  run: async (context) => {
+    const { app, deployment, journal } = context
+    const squid = await context.squid()
+    await removeTag(app.db, squid, deployment.tag ?? '')
+    journal.info(`${squid.name}:${deployment.tag} leads nowhere from now on`)
+  },
+}
+
+/** The last trace of a deleted version, its tags included. */
+export const removeIngress: Step = {
+  status: 'REMOVING_INGRESS',
+  doing: 'Removing the addresses',
+  deadlineMs: () => minutes(2),
+  run: async ({ app, deployment, journal }) => {
+    await deleteSquid(app.db, deployment.squidId)
+    journal.info(`${deployment.squidName}@${deployment.squidSlot} is gone`)
+  },
+}

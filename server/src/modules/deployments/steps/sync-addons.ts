@@ -1,0 +1,23 @@
+import { minutes } from '../../../clock.ts'
+import { selectSquidDatabase, syncDatabase } from '../../squids/index.ts'
+import { sourceOf } from '../source.ts'
+import type { Step } from '../step.ts'
+
+/** Makes the addons as the manifest wants them. */
+export const syncAddons: Step = {
+  status: 'ADDONS_SYNCING',
+  doing: 'Preparing the addons',
+  deadlineMs: () => minutes(5),
+  run: async (context) => {
+    const { app, org, journal } = context
+    const squid = await context.squid()
+    const { plan } = await sourceOf(context, squid)
+    const { isPlayground } = org
+    for (const sentence of await syncDatabase(app, { squidId: squid.id, plan, isPlayground })) journal.warn(sentence)
+    if (plan.postgres) journal.info('The database is ready')
+    else if (await selectSquidDatabase(app.db, squid.id))
+      journal.warn(
+        'The manifest no longer has the addon postgres. The database is kept, unreachable, until a hard reset or the deletion of the version.',
+      )
+  },
+}

@@ -1,0 +1,129 @@
+import type { Workload } from '@shoal/runtime'
+import { minutes } from '../../../clock.ts'
+import { readSecrets } from '../../secrets/index.ts'
+import {
+  announceSquid,
+  beginGeneration,
+  billedProfile,
+  composeWorkload,
+  evaluate,
+  isApi,
+  isProcessor,
+  keepImage,
+  only,
+  openWorkload,
+  sealWorkload,
+  secretNamesOf,
+  updateSquid,
+  type SquidRow,
+} from '../../squids/index.ts'
+import { contextsOf, readAddons } from '../addons.ts'
+import { rollOut } from '../rollout.ts'
+import { settle } from '../settle.ts'
+import { shownManifest, sourceOf, type Source } from '../source.ts'
+import type { Step, StepContext } from '../step.ts'
+import { addNotes } from '../store.ts'
+import { pause } from '../wait.ts'
+import { neededImage } from './build.ts'
+
+/** Brings a new generation up beside the old one, switches to it, and ends the old one. */
+export const syncSquid: Step = {
+  status: 'SQUID_SYNCING',
+  doing: 'Starting the programs',
+  deadlineMs: () => minutes(60),
+  run: async (context) => {
+    const squid = await context.squid()
+    const source = await sourceOf(context, squid)
+    if (context.deployment.notes.rollout !== 'switched') {
+      const next = await prepare(context, squid, source)
+      await rollOut(context, squid, next)
+      await switchTo(context, squid, source, next)
+      if (squid.sealedWorkload) await pause(context.pace.drainMs, context.signal)
+    }
+    await settle(context.hands, squid.id)
+  },
+}
+
+/** The new generation's workload: composed once, so that secrets changed meanwhile do not restart it half-way. */
+async function prepare(context: StepContext, squid: SquidRow, source: Source): Promise<Workload> {
+  const { app, org, deployment } = context
+  const { sealedWorkload } = deployment.notes
+  if (sealedWorkload) return openWorkload(app.sealer, squid.id, sealedWorkload)
+  const { addons, variables } = await readAddons(app, squid, source.plan)
+  const secretsReadAt = app.clock.now().toISOString()
+  const environments = evaluate(source.manifest, await readSecrets(app, org.id), contextsOf(org.code, squid, addons))
+  return await app.db.transaction(async (tx) => {
+    const generation = await beginGeneration(tx, squid.id)
+    const image = neededImage(source.image)
+    const workload = composeWorkload({
+      squid,
+      generation,
+      image,
+      plan: source.plan,
+      environments,
+      addonVariables: variables,
+    })
+    const notes = {
+      generation,
+      sealedWorkload: sealWorkload(app.sealer, squid.id, workload),
+      secretNames: secretNamesOf(source.manifest),
+      secretsReadAt,
+    }
+    context.deployment = await addNotes(tx, deployment, notes, app.clock.now())
+    return workload
+  })
+}
+
+/** One transaction: from here on the gateway leads to the new generation, and it is the one that is kept running. */
+async function switchTo(context: StepContext, squid: SquidRow, source: Source, next: Workload): Promise<void> {
+  const { app, deployment, journal } = context
+  const { plan } = source
+  const { generation, secretNames, secretsReadAt } = deployment.notes
+  const now = app.clock.now()
+  // What follows a restart of the host: init has done its work.
+  const lasting = only(next, isApi, isProcessor)
+  await app.db.transaction(async (tx) => {
+    context.deployment = await addNotes(tx, deployment, { rollout: 'switched' }, now)
+    await updateSquid(tx, squid.id, {
+      ...(deployment.type === 'RESTART' ? {} : codeOf(source, squid, deployment.userId, now)),
+      wanted: 'running',
+      hibernatedAt: null,
+      generation: generation ?? squid.generation,
+      sealedWorkload: sealWorkload(app.sealer, squid.id, lasting),
+      secretNames: secretNames ?? [],
+      secretsReadAt: secretsReadAt ? new Date(secretsReadAt) : null,
+      apiReplicas: plan.api?.replicas ?? 0,
+      apiProfile: plan.api ? billedProfile(plan.api.profile, plan.isDedicated) : null,
+      processorProfile: billedProfile(plan.processorProfile, plan.isDedicated),
+      processors: plan.processors.map((p) => p.name),
+      isDedicated: plan.isDedicated,
+    })
+    if (deployment.type !== 'RESTART')
+      await keepImage(
+        tx,
+        {
+          squidId: squid.id,
+          deploymentId: deployment.id,
+          image: next.image,
+          manifestRaw: source.manifestRaw,
+          manifestCurrent: shownManifest(source, squid.name),
+          packageJson: source.packageJson,
+          bytes: source.imageBytes,
+          createdAt: now,
+        },
+        app.config.SHOAL_IMAGES_KEPT,
+      )
+    await announceSquid(tx, squid.id)
+  })
+  journal.info(squid.sealedWorkload ? 'Switched to the new generation' : 'The version is up')
+}
+
+const codeOf = (source: Source, squid: SquidRow, userId: number | null, now: Date) => ({
+  image: source.image,
+  manifestRaw: source.manifestRaw,
+  manifestCurrent: shownManifest(source, squid.name),
+  packageJson: source.packageJson,
+  description: source.plan.description,
+  deployedAt: now,
+  deployedBy: userId,
+})

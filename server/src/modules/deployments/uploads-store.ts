@@ -1,0 +1,57 @@
+import { and, count, eq, isNotNull, lt, sql } from 'drizzle-orm'
+import type { Db } from '../../db/database.ts'
+import { uploads } from './tables.ts'
+
+export type UploadRow = typeof uploads.$inferSelect
+
+export async function insertUpload(db: Db, upload: typeof uploads.$inferInsert): Promise<void> {
+  await db.insert(uploads).values(upload)
+}
+
+export async function selectUpload(db: Db, orgId: number, id: string): Promise<UploadRow | null> {
+  const [row] = await db
+    .select()
+    .from(uploads)
+    .where(and(eq(uploads.orgId, orgId), eq(uploads.id, id)))
+  return row ?? null
+}
+
+export async function countUploads(db: Db, orgId: number): Promise<number> {
+  const [row] = await db.select({ uploads: count() }).from(uploads).where(eq(uploads.orgId, orgId))
+  return row?.uploads ?? 0
+}
+
+/** Nobody else adds or removes the file of this content until the transaction ends. */
+export async function lockContent(db: Db, sha256: string): Promise<void> {
+  await db.execute(sql`select pg_advisory_xact_lock(hashtextextended(${sha256}, 5404103))`)
+}
+
+export async function markReceived(
+  db: Db,
+  id: string,
+  received: { sha256: string; bytes: number; receivedAt: Date },
+): Promise<void> {
+  await db.update(uploads).set(received).where(eq(uploads.id, id))
+}
+
+/** Removes uploads made before `before` that no deployment in progress needs; answers the contents they had. */
+export async function removeStaleUploads(db: Db, before: Date): Promise<string[]> {
+  const rows = await db
+    .delete(uploads)
+    .where(
+      and(
+        lt(uploads.createdAt, before),
+        sql`not exists (select 1 from deployments d where d.upload_id = ${uploads.id} and d.finished_at is null)`,
+      ),
+    )
+    .returning({ sha256: uploads.sha256 })
+  return [...new Set(rows.flatMap((row) => row.sha256 ?? []))]
+}
+
+export async function isContentNeeded(db: Db, sha256: string): Promise<boolean> {
+  const [row] = await db
+    .select({ uploads: count() })
+    .from(uploads)
+    .where(and(eq(uploads.sha256, sha256), isNotNull(uploads.receivedAt)))
+  return (row?.uploads ?? 0) > 0
+}

@@ -1,0 +1,24 @@
+import type { Contract } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import type { Handlers } from '../call.ts'
+import { changeSecrets, listSecretNames } from './secrets.ts'
+
+/** What is answered in place of every value (spec 2.12). */
+const mask = '***'
+
+export function secretsHandlers(app: App): Handlers<Contract['secrets']> {
+  const masked = async (orgId: number) => ({
+    secrets: Object.fromEntries((await listSecretNames(app, orgId)).map(({ name }) => [name, mask])),
+  })
+  return {
+    list: ({ org }) => masked(org.id),
+    change: async ({ org, actor, body, request }) => {
+      await changeSecrets(app, org.id, actor.userId, body.secrets)
+      request.audit({
+        subject: body.secrets.map((change) => change.name.toUpperCase()).join(', '),
+        after: body.secrets.map((change) => ({ action: change.action, name: change.name.toUpperCase() })),
+      })
+      return masked(org.id)
+    },
+  }
+}

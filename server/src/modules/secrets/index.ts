@@ -1,0 +1,2 @@
+export { secretsHandlers } from './handlers.ts'
+export { listSecretNames, readSecrets } from './secrets.ts'

@@ -1,0 +1,19 @@
+import { bigint, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
+import { orgs } from '../orgs/index.ts'
+import { users } from '../user/index.ts'
+
+/** A secret of an organization. Its value is sealed for its row and never leaves but into a container. */
+export const secrets = pgTable(
+  'secrets',
+  {
+    orgId: bigint({ mode: 'number' })
+      .notNull()
+      .references(() => orgs.id, { onDelete: 'cascade' }),
+    /** Upper case. */
+    name: text().notNull(),
+    sealedValue: text().notNull(),
+    updatedAt: timestamp({ withTimezone: true }).notNull(),
+    updatedBy: bigint({ mode: 'number' }).references(() => users.id, { onDelete: 'set null' }),
+  },
+  (t) => [primaryKey({ columns: [t.orgId, t.name] })],
+)

@@ -1,0 +1,82 @@
+import type { Manifest } from '@subsquid/manifest'
+import { InvalidManifest } from './manifest.ts'
+
+export type Variables = Record<string, string>
+
+/** What `${{ … }}` in a manifest can name (contract 4). */
+export type Contexts = {
+  squid: { id: number; name: string; slot: string; reference: string; organization: string }
+  addons: {
+    postgres?: { host: string; port: number; database: string; user: string; password: string; url: string }
+    /** `${{ addons.rpc.eth.http }}` */
+    rpc?: Record<string, { http: string }>
+  }
+}
+
+/** The environments of a manifest's sections, evaluated. */
+export type Environments = { deploy: Variables; init: Variables; api: Variables; processors: Record<string, Variables> }
+
+/** A manifest names secrets that its organization does not have. */
+export class UnknownSecrets extends Error {
+  override name = 'UnknownSecrets'
+  readonly names: string[]
+  constructor(names: string[]) {
+    super(`Unknown secrets: ${names.join(', ')}`)
+    this.names = names
+  }
+}
+
+/**
+ * Secrets a manifest names, in upper case: by `${{ secrets.X }}` or in the old list `deploy.secrets`.
+ * @throws InvalidManifest for an expression that cannot be read
+ */
+export function secretNamesOf(manifest: Manifest): string[] {
+  const names = [...namesInExpressions(manifest), ...(manifest.deploy?.secrets ?? [])]
+  return [...new Set(names.map((name) => name.toUpperCase()))].sort()
+}
+
+/**
+ * Evaluates the environments. Secret names are matched without case, since the console stores them in upper case (spec 5).
+ * @throws UnknownSecrets when a secret is missing and the expression has no fallback
+ * @throws InvalidManifest for any other expression without a value
+ */
+export function evaluate(manifest: Manifest, secrets: Variables, contexts: Contexts): Environments {
+  const used = namesInExpressions(manifest)
+  const listed = manifest.deploy?.secrets ?? []
+  const isUnknown = (name: string) => secrets[name.toUpperCase()] === undefined
+  const missing = listed.filter(isUnknown)
+  if (missing.length > 0) throw new UnknownSecrets(upper(missing))
+  const context = { ...contexts, secrets: pick(used, secrets) }
+  let deploy: Manifest['deploy']
+  try {
+    deploy = manifest.eval(context).deploy
+  } catch (error) {
+    const unknown = used.filter(isUnknown)
+    if (unknown.length > 0) throw new UnknownSecrets(upper(unknown))
+    throw new InvalidManifest(error instanceof Error ? error.message : String(error))
+  }
+  return {
+    deploy: { ...pick(listed, secrets), ...deploy?.env },
+    init: { ...deploy?.init?.env },
+    api: { ...deploy?.api?.env },
+    processors: Object.fromEntries((deploy?.processor ?? []).map((p) => [p.name, { ...p.env }])),
+  }
+}
+
+function namesInExpressions(manifest: Manifest): string[] {
+  try {
+    return manifest.variables(['secrets'])
+  } catch (error) {
+    throw new InvalidManifest(error instanceof Error ? error.message : String(error))
+  }
+}
+
+const upper = (names: string[]) => [...new Set(names.map((name) => name.toUpperCase()))]
+
+function pick(names: string[], secrets: Variables): Variables {
+  const found = names.flatMap((name) => {
+    const value = secrets[name.toUpperCase()]
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return Object.fromEntries(found)
+}

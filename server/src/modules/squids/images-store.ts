@@ -1,0 +1,61 @@
+import { and, desc, eq, inArray, notInArray, sql } from 'drizzle-orm'
+import type { Db } from '../../db/database.ts'
+import { images, squidImages } from './tables.ts'
+
+export type KeptImage = typeof squidImages.$inferSelect
+
+/** Known from now on, so that it is collected when nobody needs it any more. */
+export async function noteImage(db: Db, image: typeof images.$inferInsert): Promise<void> {
+  await db
+    .insert(images)
+    .values(image)
+    .onConflictDoUpdate({ target: images.image, set: { bytes: image.bytes } })
+}
+
+/** Keeps the image for rollbacks, and of the version's older ones the newest `kept - 1` different ones. */
+export async function keepImage(db: Db, row: KeptImage, kept: number): Promise<void> {
+  await db.insert(squidImages).values(row).onConflictDoNothing()
+  const rows = await db
+    .select({ image: squidImages.image })
+    .from(squidImages)
+    .where(eq(squidImages.squidId, row.squidId))
+    .orderBy(desc(squidImages.deploymentId))
+  const newest = [...new Set(rows.map((r) => r.image))].slice(0, kept)
+  await db.delete(squidImages).where(and(eq(squidImages.squidId, row.squidId), notInArray(squidImages.image, newest)))
+}
+
+/** Newest first. */
+export function listKeptImages(db: Db, squidId: number): Promise<KeptImage[]> {
+  return db.select().from(squidImages).where(eq(squidImages.squidId, squidId)).orderBy(desc(squidImages.deploymentId))
+}
+
+/** Those of the deployments whose image is kept. */
+export async function keptAmong(db: Db, deploymentIds: number[]): Promise<Set<number>> {
+  if (deploymentIds.length === 0) return new Set()
+  const rows = await db
+    .select({ id: squidImages.deploymentId })
+    .from(squidImages)
+    .where(inArray(squidImages.deploymentId, deploymentIds))
+  return new Set(rows.map((row) => row.id))
+}
+
+/** Organizations that have images which no version runs or keeps. */
+export async function orgsWithUnusedImages(db: Db): Promise<number[]> {
+  const rows = await db.selectDistinct({ orgId: images.orgId }).from(images).where(isUnused)
+  return rows.map((row) => row.orgId)
+}
+
+export async function unusedImagesOf(db: Db, orgId: number): Promise<string[]> {
+  const rows = await db
+    .select({ image: images.image })
+    .from(images)
+    .where(and(eq(images.orgId, orgId), isUnused))
+  return rows.map((row) => row.image)
+}
+
+export async function forgetImage(db: Db, image: string): Promise<void> {
+  await db.delete(images).where(eq(images.image, image))
+}
+
+const isUnused = sql`not exists (select 1 from squid_images k where k.image = ${images.image})
+  and not exists (select 1 from squids s where s.image = ${images.image})`

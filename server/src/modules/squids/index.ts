@@ -1,0 +1,48 @@
+export {
+  closeOtherDatabases,
+  collectDatabases,
+  databaseVariables,
+  dropDatabase,
+  eraseDatabase,
+  ownerConnection,
+  readerConnection,
+  syncDatabase,
+} from './database.ts'
+export { selectSquidDatabase } from './database-store.ts'
+export { evaluate, secretNamesOf, UnknownSecrets, type Contexts, type Variables } from './environment.ts'
+export { findSquid, lookUpSquid, parseReference } from './find.ts'
+export {
+  forgetImage,
+  keepImage,
+  keptAmong,
+  listKeptImages,
+  noteImage,
+  orgsWithUnusedImages,
+  unusedImagesOf,
+} from './images-store.ts'
+export { InvalidManifest, parseManifest } from './manifest.ts'
+export { existingSquids } from './observe-store.ts'
+export { planOf, type SquidPlan } from './plan.ts'
+export { billedProfile, programResources } from './profiles.ts'
+export { squidStatusOf } from './status.ts'
+export {
+  announceSquid,
+  beginGeneration,
+  countSquids,
+  deleteSquid,
+  insertSquid,
+  listWanted,
+  openWorkload,
+  sealWorkload,
+  selectSquid,
+  selectSquidBySlot,
+  setLastDeploy,
+  squidsChannel,
+  updateSquid,
+  wantNothing,
+  type SquidRow,
+  type Wanted,
+} from './store.ts'
+export { hasTag, removeTag, setTag, tagsOf } from './tags-store.ts'
+export { apiPort, composeWorkload, containerNames, isApi, isInit, isProcessor, metricsPort, only } from './workload.ts'
+export { parseWorkloadId, workloadIdOf } from './workload-id.ts'

@@ -1,0 +1,82 @@
+import type { Manifest, ManifestDeploymentConfig } from '@subsquid/manifest'
+import { storageBytes, type ScaleProfile } from './profiles.ts'
+
+export type PostgresConfig = Partial<
+  NonNullable<NonNullable<NonNullable<ManifestDeploymentConfig['addons']>['postgres']>['config']>
+>
+
+/** What a manifest asks for, with all defaults filled in (contract 4); environments are evaluated apart, in `environment.ts`. */
+export type SquidPlan = {
+  /** Of `slot` or `version: N`, which means slot `vN`. */
+  slot: string | null
+  description: string | null
+  isDedicated: boolean
+  init: { command: string[] } | null
+  api: { command: string[]; replicas: number; profile: ScaleProfile } | null
+  processors: { name: string; command: string[] }[]
+  processorProfile: ScaleProfile
+  postgres: PostgresPlan | null
+  /** Endpoint names as in `eth.http`. */
+  rpc: string[]
+  hasHasura: boolean
+  hasNeon: boolean
+  build: {
+    nodeVersion: string
+    packageManager: 'auto' | 'npm' | 'pnpm' | 'yarn'
+    installCommand: string[] | null
+    buildCommand: string[] | null
+  }
+}
+
+export type PostgresPlan = {
+  version: string | null
+  profile: ScaleProfile
+  storage: string
+  totalBytes: number
+  isAutoresizeAsked: boolean
+  config: PostgresConfig
+  /** Null when the manifest does not say. */
+  maxExternalConnections: number | null
+}
+
+export function planOf(manifest: Manifest): SquidPlan {
+  const { deploy, scale, build } = manifest
+  const addons = deploy?.addons
+  return {
+    slot: manifest.slotName() ?? null,
+    description: manifest.description ?? null,
+    isDedicated: scale?.dedicated === true,
+    init: deploy?.init && deploy.init.cmd ? { command: deploy.init.cmd } : null,
+    api: deploy?.api?.cmd
+      ? { command: deploy.api.cmd, replicas: scale?.api?.replicas ?? 1, profile: scale?.api?.profile ?? 'small' }
+      : null,
+    processors: (deploy?.processor ?? []).map((p) => ({ name: p.name, command: p.cmd ?? [] })),
+    processorProfile: scale?.processor?.profile ?? 'small',
+    postgres: postgresOf(manifest),
+    rpc: (addons?.rpc ?? []).map((name) => name.replace(':', '.')),
+    hasHasura: addons?.hasura !== undefined,
+    hasNeon: addons?.neon !== undefined,
+    build: {
+      nodeVersion: build?.node_version ?? '20',
+      packageManager: build?.package_manager ?? 'auto',
+      installCommand: build?.install?.cmd ?? null,
+      buildCommand: build?.cmd ?? null,
+    },
+  }
+}
+
+function postgresOf({ deploy, scale }: Manifest): PostgresPlan | null {
+  const addon = deploy?.addons?.postgres
+  if (!addon) return null
+  const size = scale?.addons?.postgres
+  const storage = size?.storage ?? '10Gi'
+  return {
+    version: addon.version ?? null,
+    profile: size?.profile ?? 'small',
+    storage,
+    totalBytes: storageBytes(storage),
+    isAutoresizeAsked: size?.autoresize === true,
+    config: addon.config ?? {},
+    maxExternalConnections: addon.external_access?.max_connections ?? null,
+  }
+}

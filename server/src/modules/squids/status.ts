@@ -1,0 +1,9 @@
+import type { Squid } from '@shoal/contract'
+import type { SquidRow } from './store.ts'
+
+/** The raw status of a version (contract 2.2); what it means for people is made of it in `contract/squid-status.ts`. */
+export function squidStatusOf(squid: Pick<SquidRow, 'wanted' | 'lastDeploy'>): Squid['status'] {
+  if (squid.lastDeploy?.running) return 'DEPLOYING'
+  if (squid.wanted === 'hibernated') return 'HIBERNATED'
+  return squid.lastDeploy && squid.lastDeploy.failed !== 'NO' ? 'DEPLOY_ERROR' : 'DEPLOYED'
+}

@@ -1,0 +1,94 @@
+import type { ContainerSpec, Resources, Workload } from '@shoal/runtime'
+import type { Environments, Variables } from './environment.ts'
+import type { SquidPlan } from './plan.ts'
+import { initResources, programResources, type ScaleProfile } from './profiles.ts'
+import { workloadIdOf } from './workload-id.ts'
+
+/** Where an api listens and a processor shows its metrics (contract 4.2). */
+export const apiPort = 4350
+export const metricsPort = 3000
+
+/** Numbers of the SDK's log levels, as it writes them to its JSON lines (contract 4.2). */
+const logLabels = JSON.stringify({ 0: 'TRACE', 1: 'DEBUG', 2: 'INFO', 3: 'WARN', 4: 'ERROR', 5: 'FATAL' })
+
+export type WorkloadParts = {
+  squid: { id: number; orgId: number }
+  generation: number
+  image: string
+  plan: SquidPlan
+  environments: Environments
+  /** What addons bring: `DB_*`, `RPC_*`. */
+  addonVariables: Variables
+}
+
+/** Names of a version's lasting containers: what must run when it is wanted. */
+export const containerNames = (apiReplicas: number, processors: string[]): string[] => [
+  ...Array.from({ length: apiReplicas }, (_, index) => apiName(index)),
+  ...processors,
+]
+
+export const apiName = (index: number): string => (index === 0 ? 'api' : `api-${index + 1}`)
+export const isApi = (container: Pick<ContainerSpec, 'name'>): boolean => /^api(-\d+)?$/.test(container.name)
+export const isInit = (container: Pick<ContainerSpec, 'name'>): boolean => container.name === 'init'
+export const isProcessor = (container: Pick<ContainerSpec, 'name'>): boolean => !isApi(container) && !isInit(container)
+
+/** The whole workload, init included. A section's environment wins over `deploy.env`, and the platform's over both. */
+export function composeWorkload(parts: WorkloadParts): Workload {
+  const { squid, generation, image, plan, environments } = parts
+  const env = (section: Variables, ports: Variables) => ({
+    ...environments.deploy,
+    ...section,
+    ...parts.addonVariables,
+    SQUID_ID: String(squid.id),
+    SQD_LOG_LABELS: logLabels,
+    ...ports,
+  })
+  const containers: ContainerSpec[] = []
+  if (plan.init)
+    containers.push({
+      name: 'init',
+      command: plan.init.command,
+      env: env(environments.init, {}),
+      resources: initResources,
+      restart: 'never',
+      ports: [],
+    })
+  for (let index = 0; index < (plan.api?.replicas ?? 0); index++)
+    containers.push({
+      name: apiName(index),
+      command: plan.api?.command ?? [],
+      env: env(environments.api, { GRAPHQL_SERVER_PORT: String(apiPort), GQL_PORT: String(apiPort) }),
+      resources: resourcesOf(plan.api?.profile ?? 'small', plan.isDedicated),
+      restart: 'on-failure',
+      ports: [apiPort],
+    })
+  for (const { name, command } of plan.processors)
+    containers.push({
+      name,
+      command,
+      env: env(environments.processors[name] ?? {}, { PROCESSOR_PROMETHEUS_PORT: String(metricsPort) }),
+      resources: resourcesOf(plan.processorProfile, plan.isDedicated),
+      restart: 'on-failure',
+      ports: [metricsPort],
+    })
+  return {
+    id: workloadIdOf(squid.id, generation),
+    tenant: String(squid.orgId),
+    version: String(squid.id),
+    image,
+    containers,
+  }
+}
+
+/** @throws Error for a profile that was let through although the version cannot have it */
+function resourcesOf(profile: ScaleProfile, isDedicated: boolean): Resources {
+  const resources = programResources(profile, isDedicated)
+  if (!resources) throw new Error(`No collocated profile ${profile}`)
+  return resources
+}
+
+/** The same workload with only the containers `keep` names. */
+export const only = (workload: Workload, ...keep: ((container: ContainerSpec) => boolean)[]): Workload => ({
+  ...workload,
+  containers: workload.containers.filter((container) => keep.some((isKept) => isKept(container))),
+})

@@ -1,0 +1,16 @@
+import type { App } from './app.ts'
+import { collectionJobs, defaultPace, startEngine, startReconcile, type Pace } from './modules/deployments/index.ts'
+
+/** What works in the background. `pace` is for tests, which cannot wait. */
+export async function startWorker(app: App, pace: Pace = defaultPace): Promise<{ close: () => Promise<void> }> {
+  await app.builder.recover()
+  const engine = startEngine(app, pace)
+  const reconcile = startReconcile(engine.worker, engine.locks)
+  await app.jobs.work(collectionJobs(app))
+  return {
+    close: async () => {
+      await reconcile.close()
+      await engine.close()
+    },
+  }
+}
