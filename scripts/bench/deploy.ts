@@ -16,10 +16,10 @@ async function measure(rpcUrl: string, transfers: number): Promise<Round> {
   const deployer = await Deployer.start(rpcUrl)
   try {
     const squid = copyExample()
-    const cold = await deployer.deploy(squid, 'cold', transfers)
+    const cold = await deployer.deployUntilAnswered(squid, 'cold', transfers)
     appendFileSync(join(squid, 'src/mapping.ts'), '// changed\n')
     // A slot of its own, so that the earlier version cannot answer for the new one.
-    const redeployed = await deployer.deploy(squid, 'warm', transfers)
+    const redeployed = await deployer.deployUntilAnswered(squid, 'warm', transfers)
     return { byHand, cold, redeployed }
   } finally {
     await deployer.end()

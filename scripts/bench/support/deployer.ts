@@ -15,8 +15,9 @@ export class Deployer {
     this.#sqd = sqd
   }
 
-  static async start(rpcUrl: string): Promise<Deployer> {
-    const shoal = await startShoal()
+  /** `env` are settings of the server. */
+  static async start(rpcUrl: string, env: Record<string, string> = {}): Promise<Deployer> {
+    const shoal = await startShoal(env)
     await shoal.cli('user', 'add', '--email', email, '--name', 'Bench', '--password', 'correct-horse')
     await shoal.cli('org', 'add', '--code', org, '--name', 'Bench', '--email', email)
     await shoal.cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
@@ -32,16 +33,24 @@ export class Deployer {
     if (code !== 0) throw new Error(`sqd ${args.join(' ')} ended with ${code}:\n${stdout}${stderr}`)
   }
 
-  endpoint(slot: string): string {
-    return `${this.shoal.gatewayUrl}/${org}/erc20-transfers@${slot}/api/graphql`
+  /** Of `name@slot`. */
+  endpoint(reference: string): string {
+    return `${this.shoal.gatewayUrl}/${org}/${reference}/api/graphql`
   }
 
-  /** Seconds from `sqd deploy` to the right answer through the gateway. Returns when the client has ended, too. */
-  async deploy(folder: string, slot: string, transfers: number): Promise<number> {
+  /** Returns when the client does. */
+  async deploy(folder: string, slot: string): Promise<void> {
     const answers = ['--no-interactive', '--no-stream-logs', '--allow-update', '--allow-manifest-override']
+    await this.must('deploy', folder, '-o', org, '-s', slot, ...answers)
+  }
+
+  /** Deploys the example, and answers the seconds from `sqd deploy` to the right answer through the gateway. */
+  async deployUntilAnswered(folder: string, slot: string, transfers: number): Promise<number> {
     const startedAt = performance.now()
-    const client = this.must('deploy', folder, '-o', org, '-s', slot, ...answers)
-    const [answered] = await Promise.all([answeredAt(this.endpoint(slot), transfers), client])
+    const [answered] = await Promise.all([
+      answeredAt(this.endpoint(`erc20-transfers@${slot}`), transfers),
+      this.deploy(folder, slot),
+    ])
     return (answered - startedAt) / 1000
   }
 

@@ -1,0 +1,78 @@
+import { startDevnet } from '../devnet/devnet.ts'
+import { makeBareSquid } from './support/bare-squid.ts'
+import { Deployer } from './support/deployer.ts'
+import { type Target, latencyMs, throughput, wrk } from './support/load.ts'
+import { startNginx } from './support/nginx.ts'
+import { type Bench, type Result, atLeast, atMost, median } from './support/result.ts'
+import { findSocket } from './support/socket.ts'
+import { copyExample, countQuery } from './support/squid.ts'
+
+const rounds = 5
+const seconds = 4
+
+/** Each round asks both, one after the other, so that a busy machine slows both; answers the medians over the rounds. */
+async function compare(rounds: number, first: () => Promise<number>, second: () => Promise<number>) {
+  const ratios: number[] = []
+  const differences: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const [one, other] = [await first(), await second()]
+    ratios.push(one / other)
+    differences.push(one - other)
+  }
+  return { ratio: median(ratios), difference: median(differences) }
+}
+
+async function* realSquid(deployer: Deployer, transfers: number): AsyncIterable<Result> {
+  await deployer.deployUntilAnswered(copyExample(), 'bench', transfers)
+  const probe = `/graphql?query=${encodeURIComponent(countQuery)}`
+  const socketPath = await findSocket(probe, (answer) => answer.includes(`"totalCount":${transfers}`))
+  const { origin, pathname } = new URL(deployer.endpoint('erc20-transfers@bench'))
+  const gateway: Target = { origin, path: pathname }
+  const direct: Target = { origin: 'http://localhost', path: '/graphql', socketPath }
+  // Not measured: the first requests compile what answers them.
+  for (const target of [gateway, direct]) await throughput(target, countQuery, 2)
+  const rates = await compare(
+    rounds,
+    () => throughput(gateway, countQuery, seconds),
+    () => throughput(direct, countQuery, seconds),
+  )
+  yield atLeast(0.9, 'gateway, requests a second over direct', rates.ratio, 'ratio')
+  const latencies = await compare(
+    rounds,
+    () => latencyMs(gateway, countQuery, 1000),
+    () => latencyMs(direct, countQuery, 1000),
+  )
+  yield atMost(1, 'gateway, added median latency', latencies.difference, 'ms')
+}
+
+async function* bareSquid(deployer: Deployer): AsyncIterable<Result> {
+  await deployer.deploy(makeBareSquid(), 'bench')
+  const socketPath = await findSocket('/', (answer) => answer === 'x'.repeat(200))
+  const nginx = await startNginx(socketPath)
+  try {
+    const url = deployer.endpoint('bare@bench')
+    for (const target of [url, nginx.url]) await wrk(target, 2)
+    const rates = await compare(
+      rounds,
+      () => wrk(url, seconds),
+      () => wrk(nginx.url, seconds),
+    )
+    yield atLeast(0.5, 'gateway, bare upstream over nginx', rates.ratio, 'ratio')
+  } finally {
+    await nginx.stop()
+  }
+}
+
+export const bench: Bench = {
+  name: 'gateway',
+  async *run() {
+    await using devnet = await startDevnet({ transfers: 500 })
+    const deployer = await Deployer.start(devnet.rpcUrl)
+    try {
+      yield* realSquid(deployer, await devnet.chain.countTransfers())
+      yield* bareSquid(deployer)
+    } finally {
+      await deployer.end()
+    }
+  },
+}

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Deployer } from './support/deployer.ts'
+import { type Bench, atMost } from './support/result.ts'
+import { copyExample } from './support/squid.ts'
+
+const versions = 20
+const settleMs = 30_000
+const observedMs = 60_000
+
+/** `USER_HZ` of Linux: the unit of times in /proc, the same everywhere. */
+const ticksPerSecond = 100
+
+function residentMb(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return Number(kilobytes) / 1024
+}
+
+function cpuSeconds(pid: number): number {
+  // The program's name, in parentheses, may hold anything; the numbers come after it.
+  const numbers = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(numbers[11]) + Number(numbers[12])) / ticksPerSecond
+}
+
+export const bench: Bench = {
+  name: 'idle',
+  async *run() {
+    const deployer = await Deployer.start('http://127.0.0.1:8545', { SHOAL_RUNTIME: 'sim' })
+    try {
+      const squid = copyExample()
+      for (let version = 1; version <= versions; version++) await deployer.deploy(squid, `v${version}`)
+      const pid = Number(readFileSync(join(deployer.shoal.dataDir, 'server.pid'), 'utf8'))
+      await delay(settleMs)
+      const before = cpuSeconds(pid)
+      await delay(observedMs)
+      const percentOfCore = ((cpuSeconds(pid) - before) / (observedMs / 1000)) * 100
+      yield atMost(250, `idle, memory with ${versions} versions`, residentMb(pid), 'MB')
+      yield atMost(3, `idle, processor with ${versions} versions`, percentOfCore, '% of a core')
+    } finally {
+      await deployer.end()
+    }
+  },
+}
