@@ -1,21 +1,148 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { join } from 'node:path'
 import type { App } from '../../app.ts'
+import { notificationsOf } from '../../db/notifications.ts'
+import { chainsOf, rpcWatchChannel } from '../../modules/rpc/index.ts'
+import { Accounts, overQuota, overRate, unknownToken, type Account, type Refusal } from './accounts.ts'
+import { Cache } from './cache.ts'
+import { ChainService } from './chain-service.ts'
+import { DiskCache } from './disk-cache.ts'
+import { reportHealth } from './health-report.ts'
+import { openToBrowsers, readText, sendBatch, sendError, sendOutcome } from './http.ts'
+import { codes, isFault, parseCalls, type Call, type Outcome } from './json-rpc.ts'
+import { Meter } from './meter.ts'
 
 export type RpcRoute = {
   /** Answers `/rpc/{chain}/{token}`; never rejects. */
   handle: (req: IncomingMessage, res: ServerResponse, chain: string, token: string) => Promise<void>
-  /** Ends tracking of upstreams and writes what was counted. */
+  /** The same chain, for parts of the gateway; null when there is none. */
+  chain: (id: string) => Promise<ChainService | null>
+  /** Ends looking at nodes, and writes what was counted. */
   close: () => Promise<void>
 }
 
+const mostBodyBytes = 5_000_000
+const mostBatch = 1_000
+const memoryBytes = 67_108_864
+
 /** The data plane of RPC: `/rpc/{chain}/{token}` (spec 2.11, contract 6.5). */
 export function createRpcRoute(app: App): RpcRoute {
-  return {
-    handle: async (_req, res, chain) => {
-      app.log.debug({ chain }, 'no upstream yet')
-      res.writeHead(503, { 'content-type': 'application/json' })
-      res.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message: 'Not available yet' } }))
-    },
-    close: async () => {},
+  const chains = chainsOf(app)
+  const diskBytes = app.config.SHOAL_RPC_CACHE_MB * 1_048_576
+  const disk = diskBytes > 0 ? new DiskCache(join(app.config.dataDir, 'rpc-cache.sqlite'), diskBytes, app.log) : null
+  const cache = new Cache(memoryBytes, disk)
+  const services = new Map<string, ChainService>()
+  const accounts = new Accounts(app)
+  const meter = new Meter(app, (totals) => accounts.noteUsed(totals))
+  const stopReports = reportHealth(app, () => [...services.values()].map((s) => s.pool))
+
+  const serviceOf = async (id: string): Promise<ChainService | null> => {
+    const found = services.get(id)
+    if (found) return found
+    const chain = await chains.find(id)
+    if (!chain) return null
+    const service = services.get(id) ?? new ChainService(chain, cache, app.log)
+    services.set(id, service)
+    return service
   }
+  const stopWatching = notificationsOf(app.database).listen(rpcWatchChannel, {
+    heard: (id) => void serviceOf(id).then((service) => service?.pool.touch()),
+  })
+
+  const answer = async (req: IncomingMessage, res: ServerResponse, chainId: string, token: string): Promise<void> => {
+    if (req.method === 'OPTIONS') return void res.writeHead(204, openToBrowsers).end()
+    if (req.method !== 'POST')
+      return sendError(res, 405, 'null', { code: codes.invalidRequest, message: 'Send JSON-RPC 2.0 by POST.' })
+    const account = await accounts.find(token)
+    const service = services.get(chainId) ?? (await serviceOf(chainId))
+    const body = await readText(req, mostBodyBytes)
+    if (body === null) {
+      res.setHeader('connection', 'close')
+      return sendError(res, 413, 'null', {
+        code: codes.limitExceeded,
+        message: `The body is larger than ${mostBodyBytes / 1e6} MB.`,
+      })
+    }
+    const parsed = parseCalls(body, mostBatch)
+    const [first] = parsed.calls
+    const firstId = parsed.isBatch ? 'null' : (first?.id ?? 'null')
+    if (!service)
+      return sendError(res, 404, firstId, { code: codes.invalidRequest, message: `There is no chain "${chainId}".` })
+    const count = parsed.calls.length
+    const refusal = refusalFor(account, count)
+    if (refusal || !account)
+      return sendError(res, (refusal ?? unknownToken).status, firstId, (refusal ?? unknownToken).error)
+    const caller: Caller = { account, chain: chainId, version: versionOf(req) }
+    if (parsed.isBatch) return answerBatch(res, service, caller, parsed.calls)
+    if (!first) return
+    if (isFault(first))
+      return sendError(res, first.error.code === codes.limitExceeded ? 413 : 400, first.id, first.error)
+    const given = service.answer(first)
+    const outcome = given instanceof Promise ? await given : given
+    note(caller, first, outcome)
+    if (first.id === null) return void res.writeHead(204, openToBrowsers).end()
+    return sendOutcome(res, isUnavailable(outcome) ? 503 : 200, first.id, outcome)
+  }
+
+  const refusalFor = (account: Account | null, count: number): Refusal | null => {
+    if (!account) return unknownToken
+    return account.refusal ?? overQuota(account, meter.pendingOf(account.orgId), count) ?? overRate(account, count)
+  }
+
+  type Caller = { account: Account; chain: string; version: string }
+  const note = ({ account, chain, version }: Caller, { method }: Call, outcome: Outcome) => {
+    meter.count({ orgId: account.orgId, chain, version, method }, outcome.kind !== 'error' || !outcome.isOurs)
+  }
+
+  const answerBatch = async (
+    res: ServerResponse,
+    service: ChainService,
+    caller: Caller,
+    given: ReturnType<typeof parseCalls>['calls'],
+  ) => {
+    const calls = given.filter((c): c is Call => !isFault(c))
+    const outcomes = await service.answerAll(calls)
+    const answers: { id: string; outcome: Outcome }[] = []
+    for (const [i, call] of calls.entries()) {
+      const outcome = outcomes[i]
+      if (!outcome) continue
+      note(caller, call, outcome)
+      if (call.id !== null) answers.push({ id: call.id, outcome })
+    }
+    for (const fault of given)
+      if (isFault(fault)) answers.push({ id: fault.id, outcome: { kind: 'error', error: fault.error, isOurs: true } })
+    if (answers.length === 0) return void res.writeHead(204, openToBrowsers).end()
+    // Clients try again on 503; with one answer that is worth keeping they should not.
+    return sendBatch(res, outcomes.length > 0 && outcomes.every(isUnavailable) ? 503 : 200, answers)
+  }
+
+  return {
+    handle: async (req, res, chain, token) => {
+      try {
+        await answer(req, res, chain, token)
+      } catch (error) {
+        if (!res.destroyed) app.log.error({ err: error, chain }, 'an RPC request failed')
+        if (res.headersSent) res.destroy()
+        else sendError(res, 500, 'null', { code: -32603, message: 'Something failed on our side.' })
+      }
+    },
+    chain: serviceOf,
+    close: async () => {
+      stopWatching()
+      stopReports()
+      accounts.close()
+      await Promise.all([...services.values()].map((s) => s.close()))
+      await meter.close()
+      disk?.close()
+    },
+  }
+}
+
+const isUnavailable = (outcome: Outcome): boolean =>
+  outcome.kind === 'error' && outcome.isOurs && outcome.error.code === codes.unavailable
+
+/** What the SDK sends as SQUID_ID (contract 4.2). */
+function versionOf(req: IncomingMessage): string {
+  const given = req.headers['x-squid-id']
+  return typeof given === 'string' && /^[\w@:./-]{1,80}$/.test(given) ? given : ''
 }

@@ -1,0 +1,126 @@
+import { isUnpaid, limits } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import { notificationsOf } from '../../db/notifications.ts'
+import {
+  findTokenOwner,
+  hashOfRpcToken,
+  looksLikeRpcToken,
+  monthOf,
+  rpcTokenChannel,
+  type TokenOwner,
+} from '../../modules/rpc/index.ts'
+import { codes, type RpcError } from './json-rpc.ts'
+import { TokenBucket } from './token-bucket.ts'
+
+export type Account = {
+  orgId: number
+  isPlayground: boolean
+  /** In `month`, as far as the database knows. */
+  used: number
+  month: string
+  /** Why nothing is answered, whatever is asked. */
+  refusal: Refusal | null
+  rate: TokenBucket
+}
+export type Refusal = { status: number; error: RpcError }
+
+/** A status that changed shows after so long at the latest; a replaced token is told at once. */
+const keptMs = 5_000
+const mostKept = 10_000
+
+/** Whose tokens are asked with, read from the database and kept for a few seconds. */
+export class Accounts {
+  readonly #app: App
+  readonly #byToken = new Map<string, { account: Promise<Account | null>; loaded: Account | null; untilMs: number }>()
+  readonly #rates = new Map<number, TokenBucket>()
+  readonly #stop: () => void
+
+  constructor(app: App) {
+    this.#app = app
+    this.#stop = notificationsOf(app.database).listen(rpcTokenChannel, {
+      heard: (orgId) => this.#forget(Number(orgId)),
+      listening: () => this.#byToken.clear(),
+    })
+  }
+
+  /** Null for a token that is not, or no longer, an organization's. */
+  find(token: string): Account | null | Promise<Account | null> {
+    if (!looksLikeRpcToken(token)) return null
+    const kept = this.#byToken.get(token)
+    if (kept && performance.now() < kept.untilMs) return kept.loaded ?? kept.account
+    if (this.#byToken.size >= mostKept) this.#byToken.clear()
+    const account = this.#load(token)
+    const entry = { account, loaded: null as Account | null, untilMs: performance.now() + keptMs }
+    this.#byToken.set(token, entry)
+    account.then(
+      (found) => (entry.loaded = found),
+      () => this.#byToken.delete(token),
+    )
+    return account
+  }
+
+  /** After counts were written: what the database now knows. */
+  noteUsed(totals: readonly { orgId: number; month: string; used: number }[]): void {
+    const byOrg = new Map(totals.map((t) => [`${t.orgId} ${t.month}`, t.used]))
+    for (const { loaded } of this.#byToken.values())
+      if (loaded) loaded.used = byOrg.get(`${loaded.orgId} ${loaded.month}`) ?? loaded.used
+  }
+
+  close(): void {
+    this.#stop()
+  }
+
+  async #load(token: string): Promise<Account | null> {
+    const month = monthOf(this.#app.clock.now())
+    const owner = await findTokenOwner(this.#app.db, hashOfRpcToken(token), month)
+    if (!owner) return null
+    const { orgId, isPlayground, used } = owner
+    let rate = this.#rates.get(orgId)
+    if (!rate) this.#rates.set(orgId, (rate = new TokenBucket(this.#app.config.SHOAL_RPC_RATE)))
+    return { orgId, isPlayground, used, month, refusal: refusalOf(owner), rate }
+  }
+
+  #forget(orgId: number): void {
+    // An entry that is still being loaded may hold what was just replaced.
+    for (const [token, { loaded }] of this.#byToken)
+      if (loaded === null || loaded.orgId === orgId) this.#byToken.delete(token)
+  }
+}
+
+function refusalOf({ status, isPlayground }: TokenOwner): Refusal | null {
+  if (isPlayground) return null
+  if (isUnpaid(status)) return refusal(403, codes.unauthorized, 'Payment is overdue. Please update your card details.')
+  if (status === 'DRAFT')
+    return refusal(
+      403,
+      codes.unauthorized,
+      'Organization is not active. Please make sure your billing information is set up correctly.',
+    )
+  return null
+}
+
+const refusal = (status: number, code: number, message: string): Refusal => ({ status, error: { code, message } })
+
+export const unknownToken = refusal(
+  401,
+  codes.unauthorized,
+  'Unknown RPC token. It may have been replaced by a new one.',
+)
+
+/** `pending` are requests that were answered and not yet written. Null while there is room for `count` more. */
+export function overQuota(account: Account, pending: number, count: number): Refusal | null {
+  if (!account.isPlayground || account.used + pending + count <= limits.playgroundRpcRequests) return null
+  const most = limits.playgroundRpcRequests.toLocaleString('en')
+  return refusal(
+    429,
+    codes.limitExceeded,
+    `The playground has used its ${most} RPC requests of this month. They begin anew on the first of the next month; an organization has no such limit.`,
+  )
+}
+
+/** Null while the organization is within its rate. */
+export function overRate(account: Account, count: number): Refusal | null {
+  if (account.rate.take(count)) return null
+  const seconds = Math.ceil(account.rate.waitMs(count) / 1000)
+  return refusal(429, codes.limitExceeded, `Too many RPC requests at once. Try again in ${seconds} s.`)
+}

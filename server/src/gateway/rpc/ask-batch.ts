@@ -1,0 +1,113 @@
+import { judged, type Asker } from './ask.ts'
+import type { Open } from './chain-service.ts'
+import type { Outcome } from './json-rpc.ts'
+import type { Plan } from './plan.ts'
+import type { Pool } from './pool.ts'
+import { readAnswer, splitArray } from './raw-json.ts'
+import { NoAnswer, toNoAnswer, type Upstream } from './upstream.ts'
+
+/** A batch of answers is held in memory; a node that sends more is told off, and the callers too. */
+const largestBytes = 134_217_728
+const mostTries = 3
+
+/** Asks for many answers in as few requests as the nodes allow; what one node cannot answer is asked of others. Settles all. */
+export async function askBatch(pool: Pool, asker: Asker, open: Open[]): Promise<void> {
+  const size = Math.min(...pool.upstreams.map((u) => u.settings.batch))
+  const chunks: Open[][] = []
+  for (let i = 0; i < open.length; i += size) chunks.push(open.slice(i, i + size))
+  await Promise.all(chunks.map((chunk) => askChunk(pool, asker, chunk)))
+}
+
+async function askChunk(pool: Pool, asker: Asker, chunk: Open[]): Promise<void> {
+  const [first] = chunk
+  if (!first) return
+  const tried = new Set<Upstream>()
+  const plan = planOfAll(chunk.map((o) => o.request.plan))
+  for (let tries = 0; chunk.length > 1 && tries < mostTries; tries += 1) {
+    const upstream = pool.pick(plan, 'batch', tried) ?? (tries > 0 ? null : await pool.await(plan, 'batch', tried))
+    if (!upstream) break
+    tried.add(upstream)
+    const answers = await send(upstream, chunk)
+    if (!answers) continue
+    for (const [i, one] of chunk.entries()) {
+      const outcome = answers.get(i)
+      const judgement = outcome && judged(outcome, one.request.plan, upstream, pool)
+      if (judgement?.kind === 'answered') one.settle(judgement.outcome)
+      else void asker.ask(one.request, new Set([upstream])).then((o) => one.settle(better(o, judgement?.outcome)))
+    }
+    return
+  }
+  // One alone, or no node took them together.
+  for (const one of chunk) void asker.ask(one.request, new Set(chunk.length > 1 ? tried : [])).then(one.settle)
+}
+
+/** What a node said, rather than that no other could be asked. */
+const better = (outcome: Outcome, before: Outcome | undefined): Outcome =>
+  before && outcome.kind === 'error' && outcome.isOurs ? before : outcome
+
+/** What a node must have for all of them. */
+function planOfAll(plans: readonly Plan[]): Plan {
+  const heights = plans.map((p) => p.height)
+  const numbers = heights.filter((h) => typeof h === 'number')
+  return {
+    isSafe: true,
+    lasts: 'never',
+    height: heights.includes('head') ? 'head' : numbers.length > 0 ? Math.max(...numbers) : null,
+    needsState: plans.some((p) => p.needsState),
+  }
+}
+
+/** By place; null when there was no answer to the batch. */
+async function send(upstream: Upstream, chunk: readonly Open[]): Promise<Map<number, Outcome> | null> {
+  const calls = chunk.map(({ request: { method, params } }, id) => ({ jsonrpc: '2.0', id, method, params }))
+  const startedMs = performance.now()
+  upstream.inFlight += 1
+  upstream.rate?.take(chunk.length - 1)
+  try {
+    const body = await upstream.post(JSON.stringify(calls))
+    if ((body.bytes ?? 0) > largestBytes) throw new NoAnswer('its answer is too large', true)
+    const bytes = await body.whole()
+    if (body.status >= 300) throw new NoAnswer(`it answered with HTTP ${body.status}`, true)
+    const answers = split(bytes)
+    const elapsedMs = performance.now() - startedMs
+    upstream.latencies('batch').add(elapsedMs)
+    upstream.latency.add(elapsedMs)
+    upstream.breaker.succeeded()
+    return answers
+  } catch (error) {
+    toNoAnswer(error)
+    upstream.breaker.failed()
+    return null
+  } finally {
+    upstream.inFlight -= 1
+  }
+}
+
+const idOf = /"id"\s*:\s*(\d+)/
+
+/** @throws NoAnswer */
+function split(bytes: Buffer): Map<number, Outcome> {
+  const members = splitArray(bytes)
+  if (!members) throw new NoAnswer('it did not answer the batch', true)
+  const outcomes = new Map<number, Outcome>()
+  for (const [place, member] of members.entries()) {
+    const answer = readAnswer(member)
+    outcomes.set(
+      idOfMember(member, place),
+      'result' in answer
+        ? { kind: 'result', json: answer.result }
+        : { kind: 'error', error: answer.error, isOurs: false },
+    )
+  }
+  return outcomes
+}
+
+/** Nodes may answer in any order. The id stands before the result or right behind it, hardly ever elsewhere. */
+function idOfMember(member: Buffer, place: number): number {
+  const head = member.toString('latin1', 0, 64)
+  const beforeResult = /^[^{]*\{[^{[]*?"(?:result|error)"/.exec(head)?.[0] ?? head
+  const found = idOf.exec(beforeResult)
+  if (found) return Number(found[1])
+  const parsed = JSON.parse(member.toString()) as { id?: unknown }
+  return typeof parsed.id === 'number' ? parsed.id : place
+}

@@ -1,0 +1,201 @@
+import { codes, ourError, type Outcome } from './json-rpc.ts'
+import type { Plan } from './plan.ts'
+import type { Pool } from './pool.ts'
+import { envelopeBytes, readAnswer, resultEnd, resultStart } from './raw-json.ts'
+import { NoAnswer, toNoAnswer, type Body, type Upstream } from './upstream.ts'
+import { within } from './within.ts'
+
+/** A call on its way to a node. */
+export type Request = { method: string; params: unknown; plan: Plan }
+
+/** Larger answers go to the caller as they come, and to nobody else. */
+export const wholeBytes = 4_194_304
+const mostTries = 4
+/** Hedging sooner would double the calls for the sake of jitter. */
+const soonestHedgeMs = 25
+const hedgeBeforeKnownMs = 1_000
+/** Of calls that may be hedged at most so many are, so that a slow day of all nodes is not answered with twice the load. */
+const hedgedShare = 0.1
+
+/** What nodes say when another node may do better. */
+const passing =
+  /rate.?limit|too many requests|limit exceeded|exceeded.{0,30}(?:capacity|quota|limit|credits)|capacity exceeded|missing trie node|header not found|unknown block|block not found|state (?:is )?not (?:available|found)|state already discarded|pruned|not yet available|temporar|timed? ?out|try again|overloaded|internal error|upstream|service unavailable|no available/i
+const ofTheCall =
+  /revert|insufficient funds|nonce too|out of gas|invalid (?:argument|params|opcode)|gas required exceeds/i
+
+type Attempt =
+  | { kind: 'answered'; outcome: Outcome; from: Upstream }
+  /** Somebody else may do better. `outcome` is what to say if nobody does. */
+  | { kind: 'weak'; outcome: Outcome; from: Upstream; maySendAgain: boolean }
+
+/** Asks the nodes of a pool: the best first, a second one when it takes long, others when it fails. */
+export class Asker {
+  readonly #pool: Pool
+  #hedgeable = 1
+  #hedged = 0
+
+  constructor(pool: Pool) {
+    this.#pool = pool
+  }
+
+  /** `tried` are nodes that failed at this call before. Never rejects. */
+  async ask(request: Request, tried = new Set<Upstream>()): Promise<Outcome> {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: request.method, params: request.params })
+    let last: Outcome | null = null
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const first =
+        this.#pool.pick(request.plan, request.method, tried) ??
+        (last ? null : await this.#pool.await(request.plan, request.method, tried))
+      if (!first) break
+      tried.add(first)
+      const attempt = await this.#attempt(first, request, body, tried)
+      if (attempt.kind === 'answered') return attempt.outcome
+      // A node's own words are worth more than that another one could not be reached.
+      if (last === null || isOurs(last) || !isOurs(attempt.outcome)) last = attempt.outcome
+      if (!attempt.maySendAgain) break
+    }
+    return last ?? this.noNode(request.plan)
+  }
+
+  noNode(plan: Plan): Outcome {
+    const { heads, chain } = this.#pool
+    if (chain.upstreams.length === 0)
+      return ourError(codes.unavailable, `No node is configured for ${chain.title}. The operator can add one.`)
+    if (heads.healthy.length === 0)
+      return ourError(codes.unavailable, `No node of ${chain.title} answers now. Try again in a few seconds.`)
+    if (plan.height === 'head' || (typeof plan.height === 'number' && plan.height > heads.best))
+      return ourError(
+        codes.unavailable,
+        `The nodes of ${chain.title} that answer are behind block ${heads.servedLatest}, which was seen before. Try again in a few seconds.`,
+      )
+    return ourError(codes.limitExceeded, `The nodes of ${chain.title} are busy. Try again in a few seconds.`)
+  }
+
+  async #attempt(first: Upstream, request: Request, body: string, tried: Set<Upstream>): Promise<Attempt> {
+    if (!request.plan.isSafe || this.#pool.heads.healthy.length < 2) return this.#send(first, request, body)
+    this.#hedgeable += 1
+    const giveUp = new AbortController()
+    const answer = this.#send(first, request, body, giveUp.signal)
+    const afterMs = Math.max(soonestHedgeMs, first.latencies(request.method).p95Ms ?? hedgeBeforeKnownMs)
+    if ((await within(answer, afterMs)) !== 'late') return answer
+    const second =
+      this.#hedged < this.#hedgeable * hedgedShare + 1 ? this.#pool.pick(request.plan, request.method, tried) : null
+    if (!second) return answer
+    this.#hedged += 1
+    tried.add(second)
+    const giveUpSecond = new AbortController()
+    const other = this.#send(second, request, body, giveUpSecond.signal)
+    const winner = await firstAnswered(answer, other)
+    if (winner.kind === 'answered') (winner.from === first ? giveUpSecond : giveUp).abort()
+    return winner
+  }
+
+  async #send(upstream: Upstream, request: Request, body: string, signal?: AbortSignal): Promise<Attempt> {
+    const startedMs = performance.now()
+    upstream.inFlight += 1
+    try {
+      const outcome = await readBody(await upstream.post(body, { signal }))
+      const elapsedMs = performance.now() - startedMs
+      upstream.latencies(request.method).add(elapsedMs)
+      upstream.latency.add(elapsedMs)
+      upstream.breaker.succeeded()
+      return judged(outcome, request.plan, upstream, this.#pool)
+    } catch (error) {
+      const failure = toNoAnswer(error)
+      // Given up because another was faster: that it takes at least so long is worth knowing.
+      if (signal?.aborted) upstream.latencies(request.method).add(performance.now() - startedMs)
+      else upstream.breaker.failed()
+      const { isSafe } = request.plan
+      const text = isSafe
+        ? `No node of ${this.#pool.chain.title} could answer: of the last one asked, ${failure.message}.`
+        : `The node of ${this.#pool.chain.title} did not answer: ${failure.message}. The call may have been carried out.`
+      const outcome = ourError(codes.unavailable, text)
+      return { kind: 'weak', outcome, from: upstream, maySendAgain: isSafe || !failure.wasSent }
+    } finally {
+      upstream.inFlight -= 1
+    }
+  }
+}
+
+const isOurs = (outcome: Outcome): boolean => outcome.kind === 'error' && outcome.isOurs
+
+/** Whether another node should be asked in place of this answer. */
+export function judged(outcome: Outcome, plan: Plan, from: Upstream, pool: Pool): Attempt {
+  if (outcome.kind === 'error') {
+    const error = from.redact(outcome.error)
+    const clean: Outcome = { ...outcome, error }
+    const isPassing = error.code === -32005 || (passing.test(error.message) && !ofTheCall.test(error.message))
+    return isPassing && plan.isSafe
+      ? { kind: 'weak', outcome: clean, from, maySendAgain: true }
+      : { kind: 'answered', outcome: clean, from }
+  }
+  const isNothing = outcome.kind === 'result' && outcome.json.length === 4 && outcome.json.toString('latin1') === 'null'
+  // What this node does not have, one that is further may.
+  const isBehind = plan.isSafe && plan.lasts !== 'never' && (from.head?.number ?? -1) < pool.heads.best
+  return isNothing && isBehind
+    ? { kind: 'weak', outcome, from, maySendAgain: true }
+    : { kind: 'answered', outcome, from }
+}
+
+/** @throws NoAnswer */
+async function readBody(body: Body): Promise<Outcome> {
+  if (body.status >= 300) {
+    const text = (await body.whole()).toString()
+    // Nodes also say what is wrong with a call by HTTP 400, and add JSON-RPC to it.
+    if (body.status < 500 && body.status !== 429 && body.status !== 401 && body.status !== 403) {
+      const outcome = fromWhole(Buffer.from(text))
+      if (outcome.kind === 'error') return outcome
+    }
+    throw new NoAnswer(`it answered with HTTP ${body.status}`, true)
+  }
+  if (body.bytes !== null && body.bytes <= wholeBytes) return fromWhole(await body.whole())
+  const parts: Uint8Array[] = []
+  let length = 0
+  const chunks = body.chunks[Symbol.asyncIterator]()
+  for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
+    parts.push(next.value)
+    length += next.value.length
+    if (length <= wholeBytes) continue
+    const head = Buffer.concat(parts)
+    const start = resultStart(head)
+    if (start === null) continue
+    return { kind: 'stream', chunks: resultOf(head.subarray(start), chunks) }
+  }
+  return fromWhole(Buffer.concat(parts))
+}
+
+function fromWhole(bytes: Buffer): Outcome {
+  try {
+    const answer = readAnswer(bytes)
+    if ('result' in answer) return { kind: 'result', json: answer.result }
+    return { kind: 'error', error: answer.error, isOurs: false }
+  } catch {
+    throw new NoAnswer('it did not answer with JSON-RPC', true)
+  }
+}
+
+/** The bytes of a result that is still coming: the end is held back until it is known where the envelope begins. */
+async function* resultOf(first: Buffer, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let held: Buffer = first
+  try {
+    for (let next = await rest.next(); !next.done; next = await rest.next()) {
+      const all: Buffer = Buffer.concat([held, next.value])
+      const safe = Math.max(0, all.length - envelopeBytes)
+      if (safe > 0) yield all.subarray(0, safe)
+      held = all.subarray(safe)
+    }
+    const end = resultEnd(held)
+    if (end === null) throw new NoAnswer('it stopped in the middle of an answer', true)
+    yield held.subarray(0, end)
+  } finally {
+    await rest.return?.()
+  }
+}
+
+/** The first that answered, or the last that did not. */
+async function firstAnswered(a: Promise<Attempt>, b: Promise<Attempt>): Promise<Attempt> {
+  const first = await Promise.race([a, b])
+  if (first.kind === 'answered') return first
+  const [one, other] = await Promise.all([a, b])
+  return one.kind === 'answered' ? one : other
+}

@@ -1,0 +1,100 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Logger } from 'pino'
+
+const flushMs = 250
+const mostWaiting = 500
+
+/**
+ * Answers that never change, kept over restarts in one SQLite file: it needs no process of its own, survives kill -9, and may be
+ * opened by several gateways of one host. The oldest go when it is full. Writing is done a little later, all at once.
+ */
+export class DiskCache {
+  readonly #mostBytes: number
+  readonly #db: DatabaseSync
+  readonly #get: ReturnType<DatabaseSync['prepare']>
+  readonly #add: ReturnType<DatabaseSync['prepare']>
+  readonly #waiting = new Map<string, Buffer>()
+  #bytes: number
+  #timer: NodeJS.Timeout | null = null
+  readonly #log: Logger
+
+  constructor(file: string, mostBytes: number, log: Logger) {
+    this.#mostBytes = mostBytes
+    this.#log = log
+    mkdirSync(dirname(file), { recursive: true })
+    this.#db = open(file, log)
+    this.#get = this.#db.prepare('select body from answers where key = ?')
+    this.#add = this.#db.prepare('insert or ignore into answers (key, body) values (?, ?)')
+    const sum = this.#db.prepare('select coalesce(sum(length(body) + length(key)), 0) as bytes from answers').get()
+    this.#bytes = Number(sum?.['bytes'] ?? 0)
+  }
+
+  get(key: string): Buffer | null {
+    const waiting = this.#waiting.get(key)
+    if (waiting) return waiting
+    const body = this.#get.get(key)?.['body']
+    return body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : null
+  }
+
+  set(key: string, body: Buffer): void {
+    // More than can be written in time is not worth the memory.
+    if (this.#waiting.size >= mostWaiting) this.flush()
+    this.#waiting.set(key, body)
+    this.#timer ??= setTimeout(() => this.flush(), flushMs).unref()
+  }
+
+  flush(): void {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+    if (this.#waiting.size === 0) return
+    const rows = [...this.#waiting]
+    this.#waiting.clear()
+    try {
+      this.#db.exec('begin immediate')
+      for (const [key, body] of rows) if (this.#add.run(key, body).changes > 0) this.#bytes += body.length + key.length
+      this.#makeRoom()
+      this.#db.exec('commit')
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec('rollback')
+      // A full disk costs us the cache, not the answer.
+      this.#log.warn({ error: (error as Error).message }, 'RPC answers could not be kept on disk')
+    }
+  }
+
+  close(): void {
+    this.flush()
+    this.#db.close()
+  }
+
+  #makeRoom(): void {
+    while (this.#bytes > this.#mostBytes) {
+      const oldest = 'select id from answers order by id limit 200'
+      const freed = this.#db
+        .prepare(`select sum(length(body) + length(key)) as bytes from answers where id in (${oldest})`)
+        .get()
+      this.#db.exec(`delete from answers where id in (${oldest})`)
+      const bytes = Number(freed?.['bytes'] ?? 0)
+      if (bytes === 0) return
+      this.#bytes -= bytes
+    }
+  }
+}
+
+function open(file: string, log: Logger): DatabaseSync {
+  try {
+    return prepared(new DatabaseSync(file))
+  } catch (error) {
+    log.warn({ error: (error as Error).message }, 'the cache of RPC answers was broken and is begun anew')
+    for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
+    return prepared(new DatabaseSync(file))
+  }
+}
+
+function prepared(db: DatabaseSync): DatabaseSync {
+  db.exec(`
+    pragma journal_mode = wal; pragma synchronous = off; pragma busy_timeout = 2000;
+    create table if not exists answers (id integer primary key, key text not null unique, body blob not null)`)
+  return db
+}
