@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 /** What `image.json` beside an image's tree says. Written by the builder, read by whoever runs the image. */
@@ -24,7 +24,8 @@ export type ImagePlace = {
 /** `<imagesDir>/<image>/` holds `app/` and `image.json`. */
 export const imageDir = (imagesDir: string, image: string): string => join(imagesDir, image)
 export const imageAppDir = (imagesDir: string, image: string): string => join(imageDir(imagesDir, image), 'app')
-export const imageManifestFile = (imagesDir: string, image: string): string => join(imageDir(imagesDir, image), 'image.json')
+export const imageManifestFile = (imagesDir: string, image: string): string =>
+  join(imageDir(imagesDir, image), 'image.json')
 
 /** @throws when there is no such image (any more) */
 export function readImage(imagesDir: string, image: string): ImageManifest {
@@ -45,5 +46,6 @@ export function imagePlace(imagesDir: string, image: string): ImagePlace {
 /** A directory of commands is of no use without what its links and programs lead to. */
 function packageOf(binDir: string): string {
   const dir = dirname(binDir)
-  return basename(dir) === 'node_modules' ? dirname(dir) : dir
+  if (basename(dir) === 'node_modules') return dirname(dir)
+  return existsSync(join(dir, 'package.json')) || existsSync(join(dir, 'lib/node_modules')) ? dir : binDir
 }

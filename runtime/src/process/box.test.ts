@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type BoxRun, endBoxes, runInBox } from './box.ts'
 import { type Host, prepareHost } from './host.ts'
 import { removeCgroupBase } from './cgroup.ts'
+import { markOf } from './launch-script.ts'
 import { listProcesses, startEnvironment } from './processes.ts'
 
 const NODE = process.execPath
@@ -67,7 +68,7 @@ describe.each(kinds)('a box with sandbox $sandbox and limits $limits', (kind) =>
     const { lines } = await run({ script: 'console.log(JSON.stringify(process.env))' })
     delete process.env['OUR_PASSWORD']
     const env = JSON.parse(lines[0]?.replace('stdout: ', '') ?? '')
-    expect(env).toMatchObject({ GREETING: "it's\n$HOME", PATH: '/usr/bin:/bin', SHOAL_BOX: 'box-1' })
+    expect(env).toMatchObject({ GREETING: "it's\n$HOME", PATH: '/usr/bin:/bin', SHOAL_BOX: `${host.label}/box-1` })
     expect(env).not.toHaveProperty('OUR_PASSWORD')
   })
 
@@ -83,7 +84,7 @@ describe.each(kinds)('a box with sandbox $sandbox and limits $limits', (kind) =>
       script: `const child = require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(stubborn)}], { detached: true, stdio: "inherit" }); child.unref()`,
     })
     expect(exitCode).toBe(0)
-    expect(listProcesses().filter(({ pid }) => startEnvironment(pid).includes('SHOAL_BOX=box-1'))).toEqual([])
+    expect(listProcesses().filter(({ pid }) => markOf(startEnvironment(pid)) === `${host.label}/box-1`)).toEqual([])
   })
 
   test('ends in time', async () => {

@@ -4,11 +4,11 @@ import { constants } from 'node:os'
 import type { Readable } from 'node:stream'
 import type { Resources } from '../driver.ts'
 import { type Cgroup, cgroupNames, openCgroup } from './cgroup.ts'
-import type { Host } from './host.ts'
-import { type Program, launchScript } from './launch-script.ts'
+import { type Host, boxMark } from './host.ts'
+import { type Program, launchScript, markOf, markProgram } from './launch-script.ts'
 import { LineSplitter } from './lines.ts'
 import { findProcess, listProcesses, startEnvironment } from './processes.ts'
-import { endPrograms, markProgram, markedName } from './program-tree.ts'
+import { endPrograms } from './program-tree.ts'
 import { type Confinement, PLAIN_ENV, confine } from './sandbox.ts'
 
 /** One program with limits, its own user and its own view of the files, that ends with everything it started. */
@@ -55,16 +55,16 @@ export async function runInBox(host: Host, run: BoxRun): Promise<BoxResult> {
 
 /** Ends the boxes that an earlier server left behind: those whose name begins with `prefix`. */
 export async function endBoxes(host: Host, prefix: string): Promise<void> {
-  const marked = listProcesses()
-    .flatMap(({ pid }) => startEnvironment(pid).map(markedName))
-    .filter((name) => name !== null)
+  const marks = listProcesses().map(({ pid }) => markOf(startEnvironment(pid)))
+  const ours = boxMark(host, '')
+  const marked = marks.filter((mark) => mark?.startsWith(ours)).map((mark) => mark?.slice(ours.length) ?? '')
   const names = new Set([...marked, ...(host.cgroups ? cgroupNames(host.cgroups) : [])])
   for (const name of names) if (name.startsWith(prefix)) await endBox(host, name)
 }
 
 async function endBox(host: Host, name: string): Promise<void> {
   const cgroup = host.cgroups && openCgroup(host.cgroups, name)
-  await endPrograms({ name, cgroup, root: null }, KILL)
+  await endPrograms({ mark: boxMark(host, name), cgroup, root: null }, KILL)
   await cgroup?.remove()
 }
 
@@ -75,7 +75,7 @@ async function runToEnd(host: Host, run: BoxRun, cgroup: Cgroup | null): Promise
   // A session of its own, so that signals to our terminal do not reach it.
   const child = spawn('/bin/sh', ['-c', ENTER, 'shoal-box', ...argv], { cwd: '/', env: PLAIN_ENV, detached: true })
   const root = child.pid === undefined ? null : findProcess(child.pid)
-  const tree = { name: run.name, cgroup, root }
+  const tree = { mark: boxMark(host, run.name), cgroup, root }
   const kill = () => {
     // It may not have joined its cgroup yet.
     child.kill('SIGKILL')
@@ -92,7 +92,7 @@ async function runToEnd(host: Host, run: BoxRun, cgroup: Cgroup | null): Promise
     const output = [readLines(child.stdout, 'stdout', run.onLine), readLines(child.stderr, 'stderr', run.onLine)]
     // The shell may be gone before it has read its script.
     child.stdin.on('error', () => undefined)
-    child.stdin.end(launchScript(markProgram(run, run.name)))
+    child.stdin.end(launchScript(markProgram(run, boxMark(host, run.name))))
     const [code, signalName]: (number | NodeJS.Signals | null)[] = await once(child, 'exit')
     await endPrograms(tree, KILL)
     await Promise.all(output)

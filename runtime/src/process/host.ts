@@ -11,7 +11,7 @@ import { uidFor } from './uids.ts'
 export type Host = {
   /** Everything the runtime keeps. Others may walk through it, not list it. */
   stateDir: string
-  /** Eight characters that tell this state directory from others on the host. */
+  /** Ten characters that tell this state directory from others on the host. */
   label: string
   sandbox: Sandbox
   cgroups: CgroupBase | null
@@ -48,6 +48,9 @@ export async function prepareHost({ stateDir: wanted, sandbox = 'auto', limits =
     shortcomings: shortcomings({ isRoot, hasUids, hasBwrap, hasCgroups: cgroups !== null }),
   }
 }
+
+/** What the programs of a box are marked with: its name, told from those of other servers on the host. */
+export const boxMark = (host: Pick<Host, 'label'>, name: string): string => `${host.label}/${name}`
 
 /** Ten lower-case characters out of any text: names that must be short and safe. */
 export function shortHash(text: string): string {

@@ -1,6 +1,18 @@
 /** A program to run: nothing of our own environment reaches it. */
 export type Program = { command: string[]; env: Record<string, string>; cwd: string }
 
+const MARKER = 'SHOAL_BOX='
+
+/** The program with a mark in its environment, by which it is found where there are no cgroups. */
+export function markProgram(program: Program, mark: string): Program {
+  return { ...program, env: { ...program.env, SHOAL_BOX: mark } }
+}
+
+/** The mark of a process, given the variables it was started with. */
+export function markOf(environment: string[]): string | null {
+  return environment.find((variable) => variable.startsWith(MARKER))?.slice(MARKER.length) ?? null
+}
+
 /**
  * Shell text that sets the environment and becomes the program. The shell reads it as the container's own user, after all
  * rights were dropped: an `LD_PRELOAD` among the user's variables must never act on the programs that drop them, and values
@@ -17,6 +29,7 @@ export function launchScript({ command, env, cwd }: Program): string {
     'ulimit -c 0',
     ...exports,
     `cd -- ${quote(cwd)} || exit 126`,
+    'unset OLDPWD',
     `exec ${[...(others.length > 0 ? ['env', ...others] : []), ...command.map(quote)].join(' ')} </dev/null`,
     '',
   ].join('\n')

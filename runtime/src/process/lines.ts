@@ -2,7 +2,7 @@
 export const MAX_LINE_BYTES = 64 * 1024
 
 const CUT = ' … (cut: the line is longer than 64 KiB)'
-const NEWLINE = 0x0a
+export const NEWLINE = 0x0a
 const RETURN = 0x0d
 
 /** Puts lines together from pieces of a byte stream. Works on bytes, so that no character is torn between two pieces. */

@@ -1,29 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cgroup } from './cgroup.ts'
-import type { Program } from './launch-script.ts'
+import { markOf } from './launch-script.ts'
 import { type ProcessInfo, listProcesses, signal, startEnvironment } from './processes.ts'
 
 /** All programs of one container or build, however deep and however detached. */
 export type ProgramTree = {
-  /** Marks the programs, see `markProgram`. */
-  name: string
+  /** What the programs are marked with, see `markProgram`; no other server on this host uses it. */
+  mark: string
   cgroup: Cgroup | null
   /** What we started, when that is known. */
   root: Pick<ProcessInfo, 'pid' | 'startedAt'> | null
   /** True when the root only watches: it is left to tell how the programs ended. */
   isRootSpared?: boolean
-}
-
-const MARKER = 'SHOAL_BOX='
-
-/** The program with its mark in the environment, by which it is found where there are no cgroups. */
-export function markProgram(program: Program, name: string): Program {
-  return { ...program, env: { ...program.env, SHOAL_BOX: name } }
-}
-
-/** The box that a variable of a process's environment names. */
-export function markedName(variable: string): string | null {
-  return variable.startsWith(MARKER) ? variable.slice(MARKER.length) : null
+  /** False as long as programs may still appear: the root has started one that has not joined the cgroup yet. */
+  isOver?: () => boolean
 }
 
 /**
@@ -36,13 +26,13 @@ export function programsOf(tree: ProgramTree): number[] {
 }
 
 /** Those of `all` that belong to the tree. */
-export function treeOf({ name, root, isRootSpared }: ProgramTree, all: ProcessInfo[]): ProcessInfo[] {
+export function treeOf({ mark, root, isRootSpared }: ProgramTree, all: ProcessInfo[]): ProcessInfo[] {
   const children = Map.groupBy(all, ({ parent }) => parent)
   const holder = all.find(({ pid }) => pid === root?.pid)
   // A later process with the same number, and its session, are none of ours.
   const rootPid = holder && holder.startedAt !== root?.startedAt ? null : root?.pid
   const isOurs = (info: ProcessInfo) =>
-    info.pid === rootPid || info.session === rootPid || startEnvironment(info.pid).includes(MARKER + name)
+    info.pid === rootPid || info.session === rootPid || markOf(startEnvironment(info.pid)) === mark
   const found = new Map<number, ProcessInfo>()
   const add = (info: ProcessInfo) => {
     if (found.has(info.pid) || info.pid === process.pid) return
@@ -63,24 +53,33 @@ export async function endPrograms(
   tree: ProgramTree,
   options: { graceMs: number; spare: number | null },
 ): Promise<void> {
-  if (options.graceMs > 0) {
-    const spared = (pid: number) => pid === options.spare
-    for (const pid of programsOf(tree)) if (!spared(pid)) signal(pid, 'SIGTERM')
-    if (await isEmptyWithin(tree, options.graceMs)) return
-  }
+  if (options.graceMs > 0 && (await endGently(tree, options))) return
   tree.cgroup?.forbidForks()
-  for (let attempt = 0; attempt < 300; attempt++) {
-    for (const pid of programsOf(tree)) signal(pid, 'SIGKILL')
-    if (await isEmptyWithin(tree, 100)) return
-  }
-  throw new Error(`Processes ${programsOf(tree).join(', ')} of ${tree.name} do not end`)
+  const kill = (pids: number[]) => pids.forEach((pid) => signal(pid, 'SIGKILL'))
+  if (await isEmptyWithin(tree, KILL_MS, kill)) return
+  throw new Error(`Processes ${programsOf(tree).join(', ')} of ${tree.mark} do not end`)
 }
 
-async function isEmptyWithin(tree: ProgramTree, ms: number): Promise<boolean> {
+const KILL_MS = 30_000
+
+/** Each process is asked once, those too that were started meanwhile (a sandbox still being set up loses the signal). */
+function endGently(tree: ProgramTree, { graceMs, spare }: { graceMs: number; spare: number | null }): Promise<boolean> {
+  const asked = new Set([spare])
+  return isEmptyWithin(tree, graceMs, (pids) => {
+    for (const pid of pids.filter((pid) => !asked.has(pid))) {
+      signal(pid, 'SIGTERM')
+      asked.add(pid)
+    }
+  })
+}
+
+async function isEmptyWithin(tree: ProgramTree, ms: number, act: (pids: number[]) => void): Promise<boolean> {
   const deadline = Date.now() + ms
-  for (let pauseMs = 5; programsOf(tree).length > 0; pauseMs = Math.min(pauseMs * 2, 50)) {
+  for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 2, 50)) {
+    const pids = programsOf(tree)
+    if (pids.length === 0 && (tree.isOver?.() ?? true)) return true
     if (Date.now() >= deadline) return false
+    act(pids)
     await sleep(pauseMs)
   }
-  return true
 }

@@ -9,6 +9,8 @@ export type Sandbox = 'bwrap' | 'none'
 export type Confinement = {
   /** Null: the user we are. */
   uid: number | null
+  /** The group; without: the same number as `uid`. No other groups. */
+  gid?: number | null
   readableDirs: string[]
   writableDirs: string[]
 }
@@ -20,7 +22,7 @@ export const PLAIN_ENV = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin' 
 export function confine(sandbox: Sandbox, confinement: Confinement): string[] {
   return [
     ...(sandbox === 'bwrap' ? bwrap(confinement) : []),
-    ...(confinement.uid === null ? [] : dropTo(confinement.uid)),
+    ...(confinement.uid === null ? [] : dropTo(confinement.uid, confinement.gid ?? confinement.uid)),
   ]
 }
 
@@ -31,7 +33,7 @@ export function canUseBwrap(uid: number | null): Promise<boolean> {
 
 /** True when we can become another user for good. */
 export function canDropTo(uid: number): Promise<boolean> {
-  return succeeds([...dropTo(uid), 'true'])
+  return succeeds([...dropTo(uid, uid), 'true'])
 }
 
 async function succeeds([program = '', ...words]: string[]): Promise<boolean> {
@@ -43,19 +45,9 @@ async function succeeds([program = '', ...words]: string[]): Promise<boolean> {
   }
 }
 
-function dropTo(uid: number): string[] {
-  const id = String(uid)
-  return [
-    'setpriv',
-    '--reuid',
-    id,
-    '--regid',
-    id,
-    '--clear-groups',
-    '--bounding-set=-all',
-    '--inh-caps=-all',
-    '--no-new-privs',
-  ]
+function dropTo(uid: number, gid: number): string[] {
+  const ids = ['--reuid', String(uid), '--regid', String(gid), '--clear-groups']
+  return ['setpriv', ...ids, '--bounding-set=-all', '--inh-caps=-all', '--no-new-privs']
 }
 
 /** Paths keep their names inside; what is not listed is not there. The network stays the host's: squids need Postgres and RPC. */

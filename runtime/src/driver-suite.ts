@@ -1,0 +1,290 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ContainerSpec, Driver, LogBatch, LogCursor, Observation, Workload } from './driver.ts'
+
+/** What a test wants a program to do; each driver's harness makes something of it that it can run. */
+export type Behaviour = {
+  /** Lines it writes first, in this order. */
+  print?: string[]
+  /** Then this, without a line end. */
+  printLast?: string
+  /** How it ends then. Default: it does not, until it is ended. */
+  ends?: 'never' | 'out of memory' | { exit: number }
+}
+
+/** A driver with nothing on it, and the ways of the place where it runs. */
+export type Harness = {
+  driver: Driver
+  image: string
+  program(behaviour: Behaviour): Pick<ContainerSpec, 'command' | 'env'>
+  /** Moves business time (back-off). */
+  advance(ms: number): void
+  /** Lets time pass until `check` throws no more. */
+  eventually(check: () => Promise<void>): Promise<void>
+  /** Kills the server without warning; what runs goes on. Then `revive` starts another one, which is `driver` from then on. */
+  kill(): Promise<void>
+  revive(): Promise<void>
+  /** False where this host cannot limit memory. */
+  enforcesMemory: boolean
+  /** What is there of any workload beside the driver's own memory: processes, files, sockets. */
+  traces(): Promise<string[]>
+  /** Ends everything. */
+  dispose(): Promise<void>
+}
+
+const MIB = 1024 * 1024
+
+/** Holds a driver to the behaviour that the deploy engine counts on. */
+export function driverSuite(name: string, open: () => Promise<Harness>): void {
+  describe(`driver ${name}`, () => {
+    let host: Harness
+
+    beforeEach(async () => {
+      host = await open()
+    })
+
+    afterEach(() => host.dispose())
+
+    const container = (name: string, behaviour: Behaviour, more: Partial<ContainerSpec> = {}): ContainerSpec => ({
+      name,
+      resources: { cpuCores: 1, memoryBytes: 256 * MIB },
+      restart: 'on-failure',
+      ports: [],
+      ...host.program(behaviour),
+      ...more,
+    })
+
+    const workload = (containers: ContainerSpec[], more: Partial<Workload> = {}): Workload => ({
+      id: 'org-squid-1',
+      tenant: 'org',
+      version: 'org-squid',
+      image: host.image,
+      containers,
+      ...more,
+    })
+
+    const observe = async (container: string, id = 'org-squid-1'): Promise<Observation | undefined> => {
+      const all = await host.driver.observe()
+      return all.find((one) => one.workload === id && one.container === container)
+    }
+
+    const until = (container: string, expected: Partial<Observation>, id?: string): Promise<void> =>
+      host.eventually(async () => expect(await observe(container, id)).toMatchObject(expected))
+
+    /** Reads the log from `cursor` until `enough` lines came; moves `cursor`. */
+    const read = async (cursor: LogCursor, enough: number): Promise<string[]> => {
+      const lines: string[] = []
+      const stop = new AbortController()
+      const take = (batch: LogBatch) => {
+        lines.push(...batch.lines.map((line) => `${line.container}: ${line.text}`))
+        Object.assign(cursor, batch.cursor)
+        if (lines.length >= enough) stop.abort()
+      }
+      const reading = (async () => {
+        for await (const batch of host.driver.logs({ ...cursor }, stop.signal)) take(batch)
+      })()
+      try {
+        await host.eventually(async () => expect(lines.length).toBeGreaterThanOrEqual(enough))
+      } finally {
+        stop.abort()
+        await reading
+      }
+      return lines
+    }
+
+    test('apply makes programs run, and twice changes nothing', async () => {
+      const containers = [container('api', { print: ['up'] }), container('processor', { print: ['up'] })]
+      await host.driver.apply(workload(containers))
+      await until('api', { state: 'running', restarts: 0, exitCode: null, reason: null })
+      await until('processor', { state: 'running' })
+      const before = await host.driver.observe()
+      await host.driver.apply(structuredClone(workload(containers)))
+      await host.driver.apply(workload([...containers, container('late', { print: ['up'] })]))
+      const lines = await read({}, 3)
+      expect(lines.sort()).toEqual(['api: up', 'late: up', 'processor: up'])
+      expect((await host.driver.observe()).filter((one) => one.container !== 'late')).toEqual(before)
+    })
+
+    test('a program that ends with 0 is finished and is not started again', async () => {
+      await host.driver.apply(workload([container('processor', { print: ['done'], ends: { exit: 0 } })]))
+      await until('processor', { state: 'finished', exitCode: 0, restarts: 0, retryAt: null, reason: null })
+      host.advance(3_600_000)
+      expect(await read({}, 1)).toEqual(['processor: done'])
+      expect(await observe('processor')).toMatchObject({ state: 'finished', restarts: 0 })
+    })
+
+    test('a program that runs once is finished whatever it ends with, and says so', async () => {
+      await host.driver.apply(workload([container('init', { ends: { exit: 3 } }, { restart: 'never' })]))
+      await until('init', { state: 'finished', exitCode: 3, retryAt: null, reason: 'It ended with exit code 3' })
+    })
+
+    test('a crash is observed with its exit code and is tried again after 1, 2, 4 seconds', async () => {
+      await host.driver.apply(workload([container('processor', { print: ['here'], ends: { exit: 7 } })]))
+      for (const [restarts, waitMs] of [1000, 2000, 4000].entries()) {
+        await until('processor', { state: 'backoff', exitCode: 7, restarts, outOfMemory: false })
+        const { since, retryAt } = (await observe('processor')) ?? {}
+        expect(Number(retryAt) - Number(since)).toBe(waitMs)
+        host.advance(waitMs)
+      }
+      await until('processor', { state: 'backoff', restarts: 3 })
+      expect(await read({}, 4)).toHaveLength(4)
+    })
+
+    test('what cannot be started is failed with a reason, and is tried again', async () => {
+      await host.driver.apply(workload([container('api', {}, { command: ['no-such-command'], env: {} })]))
+      await until('api', { state: 'failed', exitCode: null, restarts: 0 })
+      const { reason, retryAt } = (await observe('api')) ?? {}
+      expect(reason).toContain('no-such-command')
+      expect(retryAt).toBeInstanceOf(Date)
+    })
+
+    test('an image that is gone is a reason too', async () => {
+      await host.driver.apply(workload([container('init', {}, { restart: 'never' })], { image: 'no-such-image' }))
+      await until('init', { state: 'failed', retryAt: null, reason: 'Its image is gone: deploy the squid again' })
+    })
+
+    test('a program that takes more memory than it may is killed and counted', async ({ skip }) => {
+      if (!host.enforcesMemory) skip('this host cannot limit memory')
+      const resources = { cpuCores: 1, memoryBytes: 128 * MIB }
+      await host.driver.apply(workload([container('processor', { ends: 'out of memory' }, { resources })]))
+      await until('processor', { state: 'backoff', outOfMemory: true, exitCode: 137, oomKills: 1 })
+      expect((await observe('processor'))?.reason).toContain('memory')
+      expect(await host.driver.usage()).toMatchObject([{ container: 'processor', oomKills: 1 }])
+    })
+
+    test('a changed container is replaced, a missing one ends, the others are left alone', async () => {
+      const api = container('api', {})
+      await host.driver.apply(workload([api, container('one', { print: ['first'] }), container('two', {})]))
+      for (const name of ['api', 'one', 'two']) await until(name, { state: 'running' })
+      const cursor: LogCursor = {}
+      expect(await read(cursor, 1)).toEqual(['one: first'])
+      const before = await observe('api')
+      await host.driver.apply(workload([api, container('one', { print: ['second'] })]))
+      expect(await read(cursor, 1)).toEqual(['one: second'])
+      await until('one', { state: 'running', restarts: 0 })
+      await host.eventually(async () => expect(await observe('two')).toBeUndefined())
+      expect(await observe('api')).toEqual(before)
+    })
+
+    test('two generations of a version run side by side', async () => {
+      await host.driver.apply(workload([container('api', {})]))
+      await host.driver.apply(workload([container('api', { print: ['new'] })], { id: 'org-squid-2' }))
+      await until('api', { state: 'running' }, 'org-squid-1')
+      await until('api', { state: 'running' }, 'org-squid-2')
+      await host.driver.remove('org-squid-1')
+      expect((await host.driver.observe()).map((one) => one.workload)).toEqual(['org-squid-2'])
+    })
+
+    test('remove leaves nothing, and of something gone is fine', async () => {
+      const containers = [container('api', {}, { ports: [4000] }), container('processor', { ends: { exit: 1 } })]
+      await host.driver.apply(workload(containers))
+      await until('api', { state: 'running' })
+      await until('processor', { state: 'backoff' })
+      expect(await host.traces()).not.toEqual([])
+      await host.driver.remove('org-squid-1')
+      expect(await host.driver.observe()).toEqual([])
+      expect(await host.traces()).toEqual([])
+      await host.driver.remove('org-squid-1')
+      await host.driver.remove('never-was')
+    })
+
+    test('removed and wished again at once it runs', async () => {
+      const wish = workload([container('api', {})])
+      await host.driver.apply(wish)
+      await until('api', { state: 'running' })
+      const removal = host.driver.remove(wish.id)
+      await host.driver.apply(wish)
+      await removal
+      await until('api', { state: 'running', restarts: 0 })
+    })
+
+    test('lines keep their order and their container, the last one without its end too', async () => {
+      const lines = Array.from({ length: 50 }, (_, index) => `line ${index} ÄÖ€`)
+      const containers = [
+        container('one', { print: lines, printLast: 'last words', ends: { exit: 0 } }),
+        container('two', { print: ['', 'x'.repeat(70_000)] }),
+      ]
+      await host.driver.apply(workload(containers))
+      const all = await read({}, 53)
+      expect(all.filter((line) => line.startsWith('one'))).toEqual(
+        [...lines, 'last words'].map((line) => `one: ${line}`),
+      )
+      const [empty, long = ''] = all.filter((line) => line.startsWith('two'))
+      expect(empty).toBe('two: ')
+      expect(long).toBe(`two: ${'x'.repeat(65_536)} … (cut: the line is longer than 64 KiB)`)
+    })
+
+    test('a reader goes on where its cursor is, and misses nothing that was written meanwhile', async () => {
+      const cursor: LogCursor = {}
+      await host.driver.apply(workload([container('one', { print: ['a', 'b'] })]))
+      expect(await read(cursor, 2)).toEqual(['one: a', 'one: b'])
+      await host.driver.apply(workload([container('one', { print: ['c'] })]))
+      await until('one', { state: 'running' })
+      expect(await read(cursor, 1)).toEqual(['one: c'])
+    })
+
+    test('the log of a removed container can still be read', async () => {
+      await host.driver.apply(workload([container('one', { print: ['a'], printLast: 'b' })]))
+      await host.eventually(async () => expect(await host.driver.tail('org-squid-1', 'one', 10)).toEqual(['a', 'b']))
+      await host.driver.remove('org-squid-1')
+      const cursor: LogCursor = {}
+      expect(await read(cursor, 2)).toEqual(['one: a', 'one: b'])
+    })
+
+    test('the last lines of a container are known, also after it ended', async () => {
+      await host.driver.apply(workload([container('one', { print: ['a', 'b', 'c'], ends: { exit: 2 } })]))
+      await until('one', { state: 'backoff' })
+      expect(await host.driver.tail('org-squid-1', 'one', 2)).toEqual(['b', 'c'])
+      expect(await host.driver.tail('org-squid-1', 'nobody', 2)).toEqual([])
+      expect(await host.driver.tail('never-was', 'one', 2)).toEqual([])
+    })
+
+    test('usage names every container with its limits', async () => {
+      await host.driver.apply(workload([container('api', {}), container('init', { ends: { exit: 0 } })]))
+      await until('api', { state: 'running' })
+      await until('init', { state: 'finished' })
+      const usage = await host.driver.usage()
+      expect(usage.map((one) => one.container).sort()).toEqual(['api', 'init'])
+      const api = usage.find((one) => one.container === 'api')
+      expect(api).toMatchObject({ workload: 'org-squid-1', memoryLimitBytes: 256 * MIB, cpuLimitCores: 1, oomKills: 0 })
+      expect(api?.memoryBytes).toBeGreaterThan(0)
+      expect(usage.find((one) => one.container === 'init')?.memoryBytes).toBe(0)
+    })
+
+    test('a port has an endpoint, what is unknown has none', async () => {
+      await host.driver.apply(workload([container('api', {}, { ports: [4000] })]))
+      await until('api', { state: 'running' })
+      expect(host.driver.endpoint('org-squid-1', 'api', 4000)).toMatchObject({ kind: expect.any(String) })
+      expect(host.driver.endpoint('org-squid-1', 'api', 4001)).toBeNull()
+      expect(host.driver.endpoint('org-squid-1', 'nobody', 4000)).toBeNull()
+      expect(host.driver.endpoint('never-was', 'api', 4000)).toBeNull()
+    })
+
+    test('after the server was killed, what runs is adopted as it is', async () => {
+      const cursor: LogCursor = {}
+      await host.driver.apply(
+        workload([container('api', { print: ['up'] }), container('processor', { ends: { exit: 5 } })]),
+      )
+      await until('api', { state: 'running' })
+      await until('processor', { state: 'backoff' })
+      await read(cursor, 1)
+      const before = await host.driver.observe()
+      await host.kill()
+      await host.revive()
+      expect(await host.driver.observe()).toEqual(before)
+      host.advance(1000)
+      await until('processor', { state: 'backoff', exitCode: 5, restarts: 1 })
+      expect(await observe('api')).toEqual(before.find((one) => one.container === 'api'))
+    })
+
+    test('programs that were stopped with the server run again with the next, and it counts as no crash', async () => {
+      const containers = [container('init', { ends: { exit: 0 } }, { restart: 'never' }), container('api', {})]
+      await host.driver.apply(workload(containers))
+      await until('init', { state: 'finished' })
+      await until('api', { state: 'running' })
+      await host.driver.close('stop')
+      await host.revive()
+      await until('api', { state: 'running', restarts: 0 })
+      expect(await observe('init')).toMatchObject({ state: 'finished', exitCode: 0 })
+    })
+  })
+}

@@ -1,0 +1,33 @@
+export {
+  BuildFailure,
+  type Builder,
+  type BuildFailureKind,
+  type BuildLimits,
+  type BuildRequest,
+  type Image,
+  type Unpacked,
+  type UnpackLimits,
+  type UnpackRequest,
+} from './builder.ts'
+export type {
+  ContainerName,
+  ContainerSpec,
+  ContainerState,
+  Driver,
+  Endpoint,
+  LogBatch,
+  LogCursor,
+  LogLine,
+  Observation,
+  Resources,
+  Shortcoming,
+  Usage,
+  Workload,
+  WorkloadId,
+} from './driver.ts'
+export { startEmbeddedPostgres, type EmbeddedPostgres } from './postgres/embedded-postgres.ts'
+export { type Clock, type Timer, systemClock } from './clock.ts'
+export { ManualClock } from './manual-clock.ts'
+export { type ProcessDriverOptions, createProcessDriver } from './process/process-driver.ts'
+export { openProcessRuntime, type ProcessRuntimeOptions } from './process-runtime.ts'
+export { isOpenToOthers, reachableDir } from './reachable.ts'

@@ -1,0 +1,117 @@
+import { accessSync, chmodSync, chownSync, constants, mkdirSync, statSync } from 'node:fs'
+import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import type { ContainerSpec } from '../driver.ts'
+import { type ImagePlace, imageDir, imagePlace } from '../image.ts'
+import type { ContainerFiles, ContainerWish } from './container-record.ts'
+import type { Host } from './host.ts'
+import { type Program, markProgram } from './launch-script.ts'
+import type { Confinement } from './sandbox.ts'
+
+const SYSTEM_DIRS = ['/usr/local/bin', '/usr/bin', '/bin']
+
+/** Of the memory limit, what V8 may use: it then ends with an error people can read, before the kernel kills without a word. */
+const HEAP_SHARE = 0.7
+
+/** Why a container cannot be started at all: a sentence for people. */
+export class CannotStart extends Error {
+  override name = 'CannotStart'
+}
+
+export type ContainerPlace = {
+  host: Host
+  imagesDir: string
+  /** preload.cjs where every container can read it. */
+  preload: string
+  files: ContainerFiles
+  /** See `markProgram`. */
+  mark: string
+  socketDir: string
+  uid: number | null
+}
+
+/**
+ * What to run for a wish, in an image that is there, with a command that is there.
+ * @throws CannotStart
+ */
+export function containerProgram(
+  place: ContainerPlace,
+  wish: ContainerWish,
+): { program: Program; confinement: Confinement } {
+  const image = findImage(place.imagesDir, wish.image)
+  const [name = ''] = wish.spec.command
+  if (!isCommand(name, image))
+    throw new CannotStart(`There is no command "${name}": it is neither in node_modules/.bin nor on the system`)
+  const { host, files, socketDir, uid } = place
+  const gid = host.uidOf(`tenant ${wish.tenant}`)
+  if (gid !== null) giveTo(imageDir(place.imagesDir, wish.image), gid)
+  const scratch = host.sandbox === 'bwrap' ? [] : [files.tmp]
+  for (const dir of [files.home, ...scratch]) makeOwned(dir, uid)
+  return {
+    program: markProgram(
+      { command: wish.spec.command, cwd: image.appDir, env: containerEnv(place, wish.spec, image, scratch[0]) },
+      place.mark,
+    ),
+    confinement: {
+      uid,
+      gid,
+      readableDirs: [...image.readableDirs, place.preload],
+      writableDirs: [files.home, socketDir, ...scratch],
+    },
+  }
+}
+
+function containerEnv(
+  { files, preload, socketDir }: ContainerPlace,
+  { env, ports, resources }: ContainerSpec,
+  image: ImagePlace,
+  tmp: string | undefined,
+): Record<string, string> {
+  const heapMiB = Math.max(16, Math.floor((resources.memoryBytes * HEAP_SHARE) / 1024 / 1024))
+  const nodeOptions = [`--require ${quoteNodeOption(preload)}`, `--max-old-space-size=${heapMiB}`, env['NODE_OPTIONS']]
+  return {
+    ...env,
+    PATH: [...image.pathDirs, ...SYSTEM_DIRS].join(delimiter),
+    HOME: files.home,
+    ...(tmp === undefined ? {} : { TMPDIR: tmp }),
+    NODE_OPTIONS: nodeOptions.filter(Boolean).join(' '),
+    SHOAL_SOCKETS: socketDir,
+    SHOAL_PORTS: ports.join(','),
+  }
+}
+
+/** Node splits NODE_OPTIONS at spaces outside of double quotes. */
+const quoteNodeOption = (text: string): string => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+
+function findImage(imagesDir: string, image: string): ImagePlace {
+  try {
+    return imagePlace(imagesDir, image)
+  } catch (cause) {
+    throw new CannotStart('Its image is gone: deploy the squid again', { cause })
+  }
+}
+
+/** As execvp(3) would find it. */
+function isCommand(name: string, { appDir, pathDirs }: ImagePlace): boolean {
+  if (name.includes('/')) return isExecutable(isAbsolute(name) ? name : resolve(appDir, name))
+  return [...pathDirs, ...SYSTEM_DIRS].some((dir) => isExecutable(join(dir, name)))
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return statSync(file).isFile()
+  } catch {
+    return false
+  }
+}
+
+/** Other tenants must not read it, also where there is no sandbox to hide it. */
+function giveTo(dir: string, gid: number): void {
+  chownSync(dir, -1, gid)
+  chmodSync(dir, 0o750)
+}
+
+function makeOwned(dir: string, uid: number | null): void {
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  if (uid !== null) chownSync(dir, uid, uid)
+}

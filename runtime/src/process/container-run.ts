@@ -1,0 +1,155 @@
+import { mkdirSync } from 'node:fs'
+import type { Clock } from '../clock.ts'
+import { type Cgroup, openCgroup } from './cgroup.ts'
+import { containerProgram } from './container-program.ts'
+import {
+  type ContainerFiles,
+  type ContainerRecord,
+  type ContainerWish,
+  makeWalkable,
+  removeTree,
+} from './container-record.ts'
+import { type Host, boxMark, shortHash } from './host.ts'
+import type { LogStore } from './log-store.ts'
+import { type ProgramTree, endPrograms } from './program-tree.ts'
+import { endedForHeap, logBytes, sealLog } from './run-log.ts'
+import { type Run, type RunStart, topProcess } from './run.ts'
+import { confine } from './sandbox.ts'
+import type { Sockets } from './sockets.ts'
+
+/** What all containers of a host have in common. */
+export type Site = {
+  host: Host
+  imagesDir: string
+  /** preload.cjs where every container can read it. */
+  preload: string
+  /** shim.sh where no upgrade changes it. */
+  shimFile: string
+  sockets: Sockets
+  logs: LogStore
+  clock: Clock
+  stopGraceMs: number
+}
+
+/** One container's place on the host. `key` is unique there. */
+export type Place = { site: Site; key: string; files: ContainerFiles }
+
+/** A name short enough for cgroups, from which a process's container is told. */
+export const boxName = (key: string): string => `c-${shortHash(key)}`
+
+export function containerCgroup({ key }: Place, record: ContainerRecord): Cgroup | null {
+  return record.cgroups && openCgroup(record.cgroups, boxName(key))
+}
+
+export function programTree(place: Place, record: ContainerRecord, run: Run | null): ProgramTree {
+  return {
+    mark: boxMark(place.site.host, boxName(place.key)),
+    cgroup: containerCgroup(place, record),
+    root: run?.shim ?? null,
+    isRootSpared: true,
+    isOver: () => run?.hasEnded() ?? true,
+  }
+}
+
+/**
+ * Makes everything a run needs: user, directories, limits, sockets. Answers how to start it and what to remember of it.
+ * @throws CannotStart
+ */
+export async function prepareRun(place: Place, wish: ContainerWish, record: ContainerRecord) {
+  const { site, key, files } = place
+  const uid = site.host.uidOf(`version ${wish.version}`)
+  makeWalkable(files.dir)
+  const run = record.run + 1
+  // Only of the run before: the shim makes the new one's.
+  removeTree(files.runs)
+  mkdirSync(files.runs, { mode: 0o700 })
+  const socketDir = site.sockets.prepare(key, uid)
+  const { program, confinement } = containerProgram(
+    {
+      host: site.host,
+      imagesDir: site.imagesDir,
+      preload: site.preload,
+      files,
+      mark: boxMark(site.host, boxName(key)),
+      socketDir,
+      uid,
+    },
+    wish,
+  )
+  const limits = await moveToOurCgroups(place, wish, record)
+  const changes: Partial<ContainerRecord> = { ...limits.changes, uid, run, logBytesBefore: logBytes(files.log) }
+  const start: RunStart = {
+    shimFile: site.shimFile,
+    dir: files.run(run),
+    logFile: files.log,
+    joinFiles: limits.cgroup?.joinFiles ?? [],
+    confinement: confine(site.host.sandbox, confinement),
+    program,
+  }
+  return { start, changes }
+}
+
+/** A server that was started elsewhere makes its cgroups elsewhere. */
+async function moveToOurCgroups(place: Place, wish: ContainerWish, record: ContainerRecord) {
+  const base = place.site.host.cgroups
+  const isSame = JSON.stringify(base) === JSON.stringify(record.cgroups)
+  const spent = isSame ? {} : await leaveCgroups(place, record)
+  const cgroup = base && openCgroup(base, boxName(place.key))
+  cgroup?.create(wish.spec.resources)
+  const changes: Partial<ContainerRecord> = { ...spent, cgroups: base, oomKillsBefore: cgroup?.usage()?.oomKills ?? 0 }
+  return { cgroup, changes }
+}
+
+/** Removes the cgroup of a container without programs; what it had counted is carried over. */
+async function leaveCgroups(place: Place, record: ContainerRecord): Promise<Partial<ContainerRecord>> {
+  const cgroup = containerCgroup(place, record)
+  const counted = cgroup?.usage()
+  await cgroup?.remove()
+  const cpuSeconds = record.spent.cpuSeconds + (counted?.cpuSeconds ?? 0)
+  const throttledSeconds = record.spent.throttledSeconds + (counted?.throttledSeconds ?? 0)
+  return { cgroups: null, spent: { cpuSeconds, throttledSeconds } }
+}
+
+/** Removes what a container without programs has outside of its own directory. Answers what to remember of it. */
+export async function leaveHost(place: Place, record: ContainerRecord): Promise<Partial<ContainerRecord>> {
+  place.site.sockets.remove(place.key)
+  return leaveCgroups(place, record)
+}
+
+/** Ends programs of a container of which no record is left (its file was lost with the power). */
+export async function endStrays({ site, key }: Place): Promise<void> {
+  const name = boxName(key)
+  const cgroup = site.host.cgroups && openCgroup(site.host.cgroups, name)
+  await endPrograms({ mark: boxMark(site.host, name), cgroup, root: null }, { graceMs: 0, spare: null })
+  await cgroup?.remove()
+}
+
+/** Ends all programs of a run, gently first. Answers as `Run.ended` does. */
+export async function stopRun(place: Place, record: ContainerRecord, run: Run): Promise<number | null> {
+  // Where bwrap is used it is the top process, and a SIGTERM to it kills the whole sandbox at once.
+  const spare = place.site.host.sandbox === 'bwrap' ? await topProcess(run) : null
+  await endPrograms(programTree(place, record, run), { graceMs: place.site.stopGraceMs, spare })
+  return run.ended
+}
+
+/** The run's main program has ended: nothing of it is left afterwards, and its log is whole. */
+export async function cleanUpRun(place: Place, record: ContainerRecord, run: Run | null): Promise<void> {
+  await endPrograms(programTree(place, record, run), { graceMs: 0, spare: null })
+  sealLog(place.files.log)
+}
+
+/** What the run that just ended says about memory. */
+export function memoryDeaths(place: Place, record: ContainerRecord, exitCode: number) {
+  const byKernel = Math.max(0, (containerCgroup(place, record)?.usage()?.oomKills ?? 0) - record.oomKillsBefore)
+  const byHeap = exitCode !== 0 && byKernel === 0 && endedForHeap(place.files.log, record.logBytesBefore) ? 1 : 0
+  return { outOfMemory: exitCode !== 0 && byKernel + byHeap > 0, oomKills: byKernel + byHeap }
+}
+
+/** Removes every trace of a container that has no programs any more. */
+export async function forgetContainer(place: Place, record: ContainerRecord | null): Promise<void> {
+  if (record) {
+    await leaveHost(place, record)
+    place.site.logs.end(record.logId)
+  }
+  removeTree(place.files.dir)
+}

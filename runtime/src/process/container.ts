@@ -1,0 +1,295 @@
+import { constants } from 'node:os'
+import { backoffMs, crashesInARow } from '../backoff.ts'
+import type { Timer } from '../clock.ts'
+import type { ContainerState, Endpoint, Observation, Usage } from '../driver.ts'
+import { CannotStart } from './container-program.ts'
+import {
+  type ContainerRecord,
+  type ContainerWish,
+  makeWalkable,
+  newRecord,
+  readJson,
+  removeTree,
+  wishKey,
+  writeJson,
+} from './container-record.ts'
+import {
+  type Place,
+  cleanUpRun,
+  containerCgroup,
+  endStrays,
+  forgetContainer,
+  leaveHost,
+  memoryDeaths,
+  prepareRun,
+  programTree,
+  stopRun,
+} from './container-run.ts'
+import { ProcessMeter } from './container-usage.ts'
+import type { ProcessInfo } from './processes.ts'
+import { lastLines } from './run-log.ts'
+import { type Run, adoptRun, startRun } from './run.ts'
+
+/** The exit code of a run whose end nobody saw: as if it was killed. */
+const KILLED = 137
+
+/**
+ * One container: brings what runs in line with what is wished, one step after the other. What it is about to do is on disk
+ * before it does it, so that the server may be killed at any point and the next one goes on.
+ */
+export class Container {
+  readonly workload: string
+  readonly name: string
+  readonly #place: Place
+  readonly #meter = new ProcessMeter()
+  #wish: ContainerWish | null = null
+  #record: ContainerRecord | null = null
+  #run: Run | null = null
+  #retry: Timer | null = null
+  #steps: Promise<void> = Promise.resolve()
+  #isLetGo = false
+
+  constructor(place: Place, workload: string, name: string) {
+    this.#place = place
+    this.workload = workload
+    this.name = name
+  }
+
+  /** Takes up what an earlier server left; `wish` is what was wished then. Comes before everything else. */
+  async adopt(wish: ContainerWish | null): Promise<void> {
+    this.#wish = wish
+    this.#record = readJson(this.#place.files.record) as ContainerRecord | null
+    if (!this.#record) return endStrays(this.#place)
+    this.#keepLog(this.#record)
+    if (!this.#record.isRunOpen) return
+    const found = await adoptRun(this.#place.files.run(this.#record.run))
+    if (found === 'never began') this.#save({ isRunOpen: false })
+    else if ('exitCode' in found) await this.#conclude(found.exitCode)
+    else this.#follow(found)
+  }
+
+  /** Null: it shall be gone. Answers when what is wished then is done, as far as that is in our hands. */
+  want(wish: ContainerWish | null): Promise<void> {
+    this.#wish = wish
+    return this.#step(() => this.#settle())
+  }
+
+  /** Ends the program and lets go; the next server starts it again. */
+  async stop(): Promise<void> {
+    await this.#step(async () => {
+      const wasRunning = this.#run !== null
+      if (this.#run) await this.#endRun(this.#run)
+      if (!this.#record) return
+      if (wasRunning) this.#enter('starting', { reason: null })
+      this.#save(await leaveHost(this.#place, this.#record))
+    })
+    await this.letGo()
+  }
+
+  /** Does nothing more once this answers; the program goes on. */
+  async letGo(): Promise<void> {
+    this.#isLetGo = true
+    this.#retry?.cancel()
+    await this.#steps
+    this.#run?.letGo()
+  }
+
+  /** Null before the first wish was taken up. */
+  observation(): Observation | null {
+    const record = this.#record
+    return (
+      record && {
+        workload: this.workload,
+        container: this.name,
+        state: record.state,
+        since: new Date(record.since),
+        restarts: record.restarts,
+        oomKills: record.oomKills,
+        exitCode: record.exitCode,
+        outOfMemory: record.outOfMemory,
+        retryAt: record.retryAt === null ? null : new Date(record.retryAt),
+        reason: record.reason,
+      }
+    )
+  }
+
+  /** `all`: every process of the host, looked up only when there are no cgroups. */
+  usage(at: Date, all: () => ProcessInfo[]): Usage | null {
+    const [record, wish] = [this.#record, this.#wish]
+    if (!record || !wish) return null
+    const counted =
+      containerCgroup(this.#place, record)?.usage() ??
+      this.#meter.measure(programTree(this.#place, record, this.#run), all())
+    return {
+      workload: this.workload,
+      container: this.name,
+      at,
+      cpuSeconds: record.spent.cpuSeconds + counted.cpuSeconds,
+      throttledSeconds: record.spent.throttledSeconds + counted.throttledSeconds,
+      // What is left in the cgroup then is file cache nobody uses.
+      memoryBytes: record.isRunOpen ? counted.memoryBytes : 0,
+      memoryLimitBytes: wish.spec.resources.memoryBytes,
+      cpuLimitCores: wish.spec.resources.cpuCores,
+      oomKills: record.oomKills + (record.isRunOpen ? Math.max(0, counted.oomKills - record.oomKillsBefore) : 0),
+    }
+  }
+
+  lastLines(count: number): string[] {
+    return this.#record ? lastLines(this.#place.files.log, count) : []
+  }
+
+  endpoint(port: number): Endpoint | null {
+    if (!this.#record || !this.#wish?.spec.ports.includes(port)) return null
+    const { site, key } = this.#place
+    return { kind: 'unix', path: site.sockets.publish(key, port, this.#record.uid) }
+  }
+
+  /** One thing at a time. */
+  #step(work: () => Promise<void>): Promise<void> {
+    this.#steps = this.#steps
+      .then(() => (this.#isLetGo ? undefined : work()))
+      // Not the squid's fault: a full disk, a process that cannot be killed. It shows, and is tried again like a crash.
+      .catch((error: unknown) => this.#cannot(`The host failed: ${String(error)}`))
+    return this.#steps
+  }
+
+  async #settle(): Promise<void> {
+    const wish = this.#wish
+    const isOther = !wish || this.#record?.key !== wishKey(wish)
+    if (isOther && this.#run) await this.#endRun(this.#run)
+    if (!wish) return this.#forget()
+    if (isOther) this.#renew(wish)
+    if (this.#isDue()) await this.#begin(wish)
+    this.#planRetry()
+  }
+
+  async #forget(): Promise<void> {
+    this.#retry?.cancel()
+    await forgetContainer(this.#place, this.#record)
+    this.#record = null
+  }
+
+  /** A container of the same name takes the place of the one before. */
+  #renew(wish: ContainerWish): void {
+    const { dir, home, tmp } = this.#place.files
+    for (const scratch of [home, tmp]) removeTree(scratch)
+    makeWalkable(dir)
+    this.#record = newRecord(wishKey(wish), this.#now(), this.#record)
+    this.#save({})
+    this.#keepLog(this.#record)
+  }
+
+  #isDue(): boolean {
+    const record = this.#record
+    if (!record || this.#run) return false
+    return record.state === 'starting' || (record.retryAt !== null && new Date(record.retryAt) <= this.#now())
+  }
+
+  async #begin(wish: ContainerWish): Promise<void> {
+    if (!this.#record) return
+    try {
+      const { start, changes } = await prepareRun(this.#place, wish, this.#record)
+      this.#save({ ...changes, isRunOpen: true })
+      this.#follow(await startRun(start))
+    } catch (error) {
+      this.#cannot(error instanceof CannotStart ? error.message : `The host could not start it: ${String(error)}`)
+    }
+  }
+
+  #follow(run: Run): void {
+    this.#run = run
+    const record = this.#record
+    if (record && record.state !== 'running') {
+      const restarts = record.restarts + (record.state === 'backoff' ? 1 : 0)
+      this.#enter('running', { restarts, retryAt: null, reason: null })
+    }
+    void run.ended.then((exitCode) =>
+      this.#step(async () => {
+        if (this.#run !== run) return
+        await this.#conclude(exitCode)
+        await this.#settle()
+      }),
+    )
+  }
+
+  async #endRun(run: Run): Promise<void> {
+    if (this.#record) await this.#closeRun(await stopRun(this.#place, this.#record, run))
+  }
+
+  /** The run ended by itself: the container is finished, or waits for another try. */
+  async #conclude(exitCode: number | null): Promise<void> {
+    await this.#closeRun(exitCode)
+    const record = this.#record
+    if (!record) return
+    const reason = describeEnd(record, exitCode)
+    if (exitCode === 0 || this.#wish?.spec.restart === 'never') return this.#enter('finished', { reason })
+    const ranMs = this.#now().getTime() - new Date(record.since).getTime()
+    this.#enter('backoff', { reason, ...this.#nextTry(crashesInARow(record.crashes, ranMs)) })
+  }
+
+  /** What a run leaves is cleaned up, and what it says is written down. */
+  async #closeRun(exitCode: number | null): Promise<void> {
+    if (!this.#record) return
+    await cleanUpRun(this.#place, this.#record, this.#run)
+    const memory = memoryDeaths(this.#place, this.#record, exitCode ?? KILLED)
+    const { spent, oomKills } = this.#record
+    this.#run = null
+    this.#save({
+      isRunOpen: false,
+      exitCode: exitCode ?? KILLED,
+      outOfMemory: memory.outOfMemory,
+      oomKills: oomKills + memory.oomKills,
+      spent: { ...spent, cpuSeconds: spent.cpuSeconds + this.#meter.takeTotal() },
+    })
+  }
+
+  #cannot(reason: string): void {
+    const { crashes = 0 } = this.#record ?? {}
+    const isTriedAgain = this.#wish === null || this.#wish.spec.restart === 'on-failure'
+    this.#enter('failed', {
+      reason,
+      isRunOpen: this.#run !== null,
+      ...(isTriedAgain ? this.#nextTry(crashes + 1) : {}),
+    })
+    this.#planRetry()
+  }
+
+  #nextTry(crashes: number): Pick<ContainerRecord, 'crashes' | 'retryAt'> {
+    return { crashes, retryAt: new Date(this.#now().getTime() + backoffMs(crashes)).toISOString() }
+  }
+
+  #planRetry(): void {
+    this.#retry?.cancel()
+    const retryAt = this.#record?.retryAt
+    if (!retryAt || this.#isLetGo) return
+    const ms = Math.max(0, new Date(retryAt).getTime() - this.#now().getTime())
+    this.#retry = this.#place.site.clock.setTimeout(() => void this.#step(() => this.#settle()), ms)
+  }
+
+  #enter(state: ContainerState, changes: Partial<ContainerRecord>): void {
+    this.#save({ retryAt: null, ...changes, state, since: this.#now().toISOString() })
+  }
+
+  #save(changes: Partial<ContainerRecord>): void {
+    if (!this.#record) return
+    this.#record = { ...this.#record, ...changes }
+    writeJson(this.#place.files.record, this.#record)
+  }
+
+  #keepLog({ logId }: ContainerRecord): void {
+    const { site, files } = this.#place
+    site.logs.add({ id: logId, workload: this.workload, container: this.name, file: files.log })
+  }
+
+  #now(): Date {
+    return this.#place.site.clock.now()
+  }
+}
+
+function describeEnd({ outOfMemory }: ContainerRecord, exitCode: number | null): string | null {
+  if (exitCode === 0) return null
+  if (outOfMemory) return 'It used more memory than its profile allows and was stopped'
+  if (exitCode === null) return 'It was ended from outside'
+  const signal = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128)?.[0]
+  return signal ? `It was ended by ${signal}` : `It ended with exit code ${exitCode}`
+}

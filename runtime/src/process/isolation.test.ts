@@ -1,0 +1,145 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { type RequestOptions, request } from 'node:http'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { ContainerSpec, Endpoint } from '../driver.ts'
+import { shortHash } from './host.ts'
+import { type ProcessHarness, containerPids, makeImage, openProcessHarness } from './process-harness.ts'
+
+const MIB = 1024 * 1024
+const isRoot = process.getuid?.() === 0
+
+/** Answers on its ports; tries on request to read a file, to list one's processes, to end another one. */
+const SPY = `
+const http = require('node:http')
+const fs = require('node:fs')
+const answer = (url) => {
+  const [, verb, argument] = url.match(/^.(\\w+)\\??(.*)$/)
+  const subject = decodeURIComponent(argument)
+  if (verb === 'env') return process.env
+  if (verb === 'read') return fs.readFileSync(subject, 'utf8')
+  if (verb === 'list') return fs.readdirSync(subject)
+  if (verb === 'write') return fs.writeFileSync(subject, 'x')
+  if (verb === 'kill') return process.kill(Number(subject), 0)
+  if (verb === 'address') return [server.address(), other.address()]
+}
+const server = http.createServer((request, response) => {
+  try { response.end(JSON.stringify(answer(request.url) ?? null)) } catch (error) { response.statusCode = 500; response.end(error.code) }
+})
+const other = http.createServer().listen(0, '0.0.0.0', () => server.listen(4000, () => console.log('ready')))
+`
+
+describe.each(['auto', 'none'] as const)('containers with sandbox %s', (sandbox) => {
+  let host: ProcessHarness
+
+  beforeEach(async () => {
+    host = await openProcessHarness({ sandbox })
+    makeImage(host.options.imagesDir, 'spy', SPY)
+    makeImage(host.options.imagesDir, 'other', SPY)
+  })
+
+  afterEach(() => host.dispose())
+
+  const api: ContainerSpec = {
+    name: 'api',
+    command: ['node', 'main.cjs'],
+    env: { SECRET: 'known to api only', LD_PRELOAD: '' },
+    resources: { cpuCores: 1, memoryBytes: 256 * MIB },
+    restart: 'on-failure',
+    ports: [4000, 4001],
+  }
+
+  const applySpies = async () => {
+    await host.driver.apply({ id: 'one', tenant: 'one', version: 'one', image: 'spy', containers: [api] })
+    await host.driver.apply({ id: 'two', tenant: 'two', version: 'two', image: 'other', containers: [api] })
+    await vi.waitFor(async () => expect(await ask('one', '/env')).toBeTruthy(), { timeout: 10_000 })
+    await vi.waitFor(async () => expect(await ask('two', '/env')).toBeTruthy(), { timeout: 10_000 })
+  }
+
+  const ask = async (id: string, path: string): Promise<unknown> => {
+    const { status, text } = await get(host.driver.endpoint(id, 'api', 4000), path)
+    return status === 200 ? JSON.parse(text) : new Error(text)
+  }
+
+  test('two may listen on one port, which is there through their endpoints and not on the network', async () => {
+    await applySpies()
+    const [own, other] = (await ask('one', '/address')) as { address: string; port: number }[]
+    expect(own).toEqual({ address: '::', family: 'IPv6', port: 4000 })
+    expect(other?.address).toBe('127.0.0.1')
+    const pids = containerPids(host.host)
+    const listening = execFileSync('ss', ['-ltnp'], { encoding: 'utf8' }).split('\n')
+    const ours = listening.filter((line) => pids.some((pid) => line.includes(`pid=${pid},`)))
+    expect(ours).toHaveLength(2)
+    for (const line of ours) expect(line).toContain('127.0.0.1:')
+    await expect(get({ kind: 'tcp', host: '127.0.0.1', port: 4000 }, '/env')).rejects.toThrow('ECONNREFUSED')
+  })
+
+  test('a container sees its own environment and not the one of the server', async () => {
+    process.env['SERVER_SECRET'] = 'of the server'
+    await applySpies()
+    const env = await ask('one', '/env')
+    delete process.env['SERVER_SECRET']
+    expect(env).toMatchObject({ SECRET: 'known to api only' })
+    expect(env).not.toHaveProperty('SERVER_SECRET')
+    const read = `/read?/proc/${process.pid}/environ`
+    expect(await ask('one', read)).toBeInstanceOf(Error)
+  })
+
+  test('a container reads neither the state of the server nor files, processes and sockets of another tenant', async ({
+    skip,
+  }) => {
+    if (!isRoot) skip('without root there is no uid of its own')
+    await applySpies()
+    const { stateDir, imagesDir } = host.options
+    const shut = join(stateDir, 'shut')
+    mkdirSync(shut, { mode: 0o700 })
+    writeFileSync(join(shut, 'file'), 'x')
+    const two = join(stateDir, 'containers/two/api')
+    const foreignPid = readFileSync(join(two, 'runs/1/pids'), 'utf8').split(' ')[1] ?? ''
+    const forbidden = [
+      `/read?${join(shut, 'file')}`,
+      `/read?${join(imagesDir, 'other/app/main.cjs')}`,
+      `/read?${join(stateDir, 'uids.json')}`,
+      `/read?${join(stateDir, 'containers/two/workload.json')}`,
+      `/read?${join(stateDir, 'containers/one/workload.json')}`,
+      `/read?${join(two, 'record.json')}`,
+      `/read?${join(two, 'log')}`,
+      `/list?${join(two, 'home')}`,
+      `/write?${join(imagesDir, 'spy/app/main.cjs')}`,
+      `/write?${join(stateDir, 'containers/one/api/log')}`,
+      `/list?/run/shoal/${host.host.label}/published`,
+      `/list?/run/shoal/${host.host.label}/${shortHash('two/api')}`,
+      `/kill?${process.pid}`,
+      `/kill?${foreignPid}`,
+    ]
+    const answers = await Promise.all(forbidden.map(async (path) => [path, await ask('one', path)] as const))
+    const granted = answers.filter(([, answer]) => !(answer instanceof Error))
+    expect(granted).toEqual([])
+    expect(await ask('one', `/write?${join(stateDir, 'containers/one/api/home/file')}`)).toBeNull()
+    expect(await ask('one', '/read?main.cjs')).toContain('createServer')
+  })
+
+  test('a socket that leads to somebody else is not connected to', async () => {
+    await applySpies()
+    const { path: theirs } = host.driver.endpoint('two', 'api', 4000) as Extract<Endpoint, { kind: 'unix' }>
+    const socketDir = ((await ask('one', '/env')) as Record<string, string>)['SHOAL_SOCKETS'] ?? ''
+    for (const port of [4000, 4001]) execFileSync('ln', ['-sf', theirs, join(socketDir, `${port}.sock`)])
+    expect(await ask('one', '/env')).toMatchObject({ SHOAL_SOCKETS: socketDir })
+    await expect(get(host.driver.endpoint('one', 'api', 4001), '/env')).rejects.toThrow(/ENOENT|ECONNREFUSED/)
+  })
+})
+
+function get(endpoint: Endpoint | null, path: string): Promise<{ status: number; text: string }> {
+  const options: RequestOptions =
+    endpoint?.kind === 'unix' ? { socketPath: endpoint.path, path } : { ...endpoint, path }
+  return new Promise((resolve, reject) => {
+    const call = request({ ...options, agent: false }, async (response) => {
+      const pieces: Buffer[] = []
+      for await (const piece of response) pieces.push(piece)
+      resolve({ status: response.statusCode ?? 0, text: Buffer.concat(pieces).toString() })
+    })
+    call.on('error', reject)
+    call.end()
+  })
+}

@@ -1,0 +1,43 @@
+'use strict'
+// Loaded into every Node program of a container (NODE_OPTIONS). The SDK's servers listen on all interfaces and have no
+// option against it; here the ports a container declared become unix sockets, and every other port stays on loopback.
+// SHOAL_SOCKETS: the directory for the sockets; SHOAL_PORTS: the declared ports, with commas.
+const { unlinkSync } = require('node:fs')
+const net = require('node:net')
+
+const directory = process.env.SHOAL_SOCKETS
+const declared = new Set((process.env.SHOAL_PORTS ?? '').split(',').filter(Boolean).map(Number))
+const listen = net.Server.prototype.listen
+
+net.Server.prototype.listen = function (...args) {
+  const options = tcpOptions(args)
+  if (!options) return Reflect.apply(listen, this, args)
+  const callback = args.findLast((arg) => typeof arg === 'function')
+  const rest = callback ? [callback] : []
+  if (directory && declared.has(options.port)) return listenOnSocket(this, options, rest)
+  return Reflect.apply(listen, this, [{ ...options, host: '127.0.0.1', ipv6Only: false }, ...rest])
+}
+
+function listenOnSocket(server, { port, backlog, signal }, rest) {
+  const path = `${directory}/${port}.sock`
+  try {
+    // Left behind by a program of this container that was killed.
+    unlinkSync(path)
+  } catch {
+    // There was none.
+  }
+  // Programs print the address or ask it for the port.
+  server.address = () => (server.listening ? { address: '::', family: 'IPv6', port } : null)
+  return Reflect.apply(listen, server, [{ path, backlog, signal }, ...rest])
+}
+
+// The forms of `listen` that open a port: (), (port, host?, backlog?), ({ port, … }). Not: a path, a handle, a descriptor.
+function tcpOptions([first, ...others]) {
+  if (first === undefined || first === null || typeof first === 'function') return { port: 0 }
+  if (typeof first === 'object') {
+    const isTcp = 'port' in first && first.path === undefined && first.fd === undefined
+    return isTcp ? { ...first, port: Number(first.port ?? 0) } : null
+  }
+  if (typeof first === 'string' && !/^\s*\d+\s*$/.test(first)) return null
+  return { port: Number(first), backlog: others.find((other) => typeof other === 'number') }
+}

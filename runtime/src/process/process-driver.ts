@@ -1,0 +1,191 @@
+import { chmodSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Clock, systemClock } from '../clock.ts'
+import type {
+  ContainerName,
+  Driver,
+  Endpoint,
+  LogBatch,
+  LogCursor,
+  Observation,
+  Usage,
+  Workload,
+  WorkloadId,
+} from '../driver.ts'
+import { Container } from './container.ts'
+import { containerFiles, idOf, makeWalkable, nameOf, readJson, removeTree, writeJson } from './container-record.ts'
+import type { Site } from './container-run.ts'
+import { removeCgroupBase } from './cgroup.ts'
+import { type HostOptions, prepareHost, shortHash } from './host.ts'
+import { LogStore } from './log-store.ts'
+import { listProcesses } from './processes.ts'
+import { Sockets } from './sockets.ts'
+
+export type ProcessDriverOptions = HostOptions & {
+  /** Where the builder keeps images; every user must be able to walk to it. */
+  imagesDir: string
+  clock?: Clock
+  /** How long a program may take to end after SIGTERM. */
+  stopGraceMs?: number
+}
+
+/** Containers as processes of this host. They outlive the server and are adopted by the next one. */
+export function createProcessDriver(options: ProcessDriverOptions): Driver {
+  return new ProcessDriver(options)
+}
+
+/** `<stateDir>/containers/<workload>/` holds `workload.json`, the wish, and a directory for each container. */
+const WISH = 'workload.json'
+
+class ProcessDriver implements Driver {
+  readonly name = 'process'
+  readonly #options: ProcessDriverOptions
+  readonly #containers = new Map<WorkloadId, Map<ContainerName, Container>>()
+  /** Removals that go on; a wish for the same workload waits for them. */
+  readonly #removals = new Map<WorkloadId, Promise<void>>()
+  #site: Site | null = null
+
+  constructor(options: ProcessDriverOptions) {
+    this.#options = options
+  }
+
+  async start(): Promise<string[]> {
+    const { imagesDir, clock = systemClock, stopGraceMs = 5000 } = this.#options
+    const host = await prepareHost(this.#options)
+    const logs = new LogStore(join(host.stateDir, 'unread-logs'))
+    const preload = placeFile(host.stateDir, 'preload.cjs')
+    const shimFile = placeFile(host.stateDir, 'shim.sh')
+    this.#site = { host, imagesDir, preload, shimFile, sockets: new Sockets(host), logs, clock, stopGraceMs }
+    makeWalkable(this.#workloadsDir())
+    await Promise.all(readdirSync(this.#workloadsDir()).map((name) => this.#adopt(idOf(name))))
+    return host.shortcomings
+  }
+
+  async apply(workload: Workload): Promise<void> {
+    await this.#removals.get(workload.id)
+    makeWalkable(this.#workloadDir(workload.id))
+    writeJson(join(this.#workloadDir(workload.id), WISH), workload)
+    this.#pursue(workload)
+  }
+
+  async observe(): Promise<Observation[]> {
+    return this.#all()
+      .map((container) => container.observation())
+      .filter((observation) => observation !== null)
+  }
+
+  remove(id: WorkloadId): Promise<void> {
+    const removal = this.#removals.get(id) ?? this.#remove(id).finally(() => this.#removals.delete(id))
+    this.#removals.set(id, removal)
+    return removal
+  }
+
+  async usage(): Promise<Usage[]> {
+    const at = this.#started().clock.now()
+    let processes: ReturnType<typeof listProcesses> | undefined
+    const all = () => (processes ??= listProcesses())
+    return this.#all()
+      .map((container) => container.usage(at, all))
+      .filter((usage) => usage !== null)
+  }
+
+  logs(from: LogCursor, signal: AbortSignal): AsyncIterable<LogBatch> {
+    return this.#started().logs.read(from, signal)
+  }
+
+  async tail(id: WorkloadId, container: ContainerName, lines: number): Promise<string[]> {
+    return this.#containers.get(id)?.get(container)?.lastLines(lines) ?? []
+  }
+
+  endpoint(id: WorkloadId, container: ContainerName, port: number): Endpoint | null {
+    return this.#containers.get(id)?.get(container)?.endpoint(port) ?? null
+  }
+
+  async close(containers: 'stop' | 'keep'): Promise<void> {
+    await Promise.all(this.#all().map((container) => (containers === 'stop' ? container.stop() : container.letGo())))
+    const { host, sockets } = this.#started()
+    sockets.removeIfEmpty()
+    if (host.cgroups) await removeCgroupBase(host.cgroups)
+  }
+
+  /** Brings every container of the workload on its way to what is wished. */
+  #pursue(workload: Workload): void {
+    const containers = this.#containersOf(workload.id)
+    const { tenant, version, image } = workload
+    const specs = new Map(workload.containers.map((spec) => [spec.name, spec]))
+    for (const name of new Set([...containers.keys(), ...specs.keys()])) {
+      const spec = specs.get(name)
+      const container = containers.get(name) ?? this.#open(workload.id, name)
+      containers.set(name, container)
+      void container.want(spec ? { tenant, version, image, spec } : null)
+    }
+  }
+
+  async #remove(id: WorkloadId): Promise<void> {
+    // Without its wish a workload is taken as removed, also by a later server.
+    rmSync(join(this.#workloadDir(id), WISH), { force: true })
+    const containers = [...(this.#containers.get(id)?.values() ?? [])]
+    await Promise.all(containers.map((container) => container.want(null)))
+    const left = containers.map((container) => container.observation()).find((observation) => observation !== null)
+    if (left) throw new Error(`Container ${left.container} of ${id} could not be removed: ${left.reason}`)
+    this.#containers.delete(id)
+    removeTree(this.#workloadDir(id))
+  }
+
+  /** Takes up what an earlier server left of a workload: what runs, and what was wished and not done. */
+  async #adopt(id: WorkloadId): Promise<void> {
+    const dir = this.#workloadDir(id)
+    const workload = readJson(join(dir, WISH)) as Workload | null
+    const containers = this.#containersOf(id)
+    const names = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    for (const name of names.map((entry) => idOf(entry.name))) {
+      const spec = workload?.containers.find((spec) => spec.name === name)
+      const container = this.#open(id, name)
+      containers.set(name, container)
+      await container.adopt(workload && spec ? { ...workload, spec } : null)
+    }
+    if (workload) this.#pursue(workload)
+    else void this.remove(id).catch(() => undefined)
+  }
+
+  #open(id: WorkloadId, name: ContainerName): Container {
+    const files = containerFiles(join(this.#workloadDir(id), nameOf(name)))
+    return new Container({ site: this.#started(), key: `${id}/${name}`, files }, id, name)
+  }
+
+  #containersOf(id: WorkloadId): Map<ContainerName, Container> {
+    const containers = this.#containers.get(id) ?? new Map<ContainerName, Container>()
+    this.#containers.set(id, containers)
+    return containers
+  }
+
+  #all(): Container[] {
+    return [...this.#containers.values()].flatMap((containers) => [...containers.values()])
+  }
+
+  #workloadsDir(): string {
+    return join(this.#started().host.stateDir, 'containers')
+  }
+
+  #workloadDir(id: WorkloadId): string {
+    return join(this.#workloadsDir(), nameOf(id))
+  }
+
+  #started(): Site {
+    if (!this.#site) throw new Error('The driver was not started')
+    return this.#site
+  }
+}
+
+/**
+ * Copies a file that running containers use to where they can reach it, wherever we are installed. Its name tells its content,
+ * so that an upgrade does not change it under them.
+ */
+function placeFile(stateDir: string, name: string): string {
+  const text = readFileSync(new URL(name, import.meta.url), 'utf8')
+  const file = join(stateDir, `${shortHash(text)}-${name}`)
+  writeFileSync(`${file}.new`, text)
+  chmodSync(`${file}.new`, 0o644)
+  renameSync(`${file}.new`, file)
+  return file
+}

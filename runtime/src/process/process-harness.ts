@@ -1,0 +1,98 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { vi } from 'vitest'
+import type { Behaviour, Harness } from '../driver-suite.ts'
+import { ManualClock } from '../manual-clock.ts'
+import { endBoxes } from './box.ts'
+import { cgroupNames, removeCgroupBase } from './cgroup.ts'
+import { makeWalkable } from './container-record.ts'
+import { type Host, prepareHost } from './host.ts'
+import { markOf } from './launch-script.ts'
+import { listProcesses, startEnvironment } from './processes.ts'
+import { type ProcessDriverOptions, createProcessDriver } from './process-driver.ts'
+import { Sockets } from './sockets.ts'
+
+/** What the programs of tests do; they are told by the variable BEHAVIOUR. */
+const PROGRAM = `
+const { print = [], printLast = '', ends = 'never' } = JSON.parse(process.env.BEHAVIOUR)
+process.stdout.write(print.map((line) => line + '\\n').join('') + printLast)
+if (ends === 'never') setInterval(() => {}, 60_000)
+else if (ends === 'out of memory') for (const all = []; ; ) all.push(Buffer.alloc(1024 * 1024, 1))
+else process.exitCode = ends.exit
+`
+
+export type Kind = Pick<ProcessDriverOptions, 'sandbox' | 'limits'>
+
+export type ProcessHarness = Harness & { options: ProcessDriverOptions; host: Host }
+
+/** A fresh state directory with an image, and the process driver on it. */
+export async function openProcessHarness(
+  kind: Kind,
+  more: Partial<ProcessDriverOptions> = {},
+): Promise<ProcessHarness> {
+  const root = mkdtempSync(join(tmpdir(), 'shoal-process-'))
+  // Containers run as other users, which must be able to walk to their images.
+  chmodSync(root, 0o711)
+  const clock = new ManualClock()
+  const options = { ...kind, stateDir: join(root, 'state'), imagesDir: join(root, 'images'), clock, ...more }
+  makeWalkable(options.imagesDir)
+  makeImage(options.imagesDir, 'image-1', PROGRAM)
+  const host = await prepareHost(options)
+  const harness = {
+    driver: createProcessDriver(options),
+    options,
+    host,
+    image: 'image-1',
+    enforcesMemory: host.cgroups !== null,
+    program: (behaviour: Behaviour) => ({
+      command: ['node', 'main.cjs'],
+      env: { BEHAVIOUR: JSON.stringify(behaviour) },
+    }),
+    advance: (ms: number) => clock.advance(ms),
+    eventually: (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000, interval: 10 }),
+    kill: () => harness.driver.close('keep'),
+    async revive() {
+      harness.driver = createProcessDriver(options)
+      await harness.driver.start()
+    },
+    traces: async () => traces(host, options.stateDir),
+    async dispose() {
+      await harness.driver.close('stop').catch(() => undefined)
+      await endBoxes(host, '')
+      rmSync(new Sockets(host).root, { recursive: true })
+      if (host.cgroups) await removeCgroupBase(host.cgroups)
+      rmSync(root, { recursive: true })
+    },
+  }
+  await harness.driver.start()
+  return harness
+}
+
+/** An image as the builder makes it, with one program. */
+export function makeImage(imagesDir: string, image: string, program: string): void {
+  const appDir = join(imagesDir, image, 'app')
+  const toolchainBinDir = join(imagesDir, image, 'toolchain')
+  mkdirSync(appDir, { recursive: true })
+  mkdirSync(toolchainBinDir)
+  writeFileSync(join(appDir, 'main.cjs'), program)
+  const nodeBinDir = dirname(process.execPath)
+  writeFileSync(join(imagesDir, image, 'image.json'), JSON.stringify({ nodeBinDir, toolchainBinDir, sdk: null }))
+}
+
+/** Pids of all programs of containers of this host's state directory. */
+export function containerPids(host: Host): number[] {
+  const ours = listProcesses().filter(({ pid }) => markOf(startEnvironment(pid))?.startsWith(`${host.label}/`))
+  return ours.map(({ pid }) => pid)
+}
+
+function traces(host: Host, stateDir: string): string[] {
+  const sockets = new Sockets(host).root
+  return [
+    ...containerPids(host).map((pid) => `process ${pid}`),
+    ...(host.cgroups ? cgroupNames(host.cgroups) : []).map((name) => `cgroup ${name}`),
+    ...[join(stateDir, 'containers'), sockets, join(sockets, 'published')].flatMap((dir) =>
+      readdirSync(dir).map((name) => join(dir, name)),
+    ),
+  ].filter((trace) => trace !== join(sockets, 'published'))
+}

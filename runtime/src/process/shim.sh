@@ -1,0 +1,49 @@
+# Watches one run of a container: starts the program, waits for it and writes down how it ended. It is a process of its
+# own, in its own session, so that containers outlive the server and an exit is known although no server saw it.
+#
+# arguments: the run's directory, the files to join the cgroups by, `--`, the command
+# stdin: the launch script, handed on to the command; stdout and stderr: the container's log
+
+run=$1
+shift
+
+# Whoever makes the directory owns the run: a later server makes it to call off a start that it does not want any more.
+mkdir "$run" 2>/dev/null || exit 0
+
+# Caught, not ignored: the program must begin with the default for each signal, and what is meant for it must not end us.
+trap : HUP INT TERM
+
+exec 3<&0 </dev/null
+(
+  while [ "$1" != -- ]; do
+    echo 0 >"$1" || exit 125
+    shift
+  done
+  shift
+  exec "$@" <&3 3<&-
+) &
+program=$!
+# The log is the program's: what this shell has to say about it (`Killed`) does not belong there.
+exec 3<&- >/dev/null 2>&1
+
+# The same words as in processes.ts: with them a later process that gets our number is not taken for us.
+if [ -r "/proc/$$/stat" ]; then
+  read -r boot </proc/sys/kernel/random/boot_id
+  read -r stat <"/proc/$$/stat"
+  set -- ${stat##*) }
+  started="$boot:${20}"
+else
+  set -- $(ps -o lstart= -p "$$")
+  started="$*"
+fi
+echo "$$ $program $started" >"$run/pids.new"
+mv "$run/pids.new" "$run/pids"
+
+# A caught signal ends `wait` although the program goes on; a program that is not waited for yet can still be asked after.
+while :; do
+  wait "$program"
+  code=$?
+  kill -0 "$program" 2>/dev/null || break
+done
+echo "$code" >"$run/exit.new"
+mv "$run/exit.new" "$run/exit"

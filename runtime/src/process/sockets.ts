@@ -1,0 +1,105 @@
+import { chmodSync, chownSync, linkSync, lstatSync, mkdirSync, readdirSync, rmSync, type Stats } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { errorCode } from '../error-code.ts'
+import { type Host, shortHash } from './host.ts'
+
+/** The longest path a unix socket can have is 108 bytes; what is added to the root here takes less than this. */
+const ROOM_BYTES = 40
+const MAX_PATH_BYTES = 107
+
+/**
+ * Where the sockets of containers are. A container owns the directory it listens in and may put anything there, a link to
+ * another's socket too. So we never connect there: we connect to our own hard link of what was checked to be a socket of that
+ * container's user.
+ */
+export class Sockets {
+  readonly root: string
+  readonly #published: string
+
+  /** @throws when somebody else owns the place (a world-writable parent lets others be first) */
+  constructor(host: Pick<Host, 'label'>) {
+    this.root = ownDir(join(ownDir(baseDir(), 0o711), host.label), 0o711)
+    this.#published = ownDir(join(this.root, 'published'), 0o700)
+  }
+
+  /** Where the container listens: `<dir>/<port>.sock`. */
+  dir(container: string): string {
+    return join(this.root, shortHash(container))
+  }
+
+  /** An empty directory of the container's own. */
+  prepare(container: string, uid: number | null): string {
+    const dir = this.dir(container)
+    rmSync(dir, { recursive: true, force: true })
+    mkdirSync(dir, { mode: 0o700 })
+    if (uid !== null) chownSync(dir, uid, uid)
+    return dir
+  }
+
+  /** Where to connect to a port of the container. Nobody answers there as long as the container does not listen. */
+  publish(container: string, port: number, uid: number | null): string {
+    const path = this.#publishedPath(container, port)
+    const theirs = look(join(this.dir(container), `${port}.sock`))
+    const ours = look(path)
+    if (theirs && isSocketOf(theirs, uid) && theirs.ino !== ours?.ino)
+      replaceLink(join(this.dir(container), `${port}.sock`), path)
+    const published = look(path)
+    if (published && !isSocketOf(published, uid)) rmSync(path, { force: true })
+    return path
+  }
+
+  remove(container: string): void {
+    rmSync(this.dir(container), { recursive: true, force: true })
+    const prefix = `${shortHash(container)}-`
+    for (const name of readdirSync(this.#published)) {
+      if (name.startsWith(prefix)) rmSync(join(this.#published, name), { force: true })
+    }
+  }
+
+  /** Removes the place when no container has a socket. */
+  removeIfEmpty(): void {
+    if (readdirSync(this.root).some((name) => name !== 'published') || readdirSync(this.#published).length > 0) return
+    rmSync(this.root, { recursive: true, force: true })
+  }
+
+  #publishedPath(container: string, port: number): string {
+    return join(this.#published, `${shortHash(container)}-${port}`)
+  }
+}
+
+/** Socket paths must be short, so they cannot lie in the state directory. */
+function baseDir(): string {
+  const uid = process.getuid?.() ?? 0
+  if (process.platform === 'linux' && uid === 0) return '/run/shoal'
+  const runtimeDir = `/run/user/${uid}`
+  if (look(runtimeDir)?.uid === uid) return join(runtimeDir, 'shoal')
+  const wanted = join(tmpdir(), `shoal-${uid}`)
+  return wanted.length + ROOM_BYTES <= MAX_PATH_BYTES ? wanted : `/tmp/shoal-${uid}`
+}
+
+function ownDir(dir: string, mode: number): string {
+  mkdirSync(dir, { recursive: true, mode })
+  const stats = lstatSync(dir)
+  if (!stats.isDirectory() || stats.uid !== (process.getuid?.() ?? stats.uid)) {
+    throw new Error(`${dir} belongs to somebody else: remove it, or ask its owner to`)
+  }
+  chmodSync(dir, mode)
+  return dir
+}
+
+const look = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false })
+
+/** A hard link to another user's socket is a socket too, but never one of this user. */
+const isSocketOf = (stats: Stats, uid: number | null): boolean =>
+  stats.isSocket() && (uid === null || stats.uid === uid)
+
+function replaceLink(from: string, to: string): void {
+  rmSync(to, { force: true })
+  try {
+    // link(2) does not follow a symbolic link: what was swapped in meanwhile is linked as it is, and found out.
+    linkSync(from, to)
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT' && errorCode(error) !== 'EEXIST') throw error
+  }
+}
