@@ -8,11 +8,14 @@ const email = 'bench@example.com'
 /** A fresh Shoal with an organization that may deploy, and the public client signed in to it. */
 export class Deployer {
   readonly shoal: Shoal
+  readonly org = org
   readonly #sqd: PublicClient
+  readonly #token: string
 
-  private constructor(shoal: Shoal, sqd: PublicClient) {
+  private constructor(shoal: Shoal, sqd: PublicClient, token: string) {
     this.shoal = shoal
     this.#sqd = sqd
+    this.#token = token
   }
 
   /** `env` are settings of the server. */
@@ -22,13 +25,18 @@ export class Deployer {
     await shoal.cli('org', 'add', '--code', org, '--name', 'Bench', '--email', email)
     await shoal.cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
     const { token } = await shoal.cli<{ token: string }>('token', 'add', '--email', email, '--name', 'bench')
-    const deployer = new Deployer(shoal, await openClient())
-    await deployer.must('auth', '-k', token, '-h', `${shoal.url}/api`)
-    await deployer.must('secrets', 'set', 'RPC_URL', rpcUrl, '-o', org)
+    const deployer = new Deployer(shoal, await openClient(), token)
+    await deployer.#must('auth', '-k', token, '-h', `${shoal.url}/api`)
+    await deployer.#must('secrets', 'set', 'RPC_URL', rpcUrl, '-o', org)
     return deployer
   }
 
-  async must(...args: string[]): Promise<void> {
+  /** Of the API. */
+  client(): ReturnType<Shoal['as']> {
+    return this.shoal.as(this.#token)
+  }
+
+  async #must(...args: string[]): Promise<void> {
     const { code, stdout, stderr } = await this.#sqd(...args)
     if (code !== 0) throw new Error(`sqd ${args.join(' ')} ended with ${code}:\n${stdout}${stderr}`)
   }
@@ -41,7 +49,7 @@ export class Deployer {
   /** Returns when the client does. */
   async deploy(folder: string, slot: string): Promise<void> {
     const answers = ['--no-interactive', '--no-stream-logs', '--allow-update', '--allow-manifest-override']
-    await this.must('deploy', folder, '-o', org, '-s', slot, ...answers)
+    await this.#must('deploy', folder, '-o', org, '-s', slot, ...answers)
   }
 
   /** Deploys the example, and answers the seconds from `sqd deploy` to the right answer through the gateway. */

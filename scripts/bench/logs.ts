@@ -1,0 +1,77 @@
+import { loadConfig } from '../../server/src/config.ts'
+import { startLogIngest } from '../../server/src/modules/logs/index.ts'
+import { openApp } from '../../server/src/open-app.ts'
+import { Deployer } from './support/deployer.ts'
+import { logsOf, rareWord } from './support/log-lines.ts'
+import { type Bench, atLeast, atMost, median } from './support/result.ts'
+import { copyExample } from './support/squid.ts'
+
+const lines = 5_000_000
+const reference = 'erc20-transfers@logs'
+
+/** In words that stand in few, in most and in no lines. */
+const searches = [rareWord, 'endpoint', 'no such words']
+
+/** Takes the lines into the database as the worker does; answers the seconds it took and how many are there then. */
+async function ingest(dataDir: string, squidId: string): Promise<{ seconds: number; stored: number }> {
+  const { app, closeConnections } = await openApp(
+    loadConfig({ SHOAL_DATA_DIR: dataDir, SHOAL_RUNTIME: 'sim', SHOAL_LOG_LEVEL: 'warn' }),
+  )
+  try {
+    const before = await countLines(app.database.pool, squidId)
+    const { promise: isStored, resolve: onStored } = Promise.withResolvers<void>()
+    const startedAt = performance.now()
+    const ingesting = startLogIngest({ ...app, driver: { ...app.driver, logs: logsOf(squidId, lines, onStored) } })
+    await isStored
+    const seconds = (performance.now() - startedAt) / 1000
+    await ingesting.close()
+    return { seconds, stored: (await countLines(app.database.pool, squidId)) - before }
+  } finally {
+    await closeConnections()
+  }
+}
+
+async function countLines(
+  pool: { query(sql: string, values: string[]): Promise<{ rows: unknown[] }> },
+  squidId: string,
+) {
+  const { rows } = await pool.query('select count(*) as count from log_lines where squid_id = $1', [squidId])
+  return Number((rows[0] as { count: string }).count)
+}
+
+/** The slowest of the searches, each the median of five first pages. */
+async function slowestSearchMs(deployer: Deployer): Promise<number> {
+  const client = deployer.client()
+  const measured: number[] = []
+  for (const search of searches) {
+    const times: number[] = []
+    for (let time = 0; time < 5; time++) {
+      const askedAt = performance.now()
+      const { logs } = await client.logs.history({ params: { code: deployer.org, reference }, query: { search } })
+      times.push(performance.now() - askedAt)
+      if (search === rareWord && logs.length !== 10) throw new Error(`The search found ${logs.length} lines, not 10`)
+    }
+    measured.push(median(times))
+  }
+  return Math.max(...measured)
+}
+
+export const bench: Bench = {
+  name: 'logs',
+  async *run() {
+    const deployer = await Deployer.start('http://127.0.0.1:8545', { SHOAL_RUNTIME: 'sim' })
+    try {
+      await deployer.deploy(copyExample(), 'logs')
+      const squid = await deployer.client().squids.get({ params: { code: deployer.org, reference } })
+      // The server makes room for the worker of this process; its Postgres goes on.
+      await deployer.shoal.kill()
+      const { seconds, stored } = await ingest(deployer.shoal.dataDir, `${squid.id}`)
+      await deployer.shoal.start()
+      yield atLeast(20_000, 'logs, taken in by one worker', stored / seconds, 'lines/s')
+      yield atMost(0, `logs, lost of ${lines}`, lines - stored, 'lines')
+      yield atMost(300, 'logs, first page of a search', await slowestSearchMs(deployer), 'ms')
+    } finally {
+      await deployer.end()
+    }
+  },
+}

@@ -1,0 +1,34 @@
+import type { Driver, LogBatch, LogLine } from '@shoal/runtime'
+
+const batchSize = 1000
+
+/** A word that stands in few lines, all of them among the oldest: a search for it has to look the farthest. */
+export const rareWord = 'reorganised'
+
+const kinds = [
+  (n: number) => `${n} / 21000000, rate: ${n % 977} blocks/sec, mapping: ${n % 1201} blocks/sec, eta: ${n % 59}m`,
+  (n: number) => `fetched transfers of block ${n} in ${n % 83} ms from endpoint ${n % 7}`,
+  (n: number) => `saved ${n % 641} rows, cursor 0x${(n * 2654435761).toString(16)}`,
+]
+
+function textOf(n: number): string {
+  const message = n > 1000 && n <= 1010 ? `block ${n} was ${rareWord}` : (kinds[n % kinds.length]?.(n) ?? '')
+  return JSON.stringify({ level: 2, time: Date.now(), ns: 'sqd:processor', msg: message })
+}
+
+/** What the driver would read from one processor that writes `count` lines as fast as they are taken. */
+export function logsOf(squidId: string, count: number, onStored: () => void): Driver['logs'] {
+  return async function* (_, signal) {
+    for (let first = 1; first <= count && !signal.aborted; first += batchSize) {
+      const size = Math.min(batchSize, count - first + 1)
+      const lines = Array.from({ length: size }, (_, i): LogLine => {
+        const text = textOf(first + i)
+        return { workload: `${squidId}.bench`, container: 'processor', stream: 'stderr', text, readAt: new Date() }
+      })
+      yield { lines, cursor: { bench: `${first + size - 1}` } } satisfies LogBatch
+    }
+    // The batch before is stored when the next one is asked for.
+    onStored()
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  }
+}
