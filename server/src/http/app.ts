@@ -20,6 +20,7 @@ import { mountDocs } from './docs.ts'
 import { mountHealth } from './health.ts'
 import { Refusal } from '../errors.ts'
 import { errorBody, mount } from './mount.ts'
+import { mountOutbox } from './outbox.ts'
 
 type AllHandlers = { [Area in keyof Contract]: Handlers<Contract[Area]> }
 
@@ -67,6 +68,7 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
   }
   mount(server, app, contract, handlers)
   mountHealth(server, app)
+  mountOutbox(server, app)
   await mountDocs(server, openApi(contract, '0.1.0'))
   await mountConsole(server, app)
   return server

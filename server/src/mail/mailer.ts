@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { App } from '../app.ts'
 import { sendMail } from './send-mail.ts'
 import { addMail, type MailRow } from './store.ts'
@@ -15,9 +14,8 @@ export type Mailer = {
 export function createMailer(app: Pick<App, 'config' | 'db' | 'jobs' | 'sealer' | 'clock'>): Mailer {
   return {
     send: async ({ to, subject, text, html }) => {
-      const id = randomUUID()
-      const sealedBody = app.sealer.seal(JSON.stringify({ text, html }), `mail:${id}`)
-      await addMail(app.db, { id, to, subject, sealedBody, createdAt: app.clock.now() })
+      const sealedBody = app.sealer.seal(JSON.stringify({ text, html }), `mail:${to}`)
+      const { id } = await addMail(app.db, { to, subject, sealedBody, createdAt: app.clock.now() })
       if (app.config.SHOAL_MAIL_URL) await app.jobs.send(sendMail, { id })
     },
   }
@@ -25,6 +23,6 @@ export function createMailer(app: Pick<App, 'config' | 'db' | 'jobs' | 'sealer' 
 
 /** @throws Error when it was sealed with a key that is gone */
 export function openMail(app: Pick<App, 'sealer'>, row: MailRow): Mail {
-  const { text, html } = JSON.parse(app.sealer.open(row.sealedBody, `mail:${row.id}`)) as Pick<Mail, 'text' | 'html'>
+  const { text, html } = JSON.parse(app.sealer.open(row.sealedBody, `mail:${row.to}`)) as Pick<Mail, 'text' | 'html'>
   return { to: row.to, subject: row.subject, text, html }
 }

@@ -10,7 +10,7 @@ export const sendMail = { name: 'mail.send' }
 /** What cannot be sent, and what nobody read in the outbox, is dropped after this. */
 const keptMs = days(7)
 
-export function mailJobs(app: App): [Job<{ id: string }>, Job<object>] {
+export function mailJobs(app: App): [Job<{ id: number }>, Job<object>] {
   return [
     { ...sendMail, retryLimit: 10, run: ({ id }) => send(app, id) },
     {
@@ -22,13 +22,13 @@ export function mailJobs(app: App): [Job<{ id: string }>, Job<object>] {
 }
 
 /** Throws when the mail server does not take it: the job is tried again later. */
-async function send(app: App, id: string): Promise<void> {
+async function send(app: App, id: number): Promise<void> {
   const row = await findMail(app.db, id)
   if (!row) return
   const transport = createTransport(app.config.SHOAL_MAIL_URL)
   try {
     // The same Message-ID for every try: a mail that was taken just before we died is recognised as the same one.
-    const messageId = `<${row.id}@${new URL(app.config.publicUrl).hostname}>`
+    const messageId = `<shoal-${row.id}-${row.createdAt.getTime()}@${new URL(app.config.publicUrl).hostname}>`
     await transport.sendMail({ from: app.config.SHOAL_MAIL_FROM, ...openMail(app, row), messageId })
   } finally {
     transport.close()

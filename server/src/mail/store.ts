@@ -4,21 +4,23 @@ import { mails } from './tables.ts'
 
 export type MailRow = typeof mails.$inferSelect
 
-export async function addMail(db: Db, mail: MailRow): Promise<void> {
-  await db.insert(mails).values(mail)
+export async function addMail(db: Db, mail: typeof mails.$inferInsert): Promise<MailRow> {
+  const [row] = await db.insert(mails).values(mail).returning()
+  if (!row) throw new Error('No mail was added')
+  return row
 }
 
-export async function findMail(db: Db, id: string): Promise<MailRow | null> {
+export async function findMail(db: Db, id: number): Promise<MailRow | null> {
   const [row] = await db.select().from(mails).where(eq(mails.id, id))
   return row ?? null
 }
 
 /** Newest first. */
 export function newestMails(db: Db, limit: number): Promise<MailRow[]> {
-  return db.select().from(mails).orderBy(desc(mails.createdAt), desc(mails.id)).limit(limit)
+  return db.select().from(mails).orderBy(desc(mails.id)).limit(limit)
 }
 
-export async function deleteMail(db: Db, id: string): Promise<void> {
+export async function deleteMail(db: Db, id: number): Promise<void> {
   await db.delete(mails).where(eq(mails.id, id))
 }
 

@@ -1,4 +1,4 @@
-import { index, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
+import { bigint, index, pgTable, text, timestamp } from 'drizzle-orm/pg-core'
 
 const time = () => timestamp({ withTimezone: true })
 
@@ -6,7 +6,7 @@ const time = () => timestamp({ withTimezone: true })
 export const mails = pgTable(
   'mails',
   {
-    id: uuid().primaryKey(),
+    id: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     to: text().notNull(),
     subject: text().notNull(),
     /** `{text, html}` as JSON, sealed: the links in it are as good as a password. */

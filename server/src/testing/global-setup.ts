@@ -29,28 +29,44 @@ export default async function setup(project: TestProject): Promise<() => Promise
     dir,
     settings: { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' },
   })
-  await makeTemplate(postgres.url)
-  project.provide('postgresUrl', postgres.url('{database}'))
-  return async () => {
+  const end = async () => {
     await postgres.stop()
     rmSync(dir, { recursive: true, force: true })
     process.off('exit', endAtOnce)
   }
+  try {
+    await makeTemplate(postgres.url)
+  } catch (error) {
+    await end()
+    throw error
+  }
+  project.provide('postgresUrl', postgres.url('{database}'))
+  return end
 }
 
 async function makeTemplate(url: (database: string) => string): Promise<void> {
   const admin = new Client(url('postgres'))
   await admin.connect()
-  await admin.query(`create database ${templateName}`)
-  const database = connect(url(templateName))
-  await migrate(database.pool)
-  const boss = new PgBoss({ connectionString: database.url, schema: 'pgboss' })
+  try {
+    await admin.query(`create database ${templateName}`)
+    await fillTemplate(url(templateName))
+    // Postgres clones only a database that nobody uses; this keeps everybody out.
+    await admin.query(`alter database ${templateName} with allow_connections false`)
+  } finally {
+    await admin.end()
+  }
+}
+
+async function fillTemplate(url: string): Promise<void> {
+  const database = connect(url)
+  try {
+    await migrate(database.pool)
+  } finally {
+    await database.close()
+  }
+  const boss = new PgBoss({ connectionString: url, schema: 'pgboss' })
   await boss.start()
   await boss.stop({ graceful: false })
-  await database.close()
-  // Postgres clones only a database that nobody uses; this keeps everybody out.
-  await admin.query(`alter database ${templateName} with allow_connections false`)
-  await admin.end()
 }
 
 /** For when the test run is cut short: SIGQUIT is Postgres' immediate shutdown. */

@@ -1,0 +1,134 @@
+import type { ApiError } from '@shoal/contract'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { days } from '../../clock.ts'
+import { solvedChallenge, startTestApp, type TestApp } from '../../testing/index.ts'
+import { authJobs } from './index.ts'
+
+let t: TestApp
+beforeAll(async () => void (t = await startTestApp()))
+afterAll(() => t.close())
+
+const person = { fullName: 'Grace Hopper', password: 'correct horse' }
+const linkIn = (text: string) => /https?:\S+/.exec(text)?.[0] ?? ''
+
+async function signUp(email: string, more: { policyAccepted?: true; subscribeToNewsletter?: boolean } = {}) {
+  const body = { ...person, ...more, email, turnstileToken: await solvedChallenge(t) }
+  return t.as(null).auth.signUp({ body })
+}
+
+async function mailsTo(email: string) {
+  await t.runJobs(authJobs(t.app))
+  return (await t.mails()).filter((mail) => mail.to === email)
+}
+
+const follow = async (url: string) =>
+  (await t.http.inject(new URL(url).pathname + new URL(url).search)).headers.location
+
+test('signing up signs in, unconfirmed, with a playground of one squid', async () => {
+  const { token } = await signUp(' Grace@Example.com ')
+  const me = await t.as(token).user.get()
+  expect(me).toMatchObject({ email: 'grace@example.com', username: 'grace', fullName: 'Grace Hopper' })
+  expect(me).toMatchObject({ emailVerified: false, policyAccepted: false, onboardingForm: null })
+  expect(me.organizations).toEqual([
+    expect.objectContaining({ limits: { squids: 1, playground: true }, roleType: 'admin', status: 'DRAFT' }),
+  ])
+  expect(me.organizations[0]?.code).toMatch(/^[a-z0-9-]{3,30}$/)
+})
+
+test('the session token says that no wallet is authorized', async () => {
+  const { token } = await signUp('wallet@example.com')
+  const payload: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+  expect(payload).toMatchObject({ shoalWalletAuthorized: false })
+})
+
+test('terms accepted on the form need not be accepted again', async () => {
+  const { token } = await signUp('terms@example.com', { policyAccepted: true })
+  expect(await t.as(token).user.get()).toMatchObject({ policyAccepted: true })
+})
+
+test('the link of the mail confirms the email and leads on to the console', async () => {
+  const { token } = await signUp('confirm@example.com')
+  await expect(t.as(token).orgs.list()).rejects.toMatchObject({ status: 405, message: 'Please, confirm your email.' })
+  const [mail] = await mailsTo('confirm@example.com')
+  expect(mail).toMatchObject({ subject: 'Confirm your email' })
+  const link = linkIn(mail?.text ?? '')
+  expect(mail?.html).toContain(link)
+  expect(await follow(link)).toBe('http://localhost:4000/?emailConfirmed=true')
+  expect(await t.as(token).user.get()).toMatchObject({ emailVerified: true })
+  expect(await t.as(token).orgs.list()).toHaveLength(1)
+  // Mail programs open links before people do.
+  expect(await follow(link)).toBe('http://localhost:4000/?emailConfirmed=true')
+})
+
+test('a confirmation link ends after three days, and a made-up one never worked', async () => {
+  await signUp('late@example.com')
+  const [mail] = await mailsTo('late@example.com')
+  t.clock.advance(days(3))
+  expect(await follow(linkIn(mail?.text ?? ''))).toBe('http://localhost:4000/?emailConfirmed=false')
+  expect(await follow('http://localhost:4000/api/v1/auth/email/confirm?code=made-up')).toMatch(/emailConfirmed=false$/)
+})
+
+test('the link can be asked for again', async () => {
+  const { token } = await signUp('again@example.com')
+  expect(await mailsTo('again@example.com')).toHaveLength(1)
+  expect(await t.as(token).user.resendConfirmation()).toEqual({ success: true })
+  const mails = await mailsTo('again@example.com')
+  expect(mails).toHaveLength(2)
+  expect(await follow(linkIn(mails[0]?.text ?? ''))).toMatch(/emailConfirmed=true$/)
+  await t.as(token).user.resendConfirmation()
+  expect(await mailsTo('again@example.com')).toHaveLength(2)
+})
+
+test('one mailbox gets ten mails an hour at most, and nobody is told', async () => {
+  for (let round = 0; round < 3; round++) {
+    const { token } = await signUp('flood@example.com')
+    for (let call = 0; call < 4; call++) await t.as(token).user.resendConfirmation()
+  }
+  expect(await mailsTo('flood@example.com')).toHaveLength(10)
+})
+
+test('whoever signs up with an email that is taken cannot tell; only the mailbox is told', async () => {
+  const owner = await t.make.user({ email: 'taken@example.com', password: 'the real one' })
+  const { token } = await signUp('taken@example.com')
+  const stranger = t.as(token)
+  expect(await stranger.user.get()).toMatchObject({ email: 'taken@example.com', emailVerified: false })
+  expect(await stranger.user.resendConfirmation()).toEqual({ success: true })
+  const mails = await mailsTo('taken@example.com')
+  expect(mails.map((mail) => mail.subject)).toEqual(['You have an account already', 'You have an account already'])
+  expect(mails[0]?.text).not.toContain('/email/confirm')
+  // The stranger's password works for the stranger's own account: refusing it would tell that there is another.
+  const again = await t.as(null).auth.signIn({ body: { email: 'taken@example.com', password: person.password } })
+  expect(await t.as(again.token).user.get()).toMatchObject({ emailVerified: false })
+  const real = await t.as(null).auth.signIn({ body: { email: 'taken@example.com', password: 'the real one' } })
+  expect(await t.as(real.token).user.get()).toMatchObject({ id: owner.id, emailVerified: true })
+})
+
+test('nobody can reserve an email: the first who confirms it has it', async () => {
+  const squatter = await signUp('wanted@example.com')
+  const [squattersMail] = await mailsTo('wanted@example.com')
+  const owner = await signUp('wanted@example.com')
+  const [ownersMail] = await mailsTo('wanted@example.com')
+  expect(await follow(linkIn(ownersMail?.text ?? ''))).toMatch(/emailConfirmed=true$/)
+  expect(await t.as(owner.token).user.get()).toMatchObject({ emailVerified: true })
+  expect(await follow(linkIn(squattersMail?.text ?? ''))).toMatch(/emailConfirmed=false$/)
+  expect(await t.as(squatter.token).user.get()).toMatchObject({ emailVerified: false })
+})
+
+test.each([
+  [{ email: '' }, 'Email is required'],
+  [{ email: 'no email' }, 'Must be valid email'],
+  [{ fullName: ' ' }, 'Full name is required'],
+  [{ fullName: 'A <b>' }, 'Special symbols are not allowed'],
+  [{ password: 'short' }, 'Must be at least 8 characters'],
+  [{ password: '' }, 'Password is required'],
+  [{ turnstileToken: '' }, 'Please solve the bot check'],
+])('%j is refused: %s', async (wrong, message) => {
+  const body = { ...person, email: 'valid@example.com', turnstileToken: 'anything', ...wrong }
+  const refused = { path: Object.keys(wrong), message }
+  const error = await t
+    .as(null)
+    .auth.signUp({ body })
+    .catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ status: 400, message })
+  expect((error as ApiError).body.invalidFields?.[0]).toMatchObject(refused)
+})
