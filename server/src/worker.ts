@@ -1,12 +1,15 @@
 import type { App } from './app.ts'
+import { mailJobs } from './mail/index.ts'
+import { authJobs } from './modules/auth/index.ts'
 import { collectionJobs, defaultPace, startEngine, startReconcile, type Pace } from './modules/deployments/index.ts'
+import { userJobs } from './modules/user/index.ts'
 
 /** What works in the background. `pace` is for tests, which cannot wait. */
 export async function startWorker(app: App, pace: Pace = defaultPace): Promise<{ close: () => Promise<void> }> {
   await app.builder.recover()
   const engine = startEngine(app, pace)
   const reconcile = startReconcile(engine.worker, engine.locks)
-  await app.jobs.work(collectionJobs(app))
+  await app.jobs.work([...mailJobs(app), ...authJobs(app), ...userJobs(app), ...collectionJobs(app)])
   return {
     close: async () => {
       await reconcile.close()

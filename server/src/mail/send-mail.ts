@@ -10,15 +10,14 @@ export const sendMail = { name: 'mail.send' }
 /** What cannot be sent, and what nobody read in the outbox, is dropped after this. */
 const keptMs = days(7)
 
-export function mailJobs(app: App): [Job<{ id: number }>, Job<object>] {
-  return [
-    { ...sendMail, retryLimit: 10, run: ({ id }) => send(app, id) },
-    {
-      name: 'mail.dropOld',
-      schedule: '17 3 * * *',
-      run: () => deleteMailsBefore(app.db, new Date(app.clock.now().getTime() - keptMs)),
-    },
-  ]
+export function mailJobs(app: App): Job<never>[] {
+  const sending: Job<{ id: number }> = { ...sendMail, retryLimit: 10, run: ({ id }) => send(app, id) }
+  const dropOld: Job<object> = {
+    name: 'mail.dropOld',
+    schedule: '17 3 * * *',
+    run: () => deleteMailsBefore(app.db, new Date(app.clock.now().getTime() - keptMs)),
+  }
+  return [sending, dropOld]
 }
 
 /** Throws when the mail server does not take it: the job is tried again later. */

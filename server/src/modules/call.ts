@@ -24,13 +24,21 @@ export type OrgScope = {
   roleId: number
 }
 
-/** Said by a handler that changed something; written to the audit log with who, when and from where. Never a secret. */
-export type AuditNote = { subject?: string; before?: unknown; after?: unknown }
+/**
+ * Said by a handler that changed something; written to the audit log with who, when and from where. Never a secret.
+ * `userId` and `orgId` where the endpoint's access does not tell them.
+ */
+export type AuditNote = { subject?: string; before?: unknown; after?: unknown; userId?: number; orgId?: number }
 
 export type Request = {
   id: string
   ip: string
   userAgent: string | null
+  /** From this very machine, with no proxy in between. */
+  isLocal: boolean
+  cookie: (name: string) => string | null
+  /** A cookie that scripts cannot read; null deletes it. */
+  setCookie: (name: string, value: string | null, maxAgeMs: number) => void
   /** Aborted when the caller hangs up. */
   signal: AbortSignal
   audit: (note: AuditNote) => void
