@@ -21,9 +21,8 @@ export function ErrorState({ what, unaffected = 'Your squids keep running.', err
         <CircleAlert size={16} aria-hidden className="mt-0.5 shrink-0 text-bad" />
         <div className="min-w-0 flex-1">
           <h2 className="font-medium">{what}</h2>
-          <p className="mt-0.5 break-words text-ink-2">
-            {errorText(error)} {unaffected}
-          </p>
+          <p className="mt-0.5 break-words text-ink-2">{errorText(error)}</p>
+          <p className="text-ink-3">{unaffected}</p>
           {requestId && (
             <p className="mt-2 flex items-center gap-1 text-sm text-ink-3">
               Request <code>{requestId}</code>

@@ -21,7 +21,7 @@ export function Alert({ tone, title, children, action, className }: Props) {
   return (
     <div
       role={tone === 'bad' ? 'alert' : 'status'}
-      className={cx('flex items-start gap-2.5 rounded-md border-l-2 px-3.5 py-2.5', soft[tone], className)}
+      className={cx('flex items-start gap-2.5 rounded-r-md border-l-2 px-3.5 py-2.5', soft[tone], className)}
     >
       <Icon size={16} aria-hidden className={cx('mt-0.5 shrink-0', toneText[tone])} />
       <div className="min-w-0 flex-1">

@@ -11,13 +11,13 @@ const base =
 
 const variants: Record<ButtonVariant, string> = {
   primary:
-    'border-transparent bg-accent text-on-accent not-aria-disabled:hover:bg-accent-strong aria-disabled:bg-muted aria-disabled:text-ink-3',
+    'border-transparent bg-accent text-on-accent not-aria-disabled:hover:bg-accent-strong aria-disabled:not-aria-busy:bg-muted aria-disabled:not-aria-busy:text-ink-3',
   secondary:
-    'border-edge bg-canvas text-ink not-aria-disabled:hover:border-edge-strong not-aria-disabled:hover:bg-subtle not-aria-disabled:active:bg-muted aria-disabled:border-line aria-disabled:text-ink-3',
+    'border-edge bg-canvas text-ink not-aria-disabled:hover:border-edge-strong not-aria-disabled:hover:bg-subtle not-aria-disabled:active:bg-muted aria-disabled:not-aria-busy:border-line aria-disabled:not-aria-busy:text-ink-3',
   ghost:
-    'border-transparent bg-transparent text-ink-2 not-aria-disabled:hover:bg-muted not-aria-disabled:hover:text-ink not-aria-disabled:active:bg-pressed aria-disabled:text-ink-3',
+    'border-transparent bg-transparent text-ink-2 not-aria-disabled:hover:bg-muted not-aria-disabled:hover:text-ink not-aria-disabled:active:bg-pressed aria-disabled:not-aria-busy:text-ink-3',
   danger:
-    'border-transparent bg-bad text-on-bad not-aria-disabled:hover:bg-bad-strong aria-disabled:bg-muted aria-disabled:text-ink-3',
+    'border-transparent bg-bad text-on-bad not-aria-disabled:hover:bg-bad-strong aria-disabled:not-aria-busy:bg-muted aria-disabled:not-aria-busy:text-ink-3',
 }
 
 const sizes: Record<ButtonSize, string> = { 28: 'h-7 px-2.5 text-sm', 32: 'h-8 px-3', 36: 'h-9 px-3.5 text-md' }

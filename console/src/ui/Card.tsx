@@ -8,7 +8,7 @@ export function Card({ title, aside, children, className, isPadded = false }: Pr
   return (
     <section className={cx('overflow-hidden rounded-lg border border-line bg-canvas', className)}>
       {title && (
-        <header className="flex min-h-10.5 items-center gap-3 border-b border-line px-3.5 py-2">
+        <header className="flex min-h-11 items-center gap-3 border-b border-line px-3.5 py-1.5">
           <h2 className="flex-1 text-md font-semibold">{title}</h2>
           {aside}
         </header>

@@ -16,14 +16,14 @@ type Props = {
 /** Code or a command to copy. Scrolls or wraps, never cuts. */
 export function CodeBlock({ code, what, children, isWrapped = false, className }: Props) {
   return (
-    <div className={cx('relative rounded-md border border-line bg-subtle', className)}>
+    <div className={cx('flex items-start rounded-md border border-line bg-subtle', className)}>
       <pre
         tabIndex={0}
-        className={cx('overflow-x-auto px-3.5 py-2 pr-11', isWrapped && 'break-words whitespace-pre-wrap')}
+        className={cx('min-w-0 flex-1 overflow-x-auto px-3.5 py-2', isWrapped && 'break-words whitespace-pre-wrap')}
       >
         <code>{children ?? code}</code>
       </pre>
-      <div className="absolute top-1 right-1">
+      <div className="shrink-0 p-1">
         <CopyButton text={code} what={what} />
       </div>
     </div>

@@ -78,9 +78,9 @@ export function MultiSelect<Id extends string>({
       className={cx('flex flex-col gap-1.5', look.className)}
     >
       <Anatomy look={look} options={options}>
-        <span className={cx('flex-1 truncate', names.length === 0 && 'text-ink-3')}>
+        <SelectValue className="flex-1 truncate data-placeholder:text-ink-3">
           {names.length > 2 ? `${names.length} selected` : names.join(', ') || none}
-        </span>
+        </SelectValue>
       </Anatomy>
     </AriaSelect>
   )
@@ -90,7 +90,7 @@ function Anatomy({ look, options, children }: { look: Look; options: readonly Op
   return (
     <>
       {!look.isLabelHidden && <Label className={labelClass}>{look.label}</Label>}
-      <Button className={cx(triggerClass, look.error && 'border-bad')}>
+      <Button className={cx(triggerClass, look.error && 'border-bad!')}>
         {children}
         <ChevronsUpDown size={14} aria-hidden className="shrink-0 text-ink-3" />
       </Button>

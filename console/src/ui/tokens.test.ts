@@ -33,7 +33,8 @@ const text: [ink: string, on: string][] = [
   ['accent', 'n3'],
   ['n10', 'accent-soft'],
 ]
-const edges = surfaces.slice(0, 2).map((on): [string, string] => ['n8', on])
+const charts = [1, 2, 3, 4, 5, 6].map((n) => `chart-${n}`)
+const edges = ['n8', ...charts].flatMap((edge) => ['n1', 'n2'].map((on): [string, string] => [edge, on]))
 
 describe.each([
   ['light', colorsOf(light)],

@@ -1,0 +1,56 @@
+import { formatDateTime, nothing } from '../../lib/format.ts'
+import { cx } from '../../ui/classes.ts'
+import { numberClass, tableClass, tdClass, thClass } from '../../ui/Table.tsx'
+import type { ChartData, ChartScale } from './chart-data.ts'
+
+/** Enough to read; the whole stretch is in the picture. */
+const mostRows = 500
+
+type Props = { title: string; data: ChartData; scale: ChartScale; heightPx: number }
+
+/** The same values as numbers, newest first. */
+export function ChartTable({ title, data, scale, heightPx }: Props) {
+  const newest = Array.from(data.times, (time, index) => ({ time, index }))
+    .slice(-mostRows)
+    .reverse()
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls
+    <div
+      className="overflow-auto"
+      style={{ height: heightPx }}
+      tabIndex={0}
+      role="region"
+      aria-label={`${title}, as a table`}
+    >
+      <table className={tableClass}>
+        <thead>
+          <tr>
+            <th scope="col" className={cx(thClass, 'sticky top-0 bg-canvas')}>
+              Time
+            </th>
+            {data.series.map(({ label }) => (
+              <th key={label} scope="col" className={cx(thClass, 'sticky top-0 bg-canvas text-right')}>
+                {label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {newest.map(({ time, index }) => (
+            <tr key={time}>
+              <td className={cx(tdClass, 'tabular h-8 whitespace-nowrap')}>{formatDateTime(time * 1000)}</td>
+              {data.series.map(({ label, values }) => {
+                const value = values[index]
+                return (
+                  <td key={label} className={cx(tdClass, numberClass, 'h-8')}>
+                    {value === null || value === undefined ? nothing : scale.format(value)}
+                  </td>
+                )
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

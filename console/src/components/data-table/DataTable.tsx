@@ -1,0 +1,105 @@
+import { useMemo, useRef, type ReactNode } from 'react'
+import { cx } from '../../ui/classes.ts'
+import { tableClass } from '../../ui/Table.tsx'
+import type { Column, Sort } from './columns.ts'
+import { HeadRow } from './HeadRow.tsx'
+import { itemsOf, sorted } from './items.ts'
+import { LoadingRows, TableRow, GroupRow } from './rows.tsx'
+import { RowMenu, useRowMenu, type MenuOf } from './RowMenu.tsx'
+import { useVisibleItems } from './use-visible-items.ts'
+
+type Props<T> = {
+  /** Names the table for screen readers. */
+  label: string
+  /** Kept from render to render: rows draw again only when their data or the columns change. */
+  columns: readonly Column<T>[]
+  /** Undefined while loading. */
+  rows: readonly T[] | undefined
+  idOf: (row: T) => string
+  sort?: Sort | null
+  onSort?: (sort: Sort) => void
+  /** Rows under a head of their own, as versions under their squid. */
+  groupOf?: (row: T) => string
+  groupHead?: (name: string, rows: T[]) => ReactNode
+  /** A press anywhere on a row that is not on a link or button of its own. */
+  onOpen?: (row: T) => void
+  /** The menu at the end of each row; asked for when it opens. */
+  menuOf?: MenuOf<T>
+  /** In place of rows when there are none. */
+  empty: ReactNode
+  loadingRows?: number
+}
+
+/**
+ * The one table. Rows are plain, memoised `<tr>`; there is one click handler, one menu, and from 50 lines up only the
+ * visible ones are in the page (frontend.md, patterns 1 and 2).
+ */
+export function DataTable<T>(props: Props<T>) {
+  const { label, columns, rows, idOf, sort = null, onSort, groupOf, groupHead, onOpen, menuOf, empty } = props
+  const items = useMemo(
+    () => itemsOf(sorted(rows ?? [], columns, sort), idOf, groupOf),
+    [rows, columns, sort, idOf, groupOf],
+  )
+  const table = useRef<HTMLTableElement>(null)
+  const { visible, beforePx, afterPx } = useVisibleItems(items, table)
+  const menu = useRowMenu<T>()
+  const hasMenu = menuOf !== undefined
+
+  const rowOf = (target: EventTarget): T | undefined => {
+    const id = target instanceof Element ? target.closest<HTMLElement>('[data-row]')?.dataset['row'] : undefined
+    const item = items.find((candidate) => candidate.id === id)
+    return item?.kind === 'row' ? item.row : undefined
+  }
+  const onClick = ({ target }: { target: EventTarget }) => {
+    const row = rowOf(target)
+    if (row === undefined || !(target instanceof Element)) return
+    const trigger = target.closest<HTMLElement>('[data-row-menu]')
+    if (trigger) menu.open(row, trigger)
+    else if (!target.closest('a, button, input, label') && getSelection()?.isCollapsed !== false) onOpen?.(row)
+  }
+
+  if (rows !== undefined && rows.length === 0) return <>{empty}</>
+  return (
+    <div className="overflow-x-auto rounded-lg border border-line bg-canvas">
+      <table
+        ref={table}
+        aria-label={label}
+        aria-rowcount={items.length + 1}
+        aria-busy={rows === undefined}
+        className={cx(tableClass, 'table-fixed')}
+      >
+        <HeadRow columns={columns} sort={sort} onSort={onSort} hasMenu={hasMenu} />
+        {/* Rows are reached with the keyboard through the link in their main cell. */}
+        {/* oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions */}
+        <tbody
+          onClick={onClick}
+          onPointerOver={hasMenu ? menu.prepare : undefined}
+          onFocus={hasMenu ? menu.prepare : undefined}
+        >
+          {rows === undefined && <LoadingRows columns={columns} count={props.loadingRows ?? 6} hasMenu={hasMenu} />}
+          {beforePx > 0 && <tr aria-hidden style={{ height: beforePx }} />}
+          {visible.map(({ item, index }) =>
+            item.kind === 'row' ? (
+              <TableRow
+                key={item.id}
+                id={item.id}
+                row={item.row}
+                columns={columns}
+                rowIndex={index + 2}
+                isIndented={groupOf !== undefined}
+                isOpenable={onOpen !== undefined}
+                hasMenu={hasMenu}
+              />
+            ) : (
+              <GroupRow key={item.id} rowIndex={index + 2} columns={columns} hasMenu={hasMenu}>
+                {groupHead?.(item.name, item.rows) ?? item.name}
+              </GroupRow>
+            ),
+          )}
+          {afterPx > 0 && <tr aria-hidden style={{ height: afterPx }} />}
+        </tbody>
+      </table>
+      {menuOf && <RowMenu menu={menu} menuOf={menuOf} />}
+    </div>
+  )
+}

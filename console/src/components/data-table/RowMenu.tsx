@@ -1,0 +1,43 @@
+import { lazy, Suspense, useRef, useState, type RefObject } from 'react'
+import type { MenuGroup } from '../../ui/Menu.tsx'
+
+const loadMenu = () => import('../../ui/Menu.tsx')
+const Menu = lazy(loadMenu)
+
+export type MenuOf<T> = (row: T) => { label: string; groups: readonly MenuGroup[] }
+
+type MenuState<T> = {
+  row: T | null
+  trigger: RefObject<HTMLElement | null>
+  /** Fetches the menu's code before it is needed. */
+  prepare: () => void
+  open: (row: T, trigger: HTMLElement) => void
+  close: () => void
+}
+
+/** Which row's menu is open, and against which button. */
+export function useRowMenu<T>(): MenuState<T> {
+  const trigger = useRef<HTMLElement>(null)
+  const [row, setRow] = useState<T | null>(null)
+  const open = async (asked: T, button: HTMLElement) => {
+    await loadMenu()
+    trigger.current = button
+    button.setAttribute('aria-expanded', 'true')
+    setRow(asked)
+  }
+  const close = () => {
+    trigger.current?.removeAttribute('aria-expanded')
+    setRow(null)
+  }
+  return { row, trigger, prepare: () => void loadMenu(), open: (asked, button) => void open(asked, button), close }
+}
+
+/** One menu for the whole table. */
+export function RowMenu<T>({ menu, menuOf }: { menu: MenuState<T>; menuOf: MenuOf<T> }) {
+  if (menu.row === null) return null
+  return (
+    <Suspense>
+      <Menu {...menuOf(menu.row)} triggerRef={menu.trigger} isOpen onOpenChange={(isOpen) => !isOpen && menu.close()} />
+    </Suspense>
+  )
+}

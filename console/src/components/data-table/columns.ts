@@ -1,0 +1,34 @@
+import type { ReactNode } from 'react'
+
+/** Below which width a column is folded away; name and status always stay (frontend.md 4). */
+export type Fold = 'xs' | 'sm' | 'md' | 'lg'
+
+export type Column<T> = {
+  id: string
+  header: string
+  /** On hover of the header. */
+  headerTip?: string
+  cell: (row: T) => ReactNode
+  /** What sorting compares; a column without it cannot be sorted. */
+  sortBy?: (row: T) => string | number
+  /** Right-aligned, in figures of one width. */
+  isNumber?: boolean
+  foldBelow?: Fold
+  /** CSS width; the rest is shared by the columns without one. */
+  width?: string
+}
+
+export type Sort = { column: string; order: 'asc' | 'desc' }
+
+export const foldClass: Record<Fold, string> = {
+  xs: 'max-xs:hidden',
+  sm: 'max-sm:hidden',
+  md: 'max-md:hidden',
+  lg: 'max-lg:hidden',
+}
+
+/** Another press on the same header turns it around. */
+export const nextSort = (current: Sort | null, column: string): Sort => ({
+  column,
+  order: current?.column === column && current.order === 'asc' ? 'desc' : 'asc',
+})

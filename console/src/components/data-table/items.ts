@@ -1,0 +1,39 @@
+import { createTable, getCoreRowModel, getSortedRowModel, type ColumnDef, type SortingFn } from '@tanstack/react-table'
+import type { Column, Sort } from './columns.ts'
+
+/** A line of the table: a row, or the head of a group of rows. */
+export type Item<T> = { kind: 'row'; id: string; row: T } | { kind: 'group'; id: string; name: string; rows: T[] }
+
+const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' })
+
+const byValue: SortingFn<unknown> = (a, b, columnId) => {
+  const [x, y] = [a.getValue(columnId), b.getValue(columnId)]
+  return typeof x === 'number' && typeof y === 'number' ? x - y : collator.compare(String(x), String(y))
+}
+
+/** The rows in their order; equal ones stay as they came. */
+export function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], sort: Sort | null): T[] {
+  const by = columns.find(({ id }) => id === sort?.column)?.sortBy
+  if (!sort || !by) return [...rows]
+  const column: ColumnDef<T> = { id: sort.column, accessorFn: by, sortingFn: byValue as SortingFn<T> }
+  const table = createTable<T>({
+    data: [...rows],
+    columns: [column],
+    getCoreRowModel: getCoreRowModel(),
+    getSortedRowModel: getSortedRowModel(),
+    state: { sorting: [{ id: sort.column, desc: sort.order === 'desc' }] },
+    onStateChange: () => {},
+    renderFallbackValue: null,
+  })
+  return table.getRowModel().rows.map(({ original }) => original)
+}
+
+/** With heads of groups between them; groups stand in the order of their first row. */
+export function itemsOf<T>(rows: readonly T[], idOf: (row: T) => string, groupOf?: (row: T) => string): Item<T>[] {
+  const toItem = (row: T): Item<T> => ({ kind: 'row', id: idOf(row), row })
+  if (!groupOf) return rows.map(toItem)
+  return [...Map.groupBy(rows, groupOf)].flatMap(([name, members]): Item<T>[] => [
+    { kind: 'group', id: `group:${name}`, name, rows: members },
+    ...members.map(toItem),
+  ])
+}

@@ -1,0 +1,99 @@
+import { Ellipsis } from 'lucide-react'
+import { memo, type ReactNode } from 'react'
+import { cx } from '../../ui/classes.ts'
+import { Skeleton } from '../../ui/Skeleton.tsx'
+import { numberClass, tdClass } from '../../ui/Table.tsx'
+import { foldClass, type Column } from './columns.ts'
+
+type RowProps<T> = {
+  id: string
+  row: T
+  columns: readonly Column<T>[]
+  rowIndex: number
+  isIndented: boolean
+  isOpenable: boolean
+  hasMenu: boolean
+}
+
+function cellClass<T>(column: Column<T>, isFirst: boolean, isIndented: boolean): string {
+  return cx(
+    tdClass,
+    'truncate',
+    column.isNumber && numberClass,
+    column.foldBelow && foldClass[column.foldBelow],
+    isFirst && isIndented && 'pl-6.5',
+  )
+}
+
+function Row<T>({ id, row, columns, rowIndex, isIndented, isOpenable, hasMenu }: RowProps<T>) {
+  return (
+    <tr data-row={id} aria-rowindex={rowIndex} className={cx('hover:bg-subtle', isOpenable && 'cursor-pointer')}>
+      {columns.map((column, index) => (
+        <td key={column.id} className={cellClass(column, index === 0, isIndented)}>
+          {column.cell(row)}
+        </td>
+      ))}
+      {hasMenu && (
+        <td className={cx(tdClass, 'px-2 text-right')}>
+          <button
+            type="button"
+            data-row-menu
+            aria-haspopup="menu"
+            aria-label={`Actions for ${id}`}
+            className="inline-grid size-7 place-items-center rounded-md text-ink-3 hover:bg-muted hover:text-ink aria-expanded:bg-muted aria-expanded:text-ink"
+          >
+            <Ellipsis size={16} aria-hidden />
+          </button>
+        </td>
+      )}
+    </tr>
+  )
+}
+
+/** Draws again only when its data, its place or the columns change: an unchanged poll costs nothing. */
+export const TableRow = memo(Row) as typeof Row
+
+type GroupProps<T> = { rowIndex: number; columns: readonly Column<T>[]; hasMenu: boolean; children: ReactNode }
+
+/**
+ * The head of a group. A cell for each column rather than one across all: a cell that spans columns folded away would
+ * hold their place open.
+ */
+export function GroupRow<T>({ rowIndex, columns, hasMenu, children }: GroupProps<T>) {
+  return (
+    <tr aria-rowindex={rowIndex} className="bg-subtle">
+      <th
+        scope="rowgroup"
+        className="h-9 overflow-visible border-b border-line px-3 text-left font-medium whitespace-nowrap"
+      >
+        {children}
+      </th>
+      {columns.slice(1).map((column) => (
+        <td key={column.id} className={cx('border-b border-line', column.foldBelow && foldClass[column.foldBelow])} />
+      ))}
+      {hasMenu && <td className="border-b border-line" />}
+    </tr>
+  )
+}
+
+/** Rows of the final height. */
+export function LoadingRows<T>({
+  columns,
+  count,
+  hasMenu,
+}: {
+  columns: readonly Column<T>[]
+  count: number
+  hasMenu: boolean
+}) {
+  return Array.from({ length: count }, (_, index) => (
+    <tr key={index} aria-hidden>
+      {columns.map((column, at) => (
+        <td key={column.id} className={cellClass(column, at === 0, false)}>
+          <Skeleton className={cx('h-3', column.isNumber ? 'ml-auto w-10' : at === 0 ? 'w-3/5' : 'w-2/5')} />
+        </td>
+      ))}
+      {hasMenu && <td className={tdClass} />}
+    </tr>
+  ))
+}

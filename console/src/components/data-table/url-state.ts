@@ -1,0 +1,66 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useDeferredValue, useEffect, useEffectEvent, useState } from 'react'
+import type { Sort } from './columns.ts'
+
+/** The address follows this long after the last key. */
+const settleMs = 250
+
+/** Changes some parameters of the page's query string and leaves the others; without a new entry in the history. */
+export function useSetSearch(): (changes: Record<string, string | string[] | undefined>) => void {
+  const navigate = useNavigate()
+  return (changes) =>
+    void navigate({
+      to: '.',
+      search: ((before: Record<string, unknown>) => ({ ...before, ...changes })) as never,
+      replace: true,
+      resetScroll: false,
+    })
+}
+
+/** What the query string says now, untyped: a page knows its own keys, as `getRouteApi` types them. */
+const useParam = (key: string): unknown =>
+  useSearch({ strict: false, select: (search) => (search as Record<string, unknown>)[key] })
+
+/**
+ * A search box whose text lives in the address. `text` is for the box, `deferred` for filtering: typing never waits
+ * for a long table.
+ */
+export function useSearchText(key: string): { text: string; deferred: string; setText: (text: string) => void } {
+  const stored = useParam(key)
+  const inAddress = typeof stored === 'string' ? stored : ''
+  const setSearch = useSetSearch()
+  const [text, setText] = useState(inAddress)
+  const [settled, setSettled] = useState(inAddress)
+  if (inAddress !== settled) {
+    // Back, forward or a link: the address wins.
+    setSettled(inAddress)
+    setText(inAddress)
+  }
+  const settle = useEffectEvent(() => {
+    if (text === inAddress) return
+    setSettled(text)
+    setSearch({ [key]: text || undefined })
+  })
+  useEffect(() => {
+    const timer = setTimeout(settle, settleMs)
+    return () => clearTimeout(timer)
+  }, [text])
+  return { text, deferred: useDeferredValue(text), setText }
+}
+
+/** Sorting in `sort` and `order`; `initial` is what an address without them means. */
+export function useUrlSort(initial: Sort): { sort: Sort; setSort: (sort: Sort) => void } {
+  const column = useParam('sort')
+  const order = useParam('order')
+  const setSearch = useSetSearch()
+  const sort: Sort = {
+    column: typeof column === 'string' ? column : initial.column,
+    order: order === 'asc' || order === 'desc' ? order : initial.order,
+  }
+  const isInitial = (next: Sort) => next.column === initial.column && next.order === initial.order
+  return {
+    sort,
+    setSort: (next) =>
+      setSearch(isInitial(next) ? { sort: undefined, order: undefined } : { sort: next.column, order: next.order }),
+  }
+}

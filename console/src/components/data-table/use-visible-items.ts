@@ -1,0 +1,38 @@
+import { useWindowVirtualizer } from '@tanstack/react-virtual'
+import { useLayoutEffect, useState, type RefObject } from 'react'
+import type { Item } from './items.ts'
+
+/** Below this many lines all of them are cheaper than choosing (frontend.md 2). */
+const virtualFrom = 50
+const heightPx = { row: 40, group: 36 }
+const overscan = 12
+
+/** The items to draw, and the heights of what stands before and after them. */
+export function useVisibleItems<T>(items: readonly Item<T>[], table: RefObject<HTMLTableElement | null>) {
+  const isVirtual = items.length >= virtualFrom
+  const [scrollMargin, setScrollMargin] = useState(0)
+
+  useLayoutEffect(() => {
+    if (table.current) setScrollMargin(table.current.getBoundingClientRect().top + window.scrollY)
+  }, [table, isVirtual])
+
+  const virtualizer = useWindowVirtualizer({
+    count: items.length,
+    enabled: isVirtual,
+    estimateSize: (index) => heightPx[items[index]?.kind ?? 'row'],
+    getItemKey: (index) => items[index]?.id ?? index,
+    overscan,
+    scrollMargin,
+  })
+
+  if (!isVirtual) return { visible: items.map((item, index) => ({ item, index })), beforePx: 0, afterPx: 0 }
+  const shown = virtualizer.getVirtualItems()
+  return {
+    visible: shown.flatMap(({ index }) => {
+      const item = items[index]
+      return item ? [{ item, index }] : []
+    }),
+    beforePx: (shown[0]?.start ?? scrollMargin) - scrollMargin,
+    afterPx: virtualizer.getTotalSize() - ((shown.at(-1)?.end ?? scrollMargin) - scrollMargin),
+  }
+}
