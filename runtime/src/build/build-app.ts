@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { KeptDependencies } from './build-cache.ts'
 import type { Plan } from './build-image.ts'
@@ -7,7 +7,6 @@ import type { Work, WorkDirs, Workshop } from './build-work.ts'
 import { install, lend, makeProduction, pruneInPlace, sealInstalled, share } from './dependencies.ts'
 import { dependencyKey, scriptOf } from './dependency-key.ts'
 import { commandsOf, managerEnvironment } from './manager-commands.ts'
-import { sealTree } from './seal-tree.ts'
 
 /** Leaves in `work.dirs.app` the sealed app with its production dependencies; answers the bytes in it. */
 export async function buildApp(workshop: Workshop, plan: Plan, work: Work): Promise<number> {
@@ -40,51 +39,61 @@ async function buildInPlace(workshop: Workshop, plan: Plan, { run, dirs }: Work)
       plan.log.say('Dependencies stay as the manifest’s install command left them')
     }
   })
-  return await sealTree(dirs.app, run.uid)
+  return await run.trees.seal(dirs.app, run.uid)
 }
 
 async function buildWith(workshop: Workshop, plan: Plan, work: Work, kept: KeptDependencies): Promise<number> {
+  const { run, dirs } = work
   plan.log.say('Dependencies unchanged: installed nothing')
-  await lend(kept.full, join(work.dirs.app, 'node_modules'), work.run.uid)
-  await runBuildScript(plan, work)
-  return await finish(workshop, work, kept)
+  await lend(run, kept.full, join(dirs.app, 'node_modules'))
+  const [shared, built] = await Promise.allSettled([
+    share(run, kept.production, imageModules(dirs)),
+    runBuildScript(plan, work),
+  ])
+  throwRejected(built, shared)
+  return kept.productionBytes + (await finish(workshop, work))
 }
 
 /** Installs, and makes the production tree while the build script runs. What was installed serves the next try, too. */
 async function buildAndKeep(workshop: Workshop, plan: Plan, work: Work, key: string): Promise<number> {
   const { run, dirs } = work
   const made = join(dirs.dir, 'dependencies')
-  const fresh = { full: join(made, 'full'), production: join(made, 'production'), productionBytes: 0, bytes: 0 }
+  const full = join(made, 'full')
   await mkdir(made, { mode: 0o711 })
-  const [production, built] = await withDownloads(workshop, plan, work, async (installing) => {
+  return await withDownloads(workshop, plan, work, async (installing) => {
     await install(run, installing, null)
-    fresh.bytes = await sealInstalled(run, installing, fresh.full)
-    return await Promise.allSettled([
-      makeProduction(run, installing, fresh.full, fresh.production),
+    const bytes = await sealInstalled(run, installing, full)
+    const [kept, built] = await Promise.allSettled([
+      makeProduction(run, installing, full, join(made, 'production')).then(async (productionBytes) => {
+        await share(run, join(made, 'production'), imageModules(dirs))
+        await workshop.cache.keepDependencies(plan.request.tenant, key, made, { bytes, productionBytes })
+        return productionBytes
+      }),
       runBuildScript(plan, work),
     ])
+    throwRejected(built, kept)
+    return (kept.status === 'fulfilled' ? kept.value : 0) + (await finish(workshop, work))
   })
-  if (production.status === 'rejected') {
-    throw built.status === 'rejected' ? built.reason : production.reason
-  }
-  fresh.productionBytes = production.value
-  try {
-    if (built.status === 'rejected') {
-      throw built.reason
-    }
-    return await finish(workshop, work, fresh)
-  } finally {
-    await workshop.cache.keepDependencies(plan.request.tenant, key, made, fresh)
-  }
 }
 
-/** The build's own `node_modules` goes, the production tree comes. */
-async function finish({ staging }: Workshop, { run, dirs }: Work, kept: KeptDependencies): Promise<number> {
+/** The production tree that is to go into the image waits here for the build to end. */
+const imageModules = (dirs: WorkDirs) => join(dirs.dir, 'image-modules')
+
+/** The build's own `node_modules` goes, the production tree comes. Answers the bytes of the app without it. */
+async function finish({ staging }: Workshop, { run, dirs }: Work): Promise<number> {
   const modules = join(dirs.app, 'node_modules')
   await staging.discard(modules)
-  const appBytes = await sealTree(dirs.app, run.uid)
-  await share(kept.production, modules, run.uid)
-  return appBytes + kept.productionBytes
+  const bytes = await run.trees.seal(dirs.app, run.uid)
+  await rename(imageModules(dirs), modules)
+  return bytes
+}
+
+function throwRejected(...results: PromiseSettledResult<unknown>[]): void {
+  for (const result of results) {
+    if (result.status === 'rejected') {
+      throw result.reason
+    }
+  }
 }
 
 /** The manifest's command, else the `build` script of package.json, else nothing (contract 4.1). */

@@ -14,14 +14,12 @@ export async function makeBuildHome(dir: string, config: NpmConfig): Promise<Bui
   }
   const npmrc = {
     registry: config.registry,
-    cafile: certificateFile,
     'https-proxy': config.proxy,
     proxy: config.proxy,
     noproxy: config.noProxy,
   }
   const yarnrc = {
     npmRegistryServer: config.registry,
-    httpsCaFilePath: certificateFile,
     httpsProxy: config.proxy,
     httpProxy: config.proxy,
   }
@@ -38,6 +36,7 @@ export async function makeBuildHome(dir: string, config: NpmConfig): Promise<Bui
 
 function environment(config: NpmConfig, certificateFile: string | null): Record<string, string> {
   return {
+    // Every package manager obeys it, npm's own `cafile` only npm.
     ...(certificateFile === null ? {} : { NODE_EXTRA_CA_CERTS: certificateFile }),
     ...(config.proxy === null ? {} : { HTTPS_PROXY: config.proxy, HTTP_PROXY: config.proxy }),
     ...(config.noProxy === null ? {} : { NO_PROXY: config.noProxy }),

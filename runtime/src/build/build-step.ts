@@ -4,10 +4,12 @@ import type { BuildLimits } from '../builder.ts'
 import { explain } from './build-failures.ts'
 import { type BuildLog, seconds } from './build-log.ts'
 import type { PackageManager } from './package-manager.ts'
+import type { TreeTasks } from './tree-tasks.ts'
 
 /** One build under way: what all its programs have in common. */
 export type BuildRun = {
   host: Host
+  trees: TreeTasks
   /** One word, unique on this host; the names of its boxes begin with it. */
   name: string
   /** Null: the user we are. */

@@ -5,11 +5,11 @@ import type { BuildCache } from './build-cache.ts'
 import { makeBuildHome } from './build-home.ts'
 import type { Plan } from './build-image.ts'
 import type { BuildRun } from './build-step.ts'
-import { cloneTree } from './clone-tree.ts'
 import type { ImageStore } from './image-store.ts'
 import type { NpmConfig } from './npm-config.ts'
 import type { Staging } from './staging.ts'
 import type { Toolchain } from './toolchain.ts'
+import type { TreeTasks } from './tree-tasks.ts'
 
 /** What all builds of one builder share. */
 export type Workshop = {
@@ -19,6 +19,7 @@ export type Workshop = {
   images: ImageStore
   toolchain: Toolchain
   npmConfig: NpmConfig
+  trees: TreeTasks
 }
 
 /** The folders of one build. `dir` is ours; `app` and `downloads` belong to the build's user. */
@@ -34,13 +35,13 @@ export type WorkDirs = {
 export type Work = { run: BuildRun; dirs: WorkDirs }
 
 /** Lays out the folders of a build, the source in `app`. The caller discards `dirs.dir`. */
-export async function openWork({ host, staging, toolchain, npmConfig }: Workshop, plan: Plan): Promise<Work> {
+export async function openWork({ host, staging, toolchain, npmConfig, trees }: Workshop, plan: Plan): Promise<Work> {
   const { path: dir, name } = await staging.make()
   const { request, node, managerTool } = plan
   const uid = host.uidOf(`build:${request.tenant}`)
   const dirs = { dir, app: join(dir, 'app'), downloads: join(dir, 'downloads'), source: plan.source }
   const temporary = join(dir, 'tmp')
-  await cloneTree(plan.source, dirs.app, { uid, shares: () => false })
+  await trees.clone(plan.source, dirs.app, { uid, shares: 'nothing' })
   const home = await makeBuildHome(join(dir, 'home'), npmConfig)
   for (const folder of [home.dir, temporary, dirs.downloads]) {
     await mkdir(folder, { recursive: true, mode: 0o755 })
@@ -52,6 +53,7 @@ export async function openWork({ host, staging, toolchain, npmConfig }: Workshop
   const commandDirs = [managerTool?.binDir ?? [], toolchain.binDir, node.binDir, SYSTEM_PATH].flat()
   const run: BuildRun = {
     host,
+    trees,
     name,
     uid,
     manager: plan.manager,

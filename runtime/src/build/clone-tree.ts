@@ -1,47 +1,57 @@
-import { constants } from 'node:fs'
-import { copyFile, lchown, link, mkdir, readdir, readlink, symlink } from 'node:fs/promises'
+import {
+  constants,
+  copyFileSync,
+  lchownSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  symlinkSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { errorCode } from '../error-code.ts'
 
 export type CloneOptions = {
   /** The owner of the new folders, links and copies; null: the user we are. */
   uid: number | null
-  /** True for a file (path from the root of the tree) that the clone may share with the original as a hard link. */
-  shares: (path: string) => boolean
+  /** Files that the clone shares with the original as hard links: none, all, or all but what package managers rewrite. */
+  shares: 'nothing' | 'everything' | 'packages'
 }
 
-/** Makes `to` a clone of the folder `from`; links are kept as they are, modes too. `to` must not exist. */
-export async function cloneTree(from: string, to: string, options: CloneOptions): Promise<void> {
-  await cloneFolder(from, to, '', options)
+/** Makes `to`, which must not exist, a clone of the folder `from`. Links stay as they are, modes too. */
+export function cloneTree(from: string, to: string, options: CloneOptions): void {
+  cloneFolder(from, to, '', options)
 }
 
-async function cloneFolder(from: string, to: string, below: string, options: CloneOptions): Promise<void> {
-  await mkdir(to, { mode: 0o755 })
-  await own(to, options.uid)
-  const entries = await readdir(from, { withFileTypes: true })
-  const work = entries.map(async (entry) => {
-    const source = join(from, entry.name)
-    const target = join(to, entry.name)
-    const path = below === '' ? entry.name : `${below}/${entry.name}`
+function cloneFolder(from: string, to: string, below: string, options: CloneOptions): void {
+  const { uid, shares } = options
+  mkdirSync(to, { mode: 0o755 })
+  own(to, uid)
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const source = `${from}/${entry.name}`
+    const target = `${to}/${entry.name}`
+    const path = join(below, entry.name)
     if (entry.isDirectory()) {
-      return await cloneFolder(source, target, path, options)
+      cloneFolder(source, target, path, options)
+    } else if (entry.isSymbolicLink()) {
+      symlinkSync(readlinkSync(source), target)
+      own(target, uid)
+    } else if (shares === 'nothing' || (shares === 'packages' && isManagersOwn(path)) || !isLinked(source, target)) {
+      copyFileSync(source, target, constants.COPYFILE_FICLONE)
+      own(target, uid)
     }
-    if (entry.isSymbolicLink()) {
-      await symlink(await readlink(source), target)
-      return await own(target, options.uid)
-    }
-    if (!options.shares(path) || !(await linked(source, target))) {
-      await copyFile(source, target, constants.COPYFILE_FICLONE)
-      await own(target, options.uid)
-    }
-  })
-  await Promise.all(work)
+  }
 }
 
-/** False where there is no room for another link, or none across file systems. */
-async function linked(source: string, target: string): Promise<boolean> {
+/** What package managers note about their tree and rewrite in place. */
+function isManagersOwn(path: string): boolean {
+  return /^\.[^/]+$/.test(path) || path === '.pnpm/lock.yaml'
+}
+
+/** Makes a hard link. False where there is no room for another one, or none across file systems. */
+function isLinked(source: string, target: string): boolean {
   try {
-    await link(source, target)
+    linkSync(source, target)
     return true
   } catch (error) {
     const code = errorCode(error)
@@ -52,8 +62,8 @@ async function linked(source: string, target: string): Promise<boolean> {
   }
 }
 
-async function own(path: string, uid: number | null): Promise<void> {
+function own(path: string, uid: number | null): void {
   if (uid !== null) {
-    await lchown(path, uid, uid)
+    lchownSync(path, uid, uid)
   }
 }

@@ -15,6 +15,7 @@ import { type SourceTrees, openSourceTrees } from './source-trees.ts'
 import { openStaging } from './staging.ts'
 import type { InstalledNode, Toolchain } from './toolchain.ts'
 import { NODE_VERSIONS } from './tools.ts'
+import { TreeTasks } from './tree-tasks.ts'
 import { Places, Turns } from './turns.ts'
 
 export type BuilderOptions = {
@@ -41,7 +42,7 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
   const trees = await openSourceTrees(join(dir, 'trees'), staging)
   const cache = await openBuildCache(join(dir, 'cache'), staging, maxCacheBytes)
   const images = await openImageStore(imagesDir, staging)
-  const workshop: Workshop = { host, staging, cache, images, toolchain, npmConfig }
+  const workshop: Workshop = { host, staging, cache, images, toolchain, npmConfig, trees: new TreeTasks() }
   const places = new Places(concurrency)
   const turns = new Turns()
 

@@ -5,9 +5,7 @@ import { BuildFailure } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
 import { type BuildRun, runStep } from './build-step.ts'
 import type { WorkDirs } from './build-work.ts'
-import { cloneTree } from './clone-tree.ts'
 import { commandsOf, managerEnvironment, prepareForPrune } from './manager-commands.ts'
-import { sealTree } from './seal-tree.ts'
 
 /** Installs into the app with the manager's own command, or the manifest's, strictly by the lockfile. */
 export async function install(run: BuildRun, dirs: WorkDirs, installCommand: string[] | null): Promise<void> {
@@ -32,8 +30,8 @@ export async function sealInstalled(run: BuildRun, dirs: WorkDirs, full: string)
     }
     await mkdir(full)
   }
-  const bytes = await sealTree(full, run.uid)
-  await lend(full, installed, run.uid)
+  const bytes = await run.trees.seal(full, run.uid)
+  await lend(run, full, installed)
   return bytes
 }
 
@@ -41,18 +39,13 @@ export async function sealInstalled(run: BuildRun, dirs: WorkDirs, full: string)
  * Lets the build's user work in `to` with a sealed tree: it may add and remove files, but a file it did not write is ours
  * and stays as it is. Where builds run as the user we are, nothing would keep them from writing, so each gets copies.
  */
-export async function lend(sealed: string, to: string, uid: number | null): Promise<void> {
-  await cloneTree(sealed, to, { uid, shares: (path) => uid !== null && !isManagersOwn(path) })
+export async function lend({ trees, uid }: BuildRun, sealed: string, to: string): Promise<void> {
+  await trees.clone(sealed, to, { uid, shares: uid === null ? 'nothing' : 'packages' })
 }
 
-/** The production tree's way into an image: the same files once more, still sealed. */
-export async function share(sealed: string, to: string, uid: number | null): Promise<void> {
-  await cloneTree(sealed, to, { uid: null, shares: () => uid !== null })
-}
-
-/** What package managers note about the tree and rewrite in place. */
-function isManagersOwn(path: string): boolean {
-  return /^\.[^/]+$/.test(path) || path === '.pnpm/lock.yaml'
+/** The same files once more, still sealed: the production tree's way into an image. */
+export async function share({ trees, uid }: BuildRun, sealed: string, to: string): Promise<void> {
+  await trees.clone(sealed, to, { uid: null, shares: uid === null ? 'nothing' : 'everything' })
 }
 
 /**
@@ -63,13 +56,13 @@ export async function makeProduction(run: BuildRun, dirs: WorkDirs, full: string
   const place = join(dirs.dir, 'production')
   await mkdir(place)
   await copyManagersFiles(run, dirs.source, place)
-  await lend(full, join(place, 'node_modules'), run.uid)
+  await lend(run, full, join(place, 'node_modules'))
   if (await prune(run, dirs, place)) {
     await rename(join(place, 'node_modules'), production)
   } else {
-    await share(full, production, run.uid)
+    await share(run, full, production)
   }
-  return await sealTree(production, run.uid)
+  return await run.trees.seal(production, run.uid)
 }
 
 /** Removes development dependencies where the app itself was installed to, and puts back what that changed of the source. */

@@ -1,9 +1,8 @@
-import type { Stats } from 'node:fs'
-import { chmod, lchown, lstat, readdir, rm } from 'node:fs/promises'
+import { type Stats, chmodSync, lchownSync, lstatSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { BuildFailure } from '../builder.ts'
 
-/** More than any squid has, few enough to be listed in memory. */
+/** More than any squid has, few enough to be walked. */
 const MAX_ENTRIES = 500_000
 
 /**
@@ -12,57 +11,59 @@ const MAX_ENTRIES = 500_000
  * `uid` null: the program ran as the user we are, so only modes can be set.
  * @throws BuildFailure when the tree is too large, or holds a hard link to a file that is not the program's
  */
-export async function sealTree(root: string, uid: number | null): Promise<number> {
-  return await sealEntry(root, '', { uid, entries: 0 })
+export function sealTree(root: string, uid: number | null): number {
+  const progress = { uid, entries: 0, bytes: 0 }
+  sealEntry(root, '', progress)
+  return progress.bytes
 }
 
-type Progress = { uid: number | null; entries: number }
+type Progress = { uid: number | null; entries: number; bytes: number }
 
-async function sealEntry(absolute: string, path: string, progress: Progress): Promise<number> {
-  const { uid } = progress
+function sealEntry(absolute: string, path: string, progress: Progress): void {
   progress.entries += 1
   if (progress.entries > MAX_ENTRIES) {
     throw new BuildFailure('SOURCE_FILES_BUILD_FAILED', `The build left more than ${MAX_ENTRIES} files.`)
   }
-  const stats = await lstat(absolute)
+  const { uid } = progress
+  const stats = lstatSync(absolute)
   if (stats.isSymbolicLink()) {
-    await takeOver(absolute, uid)
-    return 0
+    takeOver(absolute, uid)
+  } else if (stats.isDirectory()) {
+    takeOver(absolute, uid)
+    setMode(absolute, 0o755, stats)
+    readdirSync(absolute).forEach((name) => sealEntry(`${absolute}/${name}`, join(path, name), progress))
+  } else if (stats.isFile()) {
+    progress.bytes += stats.size
+    sealFile(absolute, path, stats, uid)
+  } else {
+    rmSync(absolute)
   }
-  if (stats.isDirectory()) {
-    await takeOver(absolute, uid)
-    await setMode(absolute, 0o755, stats)
-    const names = await readdir(absolute)
-    const bytes = await Promise.all(names.map((name) => sealEntry(join(absolute, name), join(path, name), progress)))
-    return bytes.reduce((total, part) => total + part, 0)
-  }
-  if (!stats.isFile()) {
-    await rm(absolute)
-    return 0
-  }
-  const mode = (stats.mode & 0o100) === 0 ? 0o644 : 0o755
-  if (uid === null || stats.uid === uid) {
-    await takeOver(absolute, uid)
-    await setMode(absolute, mode, stats)
-  } else if (stats.uid !== process.getuid?.() || (stats.mode & 0o7777) !== mode) {
-    // Changing the mode or owner of a foreign file would change it wherever else it is linked.
-    throw new BuildFailure(
-      'SOURCE_FILES_BUILD_FAILED',
-      `The build left ${JSON.stringify(path)}, a hard link to a file that is not its own.`,
-    )
-  }
-  return stats.size
 }
 
-async function takeOver(path: string, uid: number | null): Promise<void> {
+function sealFile(absolute: string, path: string, stats: Stats, uid: number | null): void {
+  const mode = (stats.mode & 0o100) === 0 ? 0o644 : 0o755
+  if (uid === null || stats.uid === uid) {
+    takeOver(absolute, uid)
+    setMode(absolute, mode, stats)
+  } else if (stats.uid !== process.getuid?.() || (stats.mode & 0o7777) !== mode) {
+    // Changing the mode or owner of a foreign file would change it wherever else it is linked.
+    const name = JSON.stringify(path)
+    throw new BuildFailure(
+      'SOURCE_FILES_BUILD_FAILED',
+      `The build left ${name}, a hard link to a file that is not its own.`,
+    )
+  }
+}
+
+function takeOver(path: string, uid: number | null): void {
   if (uid !== null) {
-    await lchown(path, process.getuid?.() ?? 0, process.getgid?.() ?? 0)
+    lchownSync(path, process.getuid?.() ?? 0, process.getgid?.() ?? 0)
   }
 }
 
 /** A change of owner may have cleared special bits, but must not be relied on to. */
-async function setMode(path: string, mode: number, stats: Stats): Promise<void> {
+function setMode(path: string, mode: number, stats: Stats): void {
   if ((stats.mode & 0o7777) !== mode) {
-    await chmod(path, mode)
+    chmodSync(path, mode)
   }
 }

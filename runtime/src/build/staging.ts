@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findProcess } from '../process/processes.ts'
 import { errorCode } from '../error-code.ts'
+import { TreeTasks } from './tree-tasks.ts'
 
 /**
  * Folders in which things are made before they are moved to their place in one step. Each is named after the process that
@@ -26,6 +27,8 @@ export async function openStaging(dir: string): Promise<Staging> {
   await mkdir(dir, { recursive: true, mode: 0o711 })
   const owner = ownerName(process.pid)
   const deletions = new Set<Promise<void>>()
+  // A thread of its own: a build does not wait for the end of what others left.
+  const removals = new TreeTasks()
   let made = 0
   const next = () => `${owner}.${(made += 1)}-${Date.now().toString(36)}`
   const staging: Staging = {
@@ -47,7 +50,8 @@ export async function openStaging(dir: string): Promise<Staging> {
         throw error
       }
       // What cannot be deleted now is found again by `deadOwners` of the next server.
-      const deletion: Promise<void> = rm(doomed, { recursive: true, force: true, maxRetries: 5 })
+      const deletion: Promise<void> = removals
+        .remove(doomed)
         .catch(() => undefined)
         .finally(() => deletions.delete(deletion))
       deletions.add(deletion)
@@ -58,7 +62,7 @@ export async function openStaging(dir: string): Promise<Staging> {
     },
     async discardAllOf(dead) {
       const names = (await readdir(dir)).filter((name) => name.startsWith(`${dead}.`))
-      await Promise.all(names.map((name) => rm(join(dir, name), { recursive: true, force: true, maxRetries: 5 })))
+      await Promise.all(names.map((name) => removals.remove(join(dir, name))))
     },
     async settled() {
       await Promise.all(deletions)

@@ -1,0 +1,36 @@
+import { rmSync } from 'node:fs'
+import { parentPort } from 'node:worker_threads'
+import { BuildFailure } from '../builder.ts'
+import { errorCode } from '../error-code.ts'
+import { cloneTree } from './clone-tree.ts'
+import { sealTree } from './seal-tree.ts'
+import type { TreeAnswer, TreeTask } from './tree-tasks.ts'
+
+/** The thread behind `TreeTasks`: one task after the other. */
+parentPort?.on('message', ({ id, task }: { id: number; task: TreeTask }) => {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  parentPort?.postMessage(answer(id, task))
+})
+
+function answer(id: number, task: TreeTask): TreeAnswer {
+  try {
+    return { id, bytes: perform(task) }
+  } catch (error) {
+    if (error instanceof BuildFailure) {
+      return { id, failure: { kind: error.kind, message: error.message } }
+    }
+    return { id, error: { message: String(error), code: errorCode(error) } }
+  }
+}
+
+function perform(task: TreeTask): number {
+  if (task.kind === 'seal') {
+    return sealTree(task.root, task.uid)
+  }
+  if (task.kind === 'clone') {
+    cloneTree(task.from, task.to, task.options)
+  } else {
+    rmSync(task.path, { recursive: true, force: true, maxRetries: 5 })
+  }
+  return 0
+}
