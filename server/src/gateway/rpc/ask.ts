@@ -61,14 +61,18 @@ export class Asker {
     const { heads, chain } = this.#pool
     if (chain.upstreams.length === 0)
       return ourError(codes.unavailable, `No node is configured for ${chain.title}. The operator can add one.`)
-    if (heads.healthy.length === 0)
+    const reachable = heads.healthy.filter((u) => u.breaker.isClosed)
+    if (reachable.length === 0)
       return ourError(codes.unavailable, `No node of ${chain.title} answers now. Try again in a few seconds.`)
     if (plan.height === 'head' || (typeof plan.height === 'number' && plan.height > heads.best))
       return ourError(
         codes.unavailable,
         `The nodes of ${chain.title} that answer are behind block ${heads.servedLatest}, which was seen before. Try again in a few seconds.`,
       )
-    return ourError(codes.limitExceeded, `The nodes of ${chain.title} are busy. Try again in a few seconds.`)
+    const isBusy = reachable.some((u) => u.rate && u.rate.waitMs() > 0)
+    return isBusy
+      ? ourError(codes.limitExceeded, `The nodes of ${chain.title} are busy. Try again in a few seconds.`)
+      : ourError(codes.unavailable, `No node of ${chain.title} could answer. Try again in a few seconds.`)
   }
 
   async #attempt(first: Upstream, request: Request, body: string, tried: Set<Upstream>): Promise<Attempt> {

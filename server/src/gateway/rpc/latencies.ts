@@ -8,7 +8,7 @@ export class Latencies {
   #count = 0
   #p50 = Number.NaN
   #p95 = Number.NaN
-  #countedAt = -1
+  #countedAt = 0
 
   add(elapsedMs: number): void {
     this.#ring[this.#count % kept] = elapsedMs
@@ -29,7 +29,7 @@ export class Latencies {
 
   /** Sorting for every request would cost more than most requests. */
   #sum(): void {
-    if (this.#countedAt >= 0 && this.#count - this.#countedAt < enough / 2) return
+    if (this.#countedAt >= enough && this.#count - this.#countedAt < enough / 2) return
     this.#countedAt = this.#count
     const sorted = this.#ring.slice(0, Math.min(this.#count, kept)).sort()
     this.#p50 = sorted[Math.floor(sorted.length * 0.5)] ?? Number.NaN

@@ -1,0 +1,120 @@
+import { JsonRpcProvider } from 'ethers'
+import { createPublicClient, createWalletClient, http, parseEther } from 'viem'
+import { foundry } from 'viem/chains'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startDevnet, type Devnet } from '../../../../scripts/devnet/devnet.ts'
+import { rpcTokenOf } from '../../modules/rpc/index.ts'
+import { call, post, startTestPlane, until, type TestPlane } from './testbed.ts'
+
+let devnet: Devnet
+let t: TestPlane
+let url: string
+
+beforeAll(async () => {
+  devnet = await startDevnet({ transfers: 100 })
+  t = await startTestPlane({ SHOAL_DEVNET_URL: devnet.rpcUrl })
+  const org = await t.make.org()
+  url = t.gateway.urlOf('devnet', await rpcTokenOf(t.app, org.id))
+})
+afterAll(async () => {
+  await t?.close()
+  await devnet?.stop()
+})
+
+test('viem reads, writes and waits', async () => {
+  const reader = createPublicClient({ chain: foundry, transport: http(url), pollingInterval: 50 })
+  expect(await reader.getChainId()).toBe(31337)
+  const height = await reader.getBlockNumber()
+  expect(height).toBe(BigInt(await devnet.chain.height()))
+  const logs = await reader.getLogs({ address: devnet.token as `0x${string}`, fromBlock: 0n, toBlock: height })
+  expect(logs).toHaveLength(await devnet.chain.countTransfers())
+  const writer = createWalletClient({ chain: foundry, transport: http(url) })
+  const [from] = await writer.getAddresses()
+  if (!from) throw new Error('The devnet has no accounts')
+  const hash = await writer
+    .sendTransaction({ account: from, to: devnet.token as `0x${string}`, value: 0n, gas: 21_000n, data: '0x' })
+    .catch(() => null)
+  // The token takes no ether: a refusal comes through as the node said it.
+  expect(hash === null || hash.startsWith('0x')).toBe(true)
+  const paid = await writer.sendTransaction({ account: from, to: from, value: parseEther('1') })
+  await devnet.chain.transfer(1)
+  const receipt = await reader.waitForTransactionReceipt({ hash: paid, timeout: 10_000 })
+  expect(receipt.status).toBe('success')
+  expect(await reader.getBlockNumber()).toBeGreaterThanOrEqual(receipt.blockNumber)
+})
+
+test('viem batches, and sees a revert with its data', async () => {
+  const reader = createPublicClient({ chain: foundry, transport: http(url, { batch: { batchSize: 50 } }) })
+  const blocks = await Promise.all([1n, 2n, 3n, 4n].map((blockNumber) => reader.getBlock({ blockNumber })))
+  expect(blocks.map((b) => b.number)).toEqual([1n, 2n, 3n, 4n])
+  // transfer(address,uint256) from an account without tokens.
+  const data = `0xa9059cbb${'1'.padStart(64, '0')}${'1'.padStart(64, '0')}` as const
+  const poor = '0x00000000000000000000000000000000000000aa'
+  await expect(reader.call({ account: poor, to: devnet.token as `0x${string}`, data })).rejects.toThrow(
+    /transfer amount exceeds balance/,
+  )
+})
+
+test('ethers reads, and its event subscriptions fall back to polling logs', async () => {
+  const provider = new JsonRpcProvider(url, undefined, { pollingInterval: 50 })
+  try {
+    expect((await provider.getNetwork()).chainId).toBe(31337n)
+    const block = await provider.getBlock('latest')
+    expect(block?.number).toBe(await devnet.chain.height())
+    const seen: string[] = []
+    await provider.on({ address: devnet.token }, (log: { transactionHash: string }) => seen.push(log.transactionHash))
+    // It begins at the block it finds when it has fallen back, and says nothing of when that is.
+    await until(
+      async () => {
+        await devnet.chain.transfer(1)
+        return seen.length
+      },
+      (count) => count > 0,
+    )
+  } finally {
+    provider.destroy()
+  }
+})
+
+test('a single call, a batch, notifications and nonsense, by the letter of JSON-RPC', async () => {
+  expect(await post(url, call('eth_chainId', [], 'abc'))).toMatchObject({
+    status: 200,
+    body: { jsonrpc: '2.0', id: 'abc', result: '0x7a69' },
+  })
+  const batch = await post(url, [
+    call('eth_chainId', [], 7),
+    { jsonrpc: '2.0', method: 'eth_chainId' },
+    call('eth_getBlockByNumber', ['0x1', false], 'b'),
+    5,
+    call('anvil_reset', [], null),
+    call('eth_nonsense', [], 9),
+  ])
+  expect(batch.status).toBe(200)
+  expect(batch.body).toEqual([
+    { jsonrpc: '2.0', id: 7, result: '0x7a69' },
+    expect.objectContaining({ id: 'b', result: expect.objectContaining({ number: '0x1' }) }),
+    { jsonrpc: '2.0', id: null, error: expect.objectContaining({ code: -32601 }) },
+    { jsonrpc: '2.0', id: 9, error: expect.objectContaining({ code: expect.any(Number) }) },
+    { jsonrpc: '2.0', id: null, error: expect.objectContaining({ code: -32600 }) },
+  ])
+  expect((await post(url, { jsonrpc: '2.0', method: 'eth_chainId' })).status).toBe(204)
+  expect(await post(url, '{"jsonrpc":')).toMatchObject({ status: 400, body: { id: null, error: { code: -32700 } } })
+  expect(await post(url, [])).toMatchObject({ status: 400, body: { id: null, error: { code: -32600 } } })
+  expect(await post(url, call('eth_newFilter', [{}]))).toMatchObject({ body: { id: 1, error: { code: -32601 } } })
+  const many = Array.from({ length: 1001 }, (_, id) => call('eth_chainId', [], id))
+  expect(await post(url, many)).toMatchObject({ status: 413, body: { error: { code: -32005 } } })
+  expect(await post(url, ' '.repeat(5_000_001))).toMatchObject({ status: 413 })
+  expect((await fetch(url)).status).toBe(405)
+  const asked = await fetch(url, { method: 'OPTIONS' })
+  expect([asked.status, asked.headers.get('access-control-allow-origin')]).toEqual([204, '*'])
+})
+
+test('a large answer comes through whole, with the id of its caller', async () => {
+  const huge = { chain: foundry, transport: http(url, { timeout: 20_000 }) }
+  expect(await createPublicClient(huge).getChainId()).toBe(31337)
+  const range = { fromBlock: '0x0', toBlock: 'latest', address: devnet.token }
+  const direct = await post(devnet.rpcUrl, call('eth_getLogs', [range], 1))
+  const many = Array.from({ length: 100 }, (_, id) => call('eth_getLogs', [range], `n${id}`))
+  const answers = await post(url, many)
+  expect(answers.body).toEqual(many.map(({ id }) => ({ jsonrpc: '2.0', id, result: direct.body.result })))
+})

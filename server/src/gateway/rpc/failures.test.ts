@@ -1,0 +1,292 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startDevnet, type Devnet } from '../../../../scripts/devnet/devnet.ts'
+import { rpcTokenOf, rpcUpstreamStates } from '../../modules/rpc/index.ts'
+import { call, post, startFaultyNode, startTestPlane, until, type FaultyNode, type TestPlane } from './testbed.ts'
+
+let devnet: Devnet
+beforeAll(async () => {
+  devnet = await startDevnet({ transfers: 40 })
+  await mine(80)
+})
+afterAll(() => devnet?.stop())
+
+const direct = async (method: string, params: unknown[] = []) =>
+  (await post(devnet.rpcUrl, call(method, params))).body.result
+const mine = (blocks: number) => direct('anvil_mine', [`0x${blocks.toString(16)}`])
+const hex = (n: number) => `0x${n.toString(16)}`
+
+type Pair = {
+  a: FaultyNode
+  b: FaultyNode
+  t: TestPlane
+  url: string
+  ask: (method: string, params?: unknown[]) => ReturnType<typeof post>
+}
+
+/** Two nodes of one chain: `a` is preferred, `b` stands by. */
+async function withPair(run: (pair: Pair) => Promise<void>, upstream: Record<string, unknown> = {}): Promise<void> {
+  const [a, b] = await Promise.all([startFaultyNode(devnet.rpcUrl), startFaultyNode(devnet.rpcUrl)])
+  const t = await startTestPlane(
+    {},
+    {
+      pair: {
+        headPollMs: 50,
+        upstreams: [
+          { name: 'a', url: `${a.url}/v2/secret-key-of-a`, priority: 0, archive: true, ...upstream },
+          { name: 'b', url: `${b.url}/v2/secret-key-of-b`, priority: 1, archive: true },
+        ],
+      },
+    },
+  )
+  try {
+    const org = await t.make.org()
+    const url = t.gateway.urlOf('pair', await rpcTokenOf(t.app, org.id))
+    const ask = (method: string, params: unknown[] = []) => post(url, call(method, params, 'mine'))
+    expect((await ask('eth_chainId')).body.result).toBe('0x7a69')
+    // Both were looked at.
+    await until(async () => [a, b].every((n) => n.calls.some((c) => c.method === 'eth_blockNumber')), Boolean)
+    await run({ a, b, t, url, ask })
+  } finally {
+    await t.close()
+    await Promise.all([a.close(), b.close()])
+  }
+}
+
+const isLook = (method: string) => ['eth_blockNumber', 'eth_getBlockByNumber', 'eth_chainId'].includes(method)
+const heightOf = (answer: { body: { result?: unknown } }) => Number(answer.body.result)
+
+test('a node that is killed under load costs no caller an answer', () =>
+  withPair(async ({ a, ask, t }) => {
+    let asked = 0
+    const caller = async () => {
+      for (let i = 0; i < 40; i += 1) {
+        asked += 1
+        if (asked === 150) void a.close()
+        const answer = await ask('eth_getBalance', [devnet.token, hex(i)])
+        expect(answer).toMatchObject({ status: 200, body: { id: 'mine', result: '0x0' } })
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, caller))
+    expect(asked).toBe(320)
+    const states = await until(
+      () => t.app.db.select().from(rpcUpstreamStates),
+      (rows) => rows.some((r) => r.upstream === 'a' && !r.isHealthy),
+    )
+    expect(states.find((s) => s.upstream === 'a')?.reason).toMatch(/^It refuses connections\.|^The connection broke\./)
+    expect(states.find((s) => s.upstream === 'b')).toMatchObject({ isHealthy: true, reason: null })
+  }))
+
+test('a node that has become slow is overtaken by the other', () =>
+  withPair(async ({ a, b, ask }) => {
+    for (let i = 0; i < 20; i += 1) await ask('eth_getBalance', [devnet.token, hex(i)])
+    expect(b.calls.filter((c) => c.method === 'eth_getBalance')).toHaveLength(0)
+    a.mischief = ({ method }) => (isLook(method) ? null : { delayMs: 4_000 })
+    const startedMs = performance.now()
+    expect((await ask('eth_getBalance', [devnet.token, hex(30)])).body.result).toBe('0x0')
+    expect(performance.now() - startedMs).toBeLessThan(2_000)
+    expect(b.calls.filter((c) => c.method === 'eth_getBalance')).toHaveLength(1)
+  }))
+
+test('a node that stops answering keeps nobody from the head', () =>
+  withPair(async ({ a, ask }) => {
+    a.mischief = () => ({ delayMs: 10_000 })
+    const startedMs = performance.now()
+    expect(heightOf(await ask('eth_blockNumber'))).toBe(await devnet.chain.height())
+    expect(performance.now() - startedMs).toBeLessThan(2_000)
+  }))
+
+test('a node that lies about its head is not believed', () =>
+  withPair(async ({ a, ask, t }) => {
+    a.mischief = ({ method, params }) => {
+      if (method === 'eth_blockNumber') return { result: hex(100_000) }
+      return method === 'eth_getBlockByNumber' && params[0] === 'latest'
+        ? { result: { number: hex(100_000), hash: `0x${'ab'.repeat(32)}` } }
+        : null
+    }
+    for (let i = 0; i < 10; i += 1) {
+      const real = await devnet.chain.height()
+      expect(heightOf(await ask('eth_blockNumber'))).toBeLessThanOrEqual(real)
+      const { result } = (await ask('eth_getBlockByNumber', ['latest', false])).body as { result: { number: string } }
+      expect(Number(result.number)).toBeLessThanOrEqual(real)
+    }
+    const reason = await until(
+      async () => (await t.app.db.select().from(rpcUpstreamStates)).find((s) => s.upstream === 'a')?.reason,
+      (r) => typeof r === 'string',
+    )
+    expect(reason).toBe('It claims block 100000 and cannot show it.')
+  }))
+
+test('heads never go back, whichever node answers', () =>
+  withPair(async ({ a, b, ask }) => {
+    /** A node that stands still at a block: what is above, it does not have. */
+    const standStill =
+      (at: number): FaultyNode['mischief'] =>
+      ({ method, params }) => {
+        if (method === 'eth_blockNumber') return { result: hex(at) }
+        if (method !== 'eth_getBlockByNumber') return null
+        const asked = params[0] === 'latest' ? Infinity : Number(params[0])
+        return asked > at ? { result: null } : null
+      }
+    let last = heightOf(await ask('eth_blockNumber'))
+    for (let round = 0; round < 12; round += 1) {
+      const [behind, good] = round % 2 === 0 ? [a, b] : [b, a]
+      behind.mischief = standStill(last)
+      good.mischief = null
+      await mine(1)
+      const height = heightOf(await ask('eth_blockNumber'))
+      const { result } = (await ask('eth_getBlockByNumber', ['latest', false])).body as { result: { number: string } }
+      const balance = await ask('eth_getBalance', [devnet.token, 'latest'])
+      expect(height).toBeGreaterThanOrEqual(last)
+      expect(Number(result.number)).toBeGreaterThanOrEqual(height)
+      expect(balance.status).toBe(200)
+      last = Number(result.number)
+    }
+    // The only node that is high enough goes away: an error is better than an older block.
+    a.mischief = standStill(last - 5)
+    b.mischief = () => 'down'
+    const answer = await until(
+      () => ask('eth_getBlockByNumber', ['latest', false]),
+      (o) => o.body.error !== undefined,
+    )
+    expect(answer).toMatchObject({ status: 503, body: { id: 'mine', error: { code: -32002 } } })
+    a.mischief = null
+    await until(
+      () => ask('eth_getBlockByNumber', ['latest', false]),
+      (o) => o.status === 200,
+    )
+  }))
+
+test('a reorganization is seen at once, and what is final stays', () =>
+  withPair(async ({ ask }) => {
+    const head = heightOf(await ask('eth_blockNumber'))
+    const hashAt = async (n: number) =>
+      ((await ask('eth_getBlockByNumber', [hex(n), false])).body.result as { hash: string }).hash
+    const before = await Promise.all([head, head - 1, 5].map(hashAt))
+    await devnet.chain.reorg(3)
+    const after = await Promise.all([head, head - 1, 5].map(hashAt))
+    expect(after[0]).not.toBe(before[0])
+    expect(after[1]).not.toBe(before[1])
+    expect(after[2]).toBe(before[2])
+    expect(heightOf(await ask('eth_blockNumber'))).toBeGreaterThanOrEqual(head)
+  }))
+
+test('a transaction is never sent twice', () =>
+  withPair(async ({ a, b, ask }) => {
+    a.mischief = ({ method }) => (method === 'eth_sendRawTransaction' ? 'down' : null)
+    const answer = await ask('eth_sendRawTransaction', ['0x02'])
+    expect(answer.body.error).toMatchObject({
+      code: -32002,
+      message: expect.stringMatching(/may have been carried out/),
+    })
+    const sent = [...a.calls, ...b.calls].filter((c) => c.method === 'eth_sendRawTransaction')
+    expect(sent).toHaveLength(1)
+    // One that was certainly not sent may go elsewhere.
+    await a.close()
+    expect((await ask('eth_sendRawTransaction', ['0x02'])).body.error?.message).not.toMatch(/carried out/)
+    expect(b.calls.filter((c) => c.method === 'eth_sendRawTransaction')).toHaveLength(1)
+  }))
+
+test('what one node refuses or does not have is asked of the other, alone and in a batch', () =>
+  withPair(async ({ a, b, url, ask }) => {
+    a.mischief = ({ method }) =>
+      method === 'eth_getCode'
+        ? { error: { code: -32005, message: 'daily request count exceeded, request rate limited' } }
+        : null
+    expect((await ask('eth_getCode', [devnet.token, '0x3'])).body.result).toMatch(/^0x60/)
+    const batch = await post(url, [
+      call('eth_getCode', [devnet.token, '0x4'], 1),
+      call('eth_getBalance', [devnet.token, '0x4'], 2),
+    ])
+    expect(batch.body).toMatchObject([
+      { id: 1, result: expect.stringMatching(/^0x60/) },
+      { id: 2, result: '0x0' },
+    ])
+    a.mischief = () => 'down'
+    const whole = await post(url, [
+      call('eth_getCode', [devnet.token, '0x5'], 1),
+      call('eth_getBalance', [devnet.token, '0x5'], 2),
+    ])
+    expect(whole.body).toMatchObject([
+      { id: 1, result: expect.stringMatching(/^0x60/) },
+      { id: 2, result: '0x0' },
+    ])
+    expect(b.calls.some((c) => c.method === 'eth_getBalance')).toBe(true)
+  }))
+
+test('errors tell neither addresses nor keys of nodes', () =>
+  withPair(async ({ a, b, url, ask }) => {
+    const leak = () => ({
+      error: {
+        code: -32000,
+        message: `see ${a.url}/v2/secret-key-of-a or https://nodes.example.com/x`,
+        data: { key: 'secret-key-of-a' },
+      },
+    })
+    a.mischief = ({ method }) => (method === 'eth_call' ? leak() : null)
+    const told = await ask('eth_call', [{ to: devnet.token }, '0x2'])
+    expect(told.body.error?.code).toBe(-32000)
+    await Promise.all([a.close(), b.close()])
+    const failed = await until(
+      () => ask('eth_call', [{ to: devnet.token }, '0x3']),
+      (o) => o.status === 503,
+    )
+    const both = await post(url, [call('eth_call', [{}, '0x3'], 1), call('eth_call', [{}, '0x4'], 2)])
+    expect(both.status).toBe(503)
+    for (const { text } of [told, failed, both]) {
+      expect(text).not.toContain('secret-key')
+      expect(text).not.toContain('127.0.0.1')
+      expect(text).not.toContain('nodes.example.com')
+    }
+  }))
+
+test('callers who ask the same at the same time share one answer', () =>
+  withPair(async ({ a, b, ask }) => {
+    a.mischief = ({ method }) => (method === 'eth_getStorageAt' ? { delayMs: 100 } : null)
+    const answers = await Promise.all(
+      Array.from({ length: 25 }, () => ask('eth_getStorageAt', [devnet.token, '0x0', 'latest'])),
+    )
+    expect(new Set(answers.map((o) => o.text)).size).toBe(1)
+    expect([...a.calls, ...b.calls].filter((c) => c.method === 'eth_getStorageAt')).toHaveLength(1)
+  }))
+
+test('final answers are kept, over a restart too; others are not; another chain at the address finds nothing', () =>
+  withPair(async ({ a, b, t, ask }) => {
+    const asked = (method: string) => [...a.calls, ...b.calls].filter((c) => c.method === method).length
+    const old = { fromBlock: '0x1', toBlock: '0x3', address: devnet.token }
+    const head = heightOf(await ask('eth_blockNumber'))
+    // What is final is known after the first look at both.
+    await until(
+      () => ask('eth_getLogs', [old]).then(() => asked('eth_getLogs')),
+      (n) => n > 0,
+    )
+    const first = await ask('eth_getLogs', [old])
+    const before = asked('eth_getLogs')
+    expect((await ask('eth_getLogs', [old])).text).toBe(first.text)
+    expect(asked('eth_getLogs')).toBe(before)
+    const hot = { fromBlock: hex(head), toBlock: hex(head) }
+    await ask('eth_getLogs', [hot])
+    await ask('eth_getLogs', [hot])
+    expect(asked('eth_getLogs')).toBe(before + 2)
+
+    await t.gateway.restart()
+    const again = async () => ask('eth_getLogs', [old])
+    expect((await again()).body.result).toEqual(first.body.result)
+    expect(asked('eth_getLogs')).toBe(before + 2)
+
+    const other = await startDevnet({ transfers: 3 })
+    try {
+      for (const node of [a, b]) node.target = other.rpcUrl
+      const made = await until(
+        () => ask('eth_getBlockByNumber', ['0x0', false]),
+        (o) => o.status === 200,
+      )
+      await until(again, (o) => JSON.stringify(o.body.result) !== JSON.stringify(first.body.result))
+      expect(made.status).toBe(200)
+      await until(
+        () => ask('eth_blockNumber'),
+        (o) => heightOf(o) < head,
+      )
+    } finally {
+      await other.stop()
+    }
+  }))

@@ -1,0 +1,167 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import type { App } from '../../app.ts'
+import { fakeClock } from '../../clock.ts'
+import { loadConfig } from '../../config.ts'
+import { createSealer } from '../../sealer.ts'
+import { maker, type Make } from '../../testing/make.ts'
+import { cloneDatabase } from '../../testing/test-database.ts'
+import { createRpcRoute, type RpcRoute } from './index.ts'
+
+/** Things for tests of the data plane: a gateway of one route, and a proxy that makes a good node misbehave. */
+
+type Disposable = { close: () => Promise<void> }
+
+async function serve(
+  handle: (req: IncomingMessage, res: ServerResponse) => void,
+): Promise<{ url: string } & Disposable> {
+  const server = createServer(handle)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+export type TestGateway = {
+  urlOf: (chain: string, token: string) => string
+  /** As a process that ended in order and began anew, with the same address. */
+  restart: () => Promise<void>
+} & Disposable
+
+export async function startTestGateway(app: App): Promise<TestGateway> {
+  let route: RpcRoute = createRpcRoute(app)
+  const server = await serve((req, res) => {
+    const [, , chain = '', token = ''] = (req.url ?? '').split('/')
+    void route.handle(req, res, chain, token)
+  })
+  return {
+    restart: async () => {
+      await route.close()
+      route = createRpcRoute(app)
+    },
+    urlOf: (chain, token) => `${server.url}/rpc/${chain}/${token}`,
+    close: async () => {
+      await server.close()
+      await route.close()
+    },
+  }
+}
+
+export type TestPlane = { app: App; make: Make; clock: ReturnType<typeof fakeClock>; gateway: TestGateway } & Disposable
+
+/** A gateway on a database of its own, without the API: organizations and their tokens are made by the modules' own functions. */
+export async function startTestPlane(
+  env: Record<string, string> = {},
+  rpcConfig: Record<string, unknown> = {},
+): Promise<TestPlane> {
+  const opened = new AsyncDisposableStack()
+  const dataDir = mkdtempSync(join(tmpdir(), 'shoal-test-'))
+  opened.defer(() => rmSync(dataDir, { recursive: true, force: true }))
+  const database = await cloneDatabase()
+  opened.defer(database.close)
+  const clock = fakeClock()
+  const configFile = join(dataDir, 'rpc.json')
+  writeFileSync(configFile, JSON.stringify({ chains: rpcConfig }))
+  const app = {
+    config: loadConfig({ SHOAL_RPC_CONFIG: configFile, ...env, SHOAL_DATA_DIR: dataDir, SHOAL_LOG_LEVEL: 'silent' }),
+    clock,
+    log: pino({ level: 'silent' }),
+    database,
+    db: database.db,
+    sealer: createSealer({ dataDir }),
+  } as unknown as App
+  const gateway = await startTestGateway(app)
+  opened.defer(gateway.close)
+  return { app, make: maker(app), clock, gateway, close: () => opened.disposeAsync() }
+}
+
+type Call = { id: unknown; method: string; params: unknown[] }
+/** Null passes the call on. `down` breaks the connection. */
+export type Mischief = (call: Call) => 'down' | { result: unknown } | { error: unknown } | { delayMs: number } | null
+
+export type FaultyNode = {
+  url: string
+  /** The node behind it. */
+  target: string
+  /** What it does instead of being a good node, from now on; null for nothing. */
+  mischief: Mischief | null
+  /** Every call that reached it, in order. */
+  calls: Call[]
+  /** HTTP requests that reached it. */
+  requests: number
+} & Disposable
+
+/** A proxy in front of a real node. */
+export async function startFaultyNode(target: string): Promise<FaultyNode> {
+  const answer = async (req: IncomingMessage, res: ServerResponse) => {
+    const parts: Buffer[] = []
+    for await (const part of req as AsyncIterable<Buffer>) parts.push(part)
+    const given = JSON.parse(Buffer.concat(parts).toString()) as Call | Call[]
+    node.requests += 1
+    const calls = [given].flat()
+    node.calls.push(...calls)
+    const outcomes = []
+    for (const call of calls) {
+      const act = node.mischief?.(call) ?? null
+      if (act === 'down') return void req.socket.destroy()
+      if (act && 'delayMs' in act) await sleep(act.delayMs)
+      outcomes.push(
+        act && !('delayMs' in act) ? { jsonrpc: '2.0', id: call.id, ...act } : await pass(node.target, call),
+      )
+    }
+    const text = JSON.stringify(Array.isArray(given) ? outcomes : outcomes[0])
+    if (!res.destroyed) res.writeHead(200, { 'content-type': 'application/json' }).end(text)
+  }
+  const server = await serve((req, res) => void answer(req, res).catch(() => req.socket.destroy()))
+  const node: FaultyNode = { url: server.url, target, mischief: null, calls: [], requests: 0, close: server.close }
+  return node
+}
+
+async function pass(target: string, call: Call): Promise<unknown> {
+  const answer = await fetch(target, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(call),
+  })
+  return answer.json()
+}
+
+export type Answer = { id?: unknown; result?: unknown; error?: { code: number; message: string; data?: unknown } }
+
+/** One call or a batch, as bytes on the wire; answers status and parsed body. */
+export async function post(url: string, body: unknown, headers: Record<string, string> = {}) {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+  const text = await answer.text()
+  return { status: answer.status, body: (text === '' ? null : JSON.parse(text)) as Answer, text }
+}
+
+export const call = (method: string, params: unknown[] = [], id: unknown = 1) => ({
+  jsonrpc: '2.0',
+  id,
+  method,
+  params,
+})
+
+/** Asks until the answer is as wanted; a test that waits for a condition says which. */
+export async function until<T>(ask: () => Promise<T>, isWanted: (value: T) => boolean, withinMs = 8_000): Promise<T> {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    const value = await ask()
+    if (isWanted(value)) return value
+    if (performance.now() > deadline) throw new Error(`It did not become true in time: ${JSON.stringify(value)}`)
+    await sleep(20)
+  }
+}
