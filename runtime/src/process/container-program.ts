@@ -1,6 +1,7 @@
 import { accessSync, chmodSync, chownSync, constants, mkdirSync, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import type { ContainerSpec } from '../driver.ts'
+import { IMAGE_GONE } from '../how-it-ended.ts'
 import { type ImagePlace, imageDir, imagePlace } from '../image.ts'
 import type { ContainerFiles, ContainerWish } from './container-record.ts'
 import type { Host } from './host.ts'
@@ -86,7 +87,7 @@ function findImage(imagesDir: string, image: string): ImagePlace {
   try {
     return imagePlace(imagesDir, image)
   } catch (cause) {
-    throw new CannotStart('Its image is gone: deploy the squid again', { cause })
+    throw new CannotStart(IMAGE_GONE, { cause })
   }
 }
 

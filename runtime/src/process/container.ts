@@ -1,7 +1,7 @@
-import { constants } from 'node:os'
 import { backoffMs, crashesInARow } from '../backoff.ts'
 import type { Timer } from '../clock.ts'
 import type { ContainerState, Endpoint, Observation, Usage } from '../driver.ts'
+import { howItEnded } from '../how-it-ended.ts'
 import { CannotStart } from './container-program.ts'
 import {
   type ContainerRecord,
@@ -221,7 +221,7 @@ export class Container {
     await this.#closeRun(exitCode)
     const record = this.#record
     if (!record) return
-    const reason = describeEnd(record, exitCode)
+    const reason = howItEnded(exitCode, record.outOfMemory)
     if (exitCode === 0 || this.#wish?.spec.restart === 'never') return this.#enter('finished', { reason })
     const ranMs = this.#now().getTime() - new Date(record.since).getTime()
     this.#enter('backoff', { reason, ...this.#nextTry(crashesInARow(record.crashes, ranMs)) })
@@ -284,12 +284,4 @@ export class Container {
   #now(): Date {
     return this.#place.site.clock.now()
   }
-}
-
-function describeEnd({ outOfMemory }: ContainerRecord, exitCode: number | null): string | null {
-  if (exitCode === 0) return null
-  if (outOfMemory) return 'It used more memory than its profile allows and was stopped'
-  if (exitCode === null) return 'It was ended from outside'
-  const signal = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128)?.[0]
-  return signal ? `It was ended by ${signal}` : `It ended with exit code ${exitCode}`
 }

@@ -5,6 +5,13 @@ const CUT = ' … (cut: the line is longer than 64 KiB)'
 export const NEWLINE = 0x0a
 const RETURN = 0x0d
 
+/** A line as it may be handed on. */
+export function cutLine(line: string): string {
+  if (line.length * 3 <= MAX_LINE_BYTES) return line
+  const bytes = Buffer.from(line)
+  return bytes.length <= MAX_LINE_BYTES ? line : bytes.toString('utf8', 0, MAX_LINE_BYTES) + CUT
+}
+
 /** Puts lines together from pieces of a byte stream. Works on bytes, so that no character is torn between two pieces. */
 export class LineSplitter {
   #rest: Buffer[] = []

@@ -1,0 +1,68 @@
+import type { ContainerSpec, Workload } from '../driver.ts'
+
+/** What a simulated program does. Everything is optional: without `ends` it runs until it is ended. Times in milliseconds. */
+export type SimBehaviour = {
+  /** From the wish to the running program. */
+  startMs?: number
+  /** A sentence: it can never be started. */
+  cannotStart?: string
+  /** Lines it writes first. */
+  print?: string[]
+  /** Then this, without a line end. */
+  printLast?: string
+  /** A line every so often while it runs; `{n}` in it counts. */
+  chatter?: { everyMs: number; text: string }
+  ends?: { afterMs: number; exitCode: number } | { afterMs: number; outOfMemory: true }
+  /** Only so many runs end as `ends` says; what comes after them runs on. */
+  badRuns?: number
+  /** A processor's way through its chain. */
+  sync?: SimSync
+  usage?: SimUsage
+}
+
+export type SimSync = {
+  fromBlock: number
+  /** The chain's height when the run begins, and what it grows by. */
+  headBlock: number
+  headBlocksPerSecond: number
+  blocksPerSecond: number
+  /** It goes no further, without an error. */
+  stallsAtBlock?: number
+}
+
+/** What it takes while it runs. More memory than its limit ends it. */
+export type SimUsage = { cpuCores: number; memoryBytes: number; memoryGrowthBytesPerSecond?: number }
+
+const MIB = 1024 * 1024
+
+/** The variable of a container's environment that holds its behaviour as JSON. */
+export const BEHAVIOUR_VARIABLE = 'SIM_BEHAVIOUR'
+
+/** What a container does: as its environment says, else as `choose` says, else what a healthy squid does. */
+export function behaviourOf(
+  workload: Workload,
+  spec: ContainerSpec,
+  choose?: (workload: Workload, spec: ContainerSpec) => SimBehaviour | undefined,
+): SimBehaviour {
+  const written = spec.env[BEHAVIOUR_VARIABLE]
+  return written ? JSON.parse(written) : (choose?.(workload, spec) ?? healthy(spec))
+}
+
+function healthy({ name, ports }: ContainerSpec): SimBehaviour {
+  if (name === 'init')
+    return { print: ['query: SELECT 1', 'No migrations are pending'], ends: { afterMs: 20, exitCode: 0 } }
+  if (/^api(-\d+)?$/.test(name)) {
+    return {
+      print: [sdkLine('sqd:graphql-server', `listening on port ${ports[0] ?? 4350}`)],
+      usage: { cpuCores: 0.01, memoryBytes: 105 * MIB },
+    }
+  }
+  const sync: SimSync = { fromBlock: 0, headBlock: 1_000_000, headBlocksPerSecond: 1 / 12, blocksPerSecond: 25_000 }
+  return {
+    print: [sdkLine('sqd:processor', 'processing blocks from 0')],
+    sync,
+    usage: { cpuCores: 0.05, memoryBytes: 75 * MIB },
+  }
+}
+
+const sdkLine = (ns: string, msg: string): string => JSON.stringify({ level: 2, ns, msg })

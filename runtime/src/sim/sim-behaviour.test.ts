@@ -1,0 +1,140 @@
+import { request } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import type { ContainerSpec, Endpoint, Workload } from '../driver.ts'
+import { ManualClock } from '../manual-clock.ts'
+import { BEHAVIOUR_VARIABLE, type SimBehaviour } from './behaviour.ts'
+import { progressAfter } from './sim-container.ts'
+import { type SimDriver, createSimDriver } from './sim-driver.ts'
+
+const MIB = 1024 * 1024
+const sync = { fromBlock: 100, headBlock: 1000, headBlocksPerSecond: 2, blocksPerSecond: 100 }
+
+const container = (name: string, behaviour: SimBehaviour | null): ContainerSpec => ({
+  name,
+  command: ['play'],
+  env: behaviour ? { [BEHAVIOUR_VARIABLE]: JSON.stringify(behaviour) } : {},
+  resources: { cpuCores: 0.5, memoryBytes: 100 * MIB },
+  restart: name === 'init' ? 'never' : 'on-failure',
+  ports: [3000],
+})
+
+const workload = (...containers: ContainerSpec[]): Workload => ({
+  id: 'one',
+  tenant: 'org',
+  version: 'one',
+  image: 'image',
+  containers,
+})
+
+async function play(...containers: ContainerSpec[]): Promise<{ clock: ManualClock; driver: SimDriver }> {
+  const clock = new ManualClock()
+  const driver = createSimDriver({ clock, serve: true })
+  await driver.start()
+  await driver.apply(workload(...containers))
+  return { clock, driver }
+}
+
+describe('a simulated processor', () => {
+  test('catches up with the head, and then goes with it', () => {
+    expect(progressAfter(sync, 0)).toEqual({ lastBlock: 100, headBlock: 1000, blocksPerSecond: 100 })
+    expect(progressAfter(sync, 5)).toEqual({ lastBlock: 600, headBlock: 1010, blocksPerSecond: 100 })
+    expect(progressAfter(sync, 100)).toEqual({ lastBlock: 1200, headBlock: 1200, blocksPerSecond: 2 })
+  })
+
+  test('may stall without an error', () => {
+    const stalling = { ...sync, stallsAtBlock: 300 }
+    expect(progressAfter(stalling, 100)).toEqual({ lastBlock: 300, headBlock: 1200, blocksPerSecond: 0 })
+  })
+
+  test('shows its metrics where the real one does, only while it runs', async () => {
+    const { clock, driver } = await play(container('processor', { sync, ends: { afterMs: 10_000, exitCode: 1 } }))
+    try {
+      clock.advance(5000)
+      const endpoint = driver.endpoint('one', 'processor', 3000)
+      const { status, text } = await call(endpoint, 'GET', '/metrics')
+      expect(status).toBe(200)
+      expect(text).toContain('\nsqd_processor_last_block 600\n')
+      expect(text).toContain('\nsqd_processor_chain_height 1010\n')
+      clock.advance(5000)
+      expect(await driver.observe()).toMatchObject([{ state: 'backoff', exitCode: 1 }])
+      await expect(call(driver.endpoint('one', 'processor', 3000), 'GET', '/metrics')).rejects.toThrow(
+        /ENOENT|ECONNREFUSED/,
+      )
+    } finally {
+      await driver.close('stop')
+    }
+  })
+})
+
+test('a simulated squid without a script is a healthy one', async () => {
+  const { clock, driver } = await play(container('init', null), container('api', null), container('processor', null))
+  try {
+    clock.advance(100)
+    const states = (await driver.observe()).map((one) => [one.container, one.state, one.exitCode])
+    expect(states).toEqual([
+      ['init', 'finished', 0],
+      ['api', 'running', null],
+      ['processor', 'running', null],
+    ])
+    const answer = await call(driver.endpoint('one', 'api', 3000), 'POST', '/graphql', '{"query":"{__typename}"}')
+    expect(answer).toEqual({ status: 200, text: '{"data":{"__typename":"Query"}}' })
+  } finally {
+    await driver.close('stop')
+  }
+})
+
+test('memory that grows ends a program when it reaches the limit; CPU beyond the limit is throttled', async () => {
+  const usage = { cpuCores: 1, memoryBytes: 50 * MIB, memoryGrowthBytesPerSecond: 5 * MIB }
+  const { clock, driver } = await play(container('processor', { usage }))
+  clock.advance(9000)
+  expect(await driver.usage()).toMatchObject([
+    { memoryBytes: 95 * MIB, cpuSeconds: 4.5, throttledSeconds: 4.5, oomKills: 0 },
+  ])
+  clock.advance(1000)
+  expect(await driver.observe()).toMatchObject([{ state: 'backoff', outOfMemory: true, exitCode: 137, oomKills: 1 }])
+})
+
+test('a program may be bad for some runs and good after them, start slowly and chatter', async () => {
+  const behaviour: SimBehaviour = {
+    startMs: 500,
+    badRuns: 1,
+    ends: { afterMs: 100, exitCode: 1 },
+    chatter: { everyMs: 1000, text: 'line {n}' },
+  }
+  const { clock, driver } = await play(container('processor', behaviour))
+  expect(await driver.observe()).toMatchObject([{ state: 'starting' }])
+  clock.advance(600)
+  expect(await driver.observe()).toMatchObject([{ state: 'backoff', restarts: 0 }])
+  clock.advance(1000 + 500 + 3_600_000)
+  expect(await driver.observe()).toMatchObject([{ state: 'running', restarts: 1 }])
+  expect(await driver.tail('one', 'processor', 2)).toEqual(['line 3599', 'line 3600'])
+})
+
+test('thousands of idle squids cost nothing', async () => {
+  const clock = new ManualClock()
+  const driver = createSimDriver({ clock })
+  const containers = [container('api', null), container('processor', null)]
+  for (let index = 0; index < 5000; index++) await driver.apply({ ...workload(...containers), id: `squid-${index}` })
+  // Nothing is waiting for its time: a month passes at once.
+  clock.advance(30 * 86_400_000)
+  expect(await driver.observe()).toHaveLength(10_000)
+  expect((await driver.usage())[1]?.cpuSeconds).toBeCloseTo(0.05 * 30 * 86_400)
+})
+
+function call(
+  endpoint: Endpoint | null,
+  method: string,
+  path: string,
+  body?: string,
+): Promise<{ status: number; text: string }> {
+  const socketPath = endpoint?.kind === 'unix' ? endpoint.path : ''
+  return new Promise((resolve, reject) => {
+    const sent = request({ socketPath, method, path, agent: false }, async (response) => {
+      const pieces: Buffer[] = []
+      for await (const piece of response) pieces.push(piece)
+      resolve({ status: response.statusCode ?? 0, text: Buffer.concat(pieces).toString() })
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}

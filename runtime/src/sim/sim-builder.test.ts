@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { create } from 'tar'
+import { expect, test } from 'vitest'
+import type { BuildRequest } from '../builder.ts'
+import { type SimBuild, createSimBuilder } from './sim-builder.ts'
+
+const limits = { totalBytes: 1e6, files: 100, ratio: 100 }
+
+function archiveOf(sim: SimBuild) {
+  return () => {
+    const dir = mkdtempSync(join(tmpdir(), 'shoal-sim-test-'))
+    writeFileSync(join(dir, 'squid.yaml'), 'manifestVersion: subsquid.io/v0.1\nname: one\n')
+    writeFileSync(join(dir, 'package.json'), JSON.stringify({ name: 'one', sim }))
+    const output = new PassThrough()
+    create({ cwd: dir, gzip: true, portable: true }, ['.'])
+      .on('end', () => rmSync(dir, { recursive: true }))
+      .pipe(output)
+    return output
+  }
+}
+
+const request = (lines: string[], signal = new AbortController().signal): BuildRequest => ({
+  key: 'tree',
+  tenant: 'org',
+  nodeVersion: '20',
+  packageManager: 'auto',
+  installCommand: null,
+  buildCommand: null,
+  limits: { memoryBytes: 1e9, cpuCores: 1, timeMs: 1000 },
+  log: (_, message) => lines.push(message),
+  signal,
+})
+
+test('the same content gives the same image, and nothing is played twice', async () => {
+  const builder = createSimBuilder()
+  const lines: string[] = []
+  const unpacked = await builder.unpack({
+    key: 'tree',
+    archive: archiveOf({ prints: ['hello'] }),
+    manifestPath: '',
+    limits,
+  })
+  expect(unpacked).toMatchObject({ manifestPath: 'squid.yaml', packageJson: { name: 'one' }, files: 2 })
+  const first = await builder.build(request(lines))
+  expect(await builder.build(request(lines))).toEqual({ ...first, reused: true })
+  expect(lines.filter((line) => line === 'hello')).toHaveLength(1)
+  expect(builder.hasImage(first.image)).toBe(true)
+  await builder.removeImage(first.image)
+  expect(builder.hasImage(first.image)).toBe(false)
+})
+
+test('a build fails as its package.json says', async () => {
+  const builder = createSimBuilder()
+  const fails = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'tsc found 3 errors' } as const
+  await builder.unpack({ key: 'tree', archive: archiveOf({ fails }), manifestPath: '', limits })
+  await expect(builder.build(request([]))).rejects.toMatchObject(fails)
+})
+
+test('a build can be called off', async () => {
+  const builder = createSimBuilder()
+  await builder.unpack({ key: 'tree', archive: archiveOf({ takesMs: 60_000 }), manifestPath: '', limits })
+  const stop = new AbortController()
+  const building = builder.build(request([], stop.signal))
+  stop.abort()
+  await expect(building).rejects.toThrow('aborted')
+})

@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findManifest, readPackageJson } from '../build/manifest-file.ts'
+import { summarizeTree } from '../build/tree.ts'
+import { unpackArchive } from '../build/unpack-archive.ts'
+import {
+  type BuildFailureKind,
+  type BuildRequest,
+  type Builder,
+  BuildFailure,
+  type Image,
+  type UnpackRequest,
+  type Unpacked,
+} from '../builder.ts'
+
+/** How a simulated build goes; the field `sim` of a squid's package.json. */
+export type SimBuild = {
+  takesMs?: number
+  /** Lines of its output. */
+  prints?: string[]
+  fails?: { kind: BuildFailureKind; message: string }
+}
+
+/** Unpacks archives as the real one does, and only plays the build: nothing is installed and nothing run. */
+export function createSimBuilder(): SimBuilder {
+  return new SimBuilder()
+}
+
+export class SimBuilder implements Builder {
+  readonly #trees = new Map<string, Unpacked>()
+  readonly #images = new Set<string>()
+
+  /** @throws BuildFailure */
+  async unpack({ key, archive, manifestPath, limits }: UnpackRequest): Promise<Unpacked> {
+    const root = await mkdtemp(join(tmpdir(), 'shoal-sim-'))
+    try {
+      const notes = await unpackArchive(archive(), root, limits)
+      const manifest = await findManifest(root, manifestPath)
+      const packageJson = await readPackageJson(root)
+      const summary = await summarizeTree(root)
+      const unpacked = { key, manifestPath: manifest.path, manifestRaw: manifest.raw, packageJson, notes, ...summary }
+      this.#trees.set(key, unpacked)
+      return unpacked
+    } finally {
+      await rm(root, { recursive: true })
+    }
+  }
+
+  /** @throws BuildFailure */
+  async build({ key, tenant, nodeVersion, log, signal }: BuildRequest): Promise<Image> {
+    const tree = this.#trees.get(key)
+    if (!tree) throw new Error(`${key} was not unpacked`)
+    const image = createHash('sha256').update(`${tenant} ${nodeVersion} ${tree.digest}`).digest('hex').slice(0, 40)
+    if (this.#images.has(image)) return { image, bytes: tree.bytes, reused: true }
+    const { takesMs = 0, prints = [], fails } = simBuildOf(tree)
+    log('info', 'Playing a build: nothing is installed')
+    for (const line of prints) log('info', line)
+    await sleep(takesMs, undefined, { signal })
+    if (fails) throw new BuildFailure(fails.kind, fails.message)
+    this.#images.add(image)
+    return { image, bytes: tree.bytes, reused: false }
+  }
+
+  hasImage(image: string): boolean {
+    return this.#images.has(image)
+  }
+
+  async removeImage(image: string): Promise<void> {
+    this.#images.delete(image)
+  }
+
+  async removeTree(key: string): Promise<void> {
+    this.#trees.delete(key)
+  }
+
+  async recover(): Promise<void> {
+    // Nothing of it outlives the process.
+  }
+}
+
+function simBuildOf({ packageJson }: Unpacked): SimBuild {
+  return (packageJson?.['sim'] as SimBuild | undefined) ?? {}
+}

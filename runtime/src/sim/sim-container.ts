@@ -1,0 +1,234 @@
+import { backoffMs, crashesInARow } from '../backoff.ts'
+import type { Clock, Timer } from '../clock.ts'
+import type { ContainerSpec, ContainerState, Observation, Usage } from '../driver.ts'
+import { IMAGE_GONE, howItEnded } from '../how-it-ended.ts'
+import type { SimBehaviour, SimSync } from './behaviour.ts'
+import type { SimLog } from './sim-log.ts'
+
+const KILLED = 137
+
+export type SimPlace = {
+  clock: Clock
+  workload: string
+  spec: ContainerSpec
+  behaviour: SimBehaviour
+  hasImage: () => boolean
+  log: SimLog
+  /** Called after something was written. */
+  wrote: () => void
+  /** Called when it is no longer running. */
+  stopped: () => void
+}
+
+/** Where a processor is in its chain. */
+export type SimProgress = { lastBlock: number; headBlock: number; blocksPerSecond: number }
+
+/** One simulated container. Nothing ticks: what it used and how far it came is computed from the time when it is asked. */
+export class SimContainer {
+  readonly spec: ContainerSpec
+  readonly log: SimLog
+  readonly #place: SimPlace
+  #state: ContainerState = 'starting'
+  #since: Date
+  #retryAt: Date | null = null
+  #reason: string | null = null
+  #restarts = 0
+  #crashes = 0
+  #oomKills = 0
+  #exitCode: number | null = null
+  #outOfMemory = false
+  #runs = 0
+  #cpuSeconds = 0
+  #throttledSeconds = 0
+  readonly #timers = new Set<Timer>()
+  #isStopped = false
+
+  constructor(place: SimPlace) {
+    this.#place = place
+    this.spec = place.spec
+    this.log = place.log
+    this.#since = place.clock.now()
+    this.begin()
+  }
+
+  get isRunning(): boolean {
+    return this.#state === 'running'
+  }
+
+  begin(): void {
+    const { behaviour, hasImage } = this.#place
+    const problem = hasImage() ? behaviour.cannotStart : IMAGE_GONE
+    if (problem) this.#fail('failed', problem)
+    else if (behaviour.startMs) this.#after(behaviour.startMs, () => this.#run())
+    else this.#run()
+  }
+
+  /** Ends the program, not the container: `resume` starts it again. */
+  stop(): void {
+    this.#isStopped = true
+    this.#cancelTimers()
+    this.#closeRun()
+    if (this.#state === 'running') this.#enter('starting')
+  }
+
+  resume(): void {
+    if (!this.#isStopped) return
+    this.#isStopped = false
+    if (this.#state === 'starting') this.begin()
+    else if (this.#retryAt) this.#after(this.#retryAt.getTime() - this.#now().getTime(), () => this.begin())
+  }
+
+  observation(): Observation {
+    return {
+      workload: this.#place.workload,
+      container: this.spec.name,
+      state: this.#state,
+      since: this.#since,
+      restarts: this.#restarts,
+      oomKills: this.#oomKills,
+      exitCode: this.#exitCode,
+      outOfMemory: this.#outOfMemory,
+      retryAt: this.#retryAt,
+      reason: this.#reason,
+    }
+  }
+
+  usage(): Usage {
+    const { resources } = this.spec
+    const run = this.#usageOfRun()
+    return {
+      workload: this.#place.workload,
+      container: this.spec.name,
+      at: this.#now(),
+      cpuSeconds: this.#cpuSeconds + run.cpuSeconds,
+      throttledSeconds: this.#throttledSeconds + run.throttledSeconds,
+      memoryBytes: run.memoryBytes,
+      memoryLimitBytes: resources.memoryBytes,
+      cpuLimitCores: resources.cpuCores,
+      oomKills: this.#oomKills,
+    }
+  }
+
+  /** Null for what is no processor. */
+  progress(): SimProgress | null {
+    const { sync } = this.#place.behaviour
+    return sync ? progressAfter(sync, this.isRunning ? this.#ranMs() / 1000 : 0) : null
+  }
+
+  #run(): void {
+    const { behaviour } = this.#place
+    if (this.#state === 'backoff') this.#restarts++
+    this.#runs++
+    this.#enter('running')
+    for (const line of behaviour.print ?? []) this.log.write(line, this.#now())
+    this.log.writePart(behaviour.printLast ?? '')
+    this.#place.wrote()
+    this.#chatter(1)
+    this.#planEnd()
+  }
+
+  #planEnd(): void {
+    const { ends, badRuns = Infinity, usage } = this.#place.behaviour
+    const growth = usage?.memoryGrowthBytesPerSecond ?? 0
+    const full =
+      usage && growth > 0 ? ((this.spec.resources.memoryBytes - usage.memoryBytes) / growth) * 1000 : Infinity
+    if (full < Infinity) this.#after(full, () => this.#end(KILLED, true))
+    if (!ends || this.#runs > badRuns) return
+    this.#after(ends.afterMs, () => ('exitCode' in ends ? this.#end(ends.exitCode, false) : this.#end(KILLED, true)))
+  }
+
+  #chatter(count: number): void {
+    const { chatter } = this.#place.behaviour
+    if (!chatter) return
+    this.#after(chatter.everyMs, () => {
+      this.log.write(chatter.text.replaceAll('{n}', String(count)), this.#now())
+      this.#place.wrote()
+      this.#chatter(count + 1)
+    })
+  }
+
+  #end(exitCode: number, outOfMemory: boolean): void {
+    const ranMs = this.#ranMs()
+    this.#cancelTimers()
+    this.#closeRun()
+    this.#exitCode = exitCode
+    this.#outOfMemory = outOfMemory
+    if (outOfMemory) this.#oomKills++
+    const reason = howItEnded(exitCode, outOfMemory)
+    if (exitCode !== 0 && this.spec.restart === 'on-failure')
+      this.#fail('backoff', reason, crashesInARow(this.#crashes, ranMs))
+    else this.#enter('finished', reason)
+  }
+
+  #fail(state: 'backoff' | 'failed', reason: string | null, crashes = this.#crashes + 1): void {
+    this.#crashes = crashes
+    this.#enter(state, reason)
+    if (this.spec.restart === 'never') return
+    const ms = backoffMs(crashes)
+    this.#retryAt = new Date(this.#now().getTime() + ms)
+    this.#after(ms, () => this.begin())
+  }
+
+  #closeRun(): void {
+    const { cpuSeconds, throttledSeconds } = this.#usageOfRun()
+    this.#cpuSeconds += cpuSeconds
+    this.#throttledSeconds += throttledSeconds
+    this.log.seal(this.#now())
+    this.#place.wrote()
+    this.#place.stopped()
+  }
+
+  #usageOfRun() {
+    const { usage = { cpuCores: 0.01, memoryBytes: 32 * 1024 * 1024 } } = this.#place.behaviour
+    if (!this.isRunning) return { cpuSeconds: 0, throttledSeconds: 0, memoryBytes: 0 }
+    const { cpuCores, memoryBytes } = this.spec.resources
+    const seconds = this.#ranMs() / 1000
+    const grown = usage.memoryBytes + (usage.memoryGrowthBytesPerSecond ?? 0) * seconds
+    return {
+      cpuSeconds: Math.min(usage.cpuCores, cpuCores) * seconds,
+      throttledSeconds: usage.cpuCores > cpuCores ? (1 - cpuCores / usage.cpuCores) * seconds : 0,
+      memoryBytes: Math.min(memoryBytes, Math.round(grown)),
+    }
+  }
+
+  #enter(state: ContainerState, reason: string | null = null): void {
+    this.#state = state
+    this.#since = this.#now()
+    this.#reason = reason
+    this.#retryAt = null
+  }
+
+  #after(ms: number, callback: () => void): void {
+    const timer = this.#place.clock.setTimeout(() => {
+      this.#timers.delete(timer)
+      callback()
+    }, ms)
+    this.#timers.add(timer)
+  }
+
+  #cancelTimers(): void {
+    for (const timer of this.#timers) timer.cancel()
+    this.#timers.clear()
+  }
+
+  #ranMs(): number {
+    return this.#now().getTime() - this.#since.getTime()
+  }
+
+  #now(): Date {
+    return this.#place.clock.now()
+  }
+}
+
+/** It runs after the head at its speed, and then with it. */
+export function progressAfter(sync: SimSync, seconds: number): SimProgress {
+  const headBlock = Math.floor(sync.headBlock + sync.headBlocksPerSecond * seconds)
+  const reached = Math.floor(sync.fromBlock + sync.blocksPerSecond * seconds)
+  const lastBlock = Math.min(reached, headBlock, sync.stallsAtBlock ?? Infinity)
+  const isMoving = lastBlock === reached
+  return {
+    lastBlock,
+    headBlock,
+    blocksPerSecond: isMoving ? sync.blocksPerSecond : lastBlock === headBlock ? sync.headBlocksPerSecond : 0,
+  }
+}

@@ -1,0 +1,81 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SimContainer, SimProgress } from './sim-container.ts'
+
+/** Real servers on unix sockets for simulated containers, opened when somebody first asks for one. */
+export class SimServers {
+  #dir: string | null = null
+  #opened = 0
+  readonly #sockets = new Map<string, { path: string; server: Server | null }>()
+
+  /** Where to connect to a port of a container; nobody answers there while it is not running. */
+  path(key: string, port: number, container: SimContainer): string {
+    const name = `${key}:${port}`
+    const socket = this.#sockets.get(name) ?? { path: join(this.#ownDir(), `${++this.#opened}.sock`), server: null }
+    this.#sockets.set(name, socket)
+    if (container.isRunning && !socket.server) {
+      socket.server = createServer((request, response) => answer(container, request, response))
+      // Binds before it returns.
+      socket.server.listen(socket.path).unref()
+    }
+    return socket.path
+  }
+
+  /** The container is no longer running. */
+  close(key: string): void {
+    for (const [name, socket] of this.#sockets) {
+      if (!name.startsWith(`${key}:`)) continue
+      socket.server?.close()
+      socket.server?.closeAllConnections()
+      socket.server = null
+    }
+  }
+
+  closeAll(): void {
+    for (const { server } of this.#sockets.values()) {
+      server?.close()
+      server?.closeAllConnections()
+    }
+    this.#sockets.clear()
+    if (this.#dir) rmSync(this.#dir, { recursive: true, force: true })
+    this.#dir = null
+  }
+
+  #ownDir(): string {
+    this.#dir ??= mkdtempSync(join(tmpdir(), 'shoal-sim-'))
+    mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
+    return this.#dir
+  }
+}
+
+/** A processor shows its metrics, anything else answers GraphQL. */
+function answer(container: SimContainer, request: IncomingMessage, response: ServerResponse): void {
+  const progress = container.progress()
+  const path = request.url?.split('?')[0]
+  if (progress && path === '/metrics' && request.method === 'GET') {
+    response.setHeader('content-type', 'text/plain; version=0.0.4; charset=utf-8').end(metricsText(progress))
+  } else if (!progress && path === '/graphql' && request.method === 'POST') {
+    request.resume().on('end', () => {
+      response.setHeader('content-type', 'application/json').end('{"data":{"__typename":"Query"}}')
+    })
+  } else {
+    response.writeHead(404).end()
+  }
+}
+
+/** As the SDK writes them (SDK facts 1.5). */
+function metricsText({ lastBlock, headBlock, blocksPerSecond }: SimProgress): string {
+  const left = headBlock - lastBlock
+  const gauges = {
+    sqd_processor_last_block: lastBlock,
+    sqd_processor_chain_height: headBlock,
+    sqd_processor_mapping_blocks_per_second: blocksPerSecond,
+    sqd_processor_sync_eta_seconds: blocksPerSecond > 0 ? Math.ceil(left / blocksPerSecond) : 0,
+    sqd_processor_sync_ratio: headBlock > 0 ? lastBlock / headBlock : 0,
+  }
+  return Object.entries(gauges)
+    .map(([name, value]) => `# TYPE ${name} gauge\n${name} ${value}\n`)
+    .join('')
+}
