@@ -1,0 +1,21 @@
+/** What a line is shown under: replicas of the api are one (`api-2` is `api`). */
+export const shownContainer = (container: string): string => (/^api-\d+$/.test(container) ? 'api' : container)
+
+/** All other containers are processors, by their own names. */
+export const notProcessors = ['init', 'api', 'db']
+
+/** Names of old that the public client still asks for (contract 2.6). */
+const formerNames: Record<string, string> = { 'query-node': 'api', 'db-migrate': 'init' }
+
+export type ContainersAsked = { names: string[]; allProcessors: boolean }
+
+/** `processor` asks for all of them: the client cannot name one (contract 2.6). */
+export function containersAsked(containers: string[]): ContainersAsked {
+  return {
+    names: containers.filter((name) => name !== 'processor').map((name) => formerNames[name] ?? name),
+    allProcessors: containers.includes('processor'),
+  }
+}
+
+export const isAsked = ({ names, allProcessors }: ContainersAsked, container: string): boolean =>
+  names.includes(container) || (allProcessors && !notProcessors.includes(container))

@@ -1,0 +1,16 @@
+import type { LogEntry } from '@shoal/contract'
+import { levelName } from './levels.ts'
+import type { StoredLine } from './lines-store.ts'
+import { payloadOf } from './parse-line.ts'
+
+/** `id` is unique among the lines of a version and grows in the order of arrival: `follow` goes on after it. */
+export function entryOf(line: StoredLine): LogEntry {
+  const level = levelName(line.level)
+  return {
+    id: String(line.seq),
+    timestamp: new Date(line.atMs).toISOString(),
+    level,
+    container: line.container,
+    payload: payloadOf(line, level),
+  }
+}

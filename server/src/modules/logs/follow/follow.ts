@@ -1,0 +1,73 @@
+import { gapContainer, type LogEntry } from '@shoal/contract'
+import type { App } from '../../../app.ts'
+import { entryOf } from '../entry.ts'
+import { isEverything, matches, type LogFilter } from '../filter.ts'
+import { countLines, readAfter } from '../lines-store.ts'
+import type { Tail } from './tail.ts'
+import type { Tails } from './tails.ts'
+
+export type FollowAsked = {
+  squidId: number
+  filter: LogFilter
+  /** Go on behind this line; null: with what comes from now on. */
+  afterSeq: number | null
+  signal: AbortSignal
+}
+
+const linesAtOnce = 500
+
+/**
+ * Batches of entries as they arrive, until the caller hangs up or the version is deleted. With `afterSeq`, first all that came
+ * since. Whoever then falls further behind than is kept in memory gets an entry that says how many lines are missing.
+ */
+export async function* follow(
+  app: Pick<App, 'db' | 'clock'>,
+  tails: Tails,
+  asked: FollowAsked,
+): AsyncGenerator<LogEntry[]> {
+  const { tail, release } = await tails.open(asked.squidId)
+  try {
+    let at = asked.afterSeq ?? tail.lastSeq
+    while (at < tail.firstSeq - 1 && !asked.signal.aborted) {
+      const lines = await readAfter(app.db, asked.squidId, at, linesAtOnce)
+      at = lines.at(-1)?.seq ?? tail.firstSeq - 1
+      yield* batchOf(lines, asked.filter)
+    }
+    while (!asked.signal.aborted) {
+      const { firstSeq } = tail
+      if (at < firstSeq - 1) {
+        yield* await gapOf(app, asked, at + 1, firstSeq - 1)
+        at = firstSeq - 1
+      }
+      const lines = tail.after(at, linesAtOnce)
+      at = lines.at(-1)?.seq ?? at
+      yield* batchOf(lines, asked.filter)
+      if (lines.length > 0) continue
+      if (tail.isEnded) return
+      await tail.changed(asked.signal)
+    }
+  } finally {
+    release()
+  }
+}
+
+function* batchOf(lines: Parameters<typeof entryOf>[0][], filter: LogFilter) {
+  const shown = isEverything(filter) ? lines : lines.filter((line) => matches(filter, line))
+  if (shown.length > 0) yield shown.map(entryOf)
+}
+
+/** What a slow reader gets in the place of the lines from `first` to `last`; nothing when it did not want any of them. */
+async function gapOf(
+  app: Pick<App, 'db' | 'clock'>,
+  { squidId, filter }: FollowAsked,
+  first: number,
+  last: number,
+): Promise<LogEntry[][]> {
+  const missing = isEverything(filter)
+    ? last - first + 1
+    : await countLines(app.db, squidId, { firstSeq: first, lastSeq: last }, filter)
+  if (missing === 0) return []
+  const payload = `${missing} ${missing === 1 ? 'line was' : 'lines were'} left out because this reader was too slow`
+  const timestamp = app.clock.now().toISOString()
+  return [[{ id: String(last), timestamp, level: 'WARNING', container: gapContainer, payload }]]
+}

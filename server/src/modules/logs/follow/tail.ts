@@ -1,0 +1,98 @@
+import type { Db } from '../../../db/database.ts'
+import { readAfter, type StoredLine } from '../lines-store.ts'
+
+/** Of one followed version: what a reader may be behind before lines are left out for it. */
+const keptLines = 10_000
+const keptChars = 8_000_000
+const readAtOnce = 2_000
+
+/** The newest lines of one version in memory, for all its followers in this process. */
+export type Tail = {
+  /** Those who are behind it have missed lines. */
+  readonly firstSeq: number
+  readonly lastSeq: number
+  readonly isEnded: boolean
+  /** Lines after `seq`, at most `limit`. */
+  after: (seq: number, limit: number) => StoredLine[]
+  /** Comes back when there is something new, or at the end. */
+  changed: (signal: AbortSignal) => Promise<void>
+  /** Reads what is new in the database; calls while one is under way become one more. */
+  refresh: () => Promise<void>
+  end: () => void
+}
+
+/** Begins behind `lastSeq`; nothing of before is kept. */
+export function createTail(db: Db, squidId: number, lastSeq: number): Tail {
+  let lines: StoredLine[] = []
+  let chars = 0
+  let last = lastSeq
+  let isEnded = false
+  let reading: Promise<void> | null = null
+  let isReadAgain = false
+  let waiters = new Set<() => void>()
+
+  const wake = () => {
+    const woken = waiters
+    waiters = new Set()
+    for (const done of woken) done()
+  }
+
+  const keep = (more: StoredLine[]) => {
+    lines.push(...more)
+    last = more.at(-1)?.seq ?? last
+    for (const line of more) chars += sizeOf(line)
+    let dropped = Math.max(0, lines.length - keptLines)
+    for (const line of lines.slice(0, dropped)) chars -= sizeOf(line)
+    for (let line = lines[dropped]; line && chars > keptChars; line = lines[++dropped]) chars -= sizeOf(line)
+    if (dropped > 0) lines = lines.slice(dropped)
+  }
+
+  const read = async () => {
+    do {
+      isReadAgain = false
+      for (let more = await readAfter(db, squidId, last, readAtOnce); more.length > 0;) {
+        keep(more)
+        wake()
+        more = more.length < readAtOnce ? [] : await readAfter(db, squidId, last, readAtOnce)
+      }
+    } while (isReadAgain && !isEnded)
+  }
+
+  return {
+    get firstSeq() {
+      return last - lines.length + 1
+    },
+    get lastSeq() {
+      return last
+    },
+    get isEnded() {
+      return isEnded
+    },
+    after: (seq, limit) => {
+      const from = Math.max(0, lines.length - (last - seq))
+      return seq >= last ? [] : lines.slice(from, from + limit)
+    },
+    changed: (signal) =>
+      new Promise((done) => {
+        if (signal.aborted || isEnded) return done()
+        const finish = () => {
+          signal.removeEventListener('abort', finish)
+          waiters.delete(finish)
+          done()
+        }
+        waiters.add(finish)
+        signal.addEventListener('abort', finish)
+      }),
+    refresh: () => {
+      isReadAgain = true
+      reading ??= read().finally(() => (reading = null))
+      return reading
+    },
+    end: () => {
+      isEnded = true
+      wake()
+    },
+  }
+}
+
+const sizeOf = (line: StoredLine) => line.message.length + (line.fields?.length ?? 0)

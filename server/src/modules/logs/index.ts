@@ -1,0 +1,2 @@
+export { logsHandlers } from './handlers.ts'
+export { startLogIngest } from './ingest/start-ingest.ts'

@@ -1,0 +1,20 @@
+import type { App } from '../../../app.ts'
+import { days } from '../../../clock.ts'
+import { dayOf, dropDaysBefore, ensureDay, forgetDeletedSquids } from './partition-store.ts'
+
+/** The first day whose lines are kept, as in `2026-01-31`. */
+export const oldestDay = (app: Pick<App, 'clock' | 'config'>): string =>
+  dayOf(app.clock.now().getTime() - days(app.config.SHOAL_LOG_RETENTION_DAYS))
+
+/** Makes room for today and tomorrow and drops the days past retention. Done twice is done once. */
+export async function keepDays(app: Pick<App, 'clock' | 'config' | 'database'>): Promise<void> {
+  const client = await app.database.pool.connect()
+  try {
+    const now = app.clock.now().getTime()
+    for (const day of [dayOf(now), dayOf(now + days(1))]) await ensureDay(client, day)
+    await dropDaysBefore(client, oldestDay(app))
+    await forgetDeletedSquids(client)
+  } finally {
+    client.release()
+  }
+}

@@ -1,0 +1,143 @@
+import type { LogBatch, LogLine } from '@shoal/runtime'
+import type { ClientBase } from 'pg'
+import { shownContainer } from '../containers.ts'
+import { joinStacks, parseLine, type ParsedLine } from '../parse-line.ts'
+import { fillBlocks, indexBlock, type OpenBlock } from './blocks.ts'
+import {
+  copyLines,
+  inTransaction,
+  moveCursor,
+  moveStreams,
+  notifyFollowers,
+  readStreams,
+  type NewLine,
+} from './ingest-store.ts'
+import { dayOf, ensureDay } from './partition-store.ts'
+
+/** What becomes of a line's text before it is stored, for example without the values of secrets. */
+export type Redact = (squidId: number, text: string) => string
+
+export type Writer = {
+  /** Stores the lines and the cursor behind them, both or neither. */
+  write: (batch: LogBatch) => Promise<void>
+}
+
+/** Where a version's lines end, and what of them is in no block yet. */
+type Stream = {
+  squidId: number
+  lastSeq: number
+  open: OpenBlock
+  /** Of the last line of each container of each generation: its lines never go back in time. */
+  lastAtMs: Map<string, number>
+}
+
+type WriterOptions = {
+  redact: Redact
+  /** A line that says it is older is not believed: its day is gone. */
+  oldestAtMs: () => number
+}
+
+/** Writes batches through the connection that holds the ingestor's lock, so that no two processes ever give out the same `seq`. */
+export function createWriter(client: ClientBase, options: WriterOptions): Writer {
+  const streams = new Map<number, Stream>()
+  const knownDays = new Set<string>()
+
+  const load = async (squidIds: number[]) => {
+    const unknown = squidIds.filter((id) => !streams.has(id))
+    if (unknown.length === 0) return
+    const states = new Map((await readStreams(client, unknown)).map((state) => [state.squidId, state]))
+    for (const squidId of unknown) {
+      const { lastSeq = 0, indexedSeq = 0 } = states.get(squidId) ?? {}
+      const open = { firstSeq: indexedSeq + 1, lastSeq, chars: 0 }
+      streams.set(squidId, { squidId, lastSeq, open, lastAtMs: new Map() })
+    }
+  }
+
+  const ensureDays = async (lines: NewLine[]) => {
+    for (const day of new Set(lines.map((line) => dayOf(line.atMs)))) {
+      if (!knownDays.has(day)) await ensureDay(client, day)
+      knownDays.add(day)
+    }
+  }
+
+  const write = async ({ lines: raw, cursor }: LogBatch) => {
+    const bySquid = Map.groupBy(raw, squidOf)
+    bySquid.delete(null)
+    const squidIds = [...bySquid.keys()].filter((id) => id !== null)
+    await load(squidIds)
+    const moved = squidIds.flatMap((id) => {
+      const stream = streams.get(id)
+      return stream ? [{ stream, lines: numbered(stream, bySquid.get(id) ?? [], options) }] : []
+    })
+    const lines = moved.flatMap((of) => of.lines)
+    await ensureDays(lines)
+    await inTransaction(client, async () => {
+      if (lines.length > 0) {
+        await copyLines(client, lines)
+        await moveStreams(
+          client,
+          moved.map((of) => of.stream),
+        )
+        await notifyFollowers(client, squidIds)
+      }
+      await moveCursor(client, cursor)
+    })
+    for (const { stream, lines } of moved) {
+      const { full, open } = fillBlocks(stream.open, lines)
+      stream.open = open
+      for (const block of full) await indexBlock(client, stream.squidId, block)
+    }
+  }
+
+  return {
+    write: async (batch) => {
+      try {
+        await write(batch)
+      } catch (error) {
+        // What was counted up for lines that are not there must not count.
+        streams.clear()
+        throw error
+      }
+    },
+  }
+}
+
+/** Of `<squidId>.<generation>`; null for a workload that is not a version's. */
+function squidOf(line: LogLine): number | null {
+  const id = /^(\d+)\./.exec(line.workload)?.[1]
+  return id === undefined ? null : Number(id)
+}
+
+/** Parsed, in the order of their times, and with the next numbers of the version. */
+function numbered(stream: Stream, raw: LogLine[], options: WriterOptions): NewLine[] {
+  const timed: Omit<NewLine, 'seq'>[] = []
+  for (const [source, ofContainer] of Map.groupBy(raw, (line) => `${line.workload}/${line.container}`)) {
+    const { container = '', readAt } = ofContainer.at(-1) ?? {}
+    const readAtMs = readAt?.getTime() ?? 0
+    const texts = joinStacks(ofContainer.map((line) => line.text))
+    const parsed = texts.map((text) => parseLine(options.redact(stream.squidId, text)))
+    const times = timesOf(parsed, stream.lastAtMs.get(source) ?? 0, readAtMs, options.oldestAtMs())
+    stream.lastAtMs.set(source, times.at(-1) ?? readAtMs)
+    const known = { squidId: stream.squidId, container: shownContainer(container) }
+    for (const [i, { level, ns, message, fields }] of parsed.entries())
+      timed.push({ ...known, atMs: times[i] ?? readAtMs, level, ns, message, fields })
+  }
+  // Stable: lines of one container with the same time keep their order.
+  timed.sort((a, b) => a.atMs - b.atMs)
+  return timed.map((line) => ({ ...line, seq: ++stream.lastSeq }))
+}
+
+/**
+ * When each line of a container was written: as it says itself, otherwise like the next line that says so, otherwise when it
+ * was read. Never later than that, and never going back, so that sorting by time keeps the order of writing.
+ */
+function timesOf(lines: ParsedLine[], lastAtMs: number, readAtMs: number, oldestAtMs: number): number[] {
+  const times: number[] = []
+  let next = readAtMs
+  for (const { writtenAtMs } of lines.toReversed()) {
+    if (writtenAtMs !== null && writtenAtMs >= oldestAtMs) next = Math.min(writtenAtMs, readAtMs)
+    times.push(next)
+  }
+  let last = lastAtMs
+  return times.toReversed().map((time) => (last = Math.max(last, time)))
+}

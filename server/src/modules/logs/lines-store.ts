@@ -1,0 +1,128 @@
+import { sql, type SQL } from 'drizzle-orm'
+import type { Db } from '../../db/database.ts'
+import { notProcessors } from './containers.ts'
+import type { LogFilter } from './filter.ts'
+
+/** A line as it stands in the database. */
+export type StoredLine = {
+  seq: number
+  atMs: number
+  level: number
+  container: string
+  ns: string | null
+  message: string
+  fields: string | null
+}
+
+/** Notified with ids of versions, comma-separated, that have new lines. */
+export const logsChannel = 'shoal_logs'
+
+/** Lines in the order of arrival, both ends included. */
+export type Run = { firstSeq: number; lastSeq: number }
+
+/** What a search looks through: all that is shown of a line. Blocks are made of the same text. */
+export const searchedText = `concat_ws(' ', ns, message, fields)`
+
+export const atMs = `(extract(epoch from at) * 1000)::float8`
+export const timeOf = (ms: number): SQL => sql`to_timestamp(${ms}::float8 / 1000)`
+
+const lineColumns = sql.raw(`seq, ${atMs} as "atMs", level, container, ns, message, fields`)
+
+/** Where a version's lines end, and up to where they are in blocks; null when it never logged. */
+export async function findStream(db: Db, squidId: number): Promise<{ lastSeq: number; indexedSeq: number } | null> {
+  const { rows } = await db.execute<{ lastSeq: number; indexedSeq: number }>(
+    sql`select last_seq as "lastSeq", indexed_seq as "indexedSeq" from log_streams where squid_id = ${squidId}`,
+  )
+  return rows[0] ?? null
+}
+
+export async function lastSeqs(db: Db, squidIds: number[]): Promise<Map<number, number>> {
+  const { rows } = await db.execute<{ squidId: number; lastSeq: number }>(
+    sql`select squid_id as "squidId", last_seq as "lastSeq" from log_streams where squid_id = any(${sql.param(squidIds)}::bigint[])`,
+  )
+  return new Map(rows.map((row) => [row.squidId, row.lastSeq]))
+}
+
+/** The next lines in the order of arrival. */
+export async function readAfter(db: Db, squidId: number, seq: number, limit: number): Promise<StoredLine[]> {
+  const { rows } = await db.execute<StoredLine>(
+    sql`select ${lineColumns} from log_lines where squid_id = ${squidId} and seq > ${seq} order by seq limit ${limit}`,
+  )
+  return rows
+}
+
+/** How many lines of a run the filter lets through. */
+export async function countLines(db: Db, squidId: number, run: Run, filter: LogFilter): Promise<number> {
+  const { firstSeq, lastSeq } = run
+  const conditions = [sql`squid_id = ${squidId}`, sql`seq between ${firstSeq} and ${lastSeq}`, ...conditionsOf(filter)]
+  const { rows } = await db.execute<{ count: number }>(
+    sql`select count(*)::int as count from log_lines where ${sql.join(conditions, sql` and `)}`,
+  )
+  return rows[0]?.count ?? 0
+}
+
+export type Direction = 'asc' | 'desc'
+/** A place in the order by time, then arrival. */
+export type Place = { atMs: number; seq: number }
+
+export type LinesAsked = {
+  squidId: number
+  runs: Run[]
+  fromMs: number | null
+  toMs: number | null
+  /** Strictly beyond it, in the direction. */
+  after: Place | null
+  filter: LogFilter
+  direction: Direction
+  limit: number
+}
+
+/** The first `limit` lines of some runs that match, in the direction of time. */
+export async function readRuns(db: Db, asked: LinesAsked): Promise<StoredLine[]> {
+  const order = sql.raw(asked.direction)
+  // Numbers in the text of the query, so that Postgres sees how few lines these are.
+  const runs = asked.runs.map(({ firstSeq, lastSeq }) => sql.raw(`seq between ${firstSeq} and ${lastSeq}`))
+  const conditions = [
+    sql`squid_id = ${asked.squidId}`,
+    sql`(${sql.join(runs, sql` or `)})`,
+    ...boundsOf(asked),
+    ...conditionsOf(asked.filter),
+  ]
+  const { rows } = await db.execute<StoredLine>(sql`
+    select ${lineColumns} from log_lines where ${sql.join(conditions, sql` and `)}
+    order by at ${order}, seq ${order} limit ${asked.limit}`)
+  return rows
+}
+
+function boundsOf({ fromMs, toMs, after, direction }: LinesAsked): SQL[] {
+  const bounds: SQL[] = []
+  if (fromMs !== null) bounds.push(sql`at >= ${timeOf(fromMs)}`)
+  if (toMs !== null) bounds.push(sql`at <= ${timeOf(toMs)}`)
+  // The bare bound on `at` lets Postgres leave out days.
+  if (after && direction === 'desc')
+    bounds.push(sql`at <= ${timeOf(after.atMs)}`, sql`(at, seq) < (${timeOf(after.atMs)}, ${after.seq})`)
+  if (after && direction === 'asc')
+    bounds.push(sql`at >= ${timeOf(after.atMs)}`, sql`(at, seq) > (${timeOf(after.atMs)}, ${after.seq})`)
+  return bounds
+}
+
+/** The same question as `matches` of `filter.ts`. */
+function conditionsOf({ levels, containers, search }: LogFilter): SQL[] {
+  const conditions: SQL[] = []
+  if (levels) conditions.push(sql`level = any(${sql.param(levels)}::smallint[])`)
+  if (containers) {
+    const named = sql`container = any(${sql.param(containers.names)}::text[])`
+    const processor = sql`container <> all(${sql.param(notProcessors)}::text[])`
+    conditions.push(containers.allProcessors ? sql`(${named} or ${processor})` : named)
+  }
+  if (search !== null)
+    conditions.push(sql`${sql.raw(searchedText)} ${collationFor(search)} ilike ${likePattern(search)}`)
+  return conditions
+}
+
+const likePattern = (search: string) => `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+
+/** "C" knows the case of ASCII only, and is several times faster. */
+// eslint-disable-next-line no-control-regex -- that is the range of ASCII
+const collationFor = (search: string): SQL =>
+  sql.raw(/^[\x20-\x7e]*$/.test(search) ? 'collate "C"' : 'collate "und-x-icu"')

@@ -1,0 +1,107 @@
+import { guessedLevel, levelNumber, statedLevel } from './levels.ts'
+
+/** What is stored of a line. `fields` is JSON of all that has no column of its own; plain lines have neither it nor `ns`. */
+export type ParsedLine = {
+  /** When the program says it wrote the line, in epoch milliseconds; null when it does not say. */
+  writtenAtMs: number | null
+  /** Number of the level. */
+  level: number
+  ns: string | null
+  message: string
+  fields: string | null
+}
+
+/** Reads a line of a program: JSON as the SDK writes it (contract 4.2), or anything else as plain text. Never throws. */
+export function parseLine(line: string): ParsedLine {
+  // Postgres has no NUL in text.
+  const text = line.includes('\0') ? line.replaceAll('\0', '') : line
+  const record = text.startsWith('{') ? parseRecord(text) : null
+  return record ? fromRecord(record) : fromText(text)
+}
+
+const fromText = (text: string): ParsedLine => ({
+  writtenAtMs: null,
+  level: levelNumber(guessedLevel(text)),
+  ns: null,
+  message: text,
+  fields: null,
+})
+
+function fromRecord(record: Record<string, unknown>): ParsedLine {
+  const { level, time, ns, msg, ...rest } = record
+  const known = {
+    writtenAtMs: timeOf(time),
+    level: levelNumber(statedLevel(level) ?? 'INFO'),
+    ns: typeof ns === 'string' ? withoutNul(ns) : null,
+    message: typeof msg === 'string' ? withoutNul(msg) : '',
+  }
+  if (typeof ns !== 'string' && ns !== undefined) rest['ns'] = ns
+  if (typeof msg !== 'string' && msg !== undefined) rest['msg'] = msg
+  // The SDK logs an error without a message, and the public client shows no `err` (contract 2.6): nothing would be read of it.
+  if (msg === undefined) known.message = messageOfError(rest['err'])
+  return { ...known, fields: Object.keys(rest).length > 0 ? JSON.stringify(rest) : null }
+}
+
+function parseRecord(text: string): Record<string, unknown> | null {
+  try {
+    return JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return null
+  }
+}
+
+const withoutNul = (text: string) => (text.includes('\0') ? text.replaceAll('\0', '') : text)
+
+function timeOf(time: unknown): number | null {
+  const ms = typeof time === 'string' ? Date.parse(time) : time
+  return typeof ms === 'number' && Number.isFinite(ms) ? Math.round(ms) : null
+}
+
+function messageOfError(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return ''
+  const { stack, message } = error as { stack?: unknown; message?: unknown }
+  const text = typeof stack === 'string' ? stack : message
+  return typeof text === 'string' ? withoutNul(text) : ''
+}
+
+/** What people and the public client see of a stored line (contract 2.6): its text, or an object when it was JSON. */
+export function payloadOf(
+  line: { ns: string | null; message: string; fields: string | null },
+  level: string,
+): string | Record<string, unknown> {
+  if (line.ns === null && line.fields === null) return line.message
+  return {
+    level,
+    ...(line.ns === null ? {} : { ns: line.ns }),
+    ...(line.message === '' ? {} : { msg: line.message }),
+    ...(line.fields === null ? {} : (JSON.parse(line.fields) as Record<string, unknown>)),
+  }
+}
+
+const stackFrame = /^\s+at /
+const indentedOrClosing = /^\s|^[}\]]/
+
+/**
+ * Puts the frames of a stack, and what Node prints of an error's properties after them, into the entry of the error's own line.
+ * `lines` are of one container, in order; lines beyond `maxLength` characters begin a new entry.
+ */
+export function joinStacks(lines: string[], maxLength = 65_536): string[] {
+  const joined: string[] = []
+  let last: string[] = []
+  let length = 0
+  const flush = () => last.length > 0 && joined.push(last.length === 1 ? (last[0] ?? '') : last.join('\n'))
+  for (const line of lines) {
+    const isInStack = last.length > 1 && indentedOrClosing.test(line)
+    const continues = last.length > 0 && !(last[0] ?? '').startsWith('{') && (stackFrame.test(line) || isInStack)
+    if (continues && length + line.length < maxLength) {
+      last.push(line)
+      length += line.length + 1
+    } else {
+      flush()
+      last = [line]
+      length = line.length
+    }
+  }
+  flush()
+  return joined
+}
