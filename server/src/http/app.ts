@@ -7,13 +7,13 @@ import { randomUUID } from 'node:crypto'
 import type { App } from '../app.ts'
 import { authHandlers } from '../modules/auth/index.ts'
 import type { Handlers } from '../modules/call.ts'
-import { deploymentsHandlers } from '../modules/deployments/index.ts'
+import { deploymentsHandlers, squidActionHandlers } from '../modules/deployments/index.ts'
 import { logsHandlers } from '../modules/logs/index.ts'
 import { orgsHandlers } from '../modules/orgs/index.ts'
 import { portalHandlers } from '../modules/portal/index.ts'
 import { rpcHandlers } from '../modules/rpc/index.ts'
 import { secretsHandlers } from '../modules/secrets/index.ts'
-import { squidsHandlers } from '../modules/squids/index.ts'
+import { squidReadHandlers } from '../modules/squids/index.ts'
 import { createUser, userHandlers } from '../modules/user/index.ts'
 import { mountConsole } from './console.ts'
 import { mountDocs } from './docs.ts'
@@ -59,7 +59,7 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
     auth: authHandlers(app, { createUser }),
     user: userHandlers(app),
     orgs: orgsHandlers(app),
-    squids: squidsHandlers(app),
+    squids: { ...squidReadHandlers(app), ...squidActionHandlers(app) },
     deployments: deploymentsHandlers(app),
     logs: logsHandlers(app),
     secrets: secretsHandlers(app),

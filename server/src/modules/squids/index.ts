@@ -10,6 +10,7 @@ export {
 } from './database.ts'
 export { selectSquidDatabase } from './database-store.ts'
 export { evaluate, secretNamesOf, UnknownSecrets, type Contexts, type Variables } from './environment.ts'
+export { squidReadHandlers } from './handlers.ts'
 export { findSquid, lookUpSquid, parseReference } from './find.ts'
 export {
   forgetImage,

@@ -23,6 +23,7 @@ export const unpack: Step = {
     await checkStanding(context)
     const unpacked = await unpackArchive(context)
     journal.info(`Unpacked ${unpacked.files} files, ${(unpacked.bytes / 1000).toFixed(0)} kB`)
+    for (const note of unpacked.notes) journal.warn(note)
     if (unpacked.packageJson === null)
       throw new DeployFailure(
         'REQUIRED_SOURCE_FILE_MISSED',

@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
+
+let t: DeployApp
+let worker: { close: () => Promise<void> }
+let d: Deployer
+beforeAll(async () => {
+  t = await startDeployApp()
+  worker = t.work()
+  d = await t.deployer()
+})
+afterAll(async () => {
+  await worker?.close()
+  await t?.close()
+})
+
+const at = (slot: string, name = 'test-squid') => ({ params: { code: d.org.code, reference: `${name}@${slot}` } })
+const running = async (squidId: number) =>
+  (await t.driver.observe())
+    .filter((o) => o.workload.startsWith(`${squidId}.`))
+    .map((o) => `${o.workload.split('.')[1]}/${o.container}`)
+    .sort()
+
+test('a first deployment goes through every step and ends with its address', async () => {
+  const deployment = await d.deployed({}, { slot: 'v1', tag: 'prod' })
+  expect(deployment).toMatchObject({ type: 'DEPLOY', status: 'OK', failed: 'NO', options: { tag: 'prod' } })
+  expect(deployment.steps.map((s) => s.status)).toEqual([
+    'UNPACKING',
+    'IMAGE_BUILDING',
+    'ADDONS_SYNCING',
+    'SQUID_SYNCING',
+    'ADDING_INGRESS',
+  ])
+  expect(deployment.steps.every((s) => s.elapsedMs !== null)).toBe(true)
+  const log = deployment.logs.map((l) => l.message)
+  expect(log).toContain('Playing a build: nothing is installed')
+  expect(log.at(-1)).toBe(`GraphQL: http://localhost:4001/${d.org.code}/test-squid@v1/api/graphql`)
+  const squid = await d.api.squids.get({ params: { code: d.org.code, reference: 'test-squid:prod' } })
+  expect(squid).toMatchObject({ slot: 'v1', status: 'DEPLOYED', lastDeploy: { id: deployment.id, running: false } })
+  expect(await running(squid.id)).toEqual(['1/api', '1/processor'])
+})
+
+test('a version is listed from the moment its deployment was asked for', async () => {
+  const deployment = await d.deploy({ build: { takesMs: 300 } }, { name: 'early' })
+  expect(deployment.squid?.slot).toMatch(/^[a-z0-9]{6}$/)
+  const [listed] = await d.api.squids.list({ params: { code: d.org.code }, query: { name: 'early' } })
+  expect(listed).toMatchObject({ slot: deployment.squid?.slot, status: 'DEPLOYING', lastDeploy: { running: true } })
+  expect(await d.ended(deployment)).toMatchObject({ status: 'OK' })
+})
+
+test('an update with unchanged content builds nothing and moves to a new generation', async () => {
+  const first = await d.deployed({}, { name: 'update', slot: 'v1' })
+  const second = await d.deployed({}, { name: 'update', slot: 'v1' })
+  expect(second.squid?.id).toBe(first.squid?.id)
+  expect(second.logs.map((l) => l.message)).toContain('Nothing has changed since an earlier build: its image is used')
+  expect(await running(first.squid?.id ?? 0)).toEqual(['2/api', '2/processor'])
+})
+
+test('version: N of the manifest is slot vN when nobody asks for a slot', async () => {
+  const deployment = await d.deployed({ manifest: { version: 7 } }, { name: 'by-version' })
+  expect(deployment.squid?.reference).toBe('by-version@v7')
+  const taken = await d.ended(await d.deploy({ manifest: { version: 7 } }, { name: 'by-version' }))
+  expect(taken).toMatchObject({ failed: 'REQUIREMENTS' })
+  expect(taken.failureReason).toContain('asks for slot v7')
+})
+
+test('restart makes a new generation with the present secrets', async () => {
+  await d.api.secrets.change({
+    params: { code: d.org.code },
+    body: { secrets: [{ action: 'UPDATE', name: 'key', value: 'one' }] },
+  })
+  const first = await d.deployed({ env: { KEY: '${{ secrets.KEY }}' } }, { name: 'restarted', slot: 'v1' })
+  const id = first.squid?.id ?? 0
+  const key = () => [...t.driver.host.workloads.values()].find((w) => w.wish.version === String(id))?.wish.containers[0]
+  expect(key()?.env['KEY']).toBe('one')
+  await d.api.secrets.change({
+    params: { code: d.org.code },
+    body: { secrets: [{ action: 'UPDATE', name: 'KEY', value: 'two' }] },
+  })
+  const restart = await d.ended(await d.api.squids.restart(at('v1', 'restarted')))
+  expect(restart).toMatchObject({ type: 'RESTART', status: 'OK' })
+  expect(key()?.env['KEY']).toBe('two')
+  expect(await running(id)).toEqual(['2/api', '2/processor'])
+})
+
+test('hibernate stops everything and keeps the data; restart wakes it', async () => {
+  const { squid } = await d.deployed({}, { name: 'sleeper', slot: 'v1' })
+  const asleep = await d.ended(await d.api.squids.hibernate(at('v1', 'sleeper')))
+  expect(asleep).toMatchObject({ type: 'HIBERNATE', status: 'OK' })
+  expect(await running(squid?.id ?? 0)).toEqual([])
+  expect(await d.api.squids.get(at('v1', 'sleeper'))).toMatchObject({ status: 'HIBERNATED' })
+  await expect(d.api.squids.hibernate(at('v1', 'sleeper'))).rejects.toMatchObject({
+    status: 405,
+    message: 'It is hibernated already.',
+  })
+  await d.ended(await d.api.squids.restart(at('v1', 'sleeper')))
+  expect(await d.api.squids.get(at('v1', 'sleeper'))).toMatchObject({ status: 'DEPLOYED', hibernatedAt: null })
+  expect(await running(squid?.id ?? 0)).toEqual(['2/api', '2/processor'])
+})
+
+test('a tag moves from one slot to another, and is removed', async () => {
+  await d.deployed({}, { name: 'tagged', slot: 'v1', tag: 'live' })
+  await d.deployed({}, { name: 'tagged', slot: 'v2' })
+  const tag = { code: d.org.code, reference: 'tagged@v2', tag: 'live' }
+  expect(await d.ended(await d.api.squids.setTag({ params: tag }))).toMatchObject({ type: 'SET_TAG', status: 'OK' })
+  const of = async (slot: string) => (await d.api.squids.get(at(slot, 'tagged'))).tags.map((x) => x.name)
+  expect([await of('v1'), await of('v2')]).toEqual([[], ['live']])
+  const removed = await d.ended(await d.api.squids.removeTag({ params: { ...tag, reference: 'tagged:live' } }))
+  expect(removed).toMatchObject({ type: 'REMOVE_TAG', status: 'OK', squid: { slot: 'v2' } })
+  expect(await of('v2')).toEqual([])
+})
+
+test('a hard reset erases the database, an update keeps it', async () => {
+  const { squid } = await d.deployed({}, { name: 'reset', slot: 'v1' })
+  const id = squid?.id ?? 0
+  const url = () =>
+    [...t.driver.host.workloads.values()].find((w) => w.wish.version === String(id))?.wish.containers[0]?.env['DB_URL']
+  const { connect } = await import('../../db/database.ts')
+  const query = async (text: string) => {
+    const database = connect(url() ?? '')
+    try {
+      return (await database.pool.query<{ n: number }>(text)).rows
+    } finally {
+      await database.close()
+    }
+  }
+  await query('create table rows as select 1 as n')
+  await d.deployed({}, { name: 'reset', slot: 'v1' })
+  expect(await query('select n from rows')).toEqual([{ n: 1 }])
+  const deployment = await d.deployed({}, { name: 'reset', slot: 'v1', hardReset: true })
+  expect(deployment).toMatchObject({ type: 'DEPLOY_HARD_RESET', options: { hardReset: true } })
+  expect(deployment.steps.map((s) => s.status)).toContain('RESETTING')
+  await expect(query('select n from rows')).rejects.toThrow('does not exist')
+})
+
+test('a rollback is a switch to a kept image', async () => {
+  const name = 'back'
+  const first = await d.deployed({ build: { prints: ['one'] } }, { name, slot: 'v1' })
+  const second = await d.deployed({ build: { prints: ['two'] } }, { name, slot: 'v1' })
+  const image = (id: number) =>
+    d.api.deployments.get({ params: { code: d.org.code, id: String(id) } }).then((x) => x.image)
+  expect(await image(first.id)).not.toBe(await image(second.id))
+  const rollback = await d.ended(await d.api.squids.rollback({ ...at('v1', name), body: { deploymentId: first.id } }))
+  expect(rollback).toMatchObject({ type: 'ROLLBACK', status: 'OK', image: await image(first.id) })
+  expect(rollback.steps.map((s) => s.status)).not.toContain('IMAGE_BUILDING')
+  expect((await d.api.squids.get(at('v1', name))).packageJson).toMatchObject({ sim: { prints: ['one'] } })
+  for (const prints of ['three', 'four', 'five'])
+    await d.deployed({ build: { prints: [prints] } }, { name, slot: 'v1' })
+  expect(await image(first.id)).toBeNull()
+  await expect(d.api.squids.rollback({ ...at('v1', name), body: { deploymentId: first.id } })).rejects.toMatchObject({
+    status: 405,
+    message: expect.stringContaining('is not kept. You can go back to:'),
+  })
+})
+
+test('a deleted version leaves nothing; its name and slot are free again', async () => {
+  const { squid } = await d.deployed({}, { name: 'gone', slot: 'v1', tag: 'x1' })
+  const deletion = await d.ended(await d.api.squids.delete(at('v1', 'gone')))
+  expect(deletion).toMatchObject({ type: 'DELETE', status: 'OK', squid: { reference: 'gone@v1' } })
+  expect(deletion.steps.map((s) => s.status)).toEqual(['SQUID_DELETING', 'ADDONS_DELETING', 'REMOVING_INGRESS'])
+  expect(await running(squid?.id ?? 0)).toEqual([])
+  await expect(d.api.squids.get(at('v1', 'gone'))).rejects.toMatchObject({ status: 404 })
+  const databases = await t.app.squidsDatabase.pool.query(
+    `select 1 from pg_database where datname like 'sq\\_%\\_${squid?.id}'`,
+  )
+  expect(databases.rowCount).toBe(0)
+  const again = await d.deployed({}, { name: 'gone', slot: 'v1' })
+  expect(again.squid?.id).not.toBe(squid?.id)
+})
+
+test('squids of every shape deploy: without api, without init, without database, with work that ends', async () => {
+  const shapes = [
+    { api: null },
+    { init: null },
+    { hasPostgres: false, init: null },
+    { processors: { one: {}, two: { ends: { afterMs: 50, exitCode: 0 } } } },
+  ]
+  for (const [index, shape] of shapes.entries()) {
+    await d.deployed(shape, { name: 'shape', slot: `v${index}` })
+    await d.deployed(shape, { name: 'shape', slot: `v${index}` })
+  }
+})
+
+test('lists of deployments are paged, of one squid with the last lines, of all without', async () => {
+  const code = d.org.code
+  const [newest, ...others] = await d.api.deployments.list({ params: { code }, query: { limit: '3' } })
+  expect(others).toHaveLength(2)
+  expect(newest?.logs).toEqual([])
+  const older = await d.api.deployments.list({ params: { code }, query: { limit: '1', before: String(others[1]?.id) } })
+  expect(older[0]?.id).toBeLessThan(others[1]?.id ?? 0)
+  const ofSquid = await d.api.deployments.list({ params: { code }, query: { squidId: String(newest?.squid?.id) } })
+  expect(ofSquid.every((x) => x.squid?.id === newest?.squid?.id && x.logs.length > 0)).toBe(true)
+  expect(await d.api.deployments.list({ params: { code }, query: { statusGroup: 'IN_PROGRESS' } })).toEqual([])
+})

@@ -1,0 +1,131 @@
+import type { Client, Contract, Deployment } from '@shoal/contract'
+import { createSimBuilder, createSimDriver, ManualClock, type SimBuilder, type SimDriver } from '@shoal/runtime'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { App } from '../../../app.ts'
+import { startTestApp, type TestApp, type TestAppOptions, type TestOrg, type TestUser } from '../../../testing/index.ts'
+import { startEngine } from '../engine.ts'
+import { startReconcile } from '../reconcile.ts'
+import type { Pace } from '../step.ts'
+import { archiveOf, multipartOf } from './archive.ts'
+import { squidFiles, type TestSquid } from './squid-files.ts'
+
+export const quickPace: Pace = {
+  pollMs: 4,
+  sweepMs: 50,
+  reconcileMs: 20,
+  retryMs: 5,
+  drainMs: 20,
+  steadyMs: 2_000,
+}
+
+type DeployOptions = {
+  name?: string
+  slot?: string
+  tag?: string
+  hardReset?: boolean
+  manifestPath?: string
+}
+
+export type DeployApp = TestApp & {
+  driver: SimDriver
+  builder: SimBuilder
+  time: ManualClock
+  /** A worker as `startWorker` makes it, without mails and the like. */
+  work: (app?: App) => { close: () => Promise<void> }
+  /** Someone who deploys in an organization. */
+  deployer: (org?: TestOrg) => Promise<Deployer>
+}
+
+export type Deployer = {
+  org: TestOrg
+  api: Client<Contract>
+  /** Sends an archive; answers its `fileUrl`. */
+  send: (archive: Buffer) => Promise<string>
+  /** Sends the squid and asks for its deployment. */
+  deploy: (squid?: TestSquid, options?: DeployOptions) => Promise<Deployment>
+  /** The deployment once it has ended. */
+  ended: (deployment: Pick<Deployment, 'id'>) => Promise<Deployment>
+  /** Deploys and waits for the end, which must be OK. */
+  deployed: (squid?: TestSquid, options?: DeployOptions) => Promise<Deployment>
+}
+
+/** A server with simulated squids. Its time runs by itself, much faster than ours, and can be moved on top of that. */
+export async function startDeployApp(options: TestAppOptions = {}): Promise<DeployApp> {
+  const time = new ManualClock()
+  const builder = createSimBuilder()
+  const driver = createSimDriver({ clock: time, serve: true, hasImage: (image) => builder.hasImage(image) })
+  const t = await startTestApp({ clock: time, driver, builder, ...options })
+  const ticking = setInterval(() => time.advance(100), 5)
+  return {
+    ...t,
+    driver,
+    builder,
+    time,
+    work: (app = t.app) => {
+      const engine = startEngine(app, quickPace)
+      const reconcile = startReconcile(engine.worker, engine.locks)
+      return {
+        close: async () => {
+          await reconcile.close()
+          await engine.close()
+        },
+      }
+    },
+    deployer: async (org) => deployerOf(t, org ?? (await t.make.org())),
+    close: async () => {
+      clearInterval(ticking)
+      await t.close()
+    },
+  }
+}
+
+function deployerOf(t: TestApp, org: TestOrg): Deployer {
+  const api = t.as(org.admin)
+  const send = (archive: Buffer) => sendArchive(t, org.admin, org.code, archive)
+  const deploy = async (squid: TestSquid = {}, { manifestPath = 'squid.yaml', ...o }: DeployOptions = {}) =>
+    await api.squids.deploy({
+      params: { code: org.code },
+      body: {
+        artifactUrl: await send(archiveOf(squidFiles(squid))),
+        manifestPath,
+        options: {
+          hardReset: o.hardReset ?? false,
+          overrideName: o.name ?? 'test-squid',
+          ...(o.slot === undefined ? {} : { overrideSlot: o.slot }),
+          ...(o.tag === undefined ? {} : { tag: o.tag }),
+        },
+      },
+    })
+  const ended = async ({ id }: Pick<Deployment, 'id'>) => {
+    while (true) {
+      const deployment = await api.deployments.get({ params: { code: org.code, id: String(id) } })
+      if (deployment.status === 'OK' || deployment.failed !== 'NO') return deployment
+      await sleep(10)
+    }
+  }
+  const deployed = async (squid?: TestSquid, o?: DeployOptions) => {
+    const deployment = await ended(await deploy(squid, o))
+    if (deployment.failed !== 'NO') throw new Error(`${deployment.failed}: ${deployment.failureReason}`)
+    return deployment
+  }
+  return { org, api, send, deploy, ended, deployed }
+}
+
+/** As the public client does it: asks where to, sends a multipart body there (contract 2.3). */
+export async function sendArchive(
+  t: TestApp,
+  who: Pick<TestUser, 'token'>,
+  code: string,
+  archive: Buffer,
+): Promise<string> {
+  const { uploadUrl, fileUrl } = await t.as(who).deployments.createUpload({ params: { code } })
+  const { payload, contentType } = multipartOf(archive)
+  const answer = await t.http.inject({
+    method: 'POST',
+    url: `/api/v1${uploadUrl}`,
+    headers: { authorization: `token ${who.token}`, 'content-type': contentType },
+    payload,
+  })
+  if (answer.statusCode !== 201) throw new Error(`${answer.statusCode} ${answer.body}`)
+  return fileUrl
+}

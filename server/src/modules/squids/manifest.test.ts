@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest'
+import { evaluate, secretNamesOf, UnknownSecrets } from './environment.ts'
+import { InvalidManifest, parseManifest } from './manifest.ts'
+import { planOf } from './plan.ts'
+import { composeWorkload, containerNames, isInit, only } from './workload.ts'
+
+const manifest = (deploy: string, rest = '') => `
+manifest_version: subsquid.io/v0.1
+name: my-squid
+deploy:
+${deploy.replaceAll(/^/gm, '  ')}
+${rest}`
+
+const ordinary = manifest(
+  `addons:
+  postgres:
+  rpc: [eth.http, "arbitrum-one:http"]
+env: {SHARED: all, RPC: "\${{ secrets.rpc_url }}", DB_PASS: mine}
+init: {cmd: [npx, squid-typeorm-migration, apply], env: {WHO: init}}
+api: {cmd: [sqd, "serve:prod"], env: {SHARED: api, GQL_PORT: "1"}}
+processor:
+  - {name: eth, cmd: [node, lib/eth.js], env: {URL: "\${{ addons.rpc.eth.http }}"}}
+  - {name: base, cmd: [node, lib/base.js]}`,
+  'scale: {dedicated: true, api: {replicas: 2, profile: medium}}',
+)
+
+const contexts = {
+  squid: { id: 7, name: 'my-squid', slot: 'v1', reference: 'my-squid@v1', organization: 'acme' },
+  addons: { rpc: { eth: { http: 'http://gateway/rpc/eth/t' }, 'arbitrum-one': { http: 'x' } } },
+}
+
+test('a plan holds what the manifest asks for, with defaults', () => {
+  expect(planOf(parseManifest(ordinary))).toMatchObject({
+    slot: null,
+    isDedicated: true,
+    init: { command: ['npx', 'squid-typeorm-migration', 'apply'] },
+    api: { command: ['sqd', 'serve:prod'], replicas: 2, profile: 'medium' },
+    processors: [
+      { name: 'eth', command: ['node', 'lib/eth.js'] },
+      { name: 'base', command: ['node', 'lib/base.js'] },
+    ],
+    processorProfile: 'small',
+    postgres: { version: null, totalBytes: 10 * 2 ** 30, maxExternalConnections: null },
+    rpc: ['eth.http', 'arbitrum-one.http'],
+    build: { nodeVersion: '20', packageManager: 'auto', installCommand: null },
+  })
+})
+
+test('version: N is slot vN, and init: false means none', () => {
+  const raw = manifest('addons: {postgres: {}}\ninit: false\nprocessor: {cmd: [node, x.js]}', 'version: 12')
+  const plan = planOf(parseManifest(raw))
+  expect(plan).toMatchObject({ slot: 'v12', init: null, api: null, isDedicated: false })
+  expect(plan.processors).toEqual([{ name: 'processor', command: ['node', 'x.js'] }])
+})
+
+test('unknown keys are allowed; what the format refuses is said in its own words', () => {
+  expect(() => parseManifest(manifest('processor: {cmd: [node], colour: red}', 'future: {a: 1}'))).not.toThrow()
+  expect(() => parseManifest(manifest('api: {cmd: [node]}'))).toThrow('"deploy.processor" is required')
+  expect(() => parseManifest('a: [1')).toThrow(InvalidManifest)
+  expect(() => parseManifest(manifest('processor: [{name: api, cmd: [node]}]'))).toThrow('cannot be called "api"')
+})
+
+test('aliases that stand for billions of values are refused at once', () => {
+  const levels = Array.from({ length: 12 }, (_, i) => `x${i + 1}: &x${i + 1} [${Array(9).fill(`*x${i}`).join(',')}]`)
+  const bomb = `${ordinary}\nx0: &x0 [a]\n${levels.join('\n')}\n`
+  expect(() => parseManifest(bomb)).toThrow('stand for more than')
+  expect(() => parseManifest(`${ordinary}\nloop: &loop [*loop]\n`)).toThrow('stand for more than')
+  expect(() => parseManifest(`${ordinary}\nlong: ${'x'.repeat(200_001)}\n`)).toThrow('larger than')
+})
+
+test('expressions are evaluated; the section wins over deploy.env; secret names match without case', () => {
+  const environments = evaluate(parseManifest(ordinary), { RPC_URL: 'http://rpc' }, contexts)
+  expect(environments).toEqual({
+    deploy: { SHARED: 'all', RPC: 'http://rpc', DB_PASS: 'mine' },
+    init: { WHO: 'init' },
+    api: { SHARED: 'api', GQL_PORT: '1' },
+    processors: { eth: { URL: 'http://gateway/rpc/eth/t' }, base: {} },
+  })
+  expect(secretNamesOf(parseManifest(ordinary))).toEqual(['RPC_URL'])
+})
+
+test('an unknown secret is named, unless the expression has a fallback', () => {
+  expect(() => evaluate(parseManifest(ordinary), {}, contexts)).toThrow(new UnknownSecrets(['RPC_URL']))
+  const fallback = manifest('env: {A: "${{ secrets.NONE || \'x\' }}"}\nprocessor: {cmd: [node]}')
+  expect(evaluate(parseManifest(fallback), {}, contexts).deploy).toEqual({ A: 'x' })
+  const listed = manifest('secrets: [OLD]\nprocessor: {cmd: [node]}')
+  expect(() => evaluate(parseManifest(listed), {}, contexts)).toThrow(new UnknownSecrets(['OLD']))
+  expect(evaluate(parseManifest(listed), { OLD: '1' }, contexts).deploy).toEqual({ OLD: '1' })
+})
+
+test('an expression reaches nothing but its contexts', () => {
+  for (const expression of ['secrets.constructor', 'squid.toString', 'secrets.__proto__.x', 'process.env.HOME']) {
+    const raw = manifest(`env: {A: "\${{ ${expression} }}"}\nprocessor: {cmd: [node]}`)
+    expect(() => evaluate(parseManifest(raw), {}, contexts)).toThrow()
+  }
+})
+
+test('containers get the platform over the section over deploy.env', () => {
+  const parsed = parseManifest(ordinary)
+  const workload = composeWorkload({
+    squid: { id: 7, orgId: 3 },
+    generation: 4,
+    image: 'img',
+    plan: planOf(parsed),
+    environments: evaluate(parsed, { RPC_URL: 'http://rpc' }, contexts),
+    addonVariables: { DB_PASS: 'generated', DB_URL: 'postgres://x' },
+  })
+  expect(workload).toMatchObject({ id: '7.4', tenant: '3', version: '7', image: 'img' })
+  expect(workload.containers.map((c) => [c.name, c.restart, c.ports])).toEqual([
+    ['init', 'never', []],
+    ['api', 'on-failure', [4350]],
+    ['api-2', 'on-failure', [4350]],
+    ['eth', 'on-failure', [3000]],
+    ['base', 'on-failure', [3000]],
+  ])
+  const env = (name: string) => workload.containers.find((c) => c.name === name)?.env
+  expect(env('api')).toMatchObject({
+    SHARED: 'api',
+    DB_PASS: 'generated',
+    GQL_PORT: '4350',
+    GRAPHQL_SERVER_PORT: '4350',
+    SQUID_ID: '7',
+  })
+  expect(env('eth')).toMatchObject({ SHARED: 'all', DB_URL: 'postgres://x', PROCESSOR_PROMETHEUS_PORT: '3000' })
+  expect(env('init')).toMatchObject({ WHO: 'init', DB_PASS: 'generated' })
+  expect(workload.containers[1]?.resources).toEqual({ cpuCores: 1, memoryBytes: 1536 * 2 ** 20 })
+  expect(only(workload, isInit).containers).toHaveLength(1)
+  expect(containerNames(2, ['eth', 'base'])).toEqual(['api', 'api-2', 'eth', 'base'])
+})
