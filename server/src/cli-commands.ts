@@ -1,8 +1,10 @@
 import { orgStatuses, type OrgStatus } from '@shoal/contract'
 import { randomBytes } from 'node:crypto'
 import type { App } from './app.ts'
+import { readiness } from './readiness.ts'
 import { createOrg, findOrgByCode, setOrgStatus } from './modules/orgs/index.ts'
 import { createApiToken, createUser, findUserByEmail } from './modules/user/index.ts'
+import { countEverything } from './status-store.ts'
 
 export type Values = Record<'email' | 'name' | 'password' | 'code' | 'status', string>
 type Answer = Promise<Record<string, unknown>>
@@ -47,4 +49,8 @@ export async function setStatus(app: App, { code, status }: Values): Answer {
   if (!org) throw new Error(`There is no organization ${code}.`)
   await setOrgStatus(app, org.id, wanted satisfies OrgStatus)
   return { code: org.code, status: wanted }
+}
+
+export async function status(app: App): Answer {
+  return { ...(await readiness(app)), ...(await countEverything(app.db)) }
 }

@@ -44,7 +44,7 @@ async function main(): Promise<number> {
   }
   const missing = command.options.filter((o) => o !== 'password' && !values[o as keyof typeof values])
   if (missing.length > 0) throw new Error(`Missing: ${missing.map((m) => `--${m}`).join(', ')}`)
-  const opened = await openApp({ ...loadConfig(), SHOAL_LOG_LEVEL: 'warn' })
+  const opened = await openApp({ ...loadConfig(), SHOAL_LOG_LEVEL: 'warn', SHOAL_RUNTIME: 'sim' })
   try {
     const answer = await command.run(opened.app, values as Values)
     process.stdout.write(values.json ? `${JSON.stringify(answer)}\n` : readable(answer))

@@ -70,6 +70,12 @@ export const settings = {
   SHOAL_BUILDS_AT_ONCE: z.coerce.number().int().min(1).max(64).default(2).describe('How many builds run at once.'),
   SHOAL_BUILD_MEMORY_MB: z.coerce.number().int().min(256).default(3072).describe('Memory of one build.'),
   SHOAL_BUILD_MINUTES: z.coerce.number().positive().default(30).describe('Longest build.'),
+  SHOAL_BUILD_CACHE_MB: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(10_000)
+    .describe('How much of installed dependencies is kept for later builds.'),
   SHOAL_IMAGES_KEPT: z.coerce
     .number()
     .int()
@@ -139,6 +145,8 @@ export type Config = z.output<typeof Settings> & {
   publicUrl: string
   /** With `{org}` in it. */
   gatewayUrl: string
+  /** The whole environment, for the host's own npm. Never for anything of a tenant. */
+  environment: Record<string, string>
 }
 
 /**
@@ -158,6 +166,9 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     dataDir: resolve(c.SHOAL_DATA_DIR),
     publicUrl: (c.SHOAL_PUBLIC_URL ?? `http://localhost:${c.SHOAL_PORT}`).replace(/\/$/, ''),
     gatewayUrl: (c.SHOAL_GATEWAY_URL ?? `http://localhost:${c.SHOAL_GATEWAY_PORT}/{org}`).replace(/\/$/, ''),
+    environment: Object.fromEntries(
+      Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    ),
   }
 }
 

@@ -1,8 +1,7 @@
 import {
-  createBuilder,
-  createProcessDriver,
   createSimBuilder,
   createSimDriver,
+  openProcessRuntime,
   reachableDir,
   startEmbeddedPostgres,
 } from '@shoal/runtime'
@@ -44,7 +43,7 @@ export async function openApp(config: Config): Promise<OpenApp> {
     : database
   const jobs = await startJobs(database, log)
   const sealer = createSealer({ keys: config.SHOAL_SECRETS_KEY, dataDir: config.dataDir })
-  const { driver, builder } = openRuntime(config, stateDir)
+  const { driver, builder } = await openRuntime(config, stateDir, log)
   const base = {
     config,
     clock: systemClock,
@@ -76,13 +75,15 @@ export async function openApp(config: Config): Promise<OpenApp> {
   return { app, close, closeConnections }
 }
 
-function openRuntime(config: Config, stateDir: string): Pick<App, 'driver' | 'builder'> {
-  if (config.SHOAL_RUNTIME === 'sim') return { driver: createSimDriver({}), builder: createSimBuilder() }
-  const imagesDir = join(stateDir, 'images')
-  return {
-    driver: createProcessDriver({ stateDir, imagesDir }),
-    builder: createBuilder({ stateDir, imagesDir, concurrency: config.SHOAL_BUILDS_AT_ONCE }),
-  }
+async function openRuntime(config: Config, stateDir: string, log: Logger): Promise<Pick<App, 'driver' | 'builder'>> {
+  if (config.SHOAL_RUNTIME === 'sim') return { driver: createSimDriver({ serve: true }), builder: createSimBuilder() }
+  return openProcessRuntime({
+    stateDir,
+    buildsAtOnce: config.SHOAL_BUILDS_AT_ONCE,
+    maxCacheBytes: config.SHOAL_BUILD_CACHE_MB * 1_000_000,
+    env: config.environment,
+    log: (message) => log.info(message),
+  })
 }
 
 const pidFile = (config: Config) => join(config.dataDir, 'server.pid')

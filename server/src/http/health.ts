@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { sql } from 'drizzle-orm'
 import type { App } from '../app.ts'
+import { readiness } from '../readiness.ts'
 
 /** `/healthz`: this process answers. `/readyz`: and what it needs answers too; names what does not (design 6). */
 export function mountHealth(server: FastifyInstance, app: App): void {
@@ -10,12 +10,4 @@ export function mountHealth(server: FastifyInstance, app: App): void {
     const isReady = Object.values(checks).every((c) => c === 'ok')
     return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ok' : 'not ready', checks })
   })
-}
-
-export async function readiness(app: App): Promise<Record<string, string>> {
-  const database = await app.db
-    .execute(sql`select 1`)
-    .then(() => 'ok')
-    .catch(() => 'does not answer')
-  return { database }
 }

@@ -1,0 +1,45 @@
+import { join } from 'node:path'
+import { createBuilder } from './build/create-builder.ts'
+import { readNpmConfig } from './build/npm-config.ts'
+import { ensureToolchain } from './build/toolchain.ts'
+import type { Builder } from './builder.ts'
+import type { Driver } from './driver.ts'
+import { prepareHost } from './process/host.ts'
+import { createProcessDriver } from './process/process-driver.ts'
+
+export type ProcessRuntimeOptions = {
+  /** Every uid must be able to walk to it (`reachableDir`). */
+  stateDir: string
+  buildsAtOnce: number
+  maxCacheBytes: number
+  /** Of the server, for the host's npm: it is asked for its registry, and installs the toolchain. Builds never see it. */
+  env: Record<string, string>
+  log: (message: string) => void
+}
+
+/**
+ * Driver and builder of this host, with the Node and the commands that squids need. The first call downloads those.
+ * @throws Error when they cannot be installed
+ */
+export async function openProcessRuntime(
+  options: ProcessRuntimeOptions,
+): Promise<{ driver: Driver; builder: Builder }> {
+  const { stateDir, env, log } = options
+  const imagesDir = join(stateDir, 'images')
+  const npm = { command: ['npm'], env }
+  const host = await prepareHost({ stateDir })
+  const [toolchain, npmConfig] = await Promise.all([
+    ensureToolchain({ dir: join(stateDir, 'toolchain'), npm, log }),
+    readNpmConfig(npm),
+  ])
+  const builder = await createBuilder({
+    dir: join(stateDir, 'builds'),
+    imagesDir,
+    host,
+    toolchain,
+    npmConfig,
+    concurrency: options.buildsAtOnce,
+    maxCacheBytes: options.maxCacheBytes,
+  })
+  return { driver: createProcessDriver({ stateDir, imagesDir }), builder }
+}

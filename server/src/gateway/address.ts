@@ -1,0 +1,69 @@
+/** What an address asks for: one program of one version. */
+export type Target = {
+  org: string
+  /** `name@slot` or `name:tag`. */
+  reference: string
+  program: { kind: 'api' } | { kind: 'processor'; name: string }
+  /** What the program itself is asked, with the query string. */
+  path: string
+}
+
+/** Answers null for what no version can have. */
+export type AddressParser = (host: string | undefined, url: string) => Target | null
+
+const shortSlot = /^v\d+$/
+
+/** Reads addresses of the form `gatewayUrl` gives them, which holds `{org}` in its host or its path (contract 5). */
+export function addressParser(gatewayUrl: string): AddressParser {
+  const [, host = '', prefix = ''] = /^https?:\/\/([^/]*)(.*)$/.exec(gatewayUrl) ?? []
+  const hostPattern = host.includes('{org}') ? patternOf(host.replace(/:\d+$/, ''), '(?::\\d+)?$') : null
+  const pathPattern = patternOf(prefix, '(?=/)')
+  return (hostHeader, url) => {
+    const byPath = pathPattern.exec(url)
+    if (!byPath) return null
+    const org = hostPattern ? hostPattern.exec(hostHeader ?? '')?.[1] : byPath[1]
+    return org ? targetOf(org, url.slice(byPath[0].length)) : null
+  }
+}
+
+const patternOf = (template: string, end: string): RegExp =>
+  new RegExp(`^${template.split('{org}').map((part) => RegExp.escape(part)).join('([a-z0-9-]{1,64})')}${end}`)
+
+function targetOf(org: string, rest: string): Target | null {
+  const [, first = '', path = ''] = /^\/([^/?]*)(.*)$/s.exec(rest) ?? []
+  const name = decode(first)
+  if (name.includes('@') || name.includes(':')) return programOf(org, name, path)
+  return oldAddress(org, name, path)
+}
+
+function programOf(org: string, reference: string, path: string): Target | null {
+  if (/^\/api(?=[/?]|$)/.test(path)) {
+    const below = path.slice('/api'.length)
+    return { org, reference, program: { kind: 'api' }, path: below.startsWith('/') ? below : `/${below}` }
+  }
+  const [, processor, query = ''] = /^\/processors\/([a-z0-9-]{1,63})\/metrics(\?.*)?$/.exec(path) ?? []
+  return processor
+    ? { org, reference, program: { kind: 'processor', name: processor }, path: `/metrics${query}` }
+    : null
+}
+
+/** `/<name>/graphql` means the tag prod, `/<name>/v/v1/graphql` the slot v1 (contract 5). */
+function oldAddress(org: string, name: string, path: string): Target | null {
+  const [, slot, query] = /^(?:\/v\/([^/]+))?\/graphql(\?.*)?$/.exec(path) ?? [undefined, undefined, null]
+  if (query === null || (slot !== undefined && !shortSlot.test(slot))) return null
+  return {
+    org,
+    reference: slot ? `${name}@${slot}` : `${name}:prod`,
+    program: { kind: 'api' },
+    path: `/graphql${query ?? ''}`,
+  }
+}
+
+function decode(text: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,150 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { App } from '../app.ts'
+import { readiness } from '../readiness.ts'
+import { addressParser, type Target } from './address.ts'
+import {
+  noSuchAddress,
+  noSuchProgram,
+  notAnswering,
+  sendAnswer,
+  unknownSquid,
+  whyClosed,
+  type Answer,
+} from './answers.ts'
+import { corsHeaders, preflightHeaders } from './cors.ts'
+import { IngressMeter } from './meter.ts'
+import { createPortalRoute } from './portal/index.ts'
+import { forward } from './proxy.ts'
+import type { Route } from './routes-store.ts'
+import { openRoutingTable } from './routing-table.ts'
+import { createRpcRoute } from './rpc/index.ts'
+import { forwardUpgrade, refuseUpgrade } from './upgrade.ts'
+import { Upstreams } from './upstreams.ts'
+
+export type Gateway = {
+  /** Answers the port; 0 takes a free one. */
+  listen: (port: number, host: string) => Promise<number>
+  close: () => Promise<void>
+}
+
+/** Where squids, RPC endpoints and datasets are reached: an origin of its own, apart from the console's (design 3). */
+export async function createGateway(app: App): Promise<Gateway> {
+  const table = await openRoutingTable(app)
+  const upstreams = new Upstreams(app.driver)
+  const meter = new IngressMeter(app)
+  const rpc = createRpcRoute(app)
+  const portal = createPortalRoute(app)
+  const parse = addressParser(app.config.gatewayUrl)
+  const isProxyTrusted = app.config.SHOAL_TRUST_PROXY
+
+  /** The version and program an address means, or what to say instead. */
+  const find = (target: Target | null): { route: Route; target: Target } | { refused: Answer; route?: Route } => {
+    if (!target) return { refused: noSuchAddress }
+    const route = table.find(target.org, target.reference)
+    if (!route) return { refused: unknownSquid(target.reference) }
+    const closed = whyClosed(route)
+    if (closed) return { refused: closed, route }
+    const { program } = target
+    if (program.kind === 'processor' && !route.processors.includes(program.name))
+      return { refused: noSuchProgram(route, `processor ${program.name}`), route }
+    if (program.kind === 'api' && route.apiReplicas === 0) return { refused: noSuchProgram(route, 'api'), route }
+    return { route, target }
+  }
+
+  const toSquid = async (req: IncomingMessage, res: ServerResponse, url: string): Promise<void> => {
+    const found = find(parse(req.headers.host, url))
+    const cors = corsHeaders(found.route?.cors ?? null, req.headers.origin)
+    if ('refused' in found) {
+      const bytes = sendAnswer(res, found.refused, cors ?? [])
+      if (found.route) meter.count(found.route.squidId, found.refused.status, bytes, 0)
+      return
+    }
+    const { route, target } = found
+    if (cors && route.cors && req.method === 'OPTIONS' && req.headers['access-control-request-method'])
+      return void res
+        .writeHead(204, [...cors, ...preflightHeaders(route.cors, req.headers['access-control-request-headers'])])
+        .end()
+    const outcome = await forward({
+      req,
+      res,
+      path: target.path,
+      route,
+      cors,
+      isProxyTrusted,
+      pick: () => upstreams.pick(table.find(target.org, target.reference) ?? route, target.program),
+      refresh: () => table.refresh(route.squidId),
+    })
+    // What a processor says of itself is not traffic of the squid.
+    const isCounted = target.program.kind === 'api'
+    if ('refused' in outcome) {
+      const bytes = res.headersSent || res.destroyed ? 0 : sendAnswer(res, outcome.refused, cors ?? [])
+      if (isCounted) meter.count(route.squidId, outcome.refused.status, bytes, 0)
+    } else if (isCounted) meter.count(route.squidId, outcome.status, outcome.bytes, outcome.elapsedMs)
+  }
+
+  const handle = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const url = canonical(req.url ?? '/')
+    const [, first, second = '', third = '', rest = ''] =
+      /^\/(healthz|readyz|rpc|portal)(?:\/([^/?]+))?(?:\/([^/?]+))?(.*)$/.exec(url) ?? []
+    if (first === 'healthz') return sendJson(res, 200, { status: 'ok' })
+    if (first === 'readyz') return await sendReadiness(app, res)
+    if (first === 'rpc' && third) return await rpc.handle(req, res, second, third)
+    if (first === 'portal' && second === 'datasets' && third) return await portal.handle(req, res, third, rest)
+    return await toSquid(req, res, url)
+  }
+
+  const upgrade = async (req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+    socket.on('error', () => socket.destroy())
+    const found = find(parse(req.headers.host, canonical(req.url ?? '/')))
+    if ('refused' in found) return refuseUpgrade(socket, found.refused)
+    const { route, target } = found
+    const upstream = upstreams.pick(route, target.program)
+    const status = upstream ? await forwardUpgrade(req, socket, head, upstream, target.path, isProxyTrusted) : 0
+    if (status === 0) refuseUpgrade(socket, notAnswering(route))
+    meter.count(route.squidId, status || 503, 0, 0)
+  }
+
+  const server = createServer({ keepAliveTimeout: 65_000, requestTimeout: 300_000, maxHeaderSize: 32_768 })
+  server.on('request', (req: IncomingMessage, res: ServerResponse) => {
+    handle(req, res).catch((error: unknown) => {
+      app.log.error({ err: error }, 'the gateway failed on a request')
+      if (res.headersSent) res.destroy()
+      else sendJson(res, 500, { error: 'Something failed on our side.', code: 'UNEXPECTED' })
+    })
+  })
+  server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
+    upgrade(req, socket, head).catch(() => socket.destroy())
+  })
+  return {
+    listen: (port, host) => listen(server, port, host),
+    close: async () => {
+      const closed = new Promise((done) => server.close(done))
+      server.closeAllConnections()
+      await closed
+      await Promise.all([table.close(), meter.close(), rpc.close(), portal.close(), upstreams.close()])
+    },
+  }
+}
+
+/** Double slashes at the beginning are tolerated. */
+const canonical = (url: string): string => (url.startsWith('//') ? url.replace(/^\/+/, '/') : url)
+
+const listen = (server: Server, port: number, host: string) =>
+  new Promise<number>((done, failed) => {
+    server.once('error', failed)
+    server.listen(port, host, () => done((server.address() as AddressInfo).port))
+  })
+
+async function sendReadiness(app: App, res: ServerResponse): Promise<void> {
+  const checks = await readiness(app)
+  const isReady = Object.values(checks).every((c) => c === 'ok')
+  sendJson(res, isReady ? 200 : 503, { status: isReady ? 'ok' : 'not ready', checks })
+}
+
+function sendJson(res: ServerResponse, status: number, body: unknown): void {
+  res
+    .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+    .end(JSON.stringify(body))
+}

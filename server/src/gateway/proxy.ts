@@ -1,0 +1,137 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Dispatcher } from 'undici'
+import { brokenOff, notAnswering, timedOut, type Answer } from './answers.ts'
+import { requestHeaders, responseHeaders } from './headers.ts'
+import type { Route } from './routes-store.ts'
+import type { Upstream } from './upstreams.ts'
+
+export type Forward = {
+  req: IncomingMessage
+  res: ServerResponse
+  path: string
+  route: Route
+  /** Our answer to `deploy.cors`, or null to leave the squid's own headers. */
+  cors: string[] | null
+  isProxyTrusted: boolean
+  /** The program to ask now; a further call may answer another replica or generation. */
+  pick: () => Upstream | null
+  /** Makes sure the next `pick` knows the newest generation. */
+  refresh: () => Promise<void>
+}
+
+export type Outcome = { status: number; bytes: number; elapsedMs: number } | { refused: Answer }
+
+/** Bodies up to this size are read first, so that a request can be sent again to a program that does answer. */
+const mostHeldBytes = 65_536
+const mostTries = 3
+const betweenTriesMs = 60
+
+const notSent = new Set([
+  'ECONNREFUSED',
+  'ENOENT',
+  'ENOTDIR',
+  'EACCES',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_CLOSED',
+  'UND_ERR_DESTROYED',
+])
+const harmlessTwice = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** Sends a request to a squid and streams its answer back, with back-pressure both ways. Never rejects. */
+export async function forward(f: Forward): Promise<Outcome> {
+  const body = await heldBody(f.req).catch(() => undefined)
+  // The caller hung up before the request was complete.
+  if (body === undefined) return { refused: brokenOff(f.route) }
+  const isRepeatable = body !== streamed
+  for (let tries = 1; ; tries++) {
+    const upstream = f.pick()
+    if (!upstream) return { refused: notAnswering(f.route) }
+    const outcome = await send(f, upstream, body === streamed ? f.req : body)
+    if (!('failed' in outcome)) return outcome
+    const code = codeOf(outcome.failed)
+    const isSafe = isRepeatable && (notSent.has(code) || harmlessTwice.has(f.req.method ?? ''))
+    if (!isSafe || tries === mostTries || f.res.destroyed) return { refused: explain(f.route, code) }
+    await pause(betweenTriesMs * tries)
+    await f.refresh().catch(() => undefined)
+  }
+}
+
+/** A body that is streamed and can be sent only once. */
+const streamed = Symbol('streamed')
+
+/** The body when it is small and of known length, null when there is none. */
+async function heldBody(req: IncomingMessage): Promise<Buffer | null | typeof streamed> {
+  if (req.headers['transfer-encoding'] !== undefined) return streamed
+  const length = Number(req.headers['content-length'] ?? 0)
+  if (length === 0) return null
+  if (length > mostHeldBytes) return streamed
+  const chunks: Buffer[] = []
+  for await (const chunk of req) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+function send(
+  f: Forward,
+  upstream: Upstream,
+  body: Buffer | IncomingMessage | null,
+): Promise<Outcome | { failed: Error }> {
+  const { req, res, cors } = f
+  const startedMs = performance.now()
+  const headers = requestHeaders(req, f.isProxyTrusted)
+  const length = req.headers['content-length']
+  if (body === req && length !== undefined) headers.push('content-length', length)
+  return new Promise((done) => {
+    let elapsedMs = 0
+    let bytes = 0
+    let status = 0
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart: (controller) => {
+        const stop = () => {
+          if (!res.writableFinished) controller.abort(new Error('the caller hung up'))
+        }
+        if (res.destroyed) stop()
+        else res.once('close', stop)
+      },
+      onResponseStart: (controller, code, parsed) => {
+        // Early hints and the like are not for us to pass on.
+        if (code < 200) return
+        status = code
+        elapsedMs = performance.now() - startedMs
+        const raw = controller.rawHeaders
+        const theirs = responseHeaders(Array.isArray(raw) ? raw : flat(parsed), cors !== null)
+        res.writeHead(code, cors ? [...theirs, ...cors] : theirs)
+      },
+      onResponseData: (controller, chunk) => {
+        bytes += chunk.length
+        if (res.write(chunk)) return
+        controller.pause()
+        res.once('drain', () => controller.resume())
+      },
+      onResponseEnd: () => {
+        res.end()
+        done({ status, bytes, elapsedMs })
+      },
+      onResponseError: (_, error) => {
+        if (!res.headersSent) return done({ failed: error })
+        // Half an answer: the caller must notice.
+        res.destroy()
+        done({ status: 502, bytes, elapsedMs })
+      },
+    }
+    const method = req.method ?? 'GET'
+    upstream.pool.dispatch({ path: f.path, method, headers, body }, handler)
+  })
+}
+
+const flat = (headers: Record<string, string | string[] | undefined>): string[] =>
+  Object.entries(headers).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value ?? '']).flatMap((v) => [name, v]),
+  )
+
+function explain(route: Route, code: string): Answer {
+  if (notSent.has(code)) return notAnswering(route)
+  return code === 'UND_ERR_HEADERS_TIMEOUT' ? timedOut(route) : brokenOff(route)
+}
+
+const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '')

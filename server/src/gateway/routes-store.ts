@@ -1,0 +1,39 @@
+import { sql } from 'drizzle-orm'
+import type { Db } from '../db/database.ts'
+
+/** What the gateway must know of a version to lead somebody to it. */
+export type Route = {
+  squidId: number
+  org: string
+  name: string
+  slot: string
+  tags: string[]
+  generation: number
+  wanted: 'running' | 'hibernated' | 'deleted'
+  /** False until a deployment has succeeded for the first time. */
+  hasRun: boolean
+  apiReplicas: number
+  processors: string[]
+  cors: CorsRules | null
+}
+
+export type CorsRules = {
+  enabled?: boolean
+  allow_origin?: string | string[]
+  allow_methods?: string | string[]
+  allow_headers?: string | string[]
+  expose_headers?: string | string[]
+  allow_credentials?: boolean
+  max_age?: number
+}
+
+/** Of all versions, or of one. */
+export async function selectRoutes(db: Db, squidId?: number): Promise<Route[]> {
+  const { rows } = await db.execute<Route>(sql`
+    select s.id as "squidId", o.code as org, s.name, s.slot, s.generation, s.wanted, s.image is not null as "hasRun",
+      s.api_replicas as "apiReplicas", s.processors, s.manifest_current #> '{deploy,cors}' as cors,
+      coalesce((select array_agg(t.tag) from squid_tags t where t.squid_id = s.id), '{}') as tags
+    from squids s join orgs o on o.id = s.org_id
+    ${squidId === undefined ? sql`` : sql`where s.id = ${squidId}`}`)
+  return rows
+}

@@ -1,0 +1,66 @@
+import type { App } from '../app.ts'
+import { notificationsOf } from '../db/notifications.ts'
+import { squidsChannel } from '../modules/squids/index.ts'
+import { selectRoutes, type Route } from './routes-store.ts'
+
+/** Everything is read anew this often, should a notification have been lost. */
+const reloadMs = 30_000
+
+export type RoutingTable = {
+  /** By `name@slot` or `name:tag`. */
+  find: (org: string, reference: string) => Route | undefined
+  /** Reads one version anew: for a request that was told it does not exist or does not answer. */
+  refresh: (squidId: number) => Promise<void>
+  close: () => Promise<void>
+}
+
+/** All versions in memory, kept true by notifications: a request never waits for the database. */
+export async function openRoutingTable(app: App): Promise<RoutingTable> {
+  const byReference = new Map<string, Route>()
+  const byId = new Map<number, Route>()
+
+  const forget = (squidId: number) => {
+    const known = byId.get(squidId)
+    byId.delete(squidId)
+    // A tag may have gone to another version meanwhile.
+    for (const key of known ? keysOf(known) : []) if (byReference.get(key) === known) byReference.delete(key)
+  }
+  const put = (route: Route) => {
+    forget(route.squidId)
+    byId.set(route.squidId, route)
+    for (const key of keysOf(route)) byReference.set(key, route)
+  }
+  const refresh = async (squidId: number) => {
+    const [route] = await selectRoutes(app.db, squidId)
+    if (route) put(route)
+    else forget(squidId)
+  }
+  const reload = async () => {
+    const routes = await selectRoutes(app.db)
+    const present = new Set(routes.map((r) => r.squidId))
+    for (const id of byId.keys()) if (!present.has(id)) forget(id)
+    routes.forEach(put)
+  }
+  const quietly = (work: Promise<void>) =>
+    void work.catch((error: unknown) => app.log.warn({ err: error }, 'the gateway cannot read its routes'))
+
+  const stopListening = notificationsOf(app.database).listen(squidsChannel, {
+    heard: (id) => quietly(refresh(Number(id))),
+    listening: () => quietly(reload()),
+  })
+  await reload()
+  const timer = setInterval(() => quietly(reload()), reloadMs).unref()
+  return {
+    find: (org, reference) => byReference.get(`${org}/${reference}`),
+    refresh,
+    close: async () => {
+      clearInterval(timer)
+      stopListening()
+    },
+  }
+}
+
+const keysOf = (route: Route): string[] => [
+  `${route.org}/${route.name}@${route.slot}`,
+  ...route.tags.map((tag) => `${route.org}/${route.name}:${tag}`),
+]

@@ -1,0 +1,72 @@
+import { request, type IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Answer } from './answers.ts'
+import { requestHeaders } from './headers.ts'
+import type { Upstream } from './upstreams.ts'
+
+const connectMs = 10_000
+
+/**
+ * Leads a WebSocket (or any other upgrade) to a squid and joins the two connections. Resolves with the status once it is
+ * decided, never rejects; 0 when the squid did not answer and nothing has been written yet.
+ */
+export function forwardUpgrade(
+  req: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  upstream: Upstream,
+  path: string,
+  isProxyTrusted: boolean,
+): Promise<number> {
+  const { endpoint } = upstream
+  const headers = requestHeaders(req, isProxyTrusted)
+  headers.push('connection', 'Upgrade', 'upgrade', req.headers.upgrade ?? 'websocket')
+  const where = 'path' in endpoint ? { socketPath: endpoint.path } : endpoint
+  const asked = request({ ...where, method: req.method, path, headers, timeout: connectMs, agent: false })
+  return new Promise((done) => {
+    asked.once('upgrade', (answer, squid, first) => {
+      socket.write(rawHead(answer))
+      if (first.length > 0) socket.write(first)
+      if (head.length > 0) squid.write(head)
+      asked.setTimeout(0)
+      join(socket, squid)
+      done(101)
+    })
+    asked.once('response', (answer) => {
+      // It does not want to be upgraded: its words go back as they are.
+      socket.write(rawHead(answer))
+      answer.pipe(socket)
+      done(answer.statusCode ?? 502)
+    })
+    asked.once('timeout', () => asked.destroy(new Error('timeout')))
+    asked.once('error', () => done(0))
+    socket.once('close', () => asked.destroy())
+    asked.end()
+  })
+}
+
+function join(one: Duplex, other: Duplex): void {
+  for (const [from, to] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    from.pipe(to)
+    from.once('close', () => to.destroy())
+    from.on('error', () => to.destroy())
+  }
+}
+
+function rawHead(answer: IncomingMessage): string {
+  const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage ?? ''}`]
+  for (let i = 0; i < answer.rawHeaders.length; i += 2)
+    lines.push(`${answer.rawHeaders[i]}: ${answer.rawHeaders[i + 1]}`)
+  return `${lines.join('\r\n')}\r\n\r\n`
+}
+
+/** The same words as over HTTP, for one who asked for an upgrade. */
+export function refuseUpgrade(socket: Duplex, answer: Answer): void {
+  const body = JSON.stringify({ error: answer.error, code: answer.code })
+  socket.end(
+    `HTTP/1.1 ${answer.status} \r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}

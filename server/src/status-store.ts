@@ -1,0 +1,16 @@
+import { sql } from 'drizzle-orm'
+import type { Db } from './db/database.ts'
+
+/** Numbers an operator asks for first: what runs, what waits, what is wrong. */
+export async function countEverything(db: Db): Promise<Record<string, number>> {
+  const { rows } = await db.execute<Record<string, number>>(sql`
+    select
+      (select count(*) from users) as users,
+      (select count(*) from orgs where not is_playground and deleted_at is null) as organizations,
+      (select count(*) from squids where wanted = 'running') as "squidsRunning",
+      (select count(*) from squids where wanted = 'hibernated') as "squidsHibernated",
+      (select count(*) from deployments where finished_at is null) as "deploymentsInProgress",
+      (select count(*) from container_states where state = 'running') as "containersRunning",
+      (select count(*) from container_states where state in ('backoff', 'failed')) as "containersFailing"`)
+  return rows[0] ?? {}
+}
