@@ -18,11 +18,16 @@ export const IdParam = z
   .regex(/^\d{1,15}$/)
   .transform(Number)
 
-export const Email = trimmed()
-  .min(1, 'Email is required')
-  .max(254, 'Must be valid email')
-  .pipe(z.email('Must be valid email'))
-  .transform((email) => email.toLowerCase())
+const emailField = (wrong: string) =>
+  trimmed()
+    .min(1, 'Email is required')
+    .max(254, wrong)
+    .pipe(z.email(wrong))
+    .transform((email) => email.toLowerCase())
+
+export const Email = emailField('Must be valid email')
+/** Spec 5 has words of its own for the form of an organization. */
+export const OrgEmail = emailField('Email must be valid')
 
 export const NewPassword = z
   .string()

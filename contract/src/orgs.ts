@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
-import { Email, Id, OrgCode, OrgName } from './fields.ts'
+import { Email, Id, OrgCode, OrgEmail, OrgName } from './fields.ts'
 import { orgStatuses } from './org-status.ts'
 import { roleTypes } from './permissions.ts'
 
@@ -69,7 +69,7 @@ export const orgs = {
     body: z.object({
       code: OrgCode,
       name: OrgName,
-      email: Email.pipe(z.email('Email must be valid')),
+      email: OrgEmail,
     }),
     payload: Org,
     tooManyAfter: { calls: 30, perMs: 3_600_000 },
@@ -79,7 +79,10 @@ export const orgs = {
     path: '/v1/orgs/{code}',
     access: 'organization.write',
     summary: 'Change the name or the notification email (which stays pending until it is confirmed)',
-    body: z.object({ name: OrgName.optional(), email: Email.pipe(z.string().min(3).max(64)).optional() }),
+    body: z.object({
+      name: OrgName.optional(),
+      email: OrgEmail.pipe(z.string().max(64, 'Min 3, max 64 symbols.')).optional(),
+    }),
     payload: Org,
   }),
   sendVerifyEmail: endpoint({
@@ -87,7 +90,7 @@ export const orgs = {
     path: '/v1/orgs/{code}/send-verify-email',
     access: 'organization.write',
     summary: 'Send the confirmation link of the notification email again',
-    body: z.object({ email: Email.optional() }).optional(),
+    body: z.object({ email: OrgEmail.optional() }).optional(),
     payload: z.object({ success: z.boolean() }),
     tooManyAfter: { calls: 5, perMs: 600_000 },
   }),

@@ -1,5 +1,5 @@
 import { contract, createClient, type Client, type Contract } from '@shoal/contract'
-import type { Builder, Driver } from '@shoal/runtime'
+import { createSimBuilder, createSimDriver, type Builder, type Driver } from '@shoal/runtime'
 import type { FastifyInstance } from 'fastify'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -66,8 +66,8 @@ async function open(options: TestAppOptions, opened: AsyncDisposableStack): Prom
   opened.defer(database.close)
   const jobs = await startJobs(database, log)
   opened.defer(jobs.close)
-  const runtime = await runtimeOf(options)
-  opened.defer(() => runtime.driver.close('stop'))
+  const driver = options.driver ?? createSimDriver()
+  opened.defer(() => driver.close('stop'))
   const base = {
     config,
     clock: options.clock ?? clock,
@@ -77,7 +77,8 @@ async function open(options: TestAppOptions, opened: AsyncDisposableStack): Prom
     squidsDatabase: database,
     jobs,
     sealer: createSealer({ dataDir }),
-    ...runtime,
+    driver,
+    builder: options.builder ?? createSimBuilder(),
     ...(options.external ? { external: options.external } : {}),
   }
   const app: App = { ...base, mailer: createMailer(base) }
@@ -100,12 +101,6 @@ async function open(options: TestAppOptions, opened: AsyncDisposableStack): Prom
     runJobs: (list) => runJobs(database.url, list),
     close: () => opened.disposeAsync(),
   }
-}
-
-async function runtimeOf(options: TestAppOptions): Promise<Pick<App, 'driver' | 'builder'>> {
-  if (options.driver && options.builder) return { driver: options.driver, builder: options.builder }
-  const { createSimBuilder, createSimDriver } = await import('@shoal/runtime')
-  return { driver: options.driver ?? createSimDriver({}), builder: options.builder ?? createSimBuilder() }
 }
 
 async function runJobs(url: string, list: Job<never>[]): Promise<number> {

@@ -1,0 +1,182 @@
+import { Events, OAuth2Server, type MutableResponse } from 'oauth2-mock-server'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { minutes } from '../../clock.ts'
+import { startTestApp, type TestApp } from '../../testing/index.ts'
+
+type Profile = Record<string, unknown>
+
+let t: TestApp
+let google: Profile
+let github: { user: Profile; emails: Profile[] }
+const server = new OAuth2Server()
+
+beforeAll(async () => {
+  await server.issuer.keys.generate('RS256')
+  await server.start(0, '127.0.0.1')
+  const port = server.address().port
+  const base = `http://127.0.0.1:${port}`
+  server.service.on(Events.BeforeUserinfo, (answer: MutableResponse) => {
+    answer.body = google
+  })
+  server.service.addRoute('GET', '/user', (_, response) => response.end(JSON.stringify(github.user)))
+  server.service.addRoute('GET', '/user/emails', (_, response) => response.end(JSON.stringify(github.emails)))
+  const addresses = { authorizeUrl: `${base}/authorize`, tokenUrl: `${base}/token` }
+  t = await startTestApp({
+    env: {
+      SHOAL_GOOGLE_CLIENT_ID: 'google-id',
+      SHOAL_GOOGLE_CLIENT_SECRET: 'google-secret',
+      SHOAL_GITHUB_CLIENT_ID: 'github-id',
+      SHOAL_GITHUB_CLIENT_SECRET: 'github-secret',
+    },
+    external: {
+      google: { ...addresses, profileUrl: `${base}/userinfo` },
+      github: { ...addresses, profileUrl: `${base}/user`, emailsUrl: `${base}/user/emails` },
+    },
+  })
+})
+afterAll(async () => {
+  await server.stop()
+  await t.close()
+})
+beforeEach(() => {
+  google = { sub: 'g1', email: 'Ada@Example.com', email_verified: true, name: 'Ada <Lovelace>' }
+  github = {
+    user: { id: 7, login: 'grace', name: null, avatar_url: 'https://avatars.example.com/7' },
+    emails: [
+      { email: 'old@example.com', primary: false, verified: true },
+      { email: 'grace@example.com', primary: true, verified: true },
+    ],
+  }
+})
+
+/** What a browser does: asks where to go, keeps the cookie, goes there, and comes back with code and state. */
+async function visit(provider: string) {
+  const asked = await t.http.inject(`/api/v1/oauth/${provider}/url`)
+  const url = asked.json<{ payload: { url: string } }>().payload.url
+  const consent = await fetch(url, { redirect: 'manual' })
+  const back = new URL(consent.headers.get('location') ?? '')
+  const code = back.searchParams.get('code') ?? ''
+  const state = back.searchParams.get('state') ?? ''
+  return { url: new URL(url), back, code, state, cookie: String(asked.headers['set-cookie']) }
+}
+
+async function finish(provider: string, given: { code: string; state: string; cookie: string }) {
+  const { code, state, cookie } = given
+  return t.http.inject({
+    method: 'POST',
+    url: `/api/v1/oauth/${provider}/auth`,
+    payload: { code, state },
+    headers: { cookie: cookie.split(';')[0] ?? '' },
+  })
+}
+
+async function signInWith(provider: string) {
+  const answer = await finish(provider, await visit(provider))
+  return t.as(answer.json<{ payload: { token: string } }>().payload.token)
+}
+
+const failed = { code: 'OAUTH_FAILED' }
+
+test('both are offered when they are configured', async () => {
+  expect((await t.as(null).auth.getOptions()).oauth).toEqual(['google', 'github'])
+})
+
+test('the browser goes to the provider with state and PKCE, and comes back to the console', async () => {
+  const { url, back, cookie } = await visit('google')
+  const asked = Object.fromEntries(url.searchParams)
+  expect(asked).toMatchObject({ client_id: 'google-id', code_challenge_method: 'S256', response_type: 'code' })
+  expect(asked['state']?.length).toBeGreaterThan(20)
+  expect(asked['scope']).toBe('openid email profile')
+  expect(back.origin + back.pathname).toBe('http://localhost:4000/oauth/google')
+  expect(cookie).toMatch(/^shoal_oauth=\S+; Path=\/api; Max-Age=600; HttpOnly; SameSite=Lax$/)
+  expect(cookie).not.toContain(asked['state'])
+})
+
+describe('an account', () => {
+  test('is made on the first visit, with a confirmed email and a playground, and found on the next', async () => {
+    const first = await (await signInWith('google')).user.get()
+    expect(first).toMatchObject({ email: 'ada@example.com', fullName: 'Ada  Lovelace', emailVerified: true })
+    expect(first.organizations).toHaveLength(1)
+    google['email'] = 'ada-moved@example.com'
+    expect(await (await signInWith('google')).user.get()).toMatchObject({ id: first.id, email: 'ada@example.com' })
+  })
+
+  test('of GitHub gets the email that is confirmed and primary', async () => {
+    const me = await (await signInWith('github')).user.get()
+    expect(me).toMatchObject({ email: 'grace@example.com', fullName: 'grace' })
+    expect(me.avatarUrl).toBe('https://avatars.example.com/7')
+  })
+
+  test('with a confirmed email here is the same account', async () => {
+    const here = await t.make.user({ email: 'linked@example.com', password: 'long enough' })
+    google = { ...google, sub: 'g2', email: 'linked@example.com' }
+    expect(await (await signInWith('google')).user.get()).toMatchObject({ id: here.id })
+  })
+
+  test('that only claims the email is another one: who signed up with it first gains nothing', async () => {
+    const squatter = await t.make.user({ email: 'victim@example.com', emailVerified: false })
+    google = { ...google, sub: 'g3', email: 'victim@example.com' }
+    const me = await (await signInWith('google')).user.get()
+    expect(me.id).not.toBe(squatter.id)
+    expect(me).toMatchObject({ emailVerified: true })
+  })
+
+  test.each([
+    ['Google', 'google', () => (google = { ...google, sub: 'g4', email_verified: false })],
+    [
+      'GitHub',
+      'github',
+      () =>
+        (github = {
+          user: { ...github.user, id: 8 },
+          emails: [{ email: 'x@example.com', primary: true, verified: false }],
+        }),
+    ],
+  ])('whose email %s has not confirmed is refused', async (label, provider, prepare) => {
+    prepare()
+    const answer = await finish(provider, await visit(provider))
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json()).toMatchObject({
+      error: `${label} has not confirmed your email. Confirm it there, then try again.`,
+    })
+  })
+})
+
+describe('is refused', () => {
+  test.each([
+    ['without the cookie of the browser that asked', (v: Visit) => ({ ...v, cookie: '' })],
+    ['with a cookie we did not make', (v: Visit) => ({ ...v, cookie: 'shoal_oauth=made-up' })],
+    ['with another state', (v: Visit) => ({ ...v, state: 'another' })],
+    ['with a code the provider does not know', (v: Visit) => ({ ...v, code: 'made-up' })],
+  ])('an answer %s', async (_, change) => {
+    const answer = await finish('google', change(await visit('google')))
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json()).toMatchObject(failed)
+  })
+
+  test("the code of somebody else's visit: PKCE binds it to the browser that asked", async () => {
+    const mine = await visit('google')
+    const theirs = await visit('google')
+    expect((await finish('google', { ...mine, code: theirs.code })).json()).toMatchObject(failed)
+  })
+
+  test("another provider's visit, and one of ten minutes ago", async () => {
+    expect((await finish('github', await visit('google'))).json()).toMatchObject(failed)
+    const late = await visit('google')
+    t.clock.advance(minutes(10))
+    expect((await finish('google', late)).json()).toMatchObject(failed)
+  })
+
+  test('a provider that is not configured or not known', async () => {
+    const answer = await t.http.inject('/api/v1/oauth/myspace/url')
+    expect(answer.statusCode).toBe(404)
+  })
+})
+
+type Visit = { code: string; state: string; cookie: string }
+
+test('a visit is used up', async () => {
+  const answer = await finish('google', await visit('google'))
+  expect(answer.statusCode).toBe(201)
+  expect(answer.headers['set-cookie']).toMatch(/^shoal_oauth=; Path=\/api; Max-Age=0/)
+})

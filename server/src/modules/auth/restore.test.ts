@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { hours, minutes } from '../../clock.ts'
+import { startTestApp, type TestApp } from '../../testing/index.ts'
+import { authJobs } from './index.ts'
+import { takeTry } from './sign-in-tries.ts'
+
+let t: TestApp
+beforeAll(async () => void (t = await startTestApp()))
+afterAll(() => t.close())
+
+async function restoreToken(email: string): Promise<string> {
+  await t.as(null).auth.restore({ body: { email } })
+  await t.runJobs(authJobs(t.app))
+  const mail = (await t.mails()).find((m) => m.to === email && m.subject === 'Set a new password')
+  return /\/restore\/confirm\/(\S+)/.exec(mail?.text ?? '')?.[1] ?? ''
+}
+
+const confirm = (token: string, password: string) => t.as(null).auth.confirmRestore({ body: { token, password } })
+const signIn = (email: string, password: string) => t.as(null).auth.signIn({ body: { email, password } })
+const linkInvalid = { status: 400, body: { code: 'LINK_INVALID' } }
+
+test('the link of the mail sets a new password, once, and ends every session', async () => {
+  const user = await t.make.user({ email: 'forgot@example.com', password: 'forgotten one' })
+  const token = await restoreToken('forgot@example.com')
+  expect(await confirm(token, 'remembered')).toEqual({ success: true })
+  await expect(t.as(user).user.get()).rejects.toMatchObject({ status: 401 })
+  await expect(signIn('forgot@example.com', 'forgotten one')).rejects.toMatchObject({ status: 401 })
+  await expect(signIn('forgot@example.com', 'remembered')).resolves.toMatchObject({})
+  await expect(confirm(token, 'and again')).rejects.toMatchObject(linkInvalid)
+  expect((await t.mails())[0]).toMatchObject({ to: 'forgot@example.com', subject: 'Your password was changed' })
+})
+
+test('two who open the same link at once: one is too late', async () => {
+  await t.make.user({ email: 'race@example.com', password: 'old password' })
+  const token = await restoreToken('race@example.com')
+  const results = await Promise.allSettled([confirm(token, 'password a'), confirm(token, 'password b')])
+  expect(results.map((r) => r.status).toSorted()).toEqual(['fulfilled', 'rejected'])
+})
+
+test('using one link uses up the others', async () => {
+  await t.make.user({ email: 'twice@example.com' })
+  const first = await restoreToken('twice@example.com')
+  const second = await restoreToken('twice@example.com')
+  await confirm(second, 'new password')
+  await expect(confirm(first, 'other password')).rejects.toMatchObject(linkInvalid)
+})
+
+test('the link ends after an hour, and a made-up one never worked', async () => {
+  await t.make.user({ email: 'slow@example.com' })
+  const token = await restoreToken('slow@example.com')
+  t.clock.advance(hours(1))
+  await expect(confirm(token, 'new password')).rejects.toMatchObject(linkInvalid)
+  await expect(confirm('made-up', 'new password')).rejects.toMatchObject(linkInvalid)
+})
+
+test('an email that nobody has gets the same answer and no mail', async () => {
+  const before = await t.mails()
+  expect(await t.as(null).auth.restore({ body: { email: 'nobody@example.com' } })).toEqual({ success: true })
+  await t.runJobs(authJobs(t.app))
+  expect(await t.mails()).toHaveLength(before.length)
+})
+
+test('a link proves the email too', async () => {
+  await t.make.user({ email: 'unconfirmed@example.com', emailVerified: false })
+  await confirm(await restoreToken('unconfirmed@example.com'), 'new password')
+  const { token } = await signIn('unconfirmed@example.com', 'new password')
+  expect(await t.as(token).user.get()).toMatchObject({ emailVerified: true })
+})
+
+test('whoever is locked out by the tries of strangers gets in by a link at once', async () => {
+  const { id } = await t.make.user({ email: 'locked@example.com', password: 'old password' })
+  for (let n = 0; n < 80; n++) await takeTry(t.app, { email: 'locked@example.com', ownerId: id, ip: `10.0.0.${n}` })
+  await expect(signIn('locked@example.com', 'old password')).rejects.toMatchObject({ status: 429 })
+  await confirm(await restoreToken('locked@example.com'), 'new password')
+  await expect(signIn('locked@example.com', 'new password')).resolves.toMatchObject({})
+})
+
+test('the password has the rules of spec 5', async () => {
+  t.clock.advance(minutes(10))
+  await expect(confirm('anything', 'short')).rejects.toMatchObject({ message: 'Must be at least 8 characters' })
+  await expect(confirm('', 'long enough')).rejects.toMatchObject({ message: 'Token is required' })
+})
