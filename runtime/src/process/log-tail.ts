@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readFileSync, readSync, writeFileSync }
 import { promisify } from 'node:util'
 import { LineSplitter } from './lines.ts'
 
-const READ_BYTES = 256 * 1024
+const READ_BYTES = 64 * 1024
 /** Holes are punched in pieces of at least this size. */
 const FREE_BYTES = 4 * 1024 * 1024
 const BLOCK_BYTES = 4096
@@ -64,7 +64,7 @@ export class LogTail {
   /** Everything delivered so far is safe with the reader. */
   acknowledge(): void {
     this.#acknowledgedBytes = Number.parseInt(this.#delivered, 10)
-    if (this.#acknowledgedBytes - this.#freedBytes >= FREE_BYTES && !this.#isFreeing) void this.#free()
+    void this.#free()
   }
 
   get isAcknowledged(): boolean {
@@ -92,9 +92,9 @@ export class LogTail {
 
   /** The file keeps its size; what is behind the reader becomes a hole (fallocate(1); elsewhere than on Linux it stays). */
   async #free(): Promise<void> {
-    if (process.platform !== 'linux') return
-    this.#isFreeing = true
     const upTo = Math.floor((this.#acknowledgedBytes - KEPT_BYTES) / BLOCK_BYTES) * BLOCK_BYTES
+    if (process.platform !== 'linux' || this.#isFreeing || upTo - this.#freedBytes < FREE_BYTES) return
+    this.#isFreeing = true
     try {
       // First: whoever reads from the beginning must not read the hole.
       writeFileSync(keptFromFile(this.#path()), String(upTo), { mode: 0o600 })
@@ -106,6 +106,8 @@ export class LogTail {
       this.#freedBytes = upTo
       this.#isFreeing = false
     }
+    // More was acknowledged meanwhile.
+    return this.#free()
   }
 }
 

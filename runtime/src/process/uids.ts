@@ -10,7 +10,7 @@ const FIRST_UID = 200_000
  */
 export function uidFor(file: string, key: string): number {
   const uids = readUids(file)
-  const known = uids[key]
+  const known = Object.hasOwn(uids, key) ? uids[key] : undefined
   if (known !== undefined) return known
   const uid = Math.max(FIRST_UID - 1, ...Object.values(uids)) + 1
   writeFileSync(`${file}.new`, JSON.stringify({ ...uids, [key]: uid }), { mode: 0o600 })

@@ -1,0 +1,136 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { ContainerSpec, LogCursor, Workload } from '../driver.ts'
+import { type Kind, type ProcessHarness, containerPids, makeImage, openProcessHarness } from './process-harness.ts'
+import { signal } from './processes.ts'
+
+const kinds: Kind[] = [
+  { sandbox: 'auto', limits: 'auto' },
+  { sandbox: 'none', limits: 'none' },
+]
+
+/** Counts as fast as it is read; \`ends\` ends it. */
+const COUNTER = `
+let n = 0
+setInterval(() => console.log(n++), 2)
+if (process.env.ENDS_AFTER_MS) setTimeout(() => process.exit(9), Number(process.env.ENDS_AFTER_MS))
+`
+
+/** A server that applies what it is told and prints each batch of the log; it is killed while it does. */
+const SERVER = `
+const { createProcessDriver } = await import(${JSON.stringify(new URL('./process-driver.ts', import.meta.url).href)})
+const { options, workload } = JSON.parse(process.env.TOLD)
+const driver = createProcessDriver(options)
+await driver.start()
+await driver.apply(workload)
+for await (const batch of driver.logs({}, new AbortController().signal)) {
+  console.log(JSON.stringify({ lines: batch.lines.map((line) => line.text), cursor: batch.cursor }))
+}
+`
+
+describe.each(kinds)('with sandbox $sandbox and limits $limits', (kind) => {
+  let host: ProcessHarness
+
+  beforeEach(async () => {
+    host = await openProcessHarness(kind)
+    makeImage(host.options.imagesDir, 'counter', COUNTER)
+  })
+
+  afterEach(() => host.dispose())
+
+  const container = (name: string, env: Record<string, string>): ContainerSpec => ({
+    name,
+    command: ['node', 'main.cjs'],
+    env,
+    resources: { cpuCores: 1, memoryBytes: 256 * 1024 * 1024 },
+    restart: 'on-failure',
+    ports: [],
+  })
+
+  /** Runs a server until \`enough\` lines came, and kills it. */
+  const serveAndKill = async (containers: ContainerSpec[], enough: number) => {
+    await host.driver.close('keep')
+    const workload: Workload = { id: 'one', tenant: 'org', version: 'one', image: 'counter', containers }
+    const { clock: _, ...options } = host.options
+    const server = spawn(process.execPath, ['--input-type=module', '-e', SERVER], {
+      env: { PATH: process.env['PATH'], TOLD: JSON.stringify({ options, workload }) },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const lines: string[] = []
+    const cursor: LogCursor = {}
+    for await (const text of createInterface({ input: server.stdout })) {
+      const batch = JSON.parse(text)
+      lines.push(...batch.lines)
+      Object.assign(cursor, batch.cursor)
+      if (lines.length >= enough) server.kill('SIGKILL')
+    }
+    if (server.signalCode === null) await once(server, 'exit')
+    return { lines, cursor }
+  }
+
+  test('what runs when the server is killed goes on with the same pids, and no line is lost', async () => {
+    const { lines, cursor } = await serveAndKill([container('processor', {})], 50)
+    const pids = containerPids(host.host)
+    expect(pids).not.toEqual([])
+    await host.revive()
+    expect(await host.driver.observe()).toMatchObject([{ container: 'processor', state: 'running', restarts: 0 }])
+    const stop = new AbortController()
+    for await (const batch of host.driver.logs(cursor, stop.signal)) {
+      lines.push(...batch.lines.map((line) => line.text))
+      if (lines.length > 500) stop.abort()
+    }
+    expect(lines).toEqual(lines.map((_, index) => String(index)))
+    expect(containerPids(host.host)).toEqual(pids)
+  })
+
+  test('an end that no server saw is known afterwards', async () => {
+    await serveAndKill([container('processor', { ENDS_AFTER_MS: '700' })], 1)
+    await vi.waitFor(() => expect(containerPids(host.host)).toEqual([]), { timeout: 10_000 })
+    await host.revive()
+    expect(await host.driver.observe()).toMatchObject([{ state: 'backoff', exitCode: 9, restarts: 0 }])
+  })
+
+  test('a wish that was recorded and not done yet is done by the next server', async () => {
+    await serveAndKill([container('processor', {})], 1)
+    const file = join(host.options.stateDir, 'containers/one/workload.json')
+    const wish: Workload = JSON.parse(readFileSync(file, 'utf8'))
+    writeFileSync(file, JSON.stringify({ ...wish, containers: [container('other', {})] }))
+    await host.revive()
+    await vi.waitFor(
+      async () => expect(await host.driver.observe()).toMatchObject([{ container: 'other', state: 'running' }]),
+      { timeout: 10_000 },
+    )
+    expect(existsSync(join(host.options.stateDir, 'containers/one/processor'))).toBe(false)
+  })
+
+  test('a container whose shim was killed is ended and started again', async () => {
+    await serveAndKill([container('processor', {})], 1)
+    await host.revive()
+    const [shim] = readFileSync(join(host.options.stateDir, 'containers/one/processor/runs/1/pids'), 'utf8').split(' ')
+    signal(Number(shim), 'SIGKILL')
+    await vi.waitFor(
+      async () =>
+        expect(await host.driver.observe()).toMatchObject([
+          { state: 'backoff', exitCode: 137, reason: 'It was ended from outside' },
+        ]),
+      { timeout: 10_000 },
+    )
+    expect(containerPids(host.host)).toEqual([])
+  })
+
+  test('a record that the power took is no reason to run twice or not at all', async () => {
+    await serveAndKill([container('processor', {})], 1)
+    const before = containerPids(host.host)
+    writeFileSync(join(host.options.stateDir, 'containers/one/processor/record.json'), '')
+    await host.revive()
+    await vi.waitFor(async () => expect(await host.driver.observe()).toMatchObject([{ state: 'running' }]), {
+      timeout: 10_000,
+    })
+    await vi.waitFor(() => expect(containerPids(host.host)).toHaveLength(1), { timeout: 10_000 })
+    expect(containerPids(host.host)).not.toEqual(before)
+  })
+})

@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { ContainerSpec, Resources } from '../driver.ts'
+import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
+
+const MIB = 1024 * 1024
+
+const PROGRAM = `
+const { MODE } = process.env
+if (MODE === 'spins') for (;;);
+if (MODE === 'fills its heap') for (const all = []; ; ) all.push({ text: String(Math.random()) })
+if (MODE === 'forks') {
+  const { spawn } = require('node:child_process')
+  let refused = false
+  const more = () => spawn('sleep', ['60']).on('spawn', more).on('error', (error) => {
+    if (!refused) console.log(error.code)
+    refused = true
+  })
+  more()
+}
+setInterval(() => {}, 60_000)
+`
+
+describe('limits', () => {
+  let host: ProcessHarness
+
+  beforeEach(async ({ skip }) => {
+    host = await openProcessHarness({ sandbox: 'auto', limits: 'auto' })
+    makeImage(host.options.imagesDir, 'program', PROGRAM)
+    if (!host.enforcesMemory) skip('this host lets us make no cgroups')
+  })
+
+  afterEach(() => host.dispose())
+
+  const apply = (mode: string, resources: Partial<Resources> = {}) => {
+    const processor: ContainerSpec = {
+      name: 'processor',
+      command: ['node', 'main.cjs'],
+      env: { MODE: mode },
+      resources: { cpuCores: 1, memoryBytes: 256 * MIB, ...resources },
+      restart: 'on-failure',
+      ports: [],
+    }
+    return host.driver.apply({ id: 'one', tenant: 'org', version: 'one', image: 'program', containers: [processor] })
+  }
+
+  const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 15_000, interval: 20 })
+  const usage = async () => (await host.driver.usage())[0]
+
+  test('CPU beyond the limit is throttled and seen', async () => {
+    await apply('spins', { cpuCores: 0.2 })
+    await until(async () => expect((await usage())?.throttledSeconds).toBeGreaterThan(0.5))
+    const { cpuSeconds = 0, throttledSeconds = 0, cpuLimitCores } = (await usage()) ?? {}
+    expect(cpuLimitCores).toBe(0.2)
+    expect(cpuSeconds).toBeGreaterThan(0)
+    // Held to a fifth of a core it waits about four times as long as it runs.
+    expect(throttledSeconds).toBeGreaterThan(cpuSeconds)
+  })
+
+  test('a heap that is full is a death by memory too, with an error that people can read', async () => {
+    await apply('fills its heap', { memoryBytes: 96 * MIB })
+    await until(async () =>
+      expect(await host.driver.observe()).toMatchObject([{ state: 'backoff', outOfMemory: true, oomKills: 1 }]),
+    )
+    const lines = await host.driver.tail('one', 'processor', 100)
+    expect(lines.join('\n')).toContain('JavaScript heap out of memory')
+  })
+
+  test('a program cannot start processes without end', async () => {
+    await apply('forks')
+    await until(async () => expect(await host.driver.tail('one', 'processor', 1)).toEqual(['EAGAIN']))
+    await host.driver.remove('one')
+    expect(await host.traces()).toEqual([])
+  })
+
+  test('what was used stays counted over a restart of the program and of the server', async () => {
+    await apply('idle')
+    await until(async () => expect((await usage())?.cpuSeconds).toBeGreaterThan(0))
+    await host.driver.close('stop')
+    const before = (await usage())?.cpuSeconds ?? 0
+    await host.revive()
+    await until(async () => expect(await host.driver.observe()).toMatchObject([{ state: 'running' }]))
+    expect((await usage())?.cpuSeconds).toBeGreaterThanOrEqual(before)
+    expect(before).toBeGreaterThan(0)
+  })
+})
