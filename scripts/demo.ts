@@ -36,10 +36,9 @@ async function ensureServer(publicUrl: string): Promise<void> {
   const isReady = async () => ((await fetch(`${publicUrl}/readyz`)).ok ? true : null)
   if (await isReady().catch(() => null)) return
   await ensureConsole()
-  server = spawn(process.execPath, [join(root, 'server/src/main.ts')], {
-    cwd: root,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
+  const program = join(root, 'server/src/main.ts')
+  // In a group of its own: Ctrl-C must not reach it beside our own signal, as a second one ends it without its squids.
+  server = spawn(process.execPath, [program], { cwd: root, detached: true, stdio: ['ignore', 'ignore', 'inherit'] })
   server.once('exit', (code) => ending.abort(new Error(`The server ended with code ${code}`)))
   await until('The server', isReady)
 }
@@ -49,12 +48,14 @@ async function operator<T>(...args: string[]): Promise<T> {
   return JSON.parse(stdout) as T
 }
 
-/** A token of the demo user, and the password when this run made the user. */
+/** A new token of the demo user, and the password when this run made the user. */
 async function signIn(): Promise<{ token: string; password: string | null }> {
-  const newToken = () => operator<{ token: string }>('token', 'add', '--email', email, '--name', 'demo')
+  const name = `demo ${randomBytes(3).toString('hex')}`
+  const newToken = () => operator<{ token: string }>('token', 'add', '--email', email, '--name', name)
   try {
     return { ...(await newToken()), password: null }
-  } catch {
+  } catch (error) {
+    if (!(error as Error).message.includes('There is no user')) throw error
     const password = randomBytes(9).toString('base64url')
     await operator('user', 'add', '--email', email, '--name', 'Demo', '--password', password)
     return { ...(await newToken()), password }
