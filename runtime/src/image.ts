@@ -23,12 +23,11 @@ export type ImagePlace = {
 
 /** `<imagesDir>/<image>/` holds `app/` and `image.json`. */
 export const imageDir = (imagesDir: string, image: string): string => join(imagesDir, image)
-export const imageAppDir = (imagesDir: string, image: string): string => join(imageDir(imagesDir, image), 'app')
-export const imageManifestFile = (imagesDir: string, image: string): string =>
-  join(imageDir(imagesDir, image), 'image.json')
+const imageAppDir = (imagesDir: string, image: string): string => join(imageDir(imagesDir, image), 'app')
+const imageManifestFile = (imagesDir: string, image: string): string => join(imageDir(imagesDir, image), 'image.json')
 
 /** @throws when there is no such image (any more) */
-export function readImage(imagesDir: string, image: string): ImageManifest {
+function readImage(imagesDir: string, image: string): ImageManifest {
   return JSON.parse(readFileSync(imageManifestFile(imagesDir, image), 'utf8'))
 }
 

@@ -5,9 +5,12 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { ContainerSpec, Endpoint } from '../driver.ts'
 import { shortHash } from './host.ts'
-import { type ProcessHarness, containerPids, makeImage, openProcessHarness } from './process-harness.ts'
+import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
 
 const MIB = 1024 * 1024
+/** Numbers that no server of this machine is likely to use. */
+const PORT = 41_217
+const OTHER_PORT = 41_218
 const isRoot = process.getuid?.() === 0
 
 /** Answers on its ports; tries on request to read a file, to list one's processes, to end another one. */
@@ -27,7 +30,7 @@ const answer = (url) => {
 const server = http.createServer((request, response) => {
   try { response.end(JSON.stringify(answer(request.url) ?? null)) } catch (error) { response.statusCode = 500; response.end(error.code) }
 })
-const other = http.createServer().listen(0, '0.0.0.0', () => server.listen(4000, () => console.log('ready')))
+const other = http.createServer().listen(0, '0.0.0.0', () => server.listen(${PORT}, () => console.log('ready')))
 `
 
 describe.each(['auto', 'none'] as const)('containers with sandbox %s', (sandbox) => {
@@ -47,7 +50,7 @@ describe.each(['auto', 'none'] as const)('containers with sandbox %s', (sandbox)
     env: { SECRET: 'known to api only', LD_PRELOAD: '' },
     resources: { cpuCores: 1, memoryBytes: 256 * MIB },
     restart: 'on-failure',
-    ports: [4000, 4001],
+    ports: [PORT, OTHER_PORT],
   }
 
   const applySpies = async () => {
@@ -58,21 +61,18 @@ describe.each(['auto', 'none'] as const)('containers with sandbox %s', (sandbox)
   }
 
   const ask = async (id: string, path: string): Promise<unknown> => {
-    const { status, text } = await get(host.driver.endpoint(id, 'api', 4000), path)
+    const { status, text } = await get(host.driver.endpoint(id, 'api', PORT), path)
     return status === 200 ? JSON.parse(text) : new Error(text)
   }
 
   test('two may listen on one port, which is there through their endpoints and not on the network', async () => {
     await applySpies()
     const [own, other] = (await ask('one', '/address')) as { address: string; port: number }[]
-    expect(own).toEqual({ address: '::', family: 'IPv6', port: 4000 })
+    expect(own).toEqual({ address: '::', family: 'IPv6', port: PORT })
     expect(other?.address).toBe('127.0.0.1')
-    const pids = containerPids(host.host)
-    const listening = execFileSync('ss', ['-ltnp'], { encoding: 'utf8' }).split('\n')
-    const ours = listening.filter((line) => pids.some((pid) => line.includes(`pid=${pid},`)))
-    expect(ours).toHaveLength(2)
-    for (const line of ours) expect(line).toContain('127.0.0.1:')
-    await expect(get({ kind: 'tcp', host: '127.0.0.1', port: 4000 }, '/env')).rejects.toThrow('ECONNREFUSED')
+    expect(listeningAddresses(PORT)).toEqual([])
+    expect(listeningAddresses(other?.port ?? 0)).toEqual([LOOPBACK])
+    await expect(get({ kind: 'tcp', host: '127.0.0.1', port: PORT }, '/env')).rejects.toThrow('ECONNREFUSED')
   })
 
   test('a container sees its own environment and not the one of the server', async () => {
@@ -82,8 +82,9 @@ describe.each(['auto', 'none'] as const)('containers with sandbox %s', (sandbox)
     delete process.env['SERVER_SECRET']
     expect(env).toMatchObject({ SECRET: 'known to api only' })
     expect(env).not.toHaveProperty('SERVER_SECRET')
-    const read = `/read?/proc/${process.pid}/environ`
-    expect(await ask('one', read)).toBeInstanceOf(Error)
+    // Without either it is one of the shortcomings that the driver tells of.
+    if (!isRoot && host.host.sandbox === 'none') return
+    expect(await ask('one', `/read?/proc/${process.pid}/environ`)).toBeInstanceOf(Error)
   })
 
   test('a container reads neither the state of the server nor files, processes and sockets of another tenant', async ({
@@ -122,11 +123,11 @@ describe.each(['auto', 'none'] as const)('containers with sandbox %s', (sandbox)
 
   test('a socket that leads to somebody else is not connected to', async () => {
     await applySpies()
-    const { path: theirs } = host.driver.endpoint('two', 'api', 4000) as Extract<Endpoint, { kind: 'unix' }>
+    const { path: theirs } = host.driver.endpoint('two', 'api', PORT) as Extract<Endpoint, { kind: 'unix' }>
     const socketDir = ((await ask('one', '/env')) as Record<string, string>)['SHOAL_SOCKETS'] ?? ''
-    for (const port of [4000, 4001]) execFileSync('ln', ['-sf', theirs, join(socketDir, `${port}.sock`)])
+    for (const port of [PORT, OTHER_PORT]) execFileSync('ln', ['-sf', theirs, join(socketDir, `${port}.sock`)])
     expect(await ask('one', '/env')).toMatchObject({ SHOAL_SOCKETS: socketDir })
-    await expect(get(host.driver.endpoint('one', 'api', 4001), '/env')).rejects.toThrow(/ENOENT|ECONNREFUSED/)
+    await expect(get(host.driver.endpoint('one', 'api', OTHER_PORT), '/env')).rejects.toThrow(/ENOENT|ECONNREFUSED/)
   })
 })
 
@@ -142,4 +143,14 @@ function get(endpoint: Endpoint | null, path: string): Promise<{ status: number;
     call.on('error', reject)
     call.end()
   })
+}
+
+const LOOPBACK = '0100007F'
+
+/** Local addresses, as the kernel writes them, on which anybody listens on `port` over TCP. */
+function listeningAddresses(port: number): string[] {
+  const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => readFileSync(file, 'utf8').split('\n'))
+  const sockets = lines.map((line) => line.trim().split(/\s+/)).filter(([, , , state]) => state === '0A')
+  const local = sockets.map(([, address = '']) => address.split(':'))
+  return local.filter(([, number = '']) => Number.parseInt(number, 16) === port).map(([address = '']) => address)
 }

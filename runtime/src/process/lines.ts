@@ -1,5 +1,5 @@
 /** Longest line that is handed on whole. */
-export const MAX_LINE_BYTES = 64 * 1024
+const MAX_LINE_BYTES = 64 * 1024
 
 const CUT = ' … (cut: the line is longer than 64 KiB)'
 export const NEWLINE = 0x0a

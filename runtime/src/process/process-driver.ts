@@ -1,5 +1,6 @@
 import { chmodSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { type Clock, systemClock } from '../clock.ts'
 import type {
   ContainerName,
@@ -84,9 +85,14 @@ class ProcessDriver implements Driver {
     const at = this.#started().clock.now()
     let processes: ReturnType<typeof listProcesses> | undefined
     const all = () => (processes ??= listProcesses())
-    return this.#all()
-      .map((container) => container.usage(at, all))
-      .filter((usage) => usage !== null)
+    const usages: Usage[] = []
+    for (const [index, container] of this.#all().entries()) {
+      const usage = container.usage(at, all)
+      if (usage) usages.push(usage)
+      // The kernel's files are read in one go each: other work may come in between.
+      if (index % 20 === 19) await setImmediate()
+    }
+    return usages
   }
 
   logs(from: LogCursor, signal: AbortSignal): AsyncIterable<LogBatch> {

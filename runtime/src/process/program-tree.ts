@@ -20,7 +20,7 @@ export type ProgramTree = {
  * The pids of the tree. A cgroup knows them exactly. Without one: the root, its session, and whoever carries the mark, each
  * with all their children.
  */
-export function programsOf(tree: ProgramTree): number[] {
+function programsOf(tree: ProgramTree): number[] {
   if (tree.cgroup) return tree.cgroup.processes()
   return treeOf(tree, listProcesses()).map(({ pid }) => pid)
 }
