@@ -18,6 +18,7 @@ export type Account = {
   /** In `month`, as far as the database knows. */
   used: number
   month: string
+  monthEndsMs: number
   /** Why nothing is answered, whatever is asked. */
   refusal: Refusal | null
   rate: TokenBucket
@@ -47,7 +48,8 @@ export class Accounts {
   find(token: string): Account | null | Promise<Account | null> {
     if (!looksLikeRpcToken(token)) return null
     const kept = this.#byToken.get(token)
-    if (kept && performance.now() < kept.untilMs) return kept.loaded ?? kept.account
+    const isNewMonth = kept?.loaded && this.#app.clock.now().getTime() >= kept.loaded.monthEndsMs
+    if (kept && performance.now() < kept.untilMs && !isNewMonth) return kept.loaded ?? kept.account
     if (this.#byToken.size >= mostKept) this.#byToken.clear()
     const account = this.#load(token)
     const entry = { account, loaded: null as Account | null, untilMs: performance.now() + keptMs }
@@ -71,13 +73,15 @@ export class Accounts {
   }
 
   async #load(token: string): Promise<Account | null> {
-    const month = monthOf(this.#app.clock.now())
+    const now = this.#app.clock.now()
+    const month = monthOf(now)
+    const monthEndsMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)
     const owner = await findTokenOwner(this.#app.db, hashOfRpcToken(token), month)
     if (!owner) return null
     const { orgId, isPlayground, used } = owner
     let rate = this.#rates.get(orgId)
     if (!rate) this.#rates.set(orgId, (rate = new TokenBucket(this.#app.config.SHOAL_RPC_RATE)))
-    return { orgId, isPlayground, used, month, refusal: refusalOf(owner), rate }
+    return { orgId, isPlayground, used, month, monthEndsMs, refusal: refusalOf(owner), rate }
   }
 
   #forget(orgId: number): void {

@@ -6,7 +6,7 @@ import type { Pool } from './pool.ts'
 import { readAnswer, splitArray } from './raw-json.ts'
 import { NoAnswer, toNoAnswer, type Upstream } from './upstream.ts'
 
-/** A batch of answers is held in memory; a node that sends more is told off, and the callers too. */
+/** A batch of answers is held in memory; when it is larger, each call is asked on its own and streamed. */
 const largestBytes = 134_217_728
 const mostTries = 3
 
@@ -64,10 +64,9 @@ async function send(upstream: Upstream, chunk: readonly Open[]): Promise<Map<num
   upstream.inFlight += 1
   upstream.rate?.take(chunk.length - 1)
   try {
-    const body = await upstream.post(JSON.stringify(calls))
-    if ((body.bytes ?? 0) > largestBytes) throw new NoAnswer('its answer is too large', true)
-    const bytes = await body.whole()
-    if (body.status >= 300) throw new NoAnswer(`it answered with HTTP ${body.status}`, true)
+    const { status, bytes, rest } = await upstream.post(JSON.stringify(calls), { wholeBytes: largestBytes })
+    rest?.destroy()
+    if (status >= 300) throw new NoAnswer(`it answered with HTTP ${status}`, true)
     const answers = split(bytes)
     const elapsedMs = performance.now() - startedMs
     upstream.latencies('batch').add(elapsedMs)

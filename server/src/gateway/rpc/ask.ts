@@ -1,8 +1,9 @@
+import type { Reply } from './exchange.ts'
 import { codes, ourError, type Outcome } from './json-rpc.ts'
 import type { Plan } from './plan.ts'
 import type { Pool } from './pool.ts'
 import { envelopeBytes, readAnswer, resultEnd, resultStart } from './raw-json.ts'
-import { NoAnswer, toNoAnswer, type Body, type Upstream } from './upstream.ts'
+import { NoAnswer, toNoAnswer, type Upstream } from './upstream.ts'
 import { within } from './within.ts'
 
 /** A call on its way to a node. */
@@ -98,7 +99,7 @@ export class Asker {
     const startedMs = performance.now()
     upstream.inFlight += 1
     try {
-      const outcome = await readBody(await upstream.post(body, { signal }))
+      const outcome = readReply(await upstream.post(body, { signal, wholeBytes }))
       const elapsedMs = performance.now() - startedMs
       upstream.latencies(request.method).add(elapsedMs)
       upstream.latency.add(elapsedMs)
@@ -142,30 +143,21 @@ export function judged(outcome: Outcome, plan: Plan, from: Upstream, pool: Pool)
 }
 
 /** @throws NoAnswer */
-async function readBody(body: Body): Promise<Outcome> {
-  if (body.status >= 300) {
-    const text = (await body.whole()).toString()
+function readReply({ status, bytes, rest }: Reply): Outcome {
+  if (status >= 300) {
+    rest?.destroy()
     // Nodes also say what is wrong with a call by HTTP 400, and add JSON-RPC to it.
-    if (body.status < 500 && body.status !== 429 && body.status !== 401 && body.status !== 403) {
-      const outcome = fromWhole(Buffer.from(text))
+    if (status < 500 && status !== 429 && status !== 401 && status !== 403) {
+      const outcome = fromWhole(bytes)
       if (outcome.kind === 'error') return outcome
     }
-    throw new NoAnswer(`it answered with HTTP ${body.status}`, true)
+    throw new NoAnswer(`it answered with HTTP ${status}`, true)
   }
-  if (body.bytes !== null && body.bytes <= wholeBytes) return fromWhole(await body.whole())
-  const parts: Uint8Array[] = []
-  let length = 0
-  const chunks = body.chunks[Symbol.asyncIterator]()
-  for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
-    parts.push(next.value)
-    length += next.value.length
-    if (length <= wholeBytes) continue
-    const head = Buffer.concat(parts)
-    const start = resultStart(head)
-    if (start === null) continue
-    return { kind: 'stream', chunks: resultOf(head.subarray(start), chunks) }
-  }
-  return fromWhole(Buffer.concat(parts))
+  if (!rest) return fromWhole(bytes)
+  const start = resultStart(bytes)
+  if (start !== null) return { kind: 'stream', chunks: resultOf(bytes.subarray(start), rest) }
+  rest.destroy()
+  throw new NoAnswer('it did not answer with JSON-RPC', true)
 }
 
 function fromWhole(bytes: Buffer): Outcome {
@@ -179,21 +171,17 @@ function fromWhole(bytes: Buffer): Outcome {
 }
 
 /** The bytes of a result that is still coming: the end is held back until it is known where the envelope begins. */
-async function* resultOf(first: Buffer, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let held: Buffer = first
-  try {
-    for (let next = await rest.next(); !next.done; next = await rest.next()) {
-      const all: Buffer = Buffer.concat([held, next.value])
-      const safe = Math.max(0, all.length - envelopeBytes)
-      if (safe > 0) yield all.subarray(0, safe)
-      held = all.subarray(safe)
-    }
-    const end = resultEnd(held)
-    if (end === null) throw new NoAnswer('it stopped in the middle of an answer', true)
-    yield held.subarray(0, end)
-  } finally {
-    await rest.return?.()
+async function* resultOf(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
+  let held = first
+  for await (const chunk of rest) {
+    const all = Buffer.concat([held, chunk])
+    const safe = Math.max(0, all.length - envelopeBytes)
+    if (safe > 0) yield all.subarray(0, safe)
+    held = all.subarray(safe)
   }
+  const end = resultEnd(held)
+  if (end === null) throw new NoAnswer('it stopped in the middle of an answer', true)
+  yield held.subarray(0, end)
 }
 
 /** The first that answered, or the last that did not. */

@@ -98,8 +98,12 @@ export class ChainService {
   #isFinal({ height }: Plan, json: Buffer): boolean {
     const final = this.pool.heads.finalNumber
     if (typeof height === 'number') return height <= final
-    const block = this.pool.protocol.blockOf(JSON.parse(json.toString()))
-    return block !== null && block <= final
+    try {
+      const block = this.pool.protocol.blockOf(JSON.parse(json.toString()))
+      return block !== null && block <= final
+    } catch {
+      return false
+    }
   }
 }
 

@@ -70,7 +70,7 @@ export class DiskCache {
 
   #makeRoom(): void {
     while (this.#bytes > this.#mostBytes) {
-      const oldest = 'select id from answers order by id limit 200'
+      const oldest = 'select id from answers order by id limit 32'
       const freed = this.#db
         .prepare(`select sum(length(body) + length(key)) as bytes from answers where id in (${oldest})`)
         .get()

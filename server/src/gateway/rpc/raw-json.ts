@@ -10,6 +10,8 @@ const beforeResult = new RegExp(`^\\s*\\{\\s*(?:${field}\\s*,\\s*)*"result"\\s*:
 const afterResult = new RegExp(`\\s*(?:,\\s*${field}\\s*)*\\}\\s*$`)
 /** Longer than any envelope that nodes write around a result. */
 export const envelopeBytes = 128
+/** Not `null,"error":…`, as some nodes write it. */
+const literal = /^(?:null|true|false|-?\d[\d.eE+-]*)$/
 
 /** Where the result begins; null when the first bytes do not tell. */
 export function resultStart(head: Buffer): number | null {
@@ -26,14 +28,23 @@ export function resultEnd(tail: Buffer): number | null {
   return found ? from + found.index : null
 }
 
-/** The JSON of the result within a whole answer. */
+const closing: Record<string, string> = { '{': '}', '[': ']', '"': '"' }
+
+/**
+ * The JSON of the result within a whole answer. A field unknown to us behind the result that closes like it would come along;
+ * within our own envelope it does no harm there.
+ */
 export function cutResult(answer: Buffer): Buffer | null {
   const start = resultStart(answer)
   const end = resultEnd(answer)
   if (start === null || end === null || end <= start) return null
   const result = answer.subarray(start, end)
-  // `"result":null,"error":{…}`, as some nodes write it.
-  return result.length > 4 && result[0] === 0x6e ? null : result
+  const [first = '', last = ''] = [result.toString('latin1', 0, 1), result.toString('latin1', result.length - 1)]
+  const doesClose =
+    first in closing
+      ? closing[first] === last && result.length > 1
+      : literal.test(result.toString('latin1', 0, envelopeBytes))
+  return doesClose ? result : null
 }
 
 export type NodeAnswer = { result: Buffer } | { error: RpcError }

@@ -112,7 +112,7 @@ export async function startFaultyNode(target: string): Promise<FaultyNode> {
     const outcomes = []
     for (const call of calls) {
       const act = node.mischief?.(call) ?? null
-      if (act === 'down') return void req.socket.destroy()
+      if (act === 'down') throw new Error('The node was told to break the connection')
       if (act && 'delayMs' in act) await sleep(act.delayMs)
       outcomes.push(
         act && !('delayMs' in act) ? { jsonrpc: '2.0', id: call.id, ...act } : await pass(node.target, call),

@@ -1,6 +1,7 @@
 import { Pool } from 'undici'
 import type { UpstreamSettings } from '../../modules/rpc/index.ts'
 import { Breaker } from './breaker.ts'
+import { exchange, type Reply } from './exchange.ts'
 import { Latencies } from './latencies.ts'
 import { readAnswer } from './raw-json.ts'
 import { redactor } from './redact.ts'
@@ -32,14 +33,12 @@ const neverSent = new Set([
   'ENETUNREACH',
 ])
 
-export type Body = {
-  status: number
-  bytes: number | null
-  chunks: AsyncIterable<Uint8Array>
-  whole: () => Promise<Buffer>
+type PostOptions = {
+  signal?: AbortSignal | undefined
+  timeoutMs?: number
+  /** Longer answers are given before they have ended. */
+  wholeBytes?: number
 }
-
-type PostOptions = { signal?: AbortSignal | undefined; timeoutMs?: number }
 
 /** One node behind a chain: how to reach it, how fast it is, and what was last seen of it. */
 export class Upstream {
@@ -94,24 +93,19 @@ export class Upstream {
   readonly latency = new Latencies()
 
   /** @throws NoAnswer */
-  async post(body: string, { signal, timeoutMs = answerTimeoutMs }: PostOptions = {}): Promise<Body> {
+  async post(body: string, options: PostOptions = {}): Promise<Reply> {
+    const { signal, timeoutMs = answerTimeoutMs, wholeBytes = Infinity } = options
     try {
-      const answer = await this.#pool.request({
+      return await exchange(this.#pool, {
         method: 'POST',
         path: this.#path,
         headers: this.#headers,
         body,
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
-        ...(signal ? { signal } : {}),
+        signal,
+        wholeBytes,
       })
-      const length = Number(answer.headers['content-length'] ?? Number.NaN)
-      return {
-        status: answer.statusCode,
-        bytes: Number.isNaN(length) ? null : length,
-        chunks: answer.body,
-        whole: async () => Buffer.from(await answer.body.arrayBuffer()),
-      }
     } catch (error) {
       throw toNoAnswer(error)
     }
@@ -119,11 +113,8 @@ export class Upstream {
 
   /** For looking at the node itself. @throws NoAnswer; Error with the node's own words */
   async ask(method: string, params: unknown[]): Promise<unknown> {
-    const { status, whole } = await this.post(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), {
+    const { status, bytes } = await this.post(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), {
       timeoutMs: lookTimeoutMs,
-    })
-    const bytes = await whole().catch((error: unknown) => {
-      throw toNoAnswer(error)
     })
     if (status >= 300) throw new NoAnswer(`it answers with HTTP ${status}`, true)
     let answer

@@ -1,0 +1,47 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { isFault, parseCalls } from './json-rpc.ts'
+
+const id = fc.oneof(fc.integer(), fc.string(), fc.constant(null))
+
+test('whatever comes in, each call keeps its place and its id, or is a fault that names it', () => {
+  const member = fc.oneof(
+    fc.record({
+      jsonrpc: fc.constant('2.0'),
+      id,
+      method: fc.stringMatching(/^[a-z]+_[a-zA-Z]+$/),
+      params: fc.array(fc.jsonValue()),
+    }),
+    fc.jsonValue(),
+  )
+  fc.assert(
+    fc.property(fc.array(member, { minLength: 1, maxLength: 20 }), (members) => {
+      const { isBatch, calls } = parseCalls(JSON.stringify(members), 20)
+      expect(isBatch).toBe(true)
+      expect(calls).toHaveLength(members.length)
+      for (const [i, parsed] of calls.entries()) {
+        const given = members[i] as { id?: unknown; method?: string } | null
+        if (isFault(parsed)) expect(JSON.parse(parsed.id)).toEqual(idOf(given))
+        else
+          expect([parsed.method, parsed.id]).toEqual([
+            given?.method,
+            given?.id === undefined ? null : JSON.stringify(given.id),
+          ])
+      }
+    }),
+  )
+})
+
+test('no text makes it throw', () => {
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      expect(parseCalls(text, 5).calls).not.toHaveLength(0)
+    }),
+  )
+})
+
+const idOf = (given: unknown): unknown => {
+  const found =
+    typeof given === 'object' && given !== null && !Array.isArray(given) ? (given as { id?: unknown }).id : null
+  return typeof found === 'string' || typeof found === 'number' ? found : null
+}

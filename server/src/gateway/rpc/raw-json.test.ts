@@ -1,0 +1,65 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { readAnswer, splitArray } from './raw-json.ts'
+
+const json = fc.jsonValue({ maxDepth: 4 })
+/** Nodes write the envelope's fields in different orders, some with spaces; the ids are ours, numbers that some make text. */
+const envelope = fc.record({
+  order: fc.shuffledSubarray(['jsonrpc', 'id', 'result'], { minLength: 3, maxLength: 3 }),
+  id: fc.oneof(fc.nat(), fc.nat().map(String), fc.constant(null)),
+  space: fc.constantFrom('', ' ', '\n  '),
+})
+
+const written = (result: unknown, { order, id, space }: { order: string[]; id: unknown; space: string }): Buffer => {
+  const fields: Record<string, unknown> = { jsonrpc: '2.0', id, result }
+  const text = order.map((key) => `"${key}":${space}${JSON.stringify(fields[key])}`).join(`,${space}`)
+  return Buffer.from(`{${space}${text}${space}}`)
+}
+
+test('a result comes out as it went in, whatever is around it and in it', () => {
+  fc.assert(
+    fc.property(json, envelope, (value, form) => {
+      const answer = readAnswer(written(value, form))
+      expect('result' in answer && JSON.parse(answer.result.toString())).toEqual(JSON.parse(JSON.stringify(value)))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('results that look like the end of an answer are no end', () => {
+  for (const value of [
+    { id: 1 },
+    [{ jsonrpc: '2.0', id: 1 }],
+    '","id":1}',
+    { a: '\\","id":1}' },
+    'x\\',
+    null,
+    [],
+    '',
+  ]) {
+    const answer = readAnswer(written(value, { order: ['jsonrpc', 'id', 'result'], id: 1, space: '' }))
+    expect('result' in answer && JSON.parse(answer.result.toString())).toEqual(value)
+  }
+})
+
+test('an error is an error, beside an empty result too', () => {
+  const error = { code: 3, message: 'execution reverted', data: '0x08c379a0' }
+  expect(readAnswer(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, error })))).toEqual({ error })
+  expect(readAnswer(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result: null, error })))).toEqual({ error })
+  expect(readAnswer(Buffer.from('{"result":null,"error":{"code":3,"message":"no"}}'))).toEqual({
+    error: { code: 3, message: 'no' },
+  })
+  for (const text of ['', 'nonsense', '5', '{}', '{"jsonrpc":"2.0"}', '<html>'])
+    expect(() => readAnswer(Buffer.from(text))).toThrow()
+})
+
+test('the members of an array come out as they went in', () => {
+  fc.assert(
+    fc.property(fc.array(json), fc.constantFrom(undefined, 2), (values, indent) => {
+      const members = splitArray(Buffer.from(JSON.stringify(values, null, indent)))
+      expect(members?.map((m) => JSON.parse(m.toString()) as unknown)).toEqual(JSON.parse(JSON.stringify(values)))
+    }),
+    { numRuns: 500 },
+  )
+  for (const text of ['', '{}', '{"a":[1]}', '[1', '"[1]"']) expect(splitArray(Buffer.from(text))).toBeNull()
+})
