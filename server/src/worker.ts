@@ -2,6 +2,8 @@ import type { App } from './app.ts'
 import { mailJobs } from './mail/index.ts'
 import { authJobs } from './modules/auth/index.ts'
 import { collectionJobs, defaultPace, startEngine, startReconcile, type Pace } from './modules/deployments/index.ts'
+import { startLogIngest } from './modules/logs/index.ts'
+import { startObserving } from './modules/squids/index.ts'
 import { userJobs } from './modules/user/index.ts'
 
 /** What works in the background. `pace` is for tests, which cannot wait. */
@@ -9,11 +11,15 @@ export async function startWorker(app: App, pace: Pace = defaultPace): Promise<{
   await app.builder.recover()
   const engine = startEngine(app, pace)
   const reconcile = startReconcile(engine.worker, engine.locks)
+  const observing = startObserving(app)
+  const logs = startLogIngest(app)
   await app.jobs.work([...mailJobs(app), ...authJobs(app), ...userJobs(app), ...collectionJobs(app)])
   return {
     close: async () => {
       await reconcile.close()
       await engine.close()
+      await observing.close()
+      await logs.close()
     },
   }
 }

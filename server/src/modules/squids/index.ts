@@ -22,6 +22,7 @@ export {
   unusedImagesOf,
 } from './images-store.ts'
 export { InvalidManifest, parseManifest } from './manifest.ts'
+export { startObserving, type ObservingPace } from './observe.ts'
 export { existingSquids } from './observe-store.ts'
 export { planOf, type SquidPlan } from './plan.ts'
 export { billedProfile, programResources } from './profiles.ts'

@@ -1,10 +1,89 @@
-import { inArray } from 'drizzle-orm'
+import { and, eq, getTableColumns, inArray, or, sql, type SQL } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
 import type { Db } from '../../db/database.ts'
-import { squids } from './tables.ts'
+import { apiStates, containerStates, processorStates, squids } from './tables.ts'
+
+export type ContainerRow = typeof containerStates.$inferSelect
+export type ProcessorRow = typeof processorStates.$inferSelect
+export type ApiRow = typeof apiStates.$inferSelect
 
 /** Those of the versions that were not deleted. */
 export async function existingSquids(db: Db, ids: number[]): Promise<Set<number>> {
   if (ids.length === 0) return new Set()
   const rows = await db.select({ id: squids.id }).from(squids).where(inArray(squids.id, ids))
   return new Set(rows.map((row) => row.id))
+}
+
+export type Observations = { containers: ContainerRow[]; processors: ProcessorRow[]; apis: ApiRow[] }
+
+/** All that was written down, or what was of some versions. */
+export async function selectObservations(db: Db, squidIds?: number[]): Promise<Observations> {
+  const of = (table: typeof containerStates | typeof processorStates | typeof apiStates) =>
+    squidIds && inArray(table.squidId, squidIds)
+  const [containers, processors, apis] = await Promise.all([
+    db.select().from(containerStates).where(of(containerStates)),
+    db.select().from(processorStates).where(of(processorStates)),
+    db.select().from(apiStates).where(of(apiStates)),
+  ])
+  return { containers, processors, apis }
+}
+
+export async function putContainers(db: Db, rows: ContainerRow[]): Promise<void> {
+  const t = containerStates
+  for (const some of inPieces(rows))
+    await db
+      .insert(t)
+      .values(some)
+      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container], set: replaced(t) })
+}
+
+export async function putProcessors(db: Db, rows: ProcessorRow[]): Promise<void> {
+  const t = processorStates
+  for (const some of inPieces(rows))
+    await db
+      .insert(t)
+      .values(some)
+      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.processor], set: replaced(t) })
+}
+
+export async function putApis(db: Db, rows: ApiRow[]): Promise<void> {
+  const t = apiStates
+  for (const some of inPieces(rows))
+    await db
+      .insert(t)
+      .values(some)
+      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container], set: replaced(t) })
+}
+
+type ContainerKey = { squidId: number; generation: number; container: string }
+
+/** Forgets containers that are no more, and what was seen of them. */
+export async function deleteContainers(db: Db, keys: ContainerKey[]): Promise<void> {
+  for (const some of inPieces(keys)) {
+    const [c, p, a] = [containerStates, processorStates, apiStates]
+    await db.delete(c).where(anyOf(some, c.squidId, c.generation, c.container))
+    await db.delete(p).where(anyOf(some, p.squidId, p.generation, p.processor))
+    await db.delete(a).where(anyOf(some, a.squidId, a.generation, a.container))
+  }
+}
+
+type Column = Parameters<typeof eq>[0]
+
+const anyOf = (keys: ContainerKey[], squidId: Column, generation: Column, name: Column): SQL | undefined =>
+  or(...keys.map((key) => and(eq(squidId, key.squidId), eq(generation, key.generation), eq(name, key.container))))
+
+/** `set` of an upsert that takes every column from the new row. */
+function replaced(table: PgTable): Record<string, SQL> {
+  const columns = Object.entries(getTableColumns(table)).filter(([, column]) => !column.primary)
+  return Object.fromEntries(
+    columns.map(([key]) => [
+      key,
+      sql`excluded.${sql.identifier(key.replaceAll(/[A-Z]/g, (c) => `_${c.toLowerCase()}`))}`,
+    ]),
+  )
+}
+
+/** A statement takes 65,535 values at most. */
+function* inPieces<T>(rows: T[]): Generator<T[]> {
+  for (let i = 0; i < rows.length; i += 1000) yield rows.slice(i, i + 1000)
 }

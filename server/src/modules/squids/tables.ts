@@ -174,7 +174,10 @@ export const processorStates = pgTable(
     progressedAt: time(),
     /** When `totalBlocks` last moved. */
     headMovedAt: time(),
+    /** When it last answered, exact to half a minute. */
     scrapedAt: time().notNull(),
+    /** Since when it has not answered although its program runs. */
+    unansweredSince: time(),
   },
   (t) => [primaryKey({ columns: [t.squidId, t.generation, t.processor] })],
 )

@@ -3,7 +3,6 @@ import type { App } from '../../../app.ts'
 import { entryOf } from '../entry.ts'
 import { isEverything, matches, type LogFilter } from '../filter.ts'
 import { countLines, readAfter } from '../lines-store.ts'
-import type { Tail } from './tail.ts'
 import type { Tails } from './tails.ts'
 
 export type FollowAsked = {

@@ -1,0 +1,1 @@
+ALTER TABLE "processor_states" ADD COLUMN "unanswered_since" timestamp with time zone;

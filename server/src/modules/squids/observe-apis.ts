@@ -1,0 +1,48 @@
+import type { App } from '../../app.ts'
+import { eachAtOnce } from './at-once.ts'
+import { putApis, type ApiRow, type ContainerRow } from './observe-store.ts'
+import { probeApi } from './probe.ts'
+import { apiPort, isApi } from './workload.ts'
+import { workloadIdOf } from './workload-id.ts'
+
+const askedAtOnce = 64
+
+/**
+ * Probes replicas of apis and writes what changed. Those that were not available are asked each time, so that one that comes
+ * up is seen at once; the others only when `isFullRound`.
+ */
+export async function observeApis(
+  app: App,
+  containers: ReadonlyMap<string, ContainerRow>,
+  known: Map<string, ApiRow>,
+  isFullRound: boolean,
+): Promise<void> {
+  const asked = [...containers].filter(
+    ([key, row]) => isApi({ name: row.container }) && (isFullRound || !known.get(key)?.isAvailable),
+  )
+  const now = app.clock.now()
+  const news = new Map<string, ApiRow>()
+  await eachAtOnce(asked, askedAtOnce, async ([key, row]) => {
+    const next = nextRow(row, known.get(key), await reasonOf(app, row), now)
+    // It may have been removed meanwhile, and its row with it.
+    if (next && containers.has(key)) news.set(key, next)
+  })
+  await putApis(app.db, [...news.values()])
+  for (const [key, row] of news) known.set(key, row)
+}
+
+/** Why the replica is not available; null when it is. */
+async function reasonOf({ driver }: App, { squidId, generation, container, state, reason }: ContainerRow) {
+  if (state === 'starting') return 'It is starting.'
+  if (state !== 'running') return reason ?? 'It is not running.'
+  const endpoint = driver.endpoint(workloadIdOf(squidId, generation), container, apiPort)
+  return endpoint ? await probeApi(endpoint) : 'It cannot be reached.'
+}
+
+function nextRow(of: ContainerRow, last: ApiRow | undefined, reason: string | null, now: Date): ApiRow | null {
+  const { squidId, generation, container } = of
+  const isAvailable = reason === null
+  if (last && last.isAvailable === isAvailable && last.reason === reason) return null
+  const since = last?.isAvailable === isAvailable ? last.since : now
+  return { squidId, generation, container, isAvailable, since, reason }
+}

@@ -1,0 +1,91 @@
+import type { Squid } from '@shoal/contract'
+import { hours } from '../../clock.ts'
+import type { ContainerRow } from './observe-store.ts'
+import { crashReason, isCrashLooping } from './present-processor.ts'
+import type { SquidRow } from './store.ts'
+
+type Alert = Squid['alerts'][number]
+type Disk = NonNullable<Squid['addons']['postgres']>['disk']
+
+/** A program that ran out of memory is worth a word for this long. */
+const memoryAlertMs = hours(24)
+
+type Alarming = {
+  squid: Pick<SquidRow, 'lastDeploy' | 'secretsReadAt' | 'secretNames' | 'image'>
+  status: Squid['status']
+  disk: Disk | null
+  /** Of the generation that serves. */
+  containers: ContainerRow[]
+  /** Of the organization: when each was last set. */
+  secrets: ReadonlyMap<string, Date>
+  now: Date
+}
+
+/** What people should know about a version, the worst first (spec 4). */
+export function alertsOf(of: Alarming): Alert[] {
+  const alerts = [
+    ...diskAlerts(of.disk),
+    ...of.containers.flatMap((row) => containerAlerts(row, of.now)),
+    ...deployAlerts(of),
+    ...(of.status === 'HIBERNATED' ? [] : secretsAlerts(of)),
+  ]
+  return alerts.sort((a, b) => Number(a.severity === 'WARNING') - Number(b.severity === 'WARNING'))
+}
+
+function diskAlerts(disk: Disk | null): Alert[] {
+  if (disk?.usageStatus !== 'WARNING' && disk?.usageStatus !== 'CRITICAL') return []
+  const share = Math.floor((disk.usedBytes / disk.totalBytes) * 100)
+  const isFull = disk.usedBytes >= disk.totalBytes
+  const consequence = isFull ? 'It can only be read now.' : 'When it is full, nothing more can be written.'
+  return [
+    {
+      label: 'Low database space',
+      severity: disk.usageStatus,
+      reason: `${share} % of the database's room is used. ${consequence} Raise scale.addons.postgres.storage in the manifest and deploy again.`,
+      since: null,
+    },
+  ]
+}
+
+function containerAlerts(row: ContainerRow, now: Date): Alert[] {
+  const since = row.since.toISOString()
+  const alerts: Alert[] = []
+  if (isCrashLooping(row, now))
+    alerts.push({ label: `${row.container} keeps crashing`, severity: 'CRITICAL', reason: crashReason(row), since })
+  if (row.isOutOfMemory && now.getTime() - row.since.getTime() < memoryAlertMs)
+    alerts.push({
+      label: `${row.container} ran out of memory`,
+      severity: row.state === 'running' ? 'WARNING' : 'CRITICAL',
+      reason:
+        'It used more memory than its profile has. Choose a larger profile under scale in the manifest and deploy again.',
+      since,
+    })
+  return alerts
+}
+
+function deployAlerts({ squid: { lastDeploy, image } }: Alarming): Alert[] {
+  if (!lastDeploy || lastDeploy.running || lastDeploy.failed === 'NO') return []
+  const consequence = image === null ? 'Nothing runs.' : 'What ran before goes on.'
+  return [
+    {
+      label: 'Last deploy was finished with an error',
+      severity: image === null ? 'CRITICAL' : 'WARNING',
+      reason: `Deployment ${lastDeploy.id} failed. ${consequence} Its log under Deployments says why and what to do.`,
+      since: null,
+    },
+  ]
+}
+
+function secretsAlerts({ squid: { secretsReadAt, secretNames }, secrets }: Alarming): Alert[] {
+  if (!secretsReadAt) return []
+  const changed = secretNames.filter((name) => (secrets.get(name) ?? secretsReadAt) > secretsReadAt)
+  if (changed.length === 0) return []
+  return [
+    {
+      label: 'Secrets are outdated',
+      severity: 'WARNING',
+      reason: `Changed since its programs were started: ${changed.join(', ')}. Restart it to apply them.`,
+      since: new Date(Math.max(...changed.map((name) => secrets.get(name)?.getTime() ?? 0))).toISOString(),
+    },
+  ]
+}

@@ -1,0 +1,127 @@
+import type { Squid } from '@shoal/contract'
+import type { Config } from '../../config.ts'
+import type { SquidConnection } from './database.ts'
+import type { SquidDatabaseRow } from './database-store.ts'
+import type { ApiRow, ContainerRow, ProcessorRow } from './observe-store.ts'
+import { alertsOf } from './present-alerts.ts'
+import { processorStatus } from './present-processor.ts'
+import { squidStatusOf } from './status.ts'
+import type { SquidRow } from './store.ts'
+import { apiUrls, consoleUrl, metricsUrl, type Addressed } from './urls.ts'
+import { containerNames } from './workload.ts'
+
+/** All that is known of a version; observations only of the generation that serves. */
+export type SquidFacts = {
+  squid: SquidRow
+  org: { id: number; code: string; name: string | null }
+  tags: string[]
+  database: SquidDatabaseRow | null
+  /** What this caller may connect with. */
+  connections: SquidConnection[]
+  containers: ContainerRow[]
+  processors: ProcessorRow[]
+  apis: ApiRow[]
+  /** Of the organization: when each was last set. */
+  secrets: ReadonlyMap<string, Date>
+}
+
+/** Canonical addresses never change from here on (spec 2.9). */
+const spec = 4
+
+/** The version as the wire has it (contract 2.2): computed from what is wanted and what was seen, never from memory. */
+export function presentSquid(config: Config, facts: SquidFacts, now: Date): Squid {
+  const { squid, org, tags, containers, secrets } = facts
+  const of: Addressed = { orgCode: org.code, name: squid.name, slot: squid.slot, tags }
+  const reference = `${squid.name}@${squid.slot}`
+  const status = squidStatusOf(squid)
+  const postgres = presentPostgres(facts)
+  const api = presentApi(config, facts, of)
+  return {
+    id: squid.id,
+    name: squid.name,
+    slot: squid.slot,
+    reference,
+    fullName: reference,
+    description: squid.description,
+    tags: tags.map((name) => ({ name })),
+    manifest: { current: squid.manifestCurrent, raw: squid.manifestRaw },
+    packageJson: squid.packageJson,
+    spec,
+    status,
+    ...(api ? { api } : {}),
+    processors: presentProcessors(config, facts, of, now),
+    addons: postgres ? { postgres } : {},
+    scale: { isDedicated: squid.isDedicated, processorProfile: squid.processorProfile ?? 'collocated' },
+    alerts: alertsOf({ squid, status, disk: postgres?.disk ?? null, containers, secrets, now }),
+    lastDeploy: squid.lastDeploy,
+    organization: { id: org.id, name: org.name, code: org.code },
+    links: { cloudUrl: consoleUrl(config, of), dockerImageUrl: null },
+    createdAt: squid.createdAt.toISOString(),
+    deployedAt: squid.deployedAt?.toISOString() ?? null,
+    hibernatedAt: squid.hibernatedAt?.toISOString() ?? null,
+  }
+}
+
+/** Null for a version without an api. One that never ran has none to show yet, but is not well either (spec 4). */
+function presentApi(config: Config, { squid, apis }: SquidFacts, of: Addressed): Squid['api'] | null {
+  const hasNeverRun = squid.image === null && !squid.lastDeploy?.running
+  if (squid.apiReplicas === 0 && !hasNeverRun) return null
+  const names = new Set(containerNames(squid.apiReplicas, []))
+  const replicas = apis.filter((row) => names.has(row.container))
+  const isAvailable = replicas.some((row) => row.isAvailable)
+  return {
+    status: isAvailable ? 'AVAILABLE' : 'NOT_AVAILABLE',
+    urls: apiUrls(config, of),
+    replicas: squid.apiReplicas,
+    profile: squid.apiProfile ?? 'collocated',
+    reason: isAvailable ? null : hasNeverRun ? 'It was never deployed successfully.' : reasonOf(squid, replicas),
+  }
+}
+
+function reasonOf(squid: SquidRow, replicas: ApiRow[]): string {
+  if (squid.wanted === 'hibernated') return 'It is hibernated. Restart it to wake it.'
+  return replicas.find((row) => row.reason !== null)?.reason ?? 'It is starting.'
+}
+
+function presentProcessors(config: Config, facts: SquidFacts, of: Addressed, now: Date): Squid['processors'] {
+  return facts.squid.processors.map((name) => {
+    const container = facts.containers.find((row) => row.container === name)
+    const seen = facts.processors.find((row) => row.processor === name)
+    return {
+      name,
+      ...processorStatus(container, seen, now),
+      // The public client needs numbers, also before the first block (contract 2.2).
+      syncState: { currentBlock: seen?.currentBlock ?? -1, totalBlocks: seen?.totalBlocks ?? 0 },
+      metrics: metricsUrl(config, of, name),
+      blocksPerSecond: seen?.blocksPerSecond ?? null,
+      etaSeconds: seen?.etaSeconds ?? null,
+      progressedAt: seen?.progressedAt?.toISOString() ?? null,
+      restarts: container?.restarts ?? 0,
+    }
+  })
+}
+
+function presentPostgres({ database, connections }: SquidFacts): Squid['addons']['postgres'] | null {
+  if (!database) return null
+  const { usedBytes, totalBytes, version, profile } = database
+  return {
+    connections: connections.map(({ host, port, database, user, password, url }) => ({
+      params: { host, port, database, user, password },
+      uri: url,
+    })),
+    disk: { usageStatus: diskUsage(usedBytes, totalBytes), usedBytes: usedBytes ?? 0, totalBytes },
+    version,
+    profile,
+  }
+}
+
+type DiskUsage = NonNullable<Squid['addons']['postgres']>['disk']['usageStatus']
+
+/** LOW below half, WARNING from 80 % on, CRITICAL from 95 % on; UNKNOWN until it was measured. */
+export function diskUsage(usedBytes: number | null, totalBytes: number): DiskUsage {
+  if (usedBytes === null || totalBytes <= 0) return 'UNKNOWN'
+  const share = usedBytes / totalBytes
+  if (share >= 0.95) return 'CRITICAL'
+  if (share >= 0.8) return 'WARNING'
+  return share < 0.5 ? 'LOW' : 'NORMAL'
+}

@@ -1,0 +1,15 @@
+const sample = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{.*\})?[ \t]+(\S+)(?:[ \t]+-?\d+)?[ \t]*$/
+
+/**
+ * The values of some metrics in Prometheus' text format; of several samples of one metric the highest. What is not a finite
+ * number is left out, and so is what is not a sample. Never throws.
+ */
+export function readMetrics(text: string, names: ReadonlySet<string>): Map<string, number> {
+  const values = new Map<string, number>()
+  for (const line of text.split('\n')) {
+    const [, name = '', value = ''] = sample.exec(line.endsWith('\r') ? line.slice(0, -1) : line) ?? []
+    const number = names.has(name) && value !== '' ? Number(value) : Number.NaN
+    if (Number.isFinite(number)) values.set(name, Math.max(values.get(name) ?? -Infinity, number))
+  }
+  return values
+}

@@ -1,0 +1,65 @@
+import { isCardAdded, isUnpaid, type Squid } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import type { OrgScope } from '../call.ts'
+import { listSecretNames } from '../secrets/index.ts'
+import { readerConnection } from './database.ts'
+import { presentSquid, type SquidFacts } from './present.ts'
+import { selectParts } from './present-store.ts'
+import type { SquidRow } from './store.ts'
+
+export type SquidOfOrg = { squid: SquidRow; org: SquidFacts['org'] }
+
+/**
+ * Versions for the wire, in their order; the number of queries does not grow with them. Passwords of databases are not among
+ * what a list tells.
+ */
+export async function presentSquids(app: App, found: SquidOfOrg[]): Promise<Squid[]> {
+  const factsOf = await readFacts(app, found)
+  const now = app.clock.now()
+  return found.map((of) => presentSquid(app.config, factsOf(of), now))
+}
+
+/** One version with what its caller may connect to the database with. */
+export async function presentOneSquid(app: App, org: OrgScope, squid: SquidRow): Promise<Squid> {
+  const factsOf = await readFacts(app, [{ squid, org }])
+  const connections = mayConnect(org, squid) ? await readerConnection(app, squid.id) : null
+  const facts = { ...factsOf({ squid, org }), connections: connections ? [connections] : [] }
+  return presentSquid(app.config, facts, app.clock.now())
+}
+
+/**
+ * Access to databases comes with the Pro plan (spec 2.9), for every member: the role only reads what the api shows to anybody,
+ * and the spec names no permission for it (spec 6).
+ */
+const mayConnect = (org: OrgScope, squid: SquidRow): boolean =>
+  !org.isPlayground && isCardAdded(org.status) && !isUnpaid(org.status) && squid.wanted === 'running'
+
+async function readFacts(app: App, found: SquidOfOrg[]): Promise<(of: SquidOfOrg) => SquidFacts> {
+  const orgIds = [...new Set(found.map(({ org }) => org.id))]
+  const [parts, secrets] = await Promise.all([
+    selectParts(
+      app.db,
+      found.map(({ squid }) => squid.id),
+    ),
+    Promise.all(orgIds.map((id) => listSecretNames(app, id))),
+  ])
+  const secretsOf = new Map(
+    orgIds.map((id, i) => [id, new Map((secrets[i] ?? []).map((secret) => [secret.name, secret.updatedAt]))]),
+  )
+  const tags = Map.groupBy(parts.tags, (row) => row.squidId)
+  const databases = new Map(parts.databases.map((row) => [row.squidId, row]))
+  const containers = Map.groupBy(parts.containers, (row) => row.squidId)
+  const processors = Map.groupBy(parts.processors, (row) => row.squidId)
+  const apis = Map.groupBy(parts.apis, (row) => row.squidId)
+  return ({ squid, org }) => ({
+    squid,
+    org,
+    tags: (tags.get(squid.id) ?? []).map((row) => row.tag),
+    database: databases.get(squid.id) ?? null,
+    connections: [],
+    containers: containers.get(squid.id) ?? [],
+    processors: processors.get(squid.id) ?? [],
+    apis: apis.get(squid.id) ?? [],
+    secrets: secretsOf.get(org.id) ?? new Map(),
+  })
+}
