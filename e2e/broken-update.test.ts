@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -53,12 +53,13 @@ describe('a broken update', () => {
   /** Changes a file of the project for the time of one deployment. */
   async function deployWith(file: string, change: (text: string) => string) {
     const path = join(day.project, file)
-    const before = readFileSync(path, 'utf8')
-    writeFileSync(path, change(before))
+    const before = existsSync(path) ? readFileSync(path, 'utf8') : null
+    writeFileSync(path, change(before ?? ''))
     try {
       return await ended(day, await deploy(day, { slot: 'v1' }))
     } finally {
-      writeFileSync(path, before)
+      if (before === null) rmSync(path)
+      else writeFileSync(path, before)
     }
   }
 
@@ -72,16 +73,21 @@ describe('a broken update', () => {
     },
     {
       what: 'a failing migration',
-      file: 'squid.yaml',
-      change: (text: string) => text.replace(/deploy:\n/, 'deploy:\n  init:\n    cmd: [node, -e, process.exit(7)]\n'),
-      failed: 'UNEXPECTED',
+      file: 'db/migrations/9999999999999-Broken.js',
+      change: () =>
+        `module.exports = class Broken9999999999999 {
+          name = 'Broken9999999999999'
+          async up(db) { await db.query('select * from no_such_table') }
+          async down() {}
+        }`,
+      failed: 'REQUIREMENTS',
       says: /init/,
     },
     {
       what: 'an api that crashes',
       file: 'commands.json',
       change: (text: string) => text.replaceAll('squid-graphql-server', 'no-such-program-anywhere'),
-      failed: 'UNEXPECTED',
+      failed: 'REQUIREMENTS',
       says: /api/,
     },
   ])(

@@ -33,8 +33,7 @@ export async function startShoal(env: Record<string, string> = {}): Promise<Shoa
   const dataDir = mkdtempSync(join(tmpdir(), 'shoal-e2e-'))
   const [port, gatewayPort] = [await freePort(), await freePort()]
   const settings = {
-    PATH: process.env['PATH'] ?? '',
-    HOME: process.env['HOME'] ?? '',
+    ...hostEnvironment(),
     SHOAL_DATA_DIR: dataDir,
     SHOAL_PORT: String(port),
     SHOAL_GATEWAY_PORT: String(gatewayPort),
@@ -54,10 +53,17 @@ export async function startShoal(env: Record<string, string> = {}): Promise<Shoa
     server = child
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-    await until(async () => {
-      if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}:\n${output}`)
-      return (await fetch(`${url}/readyz`).catch(() => null))?.ok === true
-    }, 'the server is ready')
+    await until(
+      async () => {
+        if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}:\n${output}`)
+        return (await fetch(`${url}/readyz`).catch(() => null))?.ok === true
+      },
+      'the server is ready',
+      120_000,
+    ).catch(async (error: unknown) => {
+      await kill()
+      throw new Error(`The server did not start:\n${output}`, { cause: error })
+    })
   }
   const ended = (child: ChildProcess) =>
     child.exitCode !== null || child.signalCode !== null
@@ -93,6 +99,14 @@ export async function startShoal(env: Record<string, string> = {}): Promise<Shoa
     end,
   }
 }
+
+/** What the host's npm needs, and nothing that would configure Shoal. */
+const hostEnvironment = (): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(process.env).flatMap(([key, value]) =>
+      value === undefined || key.startsWith('SHOAL_') || key === 'DATABASE_URL' ? [] : [[key, value]],
+    ),
+  )
 
 export const freePort = () =>
   new Promise<number>((done) => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
 /**
@@ -10,7 +10,10 @@ import { dirname, join, resolve } from 'node:path'
 export function reachableDir(dir: string): string {
   const wanted = resolve(dir)
   mkdirSync(wanted, { recursive: true })
-  if (process.getuid?.() !== 0 || isOpenToOthers(dirname(wanted))) {
+  if (process.getuid?.() !== 0) return wanted
+  if (isOpenToOthers(dirname(wanted))) {
+    // Others may walk through it, not list it.
+    chmodSync(wanted, 0o711)
     return wanted
   }
   const hash = createHash('sha256').update(wanted).digest('hex').slice(0, 8)

@@ -1,4 +1,4 @@
-import { loadConfig } from './config.ts'
+import { loadConfig, type Config } from './config.ts'
 import { createGateway } from './gateway/gateway.ts'
 import { createHttpApp } from './http/app.ts'
 import { noteServer, openApp } from './open-app.ts'
@@ -8,32 +8,37 @@ import { startWorker } from './worker.ts'
 /** Starts the roles this process was given, says where to find them, and ends in order on SIGINT and SIGTERM. */
 async function main(): Promise<void> {
   const startedMs = performance.now()
+  const told = untilTold()
   const config = loadConfig()
-  const { app, close } = await openApp(config)
-  const closers: (() => Promise<unknown>)[] = []
-  const forget = noteServer(config)
-  if (config.SHOAL_ROLES.includes('worker')) {
-    const shortcomings = await app.driver.start()
-    for (const sentence of shortcomings) app.log.warn(sentence)
-    const worker = await startWorker(app)
-    closers.push(() => worker.close())
-  }
-  if (config.SHOAL_ROLES.includes('gateway')) {
-    const gateway = await createGateway(app)
-    await gateway.listen(config.SHOAL_GATEWAY_PORT, config.SHOAL_HOST)
-    closers.push(() => gateway.close())
-  }
-  if (config.SHOAL_ROLES.includes('api')) {
-    const http = await createHttpApp(app)
-    await http.listen({ port: config.SHOAL_PORT, host: config.SHOAL_HOST })
-    closers.push(() => http.close())
-  }
+  // Told while it starts, it still ends what it has started.
+  await using stack = new AsyncDisposableStack()
+  await start(config, stack)
   process.stdout.write(startupText(config, performance.now() - startedMs))
-  await untilTold()
+  await told
   process.stdout.write(`\nStopping${config.SHOAL_ON_EXIT === 'stop' ? ' the squids and' : ''} the server …\n`)
-  for (const end of closers.toReversed()) await end()
-  await close(config.SHOAL_ON_EXIT)
-  forget()
+}
+
+/** What is put on the stack is ended in reverse, also when a later part does not start. */
+async function start(config: Config, stack: AsyncDisposableStack): Promise<void> {
+  const { app, close } = await openApp(config)
+  stack.defer(() => close(config.SHOAL_ON_EXIT))
+  stack.defer(noteServer(config))
+  const has = (role: (typeof config.SHOAL_ROLES)[number]) => config.SHOAL_ROLES.includes(role)
+  if (has('worker')) {
+    for (const sentence of await app.driver.start()) app.log.warn(sentence)
+    const worker = await startWorker(app)
+    stack.defer(worker.close)
+  }
+  if (has('gateway')) {
+    const gateway = await createGateway(app)
+    stack.defer(gateway.close)
+    await gateway.listen(config.SHOAL_GATEWAY_PORT, config.SHOAL_HOST)
+  }
+  if (has('api')) {
+    const http = await createHttpApp(app)
+    stack.defer(() => http.close())
+    await http.listen({ port: config.SHOAL_PORT, host: config.SHOAL_HOST })
+  }
 }
 
 /** A second signal ends the process at once. */

@@ -22,7 +22,8 @@ export type Jobs = {
 /** The durable queue on our own Postgres (pg-boss): mails, clean-ups, whatever has a schedule. */
 export async function startJobs(database: Database, log: Logger): Promise<Jobs> {
   const boss = new PgBoss({ connectionString: database.url, schema: 'pgboss', max: 3, application_name: 'shoal-jobs' })
-  boss.on('error', (error) => log.warn({ error }, 'job queue'))
+  // Not the error itself: it holds the whole connection.
+  boss.on('error', (error) => log.warn({ reason: error.message }, 'job queue'))
   await boss.start()
   const known = new Set<string>()
   const ensure = async (name: string, retryLimit: number) => {
