@@ -1,60 +1,34 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { join } from 'node:path'
 import type { App } from '../../app.ts'
-import { notificationsOf } from '../../db/notifications.ts'
-import { chainsOf, rpcWatchChannel } from '../../modules/rpc/index.ts'
 import { Accounts, overQuota, overRate, unknownToken, type Account, type Refusal } from './accounts.ts'
-import { Cache } from './cache.ts'
-import { ChainService } from './chain-service.ts'
-import { DiskCache } from './disk-cache.ts'
-import { reportHealth } from './health-report.ts'
+import type { ChainService } from './chain-service.ts'
 import { openToBrowsers, readText, sendBatch, sendError, sendOutcome } from './http.ts'
 import { codes, isFault, parseCalls, type Call, type Outcome } from './json-rpc.ts'
 import { Meter } from './meter.ts'
+import { openServices } from './services.ts'
 
 export type RpcRoute = {
   /** Answers `/rpc/{chain}/{token}`; never rejects. */
   handle: (req: IncomingMessage, res: ServerResponse, chain: string, token: string) => Promise<void>
-  /** The same chain, for parts of the gateway; null when there is none. */
-  chain: (id: string) => Promise<ChainService | null>
-  /** Ends looking at nodes, and writes what was counted. */
+  /** Writes what was counted. */
   close: () => Promise<void>
 }
 
 const mostBodyBytes = 5_000_000
 const mostBatch = 1_000
-const memoryBytes = 67_108_864
 
 /** The data plane of RPC: `/rpc/{chain}/{token}` (spec 2.11, contract 6.5). */
 export function createRpcRoute(app: App): RpcRoute {
-  const chains = chainsOf(app)
-  const diskBytes = app.config.SHOAL_RPC_CACHE_MB * 1_048_576
-  const disk = diskBytes > 0 ? new DiskCache(join(app.config.dataDir, 'rpc-cache.sqlite'), diskBytes, app.log) : null
-  const cache = new Cache(memoryBytes, disk)
-  const services = new Map<string, ChainService>()
+  const services = openServices(app)
   const accounts = new Accounts(app)
   const meter = new Meter(app, (totals) => accounts.noteUsed(totals))
-  const stopReports = reportHealth(app, () => [...services.values()].map((s) => s.pool))
-
-  const serviceOf = async (id: string): Promise<ChainService | null> => {
-    const found = services.get(id)
-    if (found) return found
-    const chain = await chains.find(id)
-    if (!chain) return null
-    const service = services.get(id) ?? new ChainService(chain, cache, app.log)
-    services.set(id, service)
-    return service
-  }
-  const stopWatching = notificationsOf(app.database).listen(rpcWatchChannel, {
-    heard: (id) => void serviceOf(id).then((service) => service?.pool.touch()),
-  })
 
   const answer = async (req: IncomingMessage, res: ServerResponse, chainId: string, token: string): Promise<void> => {
     if (req.method === 'OPTIONS') return void res.writeHead(204, openToBrowsers).end()
     if (req.method !== 'POST')
       return sendError(res, 405, 'null', { code: codes.invalidRequest, message: 'Send JSON-RPC 2.0 by POST.' })
     const account = await accounts.find(token)
-    const service = services.get(chainId) ?? (await serviceOf(chainId))
+    const service = await services.find(chainId)
     const body = await readText(req, mostBodyBytes)
     if (body === null) {
       res.setHeader('connection', 'close')
@@ -126,14 +100,10 @@ export function createRpcRoute(app: App): RpcRoute {
         else sendError(res, 500, 'null', { code: -32603, message: 'Something failed on our side.' })
       }
     },
-    chain: serviceOf,
     close: async () => {
-      stopWatching()
-      stopReports()
       accounts.close()
-      await Promise.all([...services.values()].map((s) => s.close()))
       await meter.close()
-      disk?.close()
+      await services.close()
     },
   }
 }

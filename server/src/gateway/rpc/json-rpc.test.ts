@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isFault, parseCalls } from './json-rpc.ts'
 
@@ -21,12 +21,9 @@ test('whatever comes in, each call keeps its place and its id, or is a fault tha
       expect(calls).toHaveLength(members.length)
       for (const [i, parsed] of calls.entries()) {
         const given = members[i] as { id?: unknown; method?: string } | null
-        if (isFault(parsed)) expect(JSON.parse(parsed.id)).toEqual(idOf(given))
-        else
-          expect([parsed.method, parsed.id]).toEqual([
-            given?.method,
-            given?.id === undefined ? null : JSON.stringify(given.id),
-          ])
+        const told = isFault(parsed) ? [JSON.parse(parsed.id)] : [parsed.method, parsed.id]
+        const idText = given?.id === undefined ? null : JSON.stringify(given.id)
+        expect(told).toEqual(isFault(parsed) ? [idOf(given)] : [given?.method, idText])
       }
     }),
   )

@@ -39,7 +39,7 @@ export function cutResult(answer: Buffer): Buffer | null {
   const end = resultEnd(answer)
   if (start === null || end === null || end <= start) return null
   const result = answer.subarray(start, end)
-  const [first = '', last = ''] = [result.toString('latin1', 0, 1), result.toString('latin1', result.length - 1)]
+  const [first, last] = [result.toString('latin1', 0, 1), result.toString('latin1', result.length - 1)]
   const doesClose =
     first in closing
       ? closing[first] === last && result.length > 1

@@ -1,8 +1,8 @@
-import { limits } from '@shoal/contract'
+import { limits, type OrgStatus } from '@shoal/contract'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../scripts/devnet/devnet.ts'
-import { findOrgByCode, setOrgStatus } from '../../modules/orgs/index.ts'
+import { findOrgByCode } from '../../modules/orgs/index.ts'
 import { addUsage, rpcTokenOf, rpcUsage, rpcUsageOfMonth } from '../../modules/rpc/index.ts'
 import { refreshRpcToken } from '../../modules/rpc/tokens.ts'
 import { call, post, startTestGateway, startTestPlane, until, type TestPlane } from './testbed.ts'
@@ -79,7 +79,7 @@ test('a playground that has used its month is told so, with HTTP 429 and its own
 })
 
 test('organizations that owe are refused, those with a hiccup of their card are not', async () => {
-  const statusOf = async (status: Parameters<typeof setOrgStatus>[2]) => {
+  const statusOf = async (status: OrgStatus) => {
     const org = await t.make.org({ status })
     return post(await urlOf(org.id), balance)
   }
