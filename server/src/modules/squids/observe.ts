@@ -51,7 +51,8 @@ async function readKnown(app: App): Promise<Known> {
 
 /** Their rows went with the container's. */
 function forgetGone({ containers, processors, apis }: Known): void {
-  for (const of of [processors, apis]) for (const key of of.keys()) if (!containers.has(key)) of.delete(key)
+  for (const states of [processors, apis])
+    for (const key of states.keys()) if (!containers.has(key)) states.delete(key)
 }
 
 /** One failed look changes nothing: the next one comes. */
