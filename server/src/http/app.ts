@@ -2,9 +2,10 @@ import fastifyFormbody from '@fastify/formbody'
 import fastifyHelmet from '@fastify/helmet'
 import fastifyMultipart from '@fastify/multipart'
 import { contract, openApi, type Contract } from '@shoal/contract'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import type { App } from '../app.ts'
+import { Refusal } from '../errors.ts'
 import { authHandlers } from '../modules/auth/index.ts'
 import type { Handlers } from '../modules/call.ts'
 import { deploymentsHandlers, squidActionHandlers } from '../modules/deployments/index.ts'
@@ -18,7 +19,6 @@ import { createUser, userHandlers } from '../modules/user/index.ts'
 import { mountConsole } from './console.ts'
 import { mountDocs } from './docs.ts'
 import { mountHealth } from './health.ts'
-import { Refusal } from '../errors.ts'
 import { errorBody, mount } from './mount.ts'
 import { mountOutbox } from './outbox.ts'
 
@@ -29,7 +29,7 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
   const loggerInstance: FastifyBaseLogger = app.log.child({ part: 'api' })
   const server = Fastify({
     loggerInstance,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     // One hop, our own proxy's: believing more, a caller could write any address into X-Forwarded-For.
     trustProxy: app.config.SHOAL_TRUST_PROXY ? (_address, hop) => hop === 0 : false,
     genReqId: () => randomUUID(),

@@ -39,6 +39,8 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
+  // Answers hold tokens and what only this caller may see.
+  reply.header('cache-control', 'no-store')
   const params = parse(e.params, request.params)
   const admission = await admit(app, name, e, request)
   let note: AuditNote | null = null
@@ -54,8 +56,6 @@ async function answer(
   if (e.method !== 'GET' || note) await writeAudit(app, { name, call, note })
   if (e.kind === 'file') return sendFile(reply, result as FileAnswer)
   if (e.kind === 'lines') return sendLines(reply, e, result as AsyncIterable<unknown[]>)
-  // Answers hold tokens and what only this caller may see.
-  reply.header('cache-control', 'no-store')
   return reply.code(e.status).send({ payload: e.payload.parse(result) })
 }
 
@@ -94,11 +94,7 @@ function sendFile(reply: FastifyReply, answer: FileAnswer) {
 
 function sendLines(reply: FastifyReply, e: Endpoint, batches: AsyncIterable<unknown[]>) {
   const lines = linesOf(batches, (item) => e.payload.parse(item))
-  return reply
-    .header('cache-control', 'no-store')
-    .header('x-accel-buffering', 'no')
-    .type('application/x-ndjson')
-    .send(Readable.from(lines))
+  return reply.header('x-accel-buffering', 'no').type('application/x-ndjson').send(Readable.from(lines))
 }
 
 /** What is told of an error: a refusal's own words, and for everything else only a request id. */

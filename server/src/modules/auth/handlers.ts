@@ -18,11 +18,7 @@ export function authHandlers(app: App, accounts: Accounts): Handlers<Contract['a
       botCheck: botCheckOptions(app),
       outboxUrl: outboxUrl(app, request),
     }),
-    getChallenge: async () => ({
-      contentType: 'application/json',
-      body: JSON.stringify(await newChallenge(app)),
-      headers: { 'cache-control': 'no-store' },
-    }),
+    getChallenge: async () => ({ contentType: 'application/json', body: JSON.stringify(await newChallenge(app)) }),
     signUp: async ({ body, request }) => {
       const { token, userId } = await signUp(app, accounts, body, request)
       request.audit({ userId, subject: body.email })

@@ -18,8 +18,8 @@ beforeAll(async () => {
   server.service.on(Events.BeforeUserinfo, (answer: MutableResponse) => {
     answer.body = google
   })
-  server.service.addRoute('GET', '/user', (_, response) => response.end(JSON.stringify(github.user)))
-  server.service.addRoute('GET', '/user/emails', (_, response) => response.end(JSON.stringify(github.emails)))
+  server.service.addRoute('GET', '/user', (_, response) => void response.end(JSON.stringify(github.user)))
+  server.service.addRoute('GET', '/user/emails', (_, response) => void response.end(JSON.stringify(github.emails)))
   const addresses = { authorizeUrl: `${base}/authorize`, tokenUrl: `${base}/token` }
   t = await startTestApp({
     env: {

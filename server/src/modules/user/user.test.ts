@@ -122,7 +122,7 @@ describe('sessions', () => {
     await anotherSession(user.id, 'phone')
     const sessions = await t.as(user).user.listSessions()
     // Asking counts as being seen.
-    expect(sessions.map((s) => s.isCurrent).toSorted()).toEqual([false, true])
+    expect(sessions).toHaveLength(2)
     expect(sessions.find((s) => !s.isCurrent)).toMatchObject({ userAgent: 'phone', ip: '198.51.100.4' })
     expect(sessions.find((s) => s.isCurrent)?.lastSeenAt).toBe(t.clock.now().toISOString())
   })

@@ -1,0 +1,194 @@
+import { endpoint } from '@shoal/contract'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { invalidField } from '../errors.ts'
+import type { Handlers } from '../modules/call.ts'
+import { startTestApp, type TestApp, type TestUser } from '../testing/index.ts'
+import { errorBody, mount } from './mount.ts'
+import { cookieOf, isLocal } from './request.ts'
+
+let t: TestApp
+let user: TestUser
+beforeAll(async () => {
+  t = await startTestApp()
+  user = await t.make.user()
+})
+afterAll(() => t.close())
+
+const call = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, more: Record<string, unknown> = {}) =>
+  t.http.inject({
+    method,
+    url,
+    ...more,
+    headers: { authorization: `token ${user.token}`, ...(more['headers'] as Record<string, string> | undefined) },
+  })
+
+describe('addresses', () => {
+  test.each(['/api/v1/user', '/api/user', '/api//v1/user', '//api/v1//user'])('%s is the same call', async (url) => {
+    expect((await call('GET', url)).json()).toMatchObject({ payload: { id: user.id } })
+  })
+
+  test('whatever is not there answers JSON that the public client reads as an unknown endpoint', async () => {
+    const answer = await call('GET', '/api/v1/nothing?secret=1')
+    expect(answer.statusCode).toBe(404)
+    expect(answer.json()).toMatchObject({ error: 'Cannot GET /api/v1/nothing', code: 'NOT_FOUND' })
+  })
+
+  test('a code in another case is the same organization', async () => {
+    expect((await call('GET', `/api/v1/orgs/${user.playground.code.toUpperCase()}`)).statusCode).toBe(200)
+  })
+})
+
+describe('bodies', () => {
+  const resend = '/api/v1/user/email/confirm/resend'
+
+  test.each([
+    ['urlencoded and empty, as the public client sends it', 'application/x-www-form-urlencoded', ''],
+    ['urlencoded with something in it', 'application/x-www-form-urlencoded', 'a=1'],
+    ['JSON and empty', 'application/json', ''],
+    ['JSON with something in it', 'application/json', '{"a":1}'],
+  ])('where none is declared: %s', async (_, type, payload) => {
+    expect((await call('POST', resend, { payload, headers: { 'content-type': type } })).statusCode).toBe(201)
+  })
+
+  test('an empty one names every field that is missing', async () => {
+    const answer = await call('POST', '/api/v1/orgs')
+    expect(answer.statusCode).toBe(400)
+    const { invalidFields } = answer.json<{ invalidFields: { path: string[] }[] }>()
+    expect(invalidFields.map((field) => field.path)).toEqual([['code'], ['name'], ['email']])
+  })
+
+  test.each([
+    ['broken JSON', 400, '{"code":'],
+    ['a prototype', 400, '{"__proto__":{"a":1}}'],
+    ['more than a megabyte', 405, `"${'x'.repeat(1_048_577)}"`],
+  ])('%s is refused with an error that can be read', async (_, status, payload) => {
+    const answer = await call('POST', '/api/v1/orgs', { payload, headers: { 'content-type': 'application/json' } })
+    expect(answer.statusCode).toBe(status)
+    expect(answer.json()).toMatchObject({ error: expect.any(String) as string })
+  })
+})
+
+describe('answers', () => {
+  const areas = {
+    odd: {
+      leak: endpoint({
+        method: 'GET',
+        path: '/v1/odd/leak',
+        access: 'public',
+        summary: 'Answers more than it declares',
+        payload: z.object({ name: z.string(), list: z.array(z.object({ id: z.number() })) }),
+      }),
+      break: endpoint({
+        method: 'GET',
+        path: '/v1/odd/break',
+        access: 'public',
+        summary: 'Fails',
+        payload: z.object({ name: z.string() }),
+      }),
+      refuse: endpoint({ method: 'GET', path: '/v1/odd/refuse', access: 'public', summary: 'No', payload: z.null() }),
+    },
+  }
+  let server: FastifyInstance
+  beforeAll(() => {
+    const everything = { name: 'a', secret: 'hush', list: [{ id: 1, secret: 'hush' }] }
+    const odd: Handlers<(typeof areas)['odd']> = {
+      leak: async () => everything,
+      break: async () => {
+        throw new Error('the password of the database is hush')
+      },
+      refuse: async () => {
+        throw invalidField('a.b', 'Wrong')
+      },
+    }
+    server = Fastify()
+    server.setErrorHandler((error, request, reply) => {
+      const { status, body } = errorBody(error, request.id)
+      return reply.code(status).send(body)
+    })
+    mount(server, t.app, areas, { odd })
+  })
+  afterAll(() => server.close())
+
+  test('hold what is declared and nothing else', async () => {
+    expect((await server.inject('/api/v1/odd/leak')).json()).toEqual({ payload: { name: 'a', list: [{ id: 1 }] } })
+  })
+
+  test('tell nothing of a failure but its request id', async () => {
+    const answer = await server.inject('/api/v1/odd/break')
+    expect(answer.statusCode).toBe(500)
+    expect(answer.body).not.toContain('hush')
+    expect(answer.json()).toMatchObject({ code: 'UNEXPECTED', requestId: expect.any(String) as string })
+  })
+
+  test('name the field that is wrong', async () => {
+    expect((await server.inject('/api/v1/odd/refuse')).json()).toMatchObject({
+      error: 'Wrong',
+      invalidFields: [{ path: ['a', 'b'], message: 'Wrong' }],
+    })
+  })
+
+  test('are kept by no cache', async () => {
+    for (const url of ['/api/v1/user', '/api/v1/auth/challenge', '/api/v1/orgs/none'])
+      expect([url, (await call('GET', url)).headers['cache-control']]).toEqual([url, 'no-store'])
+  })
+
+  test('the server does not start without a handler for each endpoint', () => {
+    expect(() => mount(Fastify(), t.app, areas, { odd: {} })).toThrow('No handler for odd.leak')
+  })
+})
+
+test.each([
+  ['a=1; b=2', 'b', '2'],
+  ['ab=1; b=x=y', 'b', 'x=y'],
+  ['ab=1', 'b', null],
+  ['', 'b', null],
+])('cookies "%s": %s is %s', (header, name, value) => {
+  expect(cookieOf(header, name)).toBe(value)
+})
+
+test.each([
+  ['127.0.0.1', { host: 'localhost:4000' }, true],
+  ['::1', { host: '[::1]:4000' }, true],
+  ['::ffff:127.0.0.1', { host: '127.0.0.1:4000' }, true],
+  ['192.0.2.1', { host: 'localhost:4000' }, false],
+  // A page elsewhere whose name points here.
+  ['127.0.0.1', { host: 'evil.example.com' }, false],
+  // A proxy on this machine speaks for everybody.
+  ['127.0.0.1', { host: 'localhost:4000', 'x-forwarded-for': '192.0.2.1' }, false],
+  ['127.0.0.1', {}, false],
+])('%s with %j is local: %s', (remoteAddress, headers, expected) => {
+  expect(isLocal({ headers, socket: { remoteAddress } as never })).toBe(expected)
+})
+
+describe('behind a proxy', () => {
+  test('the address that our proxy saw counts, not the one a caller claims', async () => {
+    const proxied = await startTestApp({ env: { SHOAL_TRUST_PROXY: 'true' } })
+    try {
+      const restore = (claimed: number) =>
+        proxied.http.inject({
+          method: 'POST',
+          url: '/api/v1/auth/restore',
+          payload: { email: 'a@example.com' },
+          headers: { 'x-forwarded-for': `10.0.0.${claimed}, 203.0.113.9` },
+        })
+      for (let n = 0; n < 10; n++) expect((await restore(n)).statusCode).toBe(201)
+      expect((await restore(11)).statusCode).toBe(429)
+    } finally {
+      await proxied.close()
+    }
+  })
+
+  test('without being told of one, nobody is believed', async () => {
+    const signIn = (claimed: number) =>
+      t.http.inject({
+        method: 'POST',
+        url: '/api/v1/auth/restore',
+        payload: { email: 'a@example.com' },
+        headers: { 'x-forwarded-for': `10.0.0.${claimed}` },
+      })
+    for (let n = 0; n < 10; n++) expect((await signIn(n)).statusCode).toBe(201)
+    expect((await signIn(11)).statusCode).toBe(429)
+  })
+})

@@ -1,0 +1,165 @@
+import { contract, endpointsOf, type ApiError, type Endpoint } from '@shoal/contract'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { hours } from '../clock.ts'
+import { deployments } from '../modules/deployments/tables.ts'
+import { squids } from '../modules/squids/tables.ts'
+import { requestFor } from '../testing/contract-samples.ts'
+import { startTestApp, type TestApp, type TestOrg, type TestUser } from '../testing/index.ts'
+
+/** Stands in everything of the victim's that a caller does not name: nobody else may ever read it. */
+const mark = 'x7victim7x'
+
+/** An organization with one of everything, and the ids of all of it. */
+type Victim = TestOrg & {
+  guest: TestUser
+  squidId: number
+  ids: { role: string; invitation: string; deployment: string; upload: string; token: string }
+}
+
+let t: TestApp
+let victim: Victim
+/** The admin of another organization: as powerful as a stranger to the victim can be. */
+let attacker: TestOrg
+let before: string
+
+beforeAll(async () => {
+  t = await startTestApp()
+  victim = await makeVictim()
+  attacker = await t.make.org()
+  before = await everythingOf(victim)
+})
+afterAll(() => t.close())
+// Limits are another matter.
+beforeEach(() => t.clock.advance(hours(2)))
+
+const sql = async <Row extends object>(text: string, values: unknown[] = []) =>
+  (await t.app.database.pool.query<Row>(text, values)).rows
+
+async function makeVictim(): Promise<Victim> {
+  const org = await t.make.org({ code: 'victims', name: `Name ${mark}` })
+  const guest = await t.make.user({ email: `guest-${mark}@example.com`, fullName: mark })
+  const member = await t.make.member(org, 'developer', await t.make.user({ email: `${mark}@example.com` }))
+  const asAdmin = t.as(org.admin)
+  const params = { code: org.code }
+  const invitation = await asAdmin.orgs.inviteMember({ params, body: { email: guest.email } })
+  await asAdmin.orgs.update({ params, body: { email: `ops-${mark}@example.com` } })
+  const secret = { action: 'UPDATE' as const, name: `SECRET_${mark}`, value: mark }
+  await asAdmin.secrets.change({ params, body: { secrets: [secret] } })
+  await asAdmin.rpc.getToken({ params })
+  const upload = await asAdmin.deployments.createUpload({ params })
+  const token = await asAdmin.user.createApiToken({ body: { name: mark } })
+  const squidId = await addSquid(org.id, 'theirs', mark)
+  const now = t.clock.now()
+  const [deployment] = await t.app.db
+    .insert(deployments)
+    .values({
+      ...{ orgId: org.id, squidId, squidName: 'theirs', squidSlot: 'v1', type: 'DEPLOY', status: 'OK' },
+      ...{ requestKey: mark, failureReason: mark, createdAt: now, updatedAt: now, finishedAt: now },
+    })
+    .returning({ id: deployments.id })
+  const uploadId = upload.uploadUrl.split('/').at(-1) ?? ''
+  const ids = { role: member.roleId, invitation: invitation.id, deployment: deployment?.id, token: token.id }
+  const texts = Object.fromEntries(Object.entries(ids).map(([key, id]) => [key, String(id)]))
+  return { ...org, guest, squidId, ids: { ...(texts as Victim['ids']), upload: uploadId } }
+}
+
+async function addSquid(orgId: number, name: string, description: string): Promise<number> {
+  const [squid] = await t.app.db.insert(squids).values({ orgId, name, slot: 'v1', description }).returning()
+  return squid?.id ?? 0
+}
+
+/** Every row that belongs to the victim, as one text. */
+async function everythingOf({ id, squidId, ids }: Victim): Promise<string> {
+  const owned = await sql<{ table: string; column: string }>(
+    `select table_name as "table", column_name as "column" from information_schema.columns
+     where table_schema = 'public' and column_name in ('org_id', 'squid_id') and table_name <> 'audit_log' order by 1, 2`,
+  )
+  const parts = await Promise.all([
+    ...owned.map(({ table, column }) =>
+      sql(`select t::text from "${table}" t where "${column}" = $1 order by 1`, [column === 'org_id' ? id : squidId]),
+    ),
+    sql('select o::text from orgs o where id = $1', [id]),
+    sql('select id, name from api_tokens where id = $1', [ids.token]),
+  ])
+  return JSON.stringify(parts)
+}
+
+/** The victim's ids, by what the path is about. */
+function idsFor(e: Endpoint): Record<string, string> {
+  const { ids } = victim
+  const id = /\/(accept|reject)$/.test(e.path)
+    ? ids.invitation
+    : e.path.includes('/roles/')
+      ? ids.role
+      : e.path.includes('/deployments/')
+        ? ids.deployment
+        : e.path.includes('/api-tokens/')
+          ? ids.token
+          : '1'
+  return { id, reference: 'theirs@v1', tag: 'prod', upload: ids.upload, provider: 'google' }
+}
+
+async function attack(name: string, e: Endpoint, code: string, credential: string | null) {
+  const answer = await t.http.inject(requestFor(name, e, { ...idsFor(e), code }, credential))
+  return { status: answer.statusCode, leaks: answer.body.includes(mark) }
+}
+
+const endpoints = endpointsOf(contract)
+const ofOrgs = endpoints.filter(([, e]) => e.path.includes('{code}'))
+const withIds = endpoints.filter(([, e]) => /\{(id|reference|upload)\}/.test(e.path))
+/** Their ids name chains and datasets, the same for everybody. */
+const ofEverybody = ['rpc.getChain', 'portal.getDataset']
+
+describe('at the organization of somebody else', () => {
+  test.each(ofOrgs)('%s finds nothing', async (name, e) => {
+    const callers: [string, string | null, number][] = [
+      ['a stranger', null, 401],
+      ['an unverified guest', (await t.make.user({ emailVerified: false, email: victim.guest.email })).token, 405],
+      ['an admin of another organization', attacker.admin.token, 404],
+      ['an API token of that admin', await t.make.token(attacker.admin), e.needsSession ? 405 : 404],
+    ]
+    for (const [who, credential, status] of callers)
+      expect([who, await attack(name, e, victim.code, credential)]).toEqual([who, { status, leaks: false }])
+  })
+})
+
+describe("with somebody else's ids in one's own organization", () => {
+  test.each(withIds.filter(([name]) => !ofEverybody.includes(name)))('%s finds nothing', async (name, e) => {
+    expect(await attack(name, e, attacker.code, attacker.admin.token)).toEqual({ status: 404, leaks: false })
+  })
+
+  test('in bodies and queries they are worth nothing either', async () => {
+    const params = { code: attacker.code }
+    const as = t.as(attacker.admin)
+    const squidId = String(victim.squidId)
+    expect(await as.deployments.list({ params, query: { squidId } })).toEqual([])
+    expect(await as.deployments.list({ params, query: { before: '999999999' } })).toEqual([])
+    expect(await as.squids.listMine({ query: { name: 'theirs' } })).toEqual([])
+    expect(await as.squids.list({ params, query: { search: 'theirs' } })).toEqual([])
+    await addSquid(attacker.id, 'own', 'own')
+    const rollback = (deploymentId: number) =>
+      as.squids
+        .rollback({ params: { ...params, reference: 'own@v1' }, body: { deploymentId } })
+        .catch((error: ApiError) => `${error.status} ${error.message.replace(String(deploymentId), 'N')}`)
+    expect(await rollback(Number(victim.ids.deployment))).toBe(await rollback(999_999))
+    expect(await rollback(999_999)).toMatch(/^40[45] /)
+  })
+})
+
+test('what an outsider may list holds nothing of the victim', async () => {
+  for (const [name, e] of endpoints) {
+    if (e.method !== 'GET' || e.path.includes('{') || e.kind !== 'json') continue
+    expect([name, await attack(name, e, '', attacker.admin.token)]).toEqual([name, { status: 200, leaks: false }])
+  }
+})
+
+test('after all of it the victim has everything it had', async () => {
+  expect(await everythingOf(victim)).toBe(before)
+  expect(before).toContain(mark)
+  // The marks can be seen by whoever may see them: otherwise nothing above could have found a leak.
+  const own = await t.http.inject({
+    url: `/api/v1/orgs/${victim.code}/squids`,
+    headers: { authorization: `Bearer ${victim.admin.token}` },
+  })
+  expect(own.body).toContain(mark)
+})

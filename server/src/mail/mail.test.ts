@@ -1,0 +1,93 @@
+import { SMTPServer } from 'smtp-server'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { days } from '../clock.ts'
+import { startTestApp, type TestApp } from '../testing/index.ts'
+import { mailJobs, writeLetter } from './index.ts'
+
+type Received = { from: string; to: string[]; raw: string }
+
+let t: TestApp
+let isDown = false
+const received: Received[] = []
+const smtp = new SMTPServer({
+  authOptional: true,
+  disabledCommands: ['STARTTLS'],
+  onMailFrom: (_address, _session, done) => done(isDown ? new Error('451 come back later') : null),
+  onData: (stream, session, done) => {
+    let raw = ''
+    stream.on('data', (chunk: Buffer) => (raw += chunk.toString()))
+    stream.on('end', () => {
+      const { mailFrom, rcptTo } = session.envelope
+      received.push({ from: mailFrom ? mailFrom.address : '', to: rcptTo.map((to) => to.address), raw })
+      done()
+    })
+  },
+})
+
+beforeAll(async () => {
+  await new Promise<void>((done) => void smtp.listen(0, '127.0.0.1', done))
+  const address = smtp.server.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+  t = await startTestApp({
+    env: { SHOAL_MAIL_URL: `smtp://127.0.0.1:${port}`, SHOAL_MAIL_FROM: 'Shoal <shoal@example.com>' },
+  })
+})
+afterAll(async () => {
+  await new Promise<void>((done) => smtp.close(done))
+  await t.close()
+})
+
+const letter = writeLetter({
+  to: 'ada@example.com',
+  subject: 'Hello\r\nBcc: everybody@example.com',
+  name: 'Ada & <b>',
+  paragraphs: ['First.', 'Second.'],
+  button: { label: 'Go', url: 'https://example.com/?a=1&b="2"' },
+  note: 'Small print.',
+})
+
+test('a letter says the same in text and in HTML, and nothing in it is taken as HTML or as a header', () => {
+  expect(letter.subject).toBe('Hello Bcc: everybody@example.com')
+  expect(letter.text).toBe(
+    'Hello Ada & <b>,\n\nFirst.\n\nSecond.\n\nGo:\nhttps://example.com/?a=1&b="2"\n\nSmall print.\n\nShoal\n',
+  )
+  for (const part of ['Hello Ada &#38; &#60;b&#62;,', 'First.', 'Second.', 'Go</a>', 'Small print.'])
+    expect(letter.html).toContain(part)
+  expect(letter.html).toContain('href="https://example.com/?a=1&#38;b=&#34;2&#34;"')
+})
+
+test('a mail reaches the mail server with both parts, and nothing of it is kept', async () => {
+  await t.app.mailer.send(letter)
+  const { rows } = await t.app.database.pool.query<{ row: string }>('select m::text as row from mails m')
+  expect(rows[0]?.row).toContain('ada@example.com')
+  expect(rows[0]?.row).not.toContain('First.')
+  expect(await t.runJobs(mailJobs(t.app))).toBe(1)
+  expect(received[0]).toMatchObject({ from: 'shoal@example.com', to: ['ada@example.com'] })
+  for (const part of ['Subject: Hello Bcc: everybody@example.com', 'text/plain', 'text/html', 'Message-ID: <shoal-'])
+    expect(received[0]?.raw).toContain(part)
+  expect(await t.mails()).toEqual([])
+})
+
+test('a mail server that is down loses nothing: the mail waits for the next try', async () => {
+  isDown = true
+  await t.app.mailer.send(letter)
+  await expect(t.runJobs(mailJobs(t.app))).rejects.toThrow('451')
+  expect(await t.mails()).toHaveLength(1)
+  isDown = false
+  const [sending] = mailJobs(t.app)
+  const [row] = (await t.app.database.pool.query<{ id: number }>('select id from mails')).rows
+  await sending?.run({ id: row?.id } as never)
+  expect(await t.mails()).toEqual([])
+  expect(received).toHaveLength(2)
+})
+
+test('what could not be sent for a week is dropped', async () => {
+  await t.app.mailer.send(letter)
+  const [, dropOld] = mailJobs(t.app)
+  t.clock.advance(days(7))
+  await dropOld?.run({} as never)
+  expect(await t.mails()).toHaveLength(1)
+  t.clock.advance(1)
+  await dropOld?.run({} as never)
+  expect(await t.mails()).toEqual([])
+})

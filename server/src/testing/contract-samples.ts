@@ -1,0 +1,68 @@
+import type { Endpoint } from '@shoal/contract'
+import type { InjectOptions } from 'fastify'
+
+/** A valid body of every endpoint that needs one, for tests that walk the contract. A test fails when one is missing. */
+export const bodySamples: Record<string, unknown> = {
+  'auth.signUp': {
+    email: 'sample@example.com',
+    fullName: 'Sample',
+    password: 'long enough',
+    turnstileToken: 'none',
+  },
+  'auth.signIn': { email: 'sample@example.com', password: 'wrong one' },
+  'auth.signInWithOauth': { code: 'none', state: 'none' },
+  'auth.restore': { email: 'sample@example.com' },
+  'auth.confirmRestore': { password: 'long enough', token: 'none' },
+  'user.update': { fullName: 'Sample' },
+  'user.completeOnboarding': {},
+  'user.changePassword': { oldPassword: 'wrong one', newPassword: 'long enough' },
+  'user.createApiToken': { name: 'sample' },
+  'orgs.create': { code: 'sample', name: 'Sample', email: 'sample@example.com' },
+  'orgs.update': { name: 'Sample' },
+  'orgs.inviteMember': { email: 'sample@example.com' },
+  'orgs.changeRole': { roleType: 'admin' },
+  'squids.deploy': { artifactUrl: 'none', options: { overrideName: 'sample' } },
+  'squids.rollback': { deploymentId: 1 },
+  'secrets.change': { secrets: [{ action: 'UPDATE', name: 'SAMPLE', value: 'sample' }] },
+}
+
+/** A valid query of every endpoint that needs one. */
+export const querySamples: Record<string, Record<string, string>> = {
+  'auth.confirmEmail': { code: 'none' },
+  'orgs.verifyEmail': { code: 'none' },
+}
+
+/** A well-formed call of the endpoint; parameters that are not given are `1`. */
+export function requestFor(
+  name: string,
+  e: Endpoint,
+  params: Record<string, string>,
+  credential: string | null,
+): InjectOptions & { url: string } {
+  const path = e.path.replaceAll(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(params[key] ?? '1'))
+  const query = new URLSearchParams(querySamples[name]).toString()
+  const body = e.kind === 'upload' ? fileBody : { payload: bodySamples[name] as object | undefined }
+  return {
+    method: e.method,
+    url: `/api${path}${query ? `?${query}` : ''}`,
+    ...(body.payload === undefined ? {} : { payload: body.payload }),
+    headers: {
+      ...(e.kind === 'upload' ? fileBody.headers : {}),
+      ...(credential === null ? {} : { authorization: `Bearer ${credential}` }),
+    },
+  }
+}
+
+const boundary = 'sample-boundary'
+const fileBody = {
+  headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+  payload: [
+    `--${boundary}`,
+    'content-disposition: form-data; name="file"; filename="a.tar.gz"',
+    'content-type: application/gzip',
+    '',
+    'no archive',
+    `--${boundary}--`,
+    '',
+  ].join('\r\n'),
+}
