@@ -81,6 +81,7 @@ export type Usage = {
 export type LogLine = {
   workload: WorkloadId
   container: ContainerName
+  /** `stdout` where the two were merged to keep their order. */
   stream: 'stdout' | 'stderr'
   text: string
   readAt: Date
@@ -89,7 +90,10 @@ export type LogLine = {
 /** Where a reader of logs is: opaque to everyone but the driver, JSON-serialisable. Keep the newest, hand it back after a restart. */
 export type LogCursor = Record<string, string>
 
-/** `cursor` holds the positions that changed with these lines: merge it into the kept one in the same transaction as the lines. */
+/**
+ * `cursor` holds the positions that changed with these lines: merge it into the kept one in the same transaction as the lines.
+ * An empty position means that its log is gone for good: the key may be dropped. Asking for the next batch acknowledges this one.
+ */
 export type LogBatch = { lines: LogLine[]; cursor: LogCursor }
 
 /** How to connect to a port of a container from where the gateway runs. */

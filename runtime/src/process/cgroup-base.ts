@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorCode } from '../error-code.ts'
 import type { CgroupBase } from './cgroup-files.ts'
@@ -7,7 +7,7 @@ const V1_CONTROLLERS = ['memory', 'cpu', 'cpuacct', 'pids'] as const
 const V2_CONTROLLERS = ['memory', 'cpu', 'pids']
 
 /**
- * Finds a place where this process may make cgroups and makes `label` there. It lies below our own cgroup, so that limits set
+ * Finds a place where this process may make cgroups: `label`, for all of ours. It lies below our own cgroup, so that limits set
  * for the server by its operator hold for the containers too. Null when there is none.
  */
 export function makeCgroupBase(label: string): CgroupBase | null {
@@ -28,8 +28,18 @@ function makeV1Base(label: string): CgroupBase | null {
   }
   const { memory, cpu, cpuacct, pids } = dirs
   if (!memory || !cpu || !cpuacct || !pids) return null
-  for (const dir of [memory, cpu, cpuacct, pids]) mkdirSync(dir, { recursive: true })
+  for (const dir of [memory, cpu, cpuacct, pids]) tryToMake(dir)
   return { version: 1, memory, cpu, cpuacct, pids }
+}
+
+/** Made again with the first cgroup in it: who only looks at the host leaves nothing behind. */
+function tryToMake(dir: string): void {
+  mkdirSync(dir, { recursive: true })
+  try {
+    rmdirSync(dir)
+  } catch {
+    // An earlier server's containers are in it.
+  }
 }
 
 function makeV2Base(label: string): CgroupBase | null {

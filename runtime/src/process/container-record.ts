@@ -74,7 +74,7 @@ export function newRecord(key: string, now: Date, before: ContainerRecord | null
     logBytesBefore: 0,
     spent: { cpuSeconds: 0, throttledSeconds: 0 },
     cgroups: null,
-    uid: null,
+    uid: before?.uid ?? null,
     logId: before?.logId ?? randomBytes(6).toString('hex'),
   }
 }

@@ -25,6 +25,7 @@ import {
   programTree,
   stopRun,
 } from './container-run.ts'
+import { observationOf, usageOf } from './container-views.ts'
 import { ProcessMeter } from './container-usage.ts'
 import type { ProcessInfo } from './processes.ts'
 import { lastLines } from './run-log.ts'
@@ -96,21 +97,7 @@ export class Container {
 
   /** Null before the first wish was taken up. */
   observation(): Observation | null {
-    const record = this.#record
-    return (
-      record && {
-        workload: this.workload,
-        container: this.name,
-        state: record.state,
-        since: new Date(record.since),
-        restarts: record.restarts,
-        oomKills: record.oomKills,
-        exitCode: record.exitCode,
-        outOfMemory: record.outOfMemory,
-        retryAt: record.retryAt === null ? null : new Date(record.retryAt),
-        reason: record.reason,
-      }
-    )
+    return this.#record && observationOf(this.#names(), this.#record)
   }
 
   /** `all`: every process of the host, looked up only when there are no cgroups. */
@@ -120,18 +107,7 @@ export class Container {
     const counted =
       containerCgroup(this.#place, record)?.usage() ??
       this.#meter.measure(programTree(this.#place, record, this.#run), all())
-    return {
-      workload: this.workload,
-      container: this.name,
-      at,
-      cpuSeconds: record.spent.cpuSeconds + counted.cpuSeconds,
-      throttledSeconds: record.spent.throttledSeconds + counted.throttledSeconds,
-      // What is left in the cgroup then is file cache nobody uses.
-      memoryBytes: record.isRunOpen ? counted.memoryBytes : 0,
-      memoryLimitBytes: wish.spec.resources.memoryBytes,
-      cpuLimitCores: wish.spec.resources.cpuCores,
-      oomKills: record.oomKills + (record.isRunOpen ? Math.max(0, counted.oomKills - record.oomKillsBefore) : 0),
-    }
+    return usageOf(this.#names(), at, record, wish.spec.resources, counted)
   }
 
   lastLines(count: number): string[] {
@@ -279,6 +255,10 @@ export class Container {
   #keepLog({ logId }: ContainerRecord): void {
     const { site, files } = this.#place
     site.logs.add({ id: logId, workload: this.workload, container: this.name, file: files.log })
+  }
+
+  #names() {
+    return { workload: this.workload, container: this.name }
   }
 
   #now(): Date {

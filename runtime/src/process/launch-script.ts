@@ -1,6 +1,9 @@
 /** A program to run: nothing of our own environment reaches it. */
 export type Program = { command: string[]; env: Record<string, string>; cwd: string }
 
+/** Variables in which some shells take no value, or not any. */
+const SHELLS_OWN = new Set(['OPTIND', 'PPID', 'UID', 'EUID', 'BASHOPTS', 'SHELLOPTS'])
+
 const MARKER = 'SHOAL_BOX='
 
 /** The program with a mark in its environment, by which it is found where there are no cgroups. */
@@ -19,7 +22,7 @@ export function markOf(environment: string[]): string | null {
  * (passwords) must not stand in an argument list that others can read.
  */
 export function launchScript({ command, env, cwd }: Program): string {
-  const isShellName = (name: string) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)
+  const isShellName = (name: string) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !SHELLS_OWN.has(name)
   const entries = Object.entries(env).filter(([name]) => name !== '' && !name.includes('='))
   const exports = entries.filter(([name]) => isShellName(name)).map(([name, value]) => `export ${name}=${quote(value)}`)
   const others = entries.filter(([name]) => !isShellName(name)).map(([name, value]) => quote(`${name}=${value}`))
@@ -27,6 +30,8 @@ export function launchScript({ command, env, cwd }: Program): string {
     'umask 022',
     // No core dumps: they hold secrets and fill disks.
     'ulimit -c 0',
+    // When the host itself has no memory left, squids go before the server does.
+    'echo 500 2>/dev/null >/proc/self/oom_score_adj',
     ...exports,
     `cd -- ${quote(cwd)} || exit 126`,
     'unset OLDPWD',

@@ -60,7 +60,7 @@ describe('parts of the process driver', () => {
   })
 
   test('any environment and any word reaches the program as it is', async () => {
-    const env = { PLAIN: 'it\'s $HOME `x` \\ \n"', 'odd.name': 'odd', EMPTY: '' }
+    const env = { PLAIN: 'it\'s $HOME `x` \\ \n"', 'odd.name': 'odd', OPTIND: 'odd', EMPTY: '' }
     const show = 'console.log(JSON.stringify([process.argv[1], process.env, process.cwd()]))'
     const script = launchScript({ command: [process.execPath, '-e', show, "a'b $c"], env, cwd: dir })
     const shell = spawn('/bin/sh', ['-s'], { env: {} })

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -44,9 +44,12 @@ export class SimServers {
   }
 
   #ownDir(): string {
-    this.#dir ??= mkdtempSync(join(tmpdir(), 'shoal-sim-'))
-    mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
-    return this.#dir
+    if (this.#dir) return this.#dir
+    const dir = mkdtempSync(join(tmpdir(), 'shoal-sim-'))
+    // What is played does not outlive the process.
+    process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
+    this.#dir = dir
+    return dir
   }
 }
 
