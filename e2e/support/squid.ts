@@ -1,7 +1,7 @@
 type Answer = { data?: Record<string, { totalCount: number }>; errors?: unknown[] }
 
 /** One GraphQL query; whatever HTTP status it has. */
-export async function graphql(endpoint: string, query: string): Promise<Answer> {
+async function graphql(endpoint: string, query: string): Promise<Answer> {
   const answer = await fetch(endpoint, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

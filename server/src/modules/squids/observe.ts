@@ -51,8 +51,7 @@ async function readKnown(app: App): Promise<Known> {
 
 /** Their rows went with the container's. */
 function forgetGone({ containers, processors, apis }: Known): void {
-  for (const states of [processors, apis])
-    for (const key of states.keys()) if (!containers.has(key)) states.delete(key)
+  for (const states of [processors, apis]) for (const key of states.keys()) if (!containers.has(key)) states.delete(key)
 }
 
 /** One failed look changes nothing: the next one comes. */
