@@ -3,7 +3,7 @@ import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 import { compressed } from './build/compressed.ts'
-import { headHints } from './build/head-hints.ts'
+import { headHints, inlineIcon } from './build/head-hints.ts'
 import { leanContract } from './build/lean-contract.ts'
 
 // A few files with a meaning instead of many small ones, each below the bar of a chunk. The first that matches has it.
@@ -18,17 +18,22 @@ const chunks = [
     test: /node_modules\/zod\/|contract\/src\/(?!api-error|limits|org-status|permissions|squid-status|url)|src\/components\/(form-schemas|new-password)/,
     includeDependenciesRecursively: false,
   },
-  // The rest of what is there before any page is.
-  { name: 'app', tags: ['$initial' as const] },
-  // What opens above a page, or lists options: everything on React Aria.
+  // What is there before any page is, with the small parts that nearly every page has: not worth a request of their own.
   {
-    name: 'overlays',
-    test: /node_modules\/(react-aria|react-stately|react-aria-components|@react-aria|@react-stately|@internationalized)\/|src\/ui\/(CommandList|ComboBox|Dialog|Menu|OptionItem|Popover|Select|Tabs|ToastRegion)\.tsx$/,
+    name: 'app',
+    test: /src\/app\/main\.tsx$|src\/(api|lib)\/|src\/app\/layouts\/nav|src\/ui\/(Alert|Badge|IconButton|Kbd|ProgressBar|Table)\.tsx$/,
   },
+  // The frame around every page behind the session gate.
+  { name: 'layout', test: /src\/app\/layouts\/AppLayout/ },
   // Forms, and the pages that are nothing but a form: those around signing in.
   {
     name: 'forms',
     test: /src\/components\/FormShell|src\/ui\/(Field|TextField|Checkbox)\.tsx$|src\/pages\/auth\/(?!Altcha|Turnstile)|src\/app\/layouts\/GuestLayout/,
+  },
+  // What opens above a page, or lists options: everything on React Aria.
+  {
+    name: 'overlays',
+    test: /node_modules\/(react-aria|react-stately|react-aria-components|@react-aria|@react-stately|@internationalized)\/|src\/ui\/(CommandList|ComboBox|Dialog|Menu|OptionItem|Popover|Select|Tabs|ToastRegion)\.tsx$/,
   },
 ]
 
@@ -38,6 +43,7 @@ export default defineConfig({
     tailwindcss(),
     optimizeLocales.vite({ locales: ['en-US'] }),
     leanContract(),
+    inlineIcon(),
     headHints(),
     compressed(),
   ],
@@ -46,6 +52,7 @@ export default defineConfig({
     target: 'es2023',
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    manifest: true,
     reportCompressedSize: false,
     rolldownOptions: {
       output: {

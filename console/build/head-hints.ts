@@ -3,10 +3,22 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HtmlTagDescriptor, Plugin } from 'vite'
 
+/** In the page itself: one request less on every first view. */
+const iconUrl = `data:image/svg+xml,${encodeURIComponent(readFileSync(new URL('../public/favicon.svg', import.meta.url), 'utf8').trim())}`
+
 const inlineScript = /<script>([\s\S]*?)<\/script>/g
 
 /** The other one is asked for by main.tsx, where somebody is signed in: the pages before that have nothing in mono. */
 const isFirstFont = (name: string) => /geist-latin.*\.woff2$/.test(name)
+
+/** Puts the icon into the page. */
+export function inlineIcon(): Plugin {
+  return {
+    name: 'shoal:inline-icon',
+    apply: 'build',
+    transformIndexHtml: { order: 'pre', handler: (html) => html.replace('/favicon.svg', iconUrl) },
+  }
+}
 
 /**
  * Preloads the font of every page, and writes `csp.json` with the hashes of the inline scripts: the server puts them into its

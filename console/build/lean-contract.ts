@@ -33,7 +33,7 @@ function withPureConstants(code: string, program: ReturnType<Rolldown.PluginCont
     .flatMap((node) => (node?.type === 'VariableDeclaration' ? node.declarations : []))
     .flatMap(({ init }) => (init && !/Function|Literal/.test(init.type) ? [init] : []))
   let lean = code
-  for (const { start, end } of values.reverse())
+  for (const { start, end } of values.toReversed())
     lean = `${lean.slice(0, start)}/* @__PURE__ */ (() => (${lean.slice(start, end)}))()${lean.slice(end)}`
   return lean
 }

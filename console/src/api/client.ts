@@ -2,18 +2,14 @@ import { ApiError, unknownApiError, urlOf, type Contract, type Endpoint, type Er
 import { getSetting } from '../lib/local-settings.ts'
 import { endpoints } from './endpoints.ts'
 
-/** `squids.list`: the name of an endpoint, and the beginning of its query key. */
-export type EndpointName = {
-  [Area in keyof Contract & string]: `${Area}.${keyof Contract[Area] & string}`
-}[keyof Contract & string]
+type Area = keyof Contract
+type VerbOf<A extends Area> = Extract<keyof Contract[A], string>
 
-export type EndpointOf<N extends EndpointName> = N extends `${infer Area extends keyof Contract & string}.${infer Verb}`
-  ? Verb extends keyof Contract[Area]
-    ? Contract[Area][Verb] extends Endpoint
-      ? Contract[Area][Verb]
-      : never
-    : never
-  : never
+/** `squids.list`: the name of an endpoint, and the beginning of its query key. */
+export type EndpointName = { [A in Area]: `${A}.${VerbOf<A>}` }[Area]
+
+type Leaf<A extends Area, V> = V extends keyof Contract[A] ? Extract<Contract[A][V], Endpoint> : never
+export type EndpointOf<N extends EndpointName> = N extends `${infer A extends Area}.${infer V}` ? Leaf<A, V> : never
 
 export type Call = { params?: unknown; query?: unknown; body?: unknown }
 

@@ -24,12 +24,15 @@ export const sessionQuery = queryOptions({
   queryKey: ['user.get'] as const,
   queryFn: ({ signal }) => fetchSession(signal),
   staleTime: 60_000,
-  // Without a token the answer is known; maintenance shows in whatever else is asked.
-  initialData: () => (getSetting('user_token') === null ? signedOut : undefined),
 })
 
 /** What this installation offers to sign in with. */
-export const authOptionsQuery = q('auth.getOptions', {}, { staleTime: Infinity })
+export const authOptionsQuery = q('auth.getOptions', {}, { staleTime: Infinity, retry: false })
+
+/** Without a token the answer is known: the sign-in page waits for nothing. Maintenance shows in what else is asked. */
+export function seedSession(client: QueryClient): void {
+  if (getSetting('user_token') === null) client.setQueryData(sessionQuery.queryKey, signedOut)
+}
 
 /** The user, below the session gate. */
 export function useUser(): User {

@@ -1,7 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
-import { Outlet, useRouter, type ErrorComponentProps } from '@tanstack/react-router'
-import { useEffect, useRef } from 'react'
-import { sessionQuery } from '../api/session.ts'
+import { Outlet, type ErrorComponentProps } from '@tanstack/react-router'
 import { ConfirmHost } from '../components/ConfirmHost.tsx'
 import { TooltipHost } from '../ui/TooltipHost.tsx'
 import { MaintenanceScreen } from './MaintenanceScreen.tsx'
@@ -9,18 +6,8 @@ import { PageError } from './PageError.tsx'
 import { Unavailable } from './session-gate.ts'
 import { Toasts } from './Toasts.tsx'
 
-/** What every page has around it, and the place where a session that begins or ends changes the page. */
+/** What every page has around it. */
 export function Root() {
-  const router = useRouter()
-  const status = useQuery(sessionQuery).data?.status
-  const known = useRef(status)
-
-  useEffect(() => {
-    if (status === undefined || status === known.current) return
-    if (known.current !== undefined) void router.invalidate()
-    known.current = status
-  }, [status, router])
-
   return (
     <>
       <Outlet />

@@ -2,16 +2,19 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { createRoot } from 'react-dom/client'
 import { createQueryClient } from '../api/query-client.ts'
-import { authOptionsQuery, sessionQuery } from '../api/session.ts'
+import { authOptionsQuery, seedSession, sessionQuery } from '../api/session.ts'
 import { getSetting } from '../lib/local-settings.ts'
 import { followTheme } from '../lib/theme.ts'
 import '../ui/styles.css'
 import { startErrorReporting } from './error-reporting.ts'
+import { followSession } from './follow-session.ts'
 import { makeRouter } from './router.tsx'
 
 const queryClient = createQueryClient()
 const router = makeRouter(queryClient)
 followTheme()
+seedSession(queryClient)
+followSession(queryClient, router)
 
 // The page's code, its font, and the answer to "who is here" or "how does one sign in" do not wait for each other.
 if (getSetting('user_token') === null) void queryClient.prefetchQuery(authOptionsQuery)

@@ -19,7 +19,7 @@ export function makeRouter(queryClient: QueryClient, history?: RouterHistory) {
     defaultPreloadStaleTime: 0,
     defaultPendingMs: 150,
     defaultPendingMinMs: 0,
-    scrollRestoration: true,
+    scrollRestoration: history === undefined,
     defaultErrorComponent: PageError,
     defaultPendingComponent: PageSkeleton,
     defaultOnCatch: report,

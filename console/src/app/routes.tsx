@@ -1,5 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { createRootRouteWithContext, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { authOptionsQuery } from '../api/session.ts'
 import { flag, list, oneOf, searchOf, text } from '../lib/search-params.ts'
 import { Frame } from './layouts/Frame.tsx'
 import { Root, RootError } from './Root.tsx'
@@ -27,6 +28,10 @@ const search = {
   billingUsage: searchOf({ month: text, bySquid: flag }),
 }
 
+// Waited for, so that the buttons of the providers do not push anything down when they come; without an answer the page
+// is there all the same.
+const authOptions = (queryClient: QueryClient) => queryClient.ensureQueryData(authOptionsQuery).catch(() => null)
+
 const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({ component: Root, errorComponent: RootError })
 
 // Spec 2.1: nobody is signed in.
@@ -35,17 +40,20 @@ const guest = createRoute({
   getParentRoute: () => root,
   id: 'guest',
   component: lazyRouteComponent(() => import('./layouts/GuestLayout.tsx')),
+  errorComponent: RootError,
   beforeLoad: ({ context }) => onlySignedOut(context.queryClient),
 })
 
 const signIn = createRoute({
   getParentRoute: () => guest,
   path: '/',
+  loader: ({ context }) => authOptions(context.queryClient),
   component: lazyRouteComponent(() => import('../pages/auth/SignInPage.tsx')),
 })
 const signUp = createRoute({
   getParentRoute: () => guest,
   path: '/signup',
+  loader: ({ context }) => authOptions(context.queryClient),
   validateSearch: search.signUp,
   component: lazyRouteComponent(() => import('../pages/auth/SignUpPage.tsx')),
 })
@@ -73,6 +81,7 @@ const app = createRoute({
   id: 'app',
   validateSearch: search.app,
   component: lazyRouteComponent(() => import('./layouts/AppLayout.tsx')),
+  errorComponent: RootError,
   pendingComponent: Frame,
   pendingMs: 0,
   beforeLoad: ({ context, search }) =>

@@ -44,7 +44,9 @@ type Read<S extends Record<string, Reader<unknown>>> = { [K in keyof S]?: NonNul
  * What a route reads from the query string, typed. Unknown keys stay in the address. Plain functions rather than zod:
  * every address needs them, and zod is 20 KB of the first view.
  */
-export function searchOf<S extends Record<string, Reader<unknown>>>(readers: S) {
-  return (search: Record<string, unknown>): Read<NoInfer<S>> =>
+export function searchOf<S extends Record<string, Reader<unknown>>>(
+  readers: S,
+): (search: Record<string, unknown>) => Read<S> {
+  return (search) =>
     Object.fromEntries(Object.entries(readers).map(([key, read]) => [key, read(search[key])])) as Read<S>
 }

@@ -19,10 +19,19 @@ type Props = { name: string; url?: string | null; look?: keyof typeof looks; siz
 
 /** A person is round, an organization square. The name stands beside it, so it is decoration. */
 export function Avatar({ name, url, look = 'person', size = 26 }: Props) {
-  const className = cx('grid shrink-0 place-items-center overflow-hidden font-semibold select-none', looks[look])
+  const className = cx(
+    'grid shrink-0 place-items-center overflow-hidden font-semibold select-none before:content-[attr(data-initials)]',
+    looks[look],
+  )
   return (
-    <span aria-hidden className={className} style={{ width: size, height: size }}>
-      {url ? <img src={url} alt="" width={size} height={size} referrerPolicy="no-referrer" /> : initialsOf(name)}
+    // The letters are drawn, not written: a name that reads "MK Mira Kovač" would be none.
+    <span
+      aria-hidden
+      data-initials={url ? '' : initialsOf(name)}
+      className={className}
+      style={{ width: size, height: size }}
+    >
+      {url && <img src={url} alt="" width={size} height={size} referrerPolicy="no-referrer" />}
     </span>
   )
 }

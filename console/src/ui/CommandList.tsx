@@ -41,23 +41,26 @@ export function CommandList({ label, groups, onClose }: Props) {
               />
               <Kbd keys="Esc" />
             </SearchField>
-            <Menu
-              aria-label={label}
-              onClose={onClose}
-              className="max-h-[52vh] overflow-auto p-1.5 outline-none"
-              renderEmptyState={() => <p className="px-2 py-6 text-center text-ink-3">Nothing matches</p>}
-            >
-              {groups
-                .filter(({ commands }) => commands.length > 0)
-                .map((group) => (
-                  <MenuSection key={group.id} className="mb-1.5 last:mb-0">
-                    <Header className="px-2 py-1 text-xs text-ink-3">{group.title}</Header>
-                    {group.commands.map((command) => (
-                      <Item key={command.id} command={command} />
-                    ))}
-                  </MenuSection>
-                ))}
-            </Menu>
+            {/* The list keeps its focus in the search field, so that its scrolling needs a stop of its own. */}
+            <div tabIndex={0} className="max-h-[52vh] overflow-auto p-1.5 -outline-offset-2">
+              <Menu
+                aria-label={label}
+                onClose={onClose}
+                className="outline-none"
+                renderEmptyState={() => <p className="px-2 py-6 text-center text-ink-3">Nothing matches</p>}
+              >
+                {groups
+                  .filter(({ commands }) => commands.length > 0)
+                  .map((group) => (
+                    <MenuSection key={group.id} className="mb-1.5 last:mb-0">
+                      <Header className="px-2 py-1 text-xs text-ink-3">{group.title}</Header>
+                      {group.commands.map((command) => (
+                        <Item key={command.id} command={command} />
+                      ))}
+                    </MenuSection>
+                  ))}
+              </Menu>
+            </div>
           </Autocomplete>
         </Dialog>
       </Modal>

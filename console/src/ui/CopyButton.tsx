@@ -26,7 +26,7 @@ export function CopyButton({ text, what, size = 28 }: { text: string; what: stri
 export function useCopy(text: string): { isCopied: boolean; copy: () => void } {
   const [copiedAt, setCopiedAt] = useState(0)
   useEffect(() => {
-    if (copiedAt === 0) return
+    if (copiedAt === 0) return undefined
     const timer = setTimeout(setCopiedAt, saidForMs, 0)
     return () => clearTimeout(timer)
   }, [copiedAt])
@@ -40,15 +40,13 @@ export function useCopy(text: string): { isCopied: boolean; copy: () => void } {
 export function CopyField({ text, what }: { text: string; what: string }) {
   return (
     <div className="flex h-8 min-w-0 items-center rounded-md border border-line bg-subtle pr-0.5">
-      <code
-        className="min-w-0 flex-1 overflow-x-auto px-2.5 whitespace-nowrap [scrollbar-width:none]"
-        tabIndex={0}
+      <input
+        readOnly
+        value={text}
         aria-label={what}
-        role="textbox"
-        aria-readonly
-      >
-        {text}
-      </code>
+        onFocus={(event) => event.target.select()}
+        className="h-full min-w-0 flex-1 rounded-md bg-transparent px-2.5 font-mono text-[12.5px] focus-visible:-outline-offset-1"
+      />
       <CopyButton text={text} what={what} />
     </div>
   )

@@ -82,7 +82,9 @@ function Item({ action }: { action: MenuAction }) {
       )}
     >
       {icon && (
-        <span className="grid w-4 shrink-0 place-items-center text-ink-3 group-data-disabled:opacity-60">{icon}</span>
+        <span className="grid min-w-4 shrink-0 place-items-center text-ink-3 group-data-disabled:opacity-60">
+          {icon}
+        </span>
       )}
       <span className="min-w-0 flex-1">
         <span className="block truncate">{label}</span>

@@ -16,20 +16,20 @@ export type TriggerProps = {
 
 type Props = Pick<MenuProps, 'label' | 'groups' | 'placement'> & {
   header?: ReactNode
-  trigger: (props: TriggerProps) => ReactElement
+  renderTrigger: (props: TriggerProps) => ReactElement
 }
 
 /**
  * A button that opens a menu. The menu's code comes with hover or focus, and is awaited before it opens: a lazy
  * overlay that suspends is five times slower (frontend.md, traps).
  */
-export function MenuButton({ trigger, ...menu }: Props) {
+export function MenuButton({ renderTrigger, ...menu }: Props) {
   const ref = useRef<HTMLButtonElement>(null)
   const [isOpen, setIsOpen] = useState(false)
   const load = () => void loadMenu()
   return (
     <>
-      {trigger({
+      {renderTrigger({
         ref,
         'aria-haspopup': 'menu',
         'aria-expanded': isOpen,

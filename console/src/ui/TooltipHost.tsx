@@ -48,14 +48,15 @@ export function TooltipHost() {
   }, [])
 
   useLayoutEffect(() => {
-    if (!shown || !box.current) return
+    if (!shown || !box.current) return undefined
     const around = shown.target.getBoundingClientRect()
     const { width, height } = box.current.getBoundingClientRect()
     const centred = around.left + around.width / 2 - width / 2
     const above = around.top - height - gapPx
     box.current.style.left = `${Math.max(8, Math.min(centred, window.innerWidth - width - 8))}px`
     box.current.style.top = `${above < 8 ? around.bottom + gapPx : above}px`
-    if (shown.target.hasAttribute('aria-description') || shown.target.getAttribute('aria-label') === shown.text) return
+    if (shown.target.hasAttribute('aria-description') || shown.target.getAttribute('aria-label') === shown.text)
+      return undefined
     shown.target.setAttribute('aria-describedby', id)
     return () => shown.target.removeAttribute('aria-describedby')
   }, [shown, id])

@@ -1,5 +1,5 @@
 import { Outlet, useMatches, useNavigate, useRouterState } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { useUser } from '../../api/session.ts'
 import { useHotkey } from '../../lib/hotkeys.ts'
@@ -24,14 +24,15 @@ export default function AppLayout() {
   const org = useOrg()
   const navigate = useNavigate()
   const overlay = useOpenOverlay()
-  const [isNavigationOpen, setIsNavigationOpen] = useState(false)
   const path = useRouterState({ select: ({ location }) => location.pathname })
+  // Open on one page only: going somewhere closes it.
+  const [navigationOpenOn, setNavigationOpenOn] = useState<string | null>(null)
+  const isNavigationOpen = navigationOpenOn === path
   const isOpenToUnverified = useMatches({
     select: (all) => all.some(({ staticData }) => staticData.isOpenToUnverified),
   })
 
   useInvitationLink()
-  useEffect(() => setIsNavigationOpen(false), [path])
   useHotkey('mod+k', 'Jump to a squid, page or action', openPalette)
   useHotkey('?', 'Show keyboard shortcuts', openKeyboardHelp)
   useHotkey('/', 'Search on this page', () => document.querySelector<HTMLInputElement>('[data-search]')?.focus())
@@ -39,7 +40,7 @@ export default function AppLayout() {
   return (
     <>
       <Frame
-        topBar={<TopBar onOpenNavigation={() => void loadNavigation().then(() => setIsNavigationOpen(true))} />}
+        topBar={<TopBar onOpenNavigation={() => void loadNavigation().then(() => setNavigationOpenOn(path))} />}
         sidebar={<Sidebar />}
       >
         {/* Another organization is another page: nothing of the former one may stay on screen. */}
@@ -50,7 +51,7 @@ export default function AppLayout() {
           <GoTo key={to} keys={`g ${key}`} label={`Go to ${label}`} onGo={() => void navigate({ to })} />
         ))}
       <Suspense>
-        {isNavigationOpen && <NavigationSheet onClose={() => setIsNavigationOpen(false)} />}
+        {isNavigationOpen && <NavigationSheet onClose={() => setNavigationOpenOn(null)} />}
         {overlay === 'palette' && user.emailVerified && <CommandPalette onClose={closeOverlay} />}
         {overlay === 'keyboard' && <KeyboardHelp onClose={closeOverlay} />}
       </Suspense>

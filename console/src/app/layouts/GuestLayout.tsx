@@ -39,7 +39,7 @@ export default function GuestLayout() {
             ))}
           </ul>
         </div>
-        <Mark size={460} className="absolute -right-24 -bottom-28 text-accent opacity-10" />
+        <Mark size={460} className="absolute -right-44 -bottom-56 text-accent opacity-10" />
       </aside>
     </div>
   )

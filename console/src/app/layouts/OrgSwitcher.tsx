@@ -44,15 +44,15 @@ export function OrgSwitcher() {
       label="Organizations"
       groups={[{ id: 'organizations', actions }]}
       placement="bottom start"
-      trigger={(trigger) => (
+      renderTrigger={(trigger) => (
         <button
           {...trigger}
           type="button"
           disabled={!user.emailVerified}
-          aria-label={`Organization: ${orgTitle(active)}, ${planOf(active)}. Switch`}
           className="flex items-center gap-2.5 rounded-md border border-line bg-canvas px-2.5 py-1.75 text-left transition-colors not-disabled:hover:border-edge-strong"
         >
           <Avatar name={orgTitle(active)} look="place" />
+          <span className="sr-only">Organization</span>
           <span className="min-w-0 flex-1">
             <span className="block truncate font-medium">{orgTitle(active)}</span>
             <span className="flex items-center gap-1.5 text-xs text-ink-3">

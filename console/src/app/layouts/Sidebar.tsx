@@ -52,7 +52,10 @@ function Entry({ item, isDisabled }: { item: NavItem; isDisabled: boolean }) {
     <Link
       to={to}
       disabled={isDisabled}
-      className={cx(itemClass, 'aria-disabled:pointer-events-none aria-disabled:text-ink-3')}
+      className={cx(
+        itemClass,
+        'aria-disabled:pointer-events-none aria-disabled:bg-transparent! aria-disabled:font-normal! aria-disabled:text-ink-3!',
+      )}
     >
       <Icon size={16} aria-hidden className="shrink-0" />
       <span className="flex-1 truncate">{label}</span>

@@ -61,15 +61,15 @@ export function UserMenu() {
           <p className="truncate text-xs text-ink-3">{user.email}</p>
         </div>
       }
-      trigger={(trigger) => (
+      renderTrigger={(trigger) => (
         <button
           {...trigger}
           type="button"
-          aria-label={`Account of ${name}`}
           className="flex items-center gap-2 rounded-full p-0.5 text-ink-2 hover:text-ink sm:pr-2"
         >
           <Avatar name={name} url={user.avatarUrl} />
-          <span className="hidden max-w-48 truncate text-sm sm:block">{name}</span>
+          <span className="sr-only">Account of</span>
+          <span className="max-w-48 truncate text-sm max-sm:sr-only">{name}</span>
         </button>
       )}
     />

@@ -12,9 +12,8 @@ type Props = { title: string; data: ChartData; scale: ChartScale; heightPx: numb
 export function ChartTable({ title, data, scale, heightPx }: Props) {
   const newest = Array.from(data.times, (time, index) => ({ time, index }))
     .slice(-mostRows)
-    .reverse()
+    .toReversed()
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls
     <div
       className="overflow-auto"
       style={{ height: heightPx }}

@@ -73,7 +73,6 @@ export function TimeSeriesChart({ title, data, scale, emptyText, heightPx = 250,
             role="img"
             aria-label={summaryOf(title, data, scale.format)}
             aria-describedby={readoutId}
-            // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the arrow keys move the crosshair
             tabIndex={0}
             onKeyDown={onKeyDown}
             onBlur={() => setKeyed(null)}

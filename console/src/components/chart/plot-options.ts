@@ -18,7 +18,7 @@ const axisFont = '11px Geist, system-ui, sans-serif'
 
 /** What uPlot draws: times first, then one array a series; stacked series from the top one down. */
 export function alignedData({ data, scale }: Pick<PlotInput, 'data' | 'scale'>): uPlot.AlignedData {
-  const values = scale.isStacked ? stacked(data.series).reverse() : data.series.map((series) => [...series.values])
+  const values = scale.isStacked ? stacked(data.series).toReversed() : data.series.map((series) => [...series.values])
   return [data.times as number[], ...values]
 }
 

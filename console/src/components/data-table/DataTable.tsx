@@ -20,7 +20,7 @@ type Props<T> = {
   onSort?: (sort: Sort) => void
   /** Rows under a head of their own, as versions under their squid. */
   groupOf?: (row: T) => string
-  groupHead?: (name: string, rows: T[]) => ReactNode
+  renderGroupHead?: (name: string, rows: T[]) => ReactNode
   /** A press anywhere on a row that is not on a link or button of its own. */
   onOpen?: (row: T) => void
   /** The menu at the end of each row; asked for when it opens. */
@@ -35,7 +35,7 @@ type Props<T> = {
  * visible ones are in the page (frontend.md, patterns 1 and 2).
  */
 export function DataTable<T>(props: Props<T>) {
-  const { label, columns, rows, idOf, sort = null, onSort, groupOf, groupHead, onOpen, menuOf, empty } = props
+  const { label, columns, rows, idOf, sort = null, onSort, groupOf, renderGroupHead, onOpen, menuOf, empty } = props
   const items = useMemo(
     () => itemsOf(sorted(rows ?? [], columns, sort), idOf, groupOf),
     [rows, columns, sort, idOf, groupOf],
@@ -70,7 +70,7 @@ export function DataTable<T>(props: Props<T>) {
       >
         <HeadRow columns={columns} sort={sort} onSort={onSort} hasMenu={hasMenu} />
         {/* Rows are reached with the keyboard through the link in their main cell. */}
-        {/* oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions */}
+        {/* oxlint-disable-next-line jsx-a11y/click-events-have-key-events */}
         <tbody
           onClick={onClick}
           onPointerOver={hasMenu ? menu.prepare : undefined}
@@ -92,7 +92,7 @@ export function DataTable<T>(props: Props<T>) {
               />
             ) : (
               <GroupRow key={item.id} rowIndex={index + 2} columns={columns} hasMenu={hasMenu}>
-                {groupHead?.(item.name, item.rows) ?? item.name}
+                {renderGroupHead?.(item.name, item.rows) ?? item.name}
               </GroupRow>
             ),
           )}

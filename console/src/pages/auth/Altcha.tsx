@@ -1,6 +1,5 @@
 import 'altcha/altcha.css'
 import 'altcha/external'
-import type {} from 'altcha/types/react'
 import Pbkdf2Worker from 'altcha/workers/pbkdf2?worker'
 import ShaWorker from 'altcha/workers/sha?worker'
 import { useEffect, useEffectEvent, useRef } from 'react'
@@ -9,6 +8,21 @@ import type { BotCheckProps } from './BotCheck.tsx'
 for (const bits of ['256', '384', '512']) {
   globalThis.$altcha.algorithms.set(`PBKDF2/SHA-${bits}`, () => new Pbkdf2Worker())
   globalThis.$altcha.algorithms.set(`SHA-${bits}`, () => new ShaWorker())
+}
+
+/** Our tokens for its variables. */
+const look = {
+  '--altcha-max-width': '100%',
+  '--altcha-border-color': 'var(--n8)',
+  '--altcha-checkbox-border-color': 'var(--n8)',
+  '--altcha-checkbox-size': '16px',
+  '--altcha-color-base': 'var(--n1)',
+  '--altcha-color-base-content': 'var(--n12)',
+  '--altcha-color-primary': 'var(--accent)',
+  '--altcha-color-primary-content': 'var(--on-accent)',
+  '--altcha-color-success': 'var(--good)',
+  '--altcha-color-error': 'var(--bad)',
+  '--altcha-color-error-content': 'var(--on-bad)',
 }
 
 /** Proof of work, solved by the browser while the form is filled in. Needs no account anywhere. */
@@ -37,7 +51,8 @@ export default function Altcha({ challengeUrl, isInteractive, onToken }: BotChec
       auto={isInteractive ? 'off' : 'onload'}
       language="en"
       configuration={JSON.stringify({ hideLogo: true, hideFooter: true })}
-      className="block [--altcha-max-width:100%]"
+      className="block"
+      style={look}
     />
   )
 }

@@ -12,4 +12,5 @@ export function AuthHeading({ title, children }: { title: string; children?: Rea
   )
 }
 
-export const textLinkClass = 'rounded-sm text-accent hover:underline'
+export const textLinkClass =
+  'rounded-sm text-accent underline decoration-1 underline-offset-3 decoration-current/40 hover:decoration-current'

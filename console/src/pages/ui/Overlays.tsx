@@ -43,7 +43,7 @@ export function Overlays() {
               ],
             },
           ]}
-          trigger={(trigger) => <Button {...trigger}>Menu</Button>}
+          renderTrigger={(trigger) => <Button {...trigger}>Menu</Button>}
         />
         <Button
           variant="danger"

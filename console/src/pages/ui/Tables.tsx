@@ -107,7 +107,7 @@ export function Tables() {
         rows={rows}
         idOf={idOf}
         groupOf={groupOf}
-        groupHead={(name, members) => (
+        renderGroupHead={(name, members) => (
           <>
             {name} <span className="ml-1 font-normal text-ink-3">{members.length} versions</span>
           </>

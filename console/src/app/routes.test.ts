@@ -1,0 +1,106 @@
+import { createMemoryHistory } from '@tanstack/react-router'
+import { QueryClient } from '@tanstack/react-query'
+import { beforeEach, expect, test, vi } from 'vitest'
+import type { User } from '@shoal/contract'
+
+// What little of a browser the router and the local settings ask for.
+const stored = new Map<string, string>()
+vi.stubGlobal('localStorage', {
+  getItem: (key: string) => stored.get(key) ?? null,
+  setItem: (key: string, value: string) => void stored.set(key, value),
+  removeItem: (key: string) => void stored.delete(key),
+})
+for (const name of ['window', 'self'])
+  vi.stubGlobal(name, { origin: 'http://localhost', addEventListener: () => {}, scrollTo: () => {} })
+vi.stubGlobal('document', { cookie: '', querySelector: () => null, addEventListener: () => {} })
+
+const { makeRouter } = await import('./router.tsx')
+const { sessionQuery } = await import('../api/session.ts')
+type Session = NonNullable<ReturnType<typeof signedOut>>
+const signedOut = () => ({ status: 'signedOut' }) as { status: 'signedOut' } | { status: 'signedIn'; user: User }
+
+/** Spec 2.1. */
+const guestPaths = ['/', '/signup', '/restore', '/restore/confirm/$token', '/oauth/$provider']
+/** Spec 2.2. */
+const appPaths = [
+  '/squids',
+  '/squids/deploy',
+  '/squids/$squidName/$squidSlot',
+  ...[
+    'details',
+    'logs',
+    'db',
+    'metrics',
+    'manifest',
+    'package',
+    'processors',
+    'deployments',
+    'deployments/$deployId',
+  ].map((tab) => `/squids/$squidName/$squidSlot/${tab}`),
+  '/monitoring',
+  '/secrets',
+  '/secrets/add',
+  '/secrets/edit/$name',
+  '/rpc',
+  '/rpc/token',
+  '/rpc/chains/$id',
+  '/portal',
+  '/portal/chains',
+  '/portal/chains/$id',
+  '/settings',
+  '/billing',
+  '/billing/usage',
+  '/billing/limits',
+  '/profile/api-tokens',
+  '/profile/api-tokens/create',
+  '/profile/settings',
+  '/preview',
+  '/organizations/create/{-$code}',
+  '/organizations/secretes',
+]
+
+const org = (id: number, code: string) => ({ id, code }) as User['organizations'][number]
+const user = { organizations: [org(1, 'playground'), org(2, 'acme')] } as User
+
+function open(url: string, session: Session) {
+  const client = new QueryClient()
+  client.setQueryData(sessionQuery.queryKey, session)
+  const router = makeRouter(client, createMemoryHistory({ initialEntries: [url] }))
+  return router.load().then(() => router.state.location.href)
+}
+
+beforeEach(() => stored.clear())
+
+test('the routes are those of spec 2.1 and 2.2, and nothing else', () => {
+  const router = makeRouter(new QueryClient(), createMemoryHistory())
+  const trimmed = (path: string) => (path === '/' ? path : path.replace(/\/$/, ''))
+  const paths = new Set(Object.keys(router.routesByPath).map(trimmed))
+  paths.delete('/$')
+  expect([...paths].sort()).toEqual([...guestPaths, ...appPaths].sort())
+})
+
+test.each([
+  ['/squids', '/'],
+  ['/secrets/add?organization=acme&acceptInviteId=007', '/?organization=acme&acceptInviteId=007'],
+  ['/nowhere/at/all?email=a%40b.de', '/?email=a%40b.de'],
+  ['/signup?email=a%40b.de&unknown=1&unknown=2', '/signup?email=a%40b.de&unknown=1&unknown=2'],
+])('signed out: %s shows %s', async (from, to) => expect(await open(from, signedOut())).toBe(to))
+
+test.each([
+  ['/', '/squids'],
+  [
+    '/signup?organization=acme&acceptInviteId=12345678901234567890',
+    '/squids?organization=acme&acceptInviteId=12345678901234567890',
+  ],
+  ['/nowhere?month=2026-09', '/squids?month=2026-09'],
+  ['/organizations/secretes', '/secrets'],
+  ['/portal', '/portal/chains'],
+  ['/billing/usage?month=2026-09&bySquid=true', '/billing/usage?month=2026-09&bySquid=true'],
+])('signed in: %s shows %s', async (from, to) => expect(await open(from, { status: 'signedIn', user })).toBe(to))
+
+test('`organization` in the address selects it, unless the user is not in it', async () => {
+  await open('/squids?organization=acme', { status: 'signedIn', user })
+  expect(stored.get('userOrg')).toBe('2')
+  await open('/squids?organization=strangers', { status: 'signedIn', user })
+  expect(stored.get('userOrg')).toBe('2')
+})
