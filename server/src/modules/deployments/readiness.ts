@@ -45,14 +45,23 @@ export async function apisReady(context: StepContext, workload: Workload): Promi
   )
 }
 
-/** Waits until every processor runs steadily or has finished its work. @throws DeployFailure when one does not */
-export async function processorsSteady(context: StepContext, workload: Workload): Promise<void> {
+type Runs = Map<string, { restarts: number; sinceMs: number }>
+
+/**
+ * Waits until every processor runs steadily or has finished its work. Metrics alone do not prove much: many a processor shows
+ * them and falls over its first batch, so it must also have run for `provenMs`.
+ * @throws DeployFailure when one does not
+ */
+export async function processorsSteady(context: StepContext, workload: Workload, provenMs: number): Promise<void> {
   const names = workload.containers.filter(isProcessor).map((c) => c.name)
-  const runningSince = new Map<string, { restarts: number; ms: number }>()
+  const runs: Runs = new Map()
   const ready = async () => {
     const observations = (await context.hands.look()).of(workload.id)
     const states = await Promise.all(
-      names.map((name) => isProcessorSteady(context, workload, name, observations, runningSince)),
+      names.map((name) => {
+        const o = observations.find((x) => x.container === name)
+        return o ? isProcessorSteady(context, o, runs, provenMs) : false
+      }),
     )
     return states.every(Boolean)
   }
@@ -68,24 +77,18 @@ async function isApiReady(context: StepContext, workload: Workload, name: string
   return endpoint !== null && (await apiAnswers(endpoint))
 }
 
-async function isProcessorSteady(
-  context: StepContext,
-  workload: Workload,
-  name: string,
-  observations: Observation[],
-  runningSince: Map<string, { restarts: number; ms: number }>,
-): Promise<boolean> {
-  const o = observations.find((x) => x.container === name)
-  if (!o) return false
+async function isProcessorSteady(context: StepContext, o: Observation, runs: Runs, provenMs: number): Promise<boolean> {
   // A finite block range: it has done its work (contract 4.1).
   if (o.state === 'finished') return true
   await refuseCrashing(context, o)
   if (o.state !== 'running') return false
   const nowMs = context.app.clock.now().getTime()
-  const seen = runningSince.get(name)
-  if (seen?.restarts !== o.restarts) runningSince.set(name, { restarts: o.restarts, ms: nowMs })
-  else if (nowMs - seen.ms >= context.pace.steadyMs) return true
-  const endpoint = context.app.driver.endpoint(workload.id, name, metricsPort)
+  const known = runs.get(o.container)
+  const run = known?.restarts === o.restarts ? known : { restarts: o.restarts, sinceMs: nowMs }
+  runs.set(o.container, run)
+  if (nowMs - run.sinceMs >= context.pace.steadyMs) return true
+  if (nowMs - run.sinceMs < provenMs) return false
+  const endpoint = context.app.driver.endpoint(o.workload, o.container, metricsPort)
   return endpoint !== null && (await metricsAnswer(endpoint))
 }
 

@@ -38,7 +38,7 @@ export async function rollOut(context: StepContext, squid: SquidRow, next: Workl
   journal.info(old ? 'Starting the processors' : 'Starting the programs')
   await app.driver.apply(next)
   await apisReady(context, next)
-  await processorsSteady(context, next)
+  await processorsSteady(context, next, old ? context.pace.provenMs : 0)
   journal.info('All programs run')
 }
 

@@ -18,7 +18,9 @@ export type Pace = {
   retryMs: number
   /** Between the switch to a new generation and the end of the old one: answers in flight finish. */
   drainMs: number
-  /** How long a processor without metrics must run to count as steady. */
+  /** How long a processor must run, beside showing its metrics, before an old one is given up for it. */
+  provenMs: number
+  /** How long a processor without metrics must run. */
   steadyMs: number
 }
 
@@ -28,6 +30,7 @@ export const defaultPace: Pace = {
   reconcileMs: 3_000,
   retryMs: 1_000,
   drainMs: 2_000,
+  provenMs: 1_500,
   steadyMs: 8_000,
 }
 

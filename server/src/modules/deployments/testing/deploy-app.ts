@@ -15,6 +15,7 @@ export const quickPace: Pace = {
   reconcileMs: 20,
   retryMs: 5,
   drainMs: 20,
+  provenMs: 500,
   steadyMs: 2_000,
 }
 

@@ -1,0 +1,202 @@
+import type { Deployment } from '@shoal/contract'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { minutes } from '../../clock.ts'
+import { archiveOf } from './testing/archive.ts'
+import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
+import { probeWhile } from './testing/probe-version.ts'
+import { squidFiles, type TestSquid } from './testing/squid-files.ts'
+
+let t: DeployApp
+let worker: { close: () => Promise<void> }
+let d: Deployer
+beforeAll(async () => {
+  t = await startDeployApp()
+  worker = t.work()
+  d = await t.deployer()
+})
+afterAll(async () => {
+  await worker?.close()
+  await t?.close()
+})
+
+const failed = async (squid: TestSquid, options = {}): Promise<Deployment> => {
+  const deployment = await d.ended(await d.deploy(squid, { name: 'failing', ...options }))
+  expect(deployment.status).not.toBe('OK')
+  // The reason is the last line of a complete log (design 8).
+  expect(deployment.logs.at(-1)).toEqual({ severity: 'error', message: deployment.failureReason })
+  return deployment
+}
+
+describe('each kind of failure says what to do', () => {
+  test.each([
+    ['REQUIRED_SOURCE_FILE_INVALID', 'manifest', { manifest: { deploy: {} } }, '"deploy.processor" is required'],
+    ['REQUIREMENTS', 'secrets', { env: { A: '${{ secrets.MISSING }}' } }, 'sqd secrets set MISSING <value> -o'],
+    ['REQUIREMENTS', 'hasura', { addons: { hasura: {} } }, 'hasura is not offered'],
+    ['REQUIREMENTS', 'neon', { addons: { neon: {} } }, 'neon is not offered'],
+    ['REQUIREMENTS', 'profile', { scale: { dedicated: false, processor: { profile: 'xlarge' } } }, 'dedicated'],
+    [
+      'SOURCE_FILES_BUILD_FAILED',
+      'build',
+      { build: { prints: ['error TS1'], fails: { kind: 'SOURCE_FILES_BUILD_FAILED' as const, message: 'Mend it.' } } },
+      'Mend it.',
+    ],
+  ])('%s (%s)', async (kind, _, squid, reason) => {
+    const deployment = await failed(squid)
+    expect(deployment.failed).toBe(kind)
+    expect(deployment.failureReason).toContain(reason)
+  })
+
+  test('REQUIRED_SOURCE_FILE_MISSED names the manifest or package.json', async () => {
+    const { 'package.json': _, ...files } = squidFiles()
+    const deploy = async (archive: Buffer, manifestPath: string) =>
+      d.ended(
+        await d.api.squids.deploy({
+          params: { code: d.org.code },
+          body: { artifactUrl: await d.send(archive), manifestPath, options: { overrideName: 'missing' } },
+        }),
+      )
+    expect(await deploy(archiveOf(files), 'squid.yaml')).toMatchObject({
+      failed: 'REQUIRED_SOURCE_FILE_MISSED',
+      failureReason: expect.stringContaining('package.json'),
+    })
+    expect(await deploy(archiveOf(squidFiles()), 'other.yaml')).toMatchObject({
+      failed: 'REQUIRED_SOURCE_FILE_MISSED',
+      failureReason: expect.stringContaining('other.yaml'),
+    })
+    expect(await deploy(archiveOf(squidFiles()), '/home/somebody/project/squid.yaml')).toMatchObject({ status: 'OK' })
+  })
+
+  test('UNEXPECTED for a fault of ours, with a number to ask about and nothing of our insides', async () => {
+    const deployment = await d.deploy({ build: { prints: ['only here'] } }, { name: 'lost' })
+    await rm(join(t.app.config.dataDir, 'uploads'), { recursive: true })
+    const ended = await d.ended(deployment)
+    expect(ended.failed).toBe('UNEXPECTED')
+    expect(ended.failureReason).toContain(`deployment ${deployment.id}`)
+    expect(JSON.stringify(ended)).not.toContain('ENOENT')
+  })
+
+  test('PERMISSIONS for what a playground does not have', async () => {
+    const user = await t.make.user()
+    const playground = await t.deployer({ id: 0, code: user.playground.code, name: '', admin: { ...user, roleId: 0 } })
+    const dedicated = await playground.ended(await playground.deploy({ scale: { processor: {} } }, { slot: 'v1' }))
+    expect(dedicated).toMatchObject({ failed: 'PERMISSIONS', failureReason: expect.stringContaining('collocated') })
+    const scale = { dedicated: false, addons: { postgres: { storage: '20Gi' } } }
+    const large = await playground.ended(await playground.deploy({ scale }, { slot: 'v1' }))
+    expect(large).toMatchObject({ failed: 'PERMISSIONS', failureReason: expect.stringContaining('10Gi') })
+    await playground.deployed({ scale: { dedicated: false } }, { slot: 'v1' })
+  })
+
+  test('a first deployment that failed can be deployed again, and deleted', async () => {
+    const options = { name: 'again', slot: 'v1' }
+    await failed({ build: { fails: { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'no' } } }, options)
+    const reference = { params: { code: d.org.code, reference: 'again@v1' } }
+    expect(await d.api.squids.get(reference)).toMatchObject({ status: 'DEPLOY_ERROR' })
+    await expect(d.api.squids.restart(reference)).rejects.toMatchObject({ status: 405 })
+    await d.deployed({}, options)
+    await failed({ env: { A: '${{ secrets.MISSING }}' } }, { ...options, name: 'again2' })
+    const gone = await d.api.squids.delete({ params: { code: d.org.code, reference: 'again2@v1' } })
+    expect(await d.ended(gone)).toMatchObject({ status: 'OK' })
+  })
+
+  test('what cannot be had but is not needed is a warning', async () => {
+    const postgres = { version: '14', config: { max_locks_per_transaction: 1024 } }
+    const { logs } = await d.deployed({ addons: { postgres } }, { name: 'warned' })
+    const warnings = logs.filter((l) => l.severity === 'warn').map((l) => l.message)
+    expect(warnings).toEqual([
+      expect.stringContaining('max_locks_per_transaction'),
+      expect.stringContaining('asks for Postgres 14'),
+    ])
+  })
+})
+
+describe('a broken update leaves the running version answering', () => {
+  const slot = { name: 'steady', slot: 'v1' }
+  let squidId: number
+  beforeAll(async () => {
+    squidId = (await d.deployed({}, slot)).squid?.id ?? 0
+  })
+  afterEach(async () => {
+    const observations = (await t.driver.observe()).filter((o) => o.workload.startsWith(`${squidId}.`))
+    const [generation] = observations.map((o) => o.workload)
+    // One generation, whole, and none of the failed one.
+    expect(observations.map((o) => o.container).sort()).toEqual(['api', 'processor'])
+    expect(new Set(observations.map((o) => o.workload))).toEqual(new Set([generation]))
+  })
+
+  test.each<[string, TestSquid, string]>([
+    ['build', { build: { fails: { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'no' } } }, 'no'],
+    [
+      'migration',
+      { init: { print: ['relation "x" exists'], ends: { afterMs: 20, exitCode: 1 } } },
+      'init ended with exit code 1',
+    ],
+    ['init that cannot start', { init: { cannotStart: 'No such command: node' } }, 'No such command: node'],
+    ['api that crashes', { api: { print: ['boom'], ends: { afterMs: 10, exitCode: 1 } } }, 'the last of 3 tries'],
+    ['api that ends', { api: { ends: { afterMs: 0, exitCode: 0 } } }, 'keep running'],
+    [
+      'processor that crashes',
+      { processors: { processor: { print: ['boom'], ends: { afterMs: 10, exitCode: 2 } } } },
+      'processor ended with exit code 2',
+    ],
+    [
+      'processor too large',
+      { processors: { processor: { ends: { afterMs: 10, outOfMemory: true } } } },
+      'more memory than its profile has',
+    ],
+  ])('%s', async (_, squid, reason) => {
+    const noticed = await probeWhile(t, squidId, async () => {
+      const { failureReason } = await failed(squid, slot)
+      expect(failureReason).toContain(reason)
+    })
+    expect(noticed).toMatchObject({ refusals: 0, mostWriters: 1 })
+    expect(noticed.answers).toBeGreaterThan(3)
+  })
+
+  test('the last lines of what failed are in the log', async () => {
+    const print = ['one', 'two', '\u001b[31mthree\u001b[0m']
+    const { logs } = await failed({ init: { print, ends: { afterMs: 5, exitCode: 9 } } }, slot)
+    const lines = logs.map((l) => l.message)
+    expect(lines).toEqual(expect.arrayContaining(['init | one', 'init | two', 'init | three']))
+  })
+
+  test('an api that never answers is given up after its time', async () => {
+    const asked = await d.deploy({ api: { startMs: 10 * 3_600_000 } }, slot)
+    await waitFor(() => t.driver.host.workloads.size > 1 && isObserved(squidId, 'api', 'starting'))
+    t.time.advance(minutes(6))
+    expect((await d.ended(asked)).failureReason).toContain('GRAPHQL_SERVER_PORT')
+  })
+
+  test('a step that takes too long fails with what it was busy with', async () => {
+    const asked = await d.deploy({ build: { takesMs: 60_000 } }, slot)
+    await waitFor(async () =>
+      (await d.api.deployments.get(one(asked))).logs.some((l) => l.message.startsWith('Playing')),
+    )
+    t.time.advance(minutes(36))
+    expect(await d.ended(asked)).toMatchObject({
+      status: 'IMAGE_BUILDING',
+      failed: 'REQUIREMENTS',
+      failureReason: expect.stringContaining('Building the image took longer than the 35 minutes'),
+    })
+  })
+
+  test('an update that works is not noticed either', async () => {
+    const noticed = await probeWhile(t, squidId, async () => {
+      await d.deployed({ build: { prints: ['new'] } }, slot)
+    })
+    expect(noticed).toMatchObject({ refusals: 0, mostWriters: 1 })
+  })
+})
+
+const one = ({ id }: Deployment) => ({ params: { code: d.org.code, id: String(id) } })
+
+const isObserved = async (squidId: number, container: string, state: string) =>
+  (await t.driver.observe()).some(
+    (o) => o.workload.startsWith(`${squidId}.`) && o.container === container && o.state === state,
+  )
+
+async function waitFor(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(5)
+}

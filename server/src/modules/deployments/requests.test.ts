@@ -1,0 +1,190 @@
+import type { Deployment } from '@shoal/contract'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { minutes } from '../../clock.ts'
+import { archiveOf } from './testing/archive.ts'
+import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
+import { squidFiles } from './testing/squid-files.ts'
+
+let t: DeployApp
+let worker: { close: () => Promise<void> }
+let d: Deployer
+beforeAll(async () => {
+  t = await startDeployApp()
+  worker = t.work()
+  d = await t.deployer()
+})
+afterAll(async () => {
+  await worker?.close()
+  await t?.close()
+})
+
+const at = (reference: string) => ({ params: { code: d.org.code, reference } })
+const slow = { build: { takesMs: 400 } }
+const body = (artifactUrl: string, name: string, more = {}) => ({
+  artifactUrl,
+  options: { overrideName: name, overrideSlot: 'v1', ...more },
+})
+
+describe('a repeated request', () => {
+  test('for the same archive with the same options answers the same deployment, also after its end', async () => {
+    const artifactUrl = await d.send(archiveOf(squidFiles()))
+    const deploy = (more = {}) =>
+      d.api.squids.deploy({ params: { code: d.org.code }, body: body(artifactUrl, 'same', more) })
+    const both = await Promise.all([deploy(), deploy()])
+    const [first] = both
+    expect(both[1]?.id).toBe(first?.id)
+    await d.ended(first as Deployment)
+    expect((await deploy()).id).toBe(first?.id)
+    const reset = await deploy({ hardReset: true })
+    expect(reset.id).not.toBe(first?.id)
+    await d.ended(reset)
+  })
+
+  test('for a restart answers the one that runs; for a deletion also the one that ended a moment ago', async () => {
+    await d.deployed({}, { name: 'twice', slot: 'v1' })
+    const restarts = await Promise.all([d.api.squids.restart(at('twice@v1')), d.api.squids.restart(at('twice@v1'))])
+    expect(restarts[0]?.id).toBe(restarts[1]?.id)
+    await d.ended(restarts[0] as Deployment)
+    const deletion = await d.ended(await d.api.squids.delete(at('twice@v1')))
+    expect((await d.api.squids.delete(at('twice@v1'))).id).toBe(deletion.id)
+    t.time.advance(minutes(2))
+    await expect(d.api.squids.delete(at('twice@v1'))).rejects.toMatchObject({ status: 404 })
+  })
+
+  test('for a tag that was removed a moment ago answers that deployment, unless the tag came back', async () => {
+    const tag = { params: { code: d.org.code, reference: 'tags@v1', tag: 'live' } }
+    await d.deployed({}, { name: 'tags', slot: 'v1', tag: 'live' })
+    const removal = await d.ended(await d.api.squids.removeTag(tag))
+    expect((await d.api.squids.removeTag(tag)).id).toBe(removal.id)
+    await d.ended(await d.api.squids.setTag(tag))
+    const again = await d.ended(await d.api.squids.removeTag(tag))
+    expect(again.id).not.toBe(removal.id)
+    t.time.advance(minutes(2))
+    await expect(d.api.squids.removeTag(tag)).rejects.toMatchObject({
+      status: 405,
+      message: expect.stringContaining('no tag'),
+    })
+  })
+})
+
+test('another request while a deployment runs is refused, naming it', async () => {
+  const running = await d.deploy(slow, { name: 'busy', slot: 'v1' })
+  const refusal = {
+    status: 405,
+    message: `Deployment ${running.id} (DEPLOY) is in progress. Wait for it to finish.`,
+  }
+  await expect(d.deploy({}, { name: 'busy', slot: 'v1' })).rejects.toMatchObject(refusal)
+  await expect(d.api.squids.restart(at('busy@v1'))).rejects.toMatchObject(refusal)
+  await expect(d.api.squids.delete(at('busy@v1'))).rejects.toMatchObject(refusal)
+  const tag = { params: { code: d.org.code, reference: 'busy@v1', tag: 'live' } }
+  await expect(d.api.squids.setTag(tag)).rejects.toMatchObject(refusal)
+  await expect(d.api.squids.removeTag(tag)).rejects.toMatchObject(refusal)
+  const other = await d.deploy({}, { name: 'busy', slot: 'v2' })
+  expect(await d.ended(other)).toMatchObject({ status: 'OK' })
+  expect(await d.ended(running)).toMatchObject({ status: 'OK' })
+})
+
+describe('who may deploy', () => {
+  test.each([
+    ['DRAFT', 'set up its billing'],
+    ['IN_DEBT', 'update your card details'],
+    ['TERMINATED', 'update your card details'],
+  ] as const)('not an organization that is %s', async (status, reason) => {
+    const other = await t.deployer(await t.make.org({ status }))
+    await expect(other.deploy()).rejects.toMatchObject({ status: 405, message: expect.stringContaining(reason) })
+    expect(await other.api.squids.list({ params: { code: other.org.code } })).toEqual([])
+  })
+
+  test('a playground has one squid, a second slot included', async () => {
+    const user = await t.make.user()
+    const p = await t.deployer({ id: 0, code: user.playground.code, name: '', admin: { ...user, roleId: 0 } })
+    await p.deployed({}, { slot: 'v1' })
+    await expect(p.deploy({}, { slot: 'v2' })).rejects.toMatchObject({
+      status: 405,
+      message: expect.stringContaining('A playground runs one squid'),
+    })
+    await p.deployed({}, { slot: 'v1' })
+  })
+
+  test('no more squids than the limit, however many are asked for at once', async () => {
+    const org = await t.make.org()
+    await t.app.database.pool.query('update orgs set squids_limit = 2 where id = $1', [org.id])
+    const limited = await t.deployer(org)
+    const asked = await Promise.allSettled(['v1', 'v2', 'v3', 'v4'].map((slot) => limited.deploy({}, { slot })))
+    const started = asked.filter((a) => a.status === 'fulfilled')
+    expect(started).toHaveLength(2)
+    for (const { value } of started) await limited.ended(value)
+  })
+
+  test('viewers look, strangers see nothing, and nobody reaches into another organization', async () => {
+    const deployment = await d.deployed({}, { name: 'private', slot: 'v1' })
+    const id = String(deployment.id)
+    const viewer = t.as(await t.make.member(d.org, 'viewer'))
+    expect(await viewer.deployments.get({ params: { code: d.org.code, id } })).toMatchObject({ id: deployment.id })
+    await expect(viewer.squids.restart(at('private@v1'))).rejects.toMatchObject({ status: 405 })
+    await expect(viewer.deployments.createUpload({ params: { code: d.org.code } })).rejects.toMatchObject({
+      status: 405,
+    })
+    const stranger = await t.deployer()
+    await expect(stranger.api.squids.get(at('private@v1'))).rejects.toMatchObject({ status: 404 })
+    const code = stranger.org.code
+    for (const attempt of [
+      () => stranger.api.deployments.get({ params: { code, id } }),
+      () => stranger.api.squids.get({ params: { code, reference: 'private@v1' } }),
+      () => stranger.api.squids.restart({ params: { code, reference: 'private@v1' } }),
+      () => stranger.api.squids.delete({ params: { code, reference: 'private@v1' } }),
+    ])
+      await expect(attempt()).rejects.toMatchObject({ status: 404 })
+    const squidId = String(deployment.squid?.id)
+    expect(await stranger.api.deployments.list({ params: { code }, query: { squidId } })).toEqual([])
+    const artifactUrl = await d.send(archiveOf(squidFiles()))
+    await expect(
+      stranger.api.squids.deploy({ params: { code }, body: body(artifactUrl, 'stolen') }),
+    ).rejects.toMatchObject({
+      status: 405,
+      message: expect.stringContaining('not here'),
+    })
+  })
+})
+
+describe('input that cannot be', () => {
+  test.each(['V1', '-a', 'a', 'toolong1', 'a b', '../x', 'v1;drop'])('slot %j', async (slot) => {
+    await expect(d.deploy({}, { name: 'bad-slot', slot })).rejects.toMatchObject({ status: 400 })
+  })
+  test.each(['no@such', 'no:such', 'private', '@', 'a@b@c', "x'@v1", 'private@v1@v1', '..%2f@v1'])(
+    'reference %j',
+    async (reference) => {
+      await expect(d.api.squids.restart(at(reference))).rejects.toMatchObject({ status: 404 })
+    },
+  )
+  test.each(['A', 'x', '-tag', 'a'.repeat(33)])('tag %j', async (tag) => {
+    await expect(
+      d.api.squids.setTag({ params: { code: d.org.code, reference: 'private@v1', tag } }),
+    ).rejects.toMatchObject({ status: 400 })
+  })
+  test.each(['0', '-1', 'x', '99999999999999999999', '1.5'])('deployment %j', async (id) => {
+    await expect(d.api.deployments.get({ params: { code: d.org.code, id } })).rejects.toMatchObject({ status: 404 })
+  })
+  test.each(['', 'shoal-upload:', 'shoal-upload:../../etc/passwd', 'http://169.254.169.254/', 'file:///etc/passwd'])(
+    'artifact %j',
+    async (artifactUrl) => {
+      const call = d.api.squids.deploy({ params: { code: d.org.code }, body: body(artifactUrl, 'bad-url') })
+      await expect(call).rejects.toMatchObject({ status: artifactUrl === '' ? 400 : 405 })
+    },
+  )
+  test('a package.json and a manifest that Postgres could not keep', async () => {
+    const files = {
+      'package.json': `{"name":"nul\\u0000 and half \\ud800","deep":${'['.repeat(300)}${']'.repeat(300)}}`,
+    }
+    await d.deployed({ files }, { name: 'odd', slot: 'v1' })
+    const nul = await d.ended(await d.deploy({ manifest: { description: 'a\0b' } }, { name: 'odd', slot: 'v1' }))
+    expect(nul).toMatchObject({ failed: 'NO' })
+  })
+  test('an archive that is none', async () => {
+    const call = d.api.squids.deploy({
+      params: { code: d.org.code },
+      body: body(await d.send(Buffer.from('not a gzip')), 'no-archive'),
+    })
+    expect(await d.ended(await call)).toMatchObject({ failed: 'REQUIRED_SOURCE_FILE_INVALID' })
+  })
+})

@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { hours } from '../../clock.ts'
+import { collectImages } from './collect.ts'
+import { multipartOf } from './testing/archive.ts'
+import { sendArchive, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
+import { collectUploads } from './uploads.ts'
+
+const limit = 100_000
+let t: DeployApp
+let d: Deployer
+beforeAll(async () => {
+  t = await startDeployApp({ env: { SHOAL_MAX_UPLOAD_BYTES: String(limit) } })
+  d = await t.deployer()
+})
+afterAll(() => t?.close())
+
+const stored = () => readdir(join(t.app.config.dataDir, 'uploads'))
+
+const post = async (path: string, archive: Buffer, token = d.org.admin.token) => {
+  const { payload, contentType } = multipartOf(archive)
+  return await t.http.inject({
+    method: 'POST',
+    url: `/api/v1${path}`,
+    headers: { authorization: `token ${token}`, 'content-type': contentType },
+    payload,
+  })
+}
+
+test('the place for an archive is a path, and the same content is one file', async () => {
+  const place = await d.api.deployments.createUpload({ params: { code: d.org.code } })
+  expect(place).toMatchObject({ uploadFields: {}, maxUploadBytes: limit })
+  expect(place.uploadUrl).toMatch(new RegExp(`^/orgs/${d.org.code}/uploads/[0-9a-f-]{36}$`))
+  const content = randomBytes(5_000)
+  await d.send(content)
+  await d.send(content)
+  expect(await stored()).toHaveLength(1)
+})
+
+test('what is larger than allowed is refused in words the client prints, and leaves nothing', async () => {
+  const before = await stored()
+  for (const size of [limit + 1, limit * 3]) {
+    const { uploadUrl } = await d.api.deployments.createUpload({ params: { code: d.org.code } })
+    const answer = await post(uploadUrl, randomBytes(size))
+    expect(answer.statusCode).toBe(405)
+    expect(answer.json()).toMatchObject({ error: expect.stringContaining('larger than 0.1 MB') })
+  }
+  expect(await stored()).toEqual(before)
+  await d.send(randomBytes(limit))
+})
+
+test('an empty archive, an unknown place and the place of another organization are refused', async () => {
+  const { uploadUrl } = await d.api.deployments.createUpload({ params: { code: d.org.code } })
+  expect((await post(uploadUrl, Buffer.alloc(0))).statusCode).toBe(405)
+  for (const id of ['00000000-0000-0000-0000-000000000000', '..', 'x'])
+    expect((await post(`/orgs/${d.org.code}/uploads/${encodeURIComponent(id)}`, Buffer.from('x'))).statusCode).toBe(404)
+  const other = await t.make.org()
+  const foreign = uploadUrl.replace(d.org.code, other.code)
+  expect((await post(foreign, Buffer.from('x'), other.admin.token)).statusCode).toBe(404)
+})
+
+test('a deployment cannot use an upload that never arrived', async () => {
+  const { fileUrl } = await d.api.deployments.createUpload({ params: { code: d.org.code } })
+  const body = { artifactUrl: fileUrl, options: { overrideName: 'nothing' } }
+  await expect(d.api.squids.deploy({ params: { code: d.org.code }, body })).rejects.toMatchObject({ status: 405 })
+})
+
+test('archives that nobody used for a day are removed, those of deployments in progress are not', async () => {
+  const kept = await d.deploy({}, { name: 'waiting', slot: 'v1' })
+  const shared = randomBytes(100)
+  await d.send(shared)
+  t.time.advance(hours(25))
+  await sendArchive(t, d.org.admin, d.org.code, shared)
+  await collectUploads(t.app)
+  // The one of the deployment, and the one sent again since.
+  expect(await stored()).toHaveLength(2)
+  const worker = t.work()
+  try {
+    expect(await d.ended(kept)).toMatchObject({ status: 'OK' })
+  } finally {
+    await worker.close()
+  }
+  t.time.advance(hours(25))
+  await collectUploads(t.app)
+  expect(await stored()).toEqual([])
+})
+
+test('images that no version runs or keeps are removed, but not while the organization deploys', async () => {
+  const worker = t.work()
+  try {
+    const slot = { name: 'images', slot: 'v1' }
+    await d.deployed({ build: { prints: ['a'] } }, slot)
+    const failing = { build: { prints: ['b'] }, init: { ends: { afterMs: 1, exitCode: 1 } } }
+    expect(await d.ended(await d.deploy(failing, slot))).toMatchObject({ failed: 'REQUIREMENTS' })
+    const images = async () => (await t.app.database.pool.query<{ image: string }>('select image from images')).rows
+    const before = await images()
+    const running = await d.deploy({ build: { takesMs: 500 } }, slot)
+    await collectImages(t.app)
+    expect(await images()).toEqual(expect.arrayContaining(before))
+    await d.ended(running)
+    await collectImages(t.app)
+    const after = await images()
+    expect(after).toHaveLength(before.length)
+    expect(before.filter((b) => !t.builder.hasImage(b.image))).toHaveLength(1)
+    expect(after.every((a) => t.builder.hasImage(a.image))).toBe(true)
+    await d.ended(await d.api.squids.delete({ params: { code: d.org.code, reference: 'images@v1' } }))
+    await collectImages(t.app)
+    expect(await images()).toHaveLength(1)
+  } finally {
+    await worker.close()
+  }
+})

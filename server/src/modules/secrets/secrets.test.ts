@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
+import { readSecrets } from './index.ts'
+
+let t: TestApp
+let org: TestOrg
+beforeAll(async () => {
+  t = await startTestApp()
+  org = await t.make.org()
+})
+afterAll(() => t?.close())
+
+const update = (name: string, value: string) => ({ action: 'UPDATE' as const, name, value })
+const remove = (name: string) => ({ action: 'DELETE' as const, name })
+type Change = ReturnType<typeof update> | ReturnType<typeof remove>
+const change = (...secrets: Change[]) =>
+  t.as(org.admin).secrets.change({ params: { code: org.code }, body: { secrets } })
+
+test('values are masked, names are in upper case, and a container gets what was set last', async () => {
+  expect(await change(update('rpc_url', 'one'), update('KEY', ' two '))).toEqual({
+    secrets: { KEY: '***', RPC_URL: '***' },
+  })
+  await change(update('RPC_URL', 'three'))
+  expect(await t.as(org.admin).secrets.list({ params: { code: org.code } })).toEqual({
+    secrets: { KEY: '***', RPC_URL: '***' },
+  })
+  expect(await readSecrets(t.app, org.id)).toEqual({ KEY: 'two', RPC_URL: 'three' })
+})
+
+test('a value stands nowhere in clear: not in the database, not in the audit log', async () => {
+  const word = 'correct-horse-battery-staple'
+  await change(update('PASSPHRASE', word))
+  const tables = await t.app.database.pool.query<{ name: string }>(
+    "select tablename as name from pg_tables where schemaname = 'public'",
+  )
+  for (const { name } of tables.rows) {
+    const rows = await t.app.database.pool.query(`select * from "${name}"`)
+    expect(JSON.stringify(rows.rows), name).not.toContain(word)
+  }
+})
+
+test('a sealed value does not open in another row', async () => {
+  const other = await t.make.org()
+  await change(update('MOVED', 'mine'))
+  await t.app.database.pool.query(
+    "insert into secrets (org_id, name, sealed_value, updated_at) select $1, 'MOVED', sealed_value, now() from secrets where org_id = $2 and name = 'MOVED'",
+    [other.id, org.id],
+  )
+  await expect(readSecrets(t.app, other.id)).rejects.toThrow()
+})
+
+test('deleting one that is not there changes nothing at all', async () => {
+  const before = await readSecrets(t.app, org.id)
+  await expect(change(update('NEW', 'x'), remove('NO_SUCH'))).rejects.toMatchObject({
+    status: 400,
+    message: 'There is no secret "NO_SUCH".',
+  })
+  expect(await readSecrets(t.app, org.id)).toEqual(before)
+  await change(update('SHORT_LIVED', 'x'))
+  await change(remove('short_lived'))
+  expect(await readSecrets(t.app, org.id)).toEqual(before)
+})
+
+test.each([
+  ['1ABC', 'x'],
+  ['A-B', 'x'],
+  ['', 'x'],
+  ['A'.repeat(64), 'x'],
+  ['OK', ''],
+  ['OK', 'a\0b'],
+  ['OK', 'x'.repeat(65_537)],
+])('name %j with its value is refused', async (name, value) => {
+  await expect(change(update(name, value))).rejects.toMatchObject({ status: 400 })
+})
+
+test('developers and viewers see names and change nothing', async () => {
+  for (const type of ['developer', 'viewer'] as const) {
+    const member = t.as(await t.make.member(org, type))
+    expect((await member.secrets.list({ params: { code: org.code } })).secrets).toHaveProperty('KEY', '***')
+    await expect(
+      member.secrets.change({ params: { code: org.code }, body: { secrets: [update('KEY', 'theirs')] } }),
+    ).rejects.toMatchObject({ status: 405 })
+  }
+})
