@@ -9,6 +9,7 @@ import { ensureConsole } from './console-build.ts'
 import { type Devnet, startDevnet } from './devnet/devnet.ts'
 import { openClient } from './public-client.ts'
 import { root } from './root.ts'
+import { serverArguments } from './server.ts'
 
 const run = promisify(execFile)
 const email = 'demo@example.com'
@@ -36,9 +37,12 @@ async function ensureServer(publicUrl: string): Promise<void> {
   const isReady = async () => ((await fetch(`${publicUrl}/readyz`)).ok ? true : null)
   if (await isReady().catch(() => null)) return
   await ensureConsole()
-  const program = join(root, 'server/src/main.ts')
   // In a group of its own: Ctrl-C must not reach it beside our own signal, as a second one ends it without its squids.
-  server = spawn(process.execPath, [program], { cwd: root, detached: true, stdio: ['ignore', 'ignore', 'inherit'] })
+  server = spawn(process.execPath, serverArguments, {
+    cwd: root,
+    detached: true,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   server.once('exit', (code) => ending.abort(new Error(`The server ended with code ${code}`)))
   await until('The server', isReady)
 }

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './root.ts'
+import { serverArguments } from './server.ts'
 
 // The server restarts when its files change, the console reloads in the browser. Either's end is the end of both.
-const server = ['--watch', '--watch-preserve-output', join(root, 'server/src/main.ts')]
+const server = ['--watch', '--watch-preserve-output', ...serverArguments]
 const children = [
   spawn(process.execPath, server, { stdio: 'inherit' }),
   spawn('vite', [], { stdio: 'inherit', cwd: join(root, 'console') }),

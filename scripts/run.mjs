@@ -14,7 +14,7 @@ const neededNode = 24
 /** `installs`: a fresh clone is made ready first. What runs in production or beside a running server never installs. */
 const commands = {
   start: { file: 'scripts/start.ts', installs: true, env: { SHOAL_ON_EXIT: 'stop', SHOAL_OUTBOX: 'true' } },
-  serve: { file: 'server/src/main.ts', installs: false, env: { SHOAL_ON_EXIT: 'keep' } },
+  serve: { file: 'scripts/serve.ts', installs: false, env: { SHOAL_ON_EXIT: 'keep' } },
   shoal: { file: 'server/src/cli.ts', installs: false },
   dev: { file: 'scripts/dev.ts', installs: true, env: { SHOAL_ON_EXIT: 'stop', SHOAL_OUTBOX: 'true' } },
   devnet: { file: 'scripts/devnet.ts', installs: true },

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { contract, createClient, type Client, type Contract } from '@shoal/contract'
+import { serverArguments } from '../../scripts/server.ts'
 import { until } from './until.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -45,7 +46,7 @@ export async function startShoal(env: Record<string, string> = {}): Promise<Shoa
   let output = ''
 
   const start = async () => {
-    const child = spawn(process.execPath, [join(root, 'server/src/main.ts')], {
+    const child = spawn(process.execPath, serverArguments, {
       cwd: root,
       env: settings,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,3 @@
+import { becomeServer } from './server.ts'
+
+becomeServer()
