@@ -3,18 +3,21 @@ import type { FastifyInstance } from 'fastify'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { App } from '../app.ts'
+import { readConsolePage } from './console-page.ts'
 
 const dist = join(import.meta.dirname, '../../../console/dist')
 
 /** Serves the built console: hashed files for ever, and its page for every address that is not the API's. */
 export async function mountConsole(server: FastifyInstance, app: App): Promise<void> {
-  const isBuilt = existsSync(join(dist, 'index.html'))
-  if (isBuilt)
+  const page = existsSync(join(dist, 'csp.json')) ? readConsolePage(dist, app.config) : null
+  if (page)
     await server.register(fastifyStatic, {
       root: dist,
       preCompressed: true,
       index: false,
       wildcard: false,
+      // The page itself is sent with what this installation sets, and with its policy.
+      globIgnore: ['index.html*', 'csp.json*'],
       setHeaders: (reply, path) => {
         reply.header('cache-control', path.includes('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
       },
@@ -22,7 +25,12 @@ export async function mountConsole(server: FastifyInstance, app: App): Promise<v
   server.setNotFoundHandler((request, reply) => {
     const isPage =
       request.method === 'GET' && !request.url.startsWith('/api') && !/\.\w+$/.test(request.url.split('?')[0] ?? '')
-    if (isPage && isBuilt) return reply.header('cache-control', 'no-cache').sendFile('index.html')
+    if (isPage && page) {
+      const accepted = String(request.headers['accept-encoding'] ?? '')
+      const encoding = (['br', 'gzip'] as const).find((name) => new RegExp(`\\b${name}\\b`).test(accepted))
+      if (encoding) reply.header('content-encoding', encoding)
+      return reply.headers(page.headers).send(page[encoding ?? 'plain'])
+    }
     if (isPage) return reply.type('text/html').send(plainPage(app))
     // The public client reads "Cannot <method>" as: this endpoint is unknown (contract 2.1).
     return reply.code(404).send({

@@ -8,7 +8,7 @@ import { isTurnstileSolved } from './turnstile.ts'
 export function botCheckOptions({ config }: App): AuthOptions['botCheck'] {
   const siteKey = config.SHOAL_TURNSTILE_SITE_KEY
   if (siteKey && config.SHOAL_TURNSTILE_SECRET_KEY) return { kind: 'turnstile', siteKey }
-  return { kind: 'altcha', challengeUrl: `${config.publicUrl}/api/v1/auth/challenge` }
+  return { kind: 'altcha', challengeUrl: '/api/v1/auth/challenge' }
 }
 
 /** @throws Refusal 400 when `solution` is not a good one, or is used a second time */

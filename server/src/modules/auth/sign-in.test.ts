@@ -130,7 +130,7 @@ test('a session ends after 30 days', async () => {
 test('what this installation offers', async () => {
   expect(await t.as(null).auth.getOptions()).toEqual({
     oauth: [],
-    botCheck: { kind: 'altcha', challengeUrl: 'http://localhost:4000/api/v1/auth/challenge' },
+    botCheck: { kind: 'altcha', challengeUrl: '/api/v1/auth/challenge' },
     outboxUrl: null,
   })
 })

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import type { Config } from '../config.ts'
+import { escapeHtml } from '../mail/index.ts'
+
+export type ConsolePage = { headers: Record<string, string>; plain: Buffer; br: Buffer; gzip: Buffer }
+
+/** The built `index.html` with what this installation sets, and the policy that goes with it; made once, at start. */
+export function readConsolePage(dist: string, config: Config): ConsolePage {
+  const { scriptHashes } = JSON.parse(readFileSync(join(dist, 'csp.json'), 'utf8')) as { scriptHashes: string[] }
+  const plain = Buffer.from(fillPage(readFileSync(join(dist, 'index.html'), 'utf8'), config))
+  return {
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-cache',
+      'content-security-policy': contentSecurityPolicy(config, scriptHashes),
+      vary: 'accept-encoding',
+    },
+    plain,
+    br: brotliCompressSync(plain),
+    gzip: gzipSync(plain),
+  }
+}
+
+/** Writes settings into the page's `<meta name="shoal:…">`. */
+export function fillPage(html: string, config: Pick<Config, 'SHOAL_SUPPORT_EMAIL' | 'SHOAL_SENTRY_DSN'>): string {
+  const settings = { support: config.SHOAL_SUPPORT_EMAIL, sentry: config.SHOAL_SENTRY_DSN ?? '' }
+  return html.replaceAll(/(<meta name="shoal:(\w+)" content=")[^"]*/g, (all, before: string, name: string) => {
+    const value = settings[name as keyof typeof settings] as string | undefined
+    return value === undefined ? all : `${before}${escapeHtml(value)}`
+  })
+}
+
+const turnstile = 'https://challenges.cloudflare.com'
+const stripe = 'https://js.stripe.com'
+
+/** What the console may load and talk to. Nothing inline runs but what the build wrote; nobody may frame it. */
+export function contentSecurityPolicy(
+  config: Pick<Config, 'gatewayUrl' | 'SHOAL_SENTRY_DSN'>,
+  scriptHashes: string[],
+): string {
+  const sentry = config.SHOAL_SENTRY_DSN ? [new URL(config.SHOAL_SENTRY_DSN).origin] : []
+  // `{org}` may be part of the host name: https://{org}.squids.example.com
+  const gateway = config.gatewayUrl.replace(/^(https?:\/\/)([^/]*)(.*)$/, (_, scheme: string, host: string) => {
+    return scheme + host.replaceAll('{org}', '*')
+  })
+  const directives = {
+    'default-src': ["'none'"],
+    'script-src': ["'self'", ...scriptHashes.map((hash) => `'${hash}'`), turnstile, stripe],
+    'style-src': ["'self'", "'unsafe-inline'"],
+    'font-src': ["'self'"],
+    // Icons of chains and avatars come from wherever their owners keep them.
+    'img-src': ["'self'", 'data:', 'https:'],
+    'connect-src': ["'self'", gateway, gateway.replace(/^http/, 'ws'), 'https://api.stripe.com', ...sentry],
+    'frame-src': [turnstile, stripe, 'https://hooks.stripe.com'],
+    // Session replay runs its compression from a blob.
+    'worker-src': ["'self'", 'blob:'],
+    'manifest-src': ["'self'"],
+    'base-uri': ["'none'"],
+    'form-action': ["'self'"],
+    'frame-ancestors': ["'none'"],
+  }
+  return Object.entries(directives)
+    .map(([name, sources]) => `${name} ${sources.join(' ')}`)
+    .join('; ')
+}
