@@ -16,7 +16,9 @@ export function parseLine(line: string): ParsedLine {
   // Postgres has no NUL in text.
   const text = line.includes('\0') ? line.replaceAll('\0', '') : line
   const record = text.startsWith('{') ? parseRecord(text) : null
-  return record ? fromRecord(record) : fromText(text)
+  const parsed = record && fromRecord(record)
+  const saysNothing = parsed?.message === '' && parsed.ns === null && parsed.fields === null
+  return parsed && !saysNothing ? parsed : fromText(text)
 }
 
 const fromText = (text: string): ParsedLine => ({
@@ -85,23 +87,19 @@ const indentedOrClosing = /^\s|^[}\]]/
  * Puts the frames of a stack, and what Node prints of an error's properties after them, into the entry of the error's own line.
  * `lines` are of one container, in order; lines beyond `maxLength` characters begin a new entry.
  */
-export function joinStacks(lines: string[], maxLength = 65_536): string[] {
-  const joined: string[] = []
-  let last: string[] = []
-  let length = 0
-  const flush = () => last.length > 0 && joined.push(last.length === 1 ? (last[0] ?? '') : last.join('\n'))
+export function joinStacks<T extends { text: string }>(lines: T[], maxLength = 65_536): T[] {
+  const joined: T[] = []
+  let linesOfLast = 0
   for (const line of lines) {
-    const isInStack = last.length > 1 && indentedOrClosing.test(line)
-    const continues = last.length > 0 && !(last[0] ?? '').startsWith('{') && (stackFrame.test(line) || isInStack)
-    if (continues && length + line.length < maxLength) {
-      last.push(line)
-      length += line.length + 1
+    const last = joined.at(-1)
+    const isFrame = stackFrame.test(line.text) || (linesOfLast > 1 && indentedOrClosing.test(line.text))
+    if (last && isFrame && !last.text.startsWith('{') && last.text.length + line.text.length < maxLength) {
+      linesOfLast++
+      joined[joined.length - 1] = { ...last, text: `${last.text}\n${line.text}` }
     } else {
-      flush()
-      last = [line]
-      length = line.length
+      joined.push(line)
+      linesOfLast = 1
     }
   }
-  flush()
   return joined
 }

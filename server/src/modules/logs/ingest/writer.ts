@@ -110,17 +110,20 @@ function squidOf(line: LogLine): number | null {
 
 /** Parsed, in the order of their times, and with the next numbers of the version. */
 function numbered(stream: Stream, raw: LogLine[], options: WriterOptions): NewLine[] {
+  const { squidId, lastAtMs } = stream
   const timed: Omit<NewLine, 'seq'>[] = []
   for (const [source, ofContainer] of Map.groupBy(raw, (line) => `${line.workload}/${line.container}`)) {
-    const { container = '', readAt } = ofContainer.at(-1) ?? {}
-    const readAtMs = readAt?.getTime() ?? 0
-    const texts = joinStacks(ofContainer.map((line) => line.text))
-    const parsed = texts.map((text) => parseLine(options.redact(stream.squidId, text)))
-    const times = timesOf(parsed, stream.lastAtMs.get(source) ?? 0, readAtMs, options.oldestAtMs())
-    stream.lastAtMs.set(source, times.at(-1) ?? readAtMs)
-    const known = { squidId: stream.squidId, container: shownContainer(container) }
-    for (const [i, { level, ns, message, fields }] of parsed.entries())
-      timed.push({ ...known, atMs: times[i] ?? readAtMs, level, ns, message, fields })
+    const container = shownContainer(ofContainer[0]?.container ?? '')
+    const entries = joinStacks(ofContainer).map(({ text, readAt }) => ({
+      readAtMs: readAt.getTime(),
+      parsed: parseLine(options.redact(squidId, text)),
+    }))
+    const times = timesOf(entries, lastAtMs.get(source) ?? 0, options.oldestAtMs())
+    lastAtMs.set(source, times.at(-1) ?? 0)
+    for (const [i, { readAtMs, parsed }] of entries.entries()) {
+      const { level, ns, message, fields } = parsed
+      timed.push({ squidId, atMs: times[i] ?? readAtMs, level, container, ns, message, fields })
+    }
   }
   // Stable: lines of one container with the same time keep their order.
   timed.sort((a, b) => a.atMs - b.atMs)
@@ -131,12 +134,13 @@ function numbered(stream: Stream, raw: LogLine[], options: WriterOptions): NewLi
  * When each line of a container was written: as it says itself, otherwise like the next line that says so, otherwise when it
  * was read. Never later than that, and never going back, so that sorting by time keeps the order of writing.
  */
-function timesOf(lines: ParsedLine[], lastAtMs: number, readAtMs: number, oldestAtMs: number): number[] {
+function timesOf(entries: { readAtMs: number; parsed: ParsedLine }[], lastAtMs: number, oldestAtMs: number): number[] {
   const times: number[] = []
-  let next = readAtMs
-  for (const { writtenAtMs } of lines.toReversed()) {
-    if (writtenAtMs !== null && writtenAtMs >= oldestAtMs) next = Math.min(writtenAtMs, readAtMs)
-    times.push(next)
+  let nextMs = Infinity
+  for (const { readAtMs, parsed } of entries.toReversed()) {
+    const { writtenAtMs } = parsed
+    if (writtenAtMs !== null && writtenAtMs >= oldestAtMs) nextMs = writtenAtMs
+    times.push(Math.min(nextMs, readAtMs))
   }
   let last = lastAtMs
   return times.toReversed().map((time) => (last = Math.max(last, time)))

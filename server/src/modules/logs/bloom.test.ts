@@ -1,0 +1,41 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { bloomOf, folded, hashesOfTerm, mayHold } from './bloom.ts'
+
+const holds = (bloom: Buffer, term: string) => hashesOfTerm(term).every((hash) => mayHold(bloom, hash))
+
+describe('a filter over lines', () => {
+  test('never misses what is there, in whatever case it is asked for', () => {
+    const texts = fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 200 }), {
+      minLength: 1,
+      maxLength: 20,
+    })
+    fc.assert(
+      fc.property(texts, fc.nat(), fc.nat(), fc.nat(), (lines, which, from, length) => {
+        const line = folded(lines[which % lines.length] ?? '')
+        const start = from % line.length
+        const term = line.slice(start, start + 1 + (length % 30))
+        const bloom = bloomOf(lines)
+        expect(holds(bloom, term)).toBe(true)
+        const inCapitals = term.toUpperCase()
+        // There are letters that do not come back from capitals.
+        expect(folded(inCapitals) !== term || holds(bloom, inCapitals)).toBe(true)
+      }),
+    )
+  })
+
+  test('excludes nearly every number and hash that is not there', () => {
+    const digits = (n: number) => String((n * 2_654_435_761) % 100_000_000).padStart(8, '0')
+    const lines = Array.from({ length: 1000 }, (_, i) => `block ${digits(i)} of 0x${digits(i * 7)}${digits(i * 13)}`)
+    const absent = Array.from({ length: 500 }, (_, i) => digits(i + 50_000)).filter(
+      (term) => !lines.some((line) => line.includes(term)),
+    )
+    const bloom = bloomOf(lines)
+    expect(absent.filter((term) => holds(bloom, term)).length).toBeLessThan(absent.length / 20)
+  })
+
+  test('is small for few lines, and tells nothing of an empty term', () => {
+    expect(bloomOf(['short'])).toHaveLength(512)
+    expect(hashesOfTerm('')).toEqual([])
+  })
+})

@@ -1,0 +1,164 @@
+import { logLevels, type LogLevel } from '@shoal/contract'
+import type { LogLine } from '@shoal/runtime'
+import * as fc from 'fast-check'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startTestApp, type TestApp } from '../../../testing/index.ts'
+import { filterOf, matches } from '../filter.ts'
+import { levelNumber } from '../levels.ts'
+import { linesOfBlock } from '../ingest/blocks.ts'
+import { createWriter } from '../ingest/writer.ts'
+import type { Direction, Place, StoredLine } from '../lines-store.ts'
+import { readHistory } from './read-history.ts'
+
+let t: TestApp
+let client: Client
+beforeAll(async () => {
+  t = await startTestApp()
+  client = new Client(t.app.database.url)
+  await client.connect()
+})
+afterAll(async () => {
+  await client.end()
+  await t.close()
+})
+
+const day = Date.UTC(2026, 0, 14)
+const words = ['Transfer', 'block', 'привет', '0xDEADbeef01', '100%', 'a_b', 'slow query', '€', 'x']
+const containers = ['api', 'api-2', 'processor', 'eth', 'init']
+
+/** Lines of a few containers over two days, some of them read long after they were written. */
+const rawLines = fc.array(
+  fc.record({
+    container: fc.constantFrom(...containers),
+    level: fc.constantFrom(1, 2, 2, 2, 3, 4),
+    minute: fc.integer({ min: 0, max: 2879 }),
+    words: fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 3 }),
+  }),
+  { minLength: 1, maxLength: 60 },
+)
+
+const question = fc.record({
+  search: fc.constantFrom('', '', 'transfer', 'ПРИВЕТ', 'deadbeef', '100%', 'a_b', '€', 'LOW Q', 'nowhere', 'x', 'n7'),
+  level: fc.subarray(['ERROR', 'WARNING', 'INFO', 'DEBUG']),
+  container: fc.subarray(['api', 'eth', 'processor', 'query-node']),
+  direction: fc.constantFrom<Direction>('asc', 'desc'),
+  fromMinute: fc.option(fc.integer({ min: 0, max: 2879 })),
+  toMinute: fc.option(fc.integer({ min: 0, max: 2879 })),
+  limit: fc.constantFrom(1, 3, 50),
+})
+
+let squids = 0
+const minuteMs = (minute: number) => day + minute * 60_000
+
+/** Writes batches of them until there are several blocks. Answers the version and all its lines as they are stored. */
+async function ingest(batches: (typeof rawLines extends fc.Arbitrary<infer T> ? T : never)[]) {
+  const squidId = ++squids
+  const writer = createWriter(client, { redact: (_, text) => text, oldestAtMs: () => 0 })
+  let number = 0
+  for (let times = 0; number < 2.5 * linesOfBlock; times++) {
+    const lines = batches.flat().map((raw): LogLine => {
+      const written = { level: raw.level, time: minuteMs(raw.minute), ns: `n${number++}`, msg: raw.words.join(' ') }
+      const readAt = new Date(minuteMs(2880 + times))
+      return {
+        workload: `${squidId}.1`,
+        container: raw.container,
+        stream: 'stdout',
+        text: JSON.stringify(written),
+        readAt,
+      }
+    })
+    await writer.write({ lines, cursor: {} })
+  }
+  const { rows } = await client.query<StoredLine>(
+    'select seq, (extract(epoch from at) * 1000)::float8 as "atMs", level, container, ns, message, fields from log_lines where squid_id = $1',
+    [squidId],
+  )
+  expect(rows).toHaveLength(number)
+  return { squidId, rows }
+}
+
+test('every page is what looking at all lines would find', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(rawLines, { minLength: 1, maxLength: 3 }),
+      fc.array(question, { minLength: 6, maxLength: 12 }),
+      async (batches, questions) => {
+        const { squidId, rows } = await ingest(batches)
+        for (const asked of questions) {
+          const { direction, limit } = asked
+          const fromMs = asked.fromMinute === null ? null : minuteMs(asked.fromMinute)
+          const toMs = asked.toMinute === null ? null : minuteMs(asked.toMinute)
+          const filter = filterOf(asked)
+          const expected = rows
+            .filter((line) => matches(filter, line) && line.atMs >= (fromMs ?? 0) && line.atMs <= (toMs ?? Infinity))
+            .sort((a, b) => (a.atMs - b.atMs || a.seq - b.seq) * (direction === 'asc' ? 1 : -1))
+            .map((line) => line.seq)
+          const found: number[] = []
+          let after: Place | null = null
+          // Some pages are enough, the last one among them when there are few.
+          for (let pages = 0; pages < 5; pages++) {
+            const signal = new AbortController().signal
+            const page = await readHistory(t.app.db, { squidId, fromMs, toMs, filter, direction, after, limit, signal })
+            found.push(...page.lines.map((line) => line.seq))
+            after = page.next
+            if (!after) break
+            expect(page.lines).toHaveLength(limit)
+          }
+          expect(found).toEqual(expected.slice(0, found.length))
+          expect(after !== null).toBe(expected.length > found.length)
+        }
+      },
+    ),
+    { numRuns: 12 },
+  )
+}, 120_000)
+
+describe('a filter', () => {
+  test('finds the level, and what stands in the object of a line', async () => {
+    const squidId = ++squids
+    const writer = createWriter(client, { redact: (_, text) => text, oldestAtMs: () => 0 })
+    const texts = [
+      '{"level":4,"msg":"failed","url":"https://rpc.example.com"}',
+      'plain words',
+      '{"level":5,"msg":"gone"}',
+    ]
+    const lines = texts.map((text): LogLine => ({
+      workload: `${squidId}.1`,
+      container: 'eth',
+      stream: 'stdout',
+      text,
+      readAt: new Date(day),
+    }))
+    await writer.write({ lines, cursor: {} })
+    const search = async (asked: Parameters<typeof filterOf>[0]) => {
+      const signal = new AbortController().signal
+      const page = await readHistory(t.app.db, {
+        squidId,
+        fromMs: null,
+        toMs: null,
+        filter: filterOf(asked),
+        direction: 'desc',
+        after: null,
+        limit: 10,
+        signal,
+      })
+      return page.lines.map((line) => line.message)
+    }
+    expect(await search({ search: 'RPC.example' })).toEqual(['failed'])
+    expect(await search({ level: ['ERROR'] })).toEqual(['gone', 'failed'])
+    expect(await search({ level: ['FATAL'] })).toEqual(['gone'])
+    expect(await search({ level: ['TELEGRAM'] })).toEqual([])
+    expect(await search({ container: ['processor'], search: 'WORDS' })).toEqual(['plain words'])
+    expect(await search({ container: ['api'] })).toEqual([])
+    const levels: LogLevel[] = ['ERROR', 'FATAL']
+    expect(levels.map(levelNumber)).toEqual(levels.map((level) => logLevels.indexOf(level)))
+  })
+
+  test('of a version that never logged finds nothing', async () => {
+    const signal = new AbortController().signal
+    const asked = { squidId: 999_999, fromMs: null, toMs: null, after: null, limit: 10, signal }
+    const page = await readHistory(t.app.db, { ...asked, filter: filterOf({}), direction: 'desc' })
+    expect(page).toEqual({ lines: [], next: null })
+  })
+})

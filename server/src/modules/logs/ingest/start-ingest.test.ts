@@ -1,0 +1,142 @@
+import { createSimDriver, ManualClock, type SimDriver } from '@shoal/runtime'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { days } from '../../../clock.ts'
+import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
+import { deleteSquid } from '../../squids/index.ts'
+import { makeVersion, specOf, workloadOf } from '../../squids/testing/make-version.ts'
+import { until } from '../testing/until.ts'
+import { keepDays } from './retention.ts'
+import { startLogIngest } from './start-ingest.ts'
+
+let t: TestApp
+let clock: ManualClock
+let driver: SimDriver
+let org: TestOrg
+beforeEach(async () => {
+  clock = new ManualClock()
+  driver = createSimDriver({ clock })
+  t = await startTestApp({ clock, driver })
+  org = await t.make.org()
+})
+afterEach(() => t.close())
+
+const history = async (reference = 'test-squid@v1', query = {}) =>
+  (await t.as(org.admin).logs.history({ params: { code: org.code, reference }, query: { limit: '10000', ...query } }))
+    .logs
+
+const messages = async (reference?: string, query?: object) => {
+  const entries = await history(reference, { orderBy: 'asc', ...query })
+  return entries.map(({ payload }) => (typeof payload === 'string' ? payload : String(payload['msg'])))
+}
+
+const numbers = (count: number, prefix = 'line') => Array.from({ length: count }, (_, i) => `${prefix} ${i}`)
+
+test('lines of all containers are told with their level, container, time and object', async () => {
+  const time = clock.now().getTime() - 5000
+  await makeVersion(t.app, org, {
+    apis: [{ print: ['listening'] }, { print: ['listening too'] }],
+    processors: { eth: { print: [JSON.stringify({ level: 3, time, ns: 'sqd:processor', msg: 'slow', left: 7 })] } },
+  })
+  const ingest = startLogIngest(t.app)
+  try {
+    await until(async () => expect(await history()).toHaveLength(3))
+    expect(await history()).toEqual([
+      { id: '3', timestamp: clock.now().toISOString(), level: 'INFO', container: 'api', payload: 'listening too' },
+      { id: '2', timestamp: clock.now().toISOString(), level: 'INFO', container: 'api', payload: 'listening' },
+      {
+        id: '1',
+        timestamp: new Date(time).toISOString(),
+        level: 'WARNING',
+        container: 'eth',
+        payload: { level: 'WARNING', ns: 'sqd:processor', msg: 'slow', left: 7 },
+      },
+    ])
+  } finally {
+    await ingest.close()
+  }
+})
+
+test('a line is stored once and in order, however often workers come, go and compete', async () => {
+  const squid = await makeVersion(t.app, org, { processors: { eth: { print: numbers(6000) } } })
+  const allOf = (search: string) => until(async () => expect(await messages(undefined, { search })).toHaveLength(1000))
+  for (let round = 0; round < 6; round++) {
+    const workers = [startLogIngest(t.app), startLogIngest(t.app)]
+    // In the midst of its work or after it.
+    if (round % 2 === 1) await allOf(`round ${round - 1}`)
+    await Promise.all(workers.map((worker) => worker.close()))
+    const more = numbers(1000, `round ${round}`)
+    await driver.apply(workloadOf(squid, [specOf('eth', 3000, { print: more })]))
+  }
+  const ingest = startLogIngest(t.app)
+  try {
+    await allOf('round 5')
+    const pages: string[] = []
+    let nextPage: string | null = null
+    do {
+      const query = { orderBy: 'asc' as const, limit: '777', ...(nextPage ? { nextPage } : {}) }
+      const page = await t.as(org.admin).logs.history({ params: { code: org.code, reference: 'test-squid@v1' }, query })
+      pages.push(...page.logs.map((entry) => String(entry.payload)))
+      nextPage = page.nextPage
+    } while (nextPage)
+    expect(pages).toEqual([...numbers(6000), ...[0, 1, 2, 3, 4, 5].flatMap((round) => numbers(1000, `round ${round}`))])
+  } finally {
+    await ingest.close()
+  }
+})
+
+test('what is to be kept secret is not stored', async () => {
+  await makeVersion(t.app, org, { processors: { eth: { print: ['the key is hunter2'] } } })
+  const ingest = startLogIngest(t.app, { redact: (_squidId, text) => text.replaceAll('hunter2', '***') })
+  try {
+    await until(async () => expect(await messages()).toEqual(['the key is ***']))
+  } finally {
+    await ingest.close()
+  }
+})
+
+test('days past retention go with all their lines; the rest stays', async () => {
+  const squid = await makeVersion(t.app, org, { processors: { eth: { print: numbers(1500, 'old') } } })
+  const ingest = startLogIngest(t.app)
+  try {
+    await until(async () => expect(await history()).toHaveLength(1500))
+    clock.advance(days(t.app.config.SHOAL_LOG_RETENTION_DAYS))
+    await driver.apply(workloadOf(squid, [specOf('eth', 3000, { print: numbers(10, 'new') })]))
+    await until(async () => expect(await history()).toHaveLength(1510))
+    await keepDays(t.app)
+    expect(await history()).toHaveLength(1510)
+    clock.advance(days(1))
+    await keepDays(t.app)
+    await keepDays(t.app)
+    expect(await messages()).toEqual(numbers(10, 'new'))
+    expect(await messages(undefined, { search: 'old' })).toEqual([])
+  } finally {
+    await ingest.close()
+  }
+})
+
+test('nothing is kept of a version that was deleted but its lines until their day goes', async () => {
+  const squid = await makeVersion(t.app, org, { processors: { eth: { print: numbers(1200) } } })
+  const ingest = startLogIngest(t.app)
+  try {
+    await until(async () => expect(await history()).toHaveLength(1200))
+    await deleteSquid(t.app.db, squid.id)
+    await keepDays(t.app)
+    const { rows } = await t.app.database.pool.query(
+      'select (select count(*) from log_blocks) as blocks, (select count(*) from log_streams) as streams',
+    )
+    expect(rows).toEqual([{ blocks: 0, streams: 0 }])
+    await expect(history()).rejects.toMatchObject({ status: 404 })
+  } finally {
+    await ingest.close()
+  }
+})
+
+test('wrong questions are refused with the field', async () => {
+  await makeVersion(t.app, org)
+  await expect(history(undefined, { nextPage: 'made up' })).rejects.toMatchObject({
+    status: 400,
+    body: { invalidFields: [{ path: ['nextPage'] }] },
+  })
+  await expect(history(undefined, { from: 'yesterday' })).rejects.toMatchObject({ status: 400 })
+  await expect(history('test-squid@v2')).rejects.toMatchObject({ status: 404 })
+})

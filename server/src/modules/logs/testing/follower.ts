@@ -1,0 +1,45 @@
+import type { LogEntry } from '@shoal/contract'
+import { request, type IncomingMessage } from 'node:http'
+
+export type Follower = {
+  /** All entries so far. */
+  entries: LogEntry[]
+  /** Lines of the stream that held no entry. */
+  beats: number
+  isEnded: boolean
+  /** Takes nothing off the connection until `resume`. */
+  pause: () => void
+  resume: () => void
+  hangUp: () => void
+}
+
+/** Reads a stream of logs as the public client does: each line an array, blank lines ignored (contract 2.6). */
+export async function followLogs(url: string, token: string): Promise<Follower> {
+  const answer = await new Promise<IncomingMessage>((done, failed) => {
+    request(url, { headers: { authorization: `token ${token}` }, agent: false }, done)
+      .on('error', failed)
+      .end()
+  })
+  if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode}`)
+  const follower: Follower = {
+    entries: [],
+    beats: 0,
+    isEnded: false,
+    pause: () => answer.pause(),
+    resume: () => answer.resume(),
+    hangUp: () => answer.destroy(),
+  }
+  let rest = ''
+  answer.setEncoding('utf8')
+  answer.on('data', (text: string) => {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      if (line === '') follower.beats++
+      else follower.entries.push(...(JSON.parse(line) as LogEntry[]))
+    }
+  })
+  answer.on('end', () => (follower.isEnded = true))
+  answer.on('error', () => {})
+  return follower
+}
