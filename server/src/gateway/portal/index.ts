@@ -1,21 +1,71 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { App } from '../../app.ts'
+import { datasetsOf, sourceOf } from '../../modules/portal/index.ts'
+import { openServices } from '../rpc/services.ts'
+import { EvmDataset } from './evm-dataset.ts'
+import { sendJson } from './http.ts'
+import { PortalMeter } from './meter.ts'
+import { answerOwn } from './own-route.ts'
+import { Relay } from './relay.ts'
 
 export type PortalRoute = {
-  /** Answers `/portal/datasets/{datasetId}/{restPath}`, as in `stream` or `finalized-stream/height`; never rejects. */
+  /** Answers `/portal/datasets/{datasetId}/{restPath}`, as in `stream` or `finalized-head`; never rejects. */
   handle: (req: IncomingMessage, res: ServerResponse, datasetId: string, restPath: string) => Promise<void>
   /** Writes what was counted. */
   close: () => Promise<void>
 }
 
-/** The data plane of the Portal: `/portal/datasets/{id}/…` (contract 6.6). */
+/** The data plane of the Portal: `/portal/datasets/{id}/…`, passed on or made here (contract 6.6). */
 export function createPortalRoute(app: App): PortalRoute {
-  return {
-    handle: async (_req, res, datasetId) => {
-      app.log.debug({ datasetId }, 'no dataset yet')
-      res.writeHead(503, { 'content-type': 'application/json' })
-      res.end(JSON.stringify({ error: 'Not available yet' }))
-    },
-    close: async () => {},
+  const datasets = datasetsOf(app)
+  const services = openServices(app)
+  const meter = new PortalMeter(app)
+  const relay = app.config.SHOAL_PORTAL_URL ? new Relay(app.config.SHOAL_PORTAL_URL) : null
+
+  const answer = async (req: IncomingMessage, res: ServerResponse, datasetId: string, rest: string): Promise<void> => {
+    if (req.method === 'OPTIONS') return void res.writeHead(204, preflight).end()
+    if (!/^[\w/-]*(?:\?.*)?$/.test(rest)) return void sendJson(res, 404, { error: 'There is nothing at this address.' })
+    const dataset = await datasets.find(datasetId)
+    if (!dataset) return void sendJson(res, 404, { error: `There is no dataset ${datasetId.slice(0, 100)}.` })
+    const source = sourceOf(app.config, dataset)
+    const service = source === 'rpc' && dataset.chain ? await services.find(dataset.chain.id) : null
+    const given = { req, res, dataset, path: rest.split('?')[0] ?? '' }
+    if (service) meter.count(dataset.id, versionOf(req), await answerOwn({ ...given, blocks: new EvmDataset(service) }))
+    else if (source === 'portal' && relay)
+      meter.count(dataset.id, versionOf(req), await relay.pass(req, res, dataset.id, rest))
+    else
+      sendJson(res, 503, {
+        error: `Nobody serves ${dataset.title} here: no portal is configured, and no node of the chain. The operator can add one.`,
+      })
   }
+
+  return {
+    handle: async (req, res, datasetId, restPath) => {
+      try {
+        await answer(req, res, decodeURIComponent(datasetId), restPath.replace(/^\//, ''))
+      } catch (error) {
+        if (!res.destroyed) app.log.error({ err: error, dataset: datasetId }, 'a Portal request failed')
+        if (res.headersSent) res.destroy()
+        else sendJson(res, 500, { error: 'Something failed on our side.' })
+      }
+    },
+    close: async () => {
+      await meter.close()
+      await relay?.close()
+      await services.close()
+    },
+  }
+}
+
+const preflight = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-methods': 'GET, POST, OPTIONS',
+  'access-control-allow-headers': '*',
+  'access-control-max-age': '86400',
+}
+
+/** What the SDK sends as SQUID_ID (contract 4.2). */
+function versionOf(req: IncomingMessage): string {
+  const given = req.headers['x-squid-id']
+  return typeof given === 'string' && /^[\w@:./-]{1,80}$/.test(given) ? given : ''
 }

@@ -1,0 +1,147 @@
+import type { ChainService } from '../rpc/chain-service.ts'
+import { choose, needsReceipts, needsTransactions, portalBlock, type PortalBlock } from './evm-items.ts'
+import { logFilter, type EvmQuery, type RawBlock, type RawLog, type RawReceipt } from './evm-query.ts'
+
+/** Read together; larger would keep a slow reader's answers in memory. */
+const blocksAtOnce = 50
+/** How many ancestors a caller on a dropped branch is told of, to find the last block it shares with the chain. */
+const ancestorsTold = 32
+
+export type BlockRef = { number: number; hash: string }
+
+/** The chain could not be read now; the caller asks again. */
+export class Unreadable extends Error {
+  override name = 'Unreadable'
+}
+
+const hex = (n: number) => `0x${n.toString(16)}`
+
+/** A dataset of our own, made from a chain's nodes: the Portal's blocks without a portal. */
+export class EvmDataset {
+  readonly #service: ChainService
+
+  constructor(service: ChainService) {
+    this.#service = service
+  }
+
+  /** The newest block, or the newest final one; null when there is none. */
+  async head(tag: 'latest' | 'finalized'): Promise<BlockRef | null> {
+    const [block] = await this.#ask([['eth_getBlockByNumber', [tag, false]]])
+    return refOf(block as RawBlock | null)
+  }
+
+  /** Resolves when a node was looked at, or after the time. */
+  news(withinMs: number): Promise<void> {
+    return this.#service.pool.heads.news(withinMs)
+  }
+
+  async block(number: number): Promise<BlockRef | null> {
+    const [block] = await this.#ask([['eth_getBlockByNumber', [hex(number), false]]])
+    return refOf(block as RawBlock | null)
+  }
+
+  /** Null when the caller's last block is on the chain; otherwise the chain's own blocks below `fromBlock`, oldest first. */
+  async forkOf({ fromBlock, parentBlockHash }: EvmQuery): Promise<BlockRef[] | null> {
+    if (!parentBlockHash || fromBlock === 0) return null
+    const parent = await this.block(fromBlock - 1)
+    if (parent?.hash === parentBlockHash.toLowerCase()) return null
+    const first = Math.max(0, fromBlock - ancestorsTold)
+    const numbers = Array.from({ length: fromBlock - first }, (_, i) => first + i)
+    const blocks = await this.#ask(numbers.map((n) => ['eth_getBlockByNumber', [hex(n), false]]))
+    return blocks.flatMap((b) => refOf(b as RawBlock | null) ?? [])
+  }
+
+  /**
+   * The blocks that are asked for, up to `last`, in order; the first and the last of the range whether they hold anything or not.
+   * Ends early when the chain changes under it. @throws Unreadable
+   */
+  async *blocks(query: EvmQuery, last: number): AsyncGenerator<PortalBlock> {
+    let parent: string | null = null
+    for (let from = query.fromBlock; from <= last; from += blocksAtOnce) {
+      const to = Math.min(from + blocksAtOnce - 1, last)
+      const chunk = await this.#chunk(query, from, to, { isFirst: from === query.fromBlock, isLast: to === last })
+      if (
+        chunk.first !== null &&
+        parent !== null &&
+        chunk.first.number === hex(from) &&
+        chunk.first.parentHash !== parent
+      )
+        return
+      yield* chunk.blocks
+      parent = chunk.lastHash
+    }
+  }
+
+  async #chunk(query: EvmQuery, from: number, to: number, { isFirst, isLast }: { isFirst: boolean; isLast: boolean }) {
+    const filter = logFilter(query)
+    const range = { fromBlock: hex(from), toBlock: hex(to) }
+    const [logs] = filter ? await this.#ask([['eth_getLogs', [{ ...range, ...filter }]]]) : [[]]
+    const byBlock = Map.groupBy(logs as RawLog[], (log) => Number(log.blockNumber))
+    const isAll = query.includeAllBlocks || query.transactions.length > 0
+    const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i).filter(
+      // What is not final yet is read whole, to see that its blocks belong together.
+      (n) => isAll || byBlock.has(n) || n > this.#service.pool.heads.finalNumber || n === from || n === to,
+    )
+    const isFull = needsTransactions(query)
+    const blocks = (await this.#ask(
+      numbers.map((n) => ['eth_getBlockByNumber', [hex(n), isFull]]),
+    )) as (RawBlock | null)[]
+    const whole = blocks.filter((b): b is RawBlock => b !== null)
+    if (whole.length !== numbers.length || !doBelongTogether(whole, byBlock))
+      throw new Unreadable('The chain changed while it was read.')
+    const chosen = whole.map((block) => choose(query, block, byBlock.get(Number(block.number)) ?? []))
+    const receipts = await this.#receipts(
+      query,
+      whole.filter((_, i) => (chosen[i]?.transactions.length ?? 0) > 0),
+    )
+    const found = whole.flatMap((block, i) => {
+      const ours = chosen[i] ?? { logs: [], transactions: [] }
+      const number = Number(block.number)
+      const isBoundary = (isFirst && number === from) || (isLast && number === to)
+      const isAsked = query.includeAllBlocks || isBoundary || ours.logs.length > 0 || ours.transactions.length > 0
+      return isAsked ? [portalBlock(query, block, ours, receipts.get(block.hash) ?? new Map())] : []
+    })
+    return { blocks: found, first: whole[0] ?? null, lastHash: whole.at(-1)?.hash ?? null }
+  }
+
+  async #receipts(query: EvmQuery, blocks: RawBlock[]): Promise<Map<string, Map<string, RawReceipt>>> {
+    if (!needsReceipts(query) || blocks.length === 0) return new Map()
+    const answers = await this.#ask(blocks.map((b) => ['eth_getBlockReceipts', [b.number]]))
+    return new Map(
+      blocks.map((block, i) => [
+        block.hash,
+        new Map(((answers[i] ?? []) as RawReceipt[]).map((r) => [r.transactionIndex, r])),
+      ]),
+    )
+  }
+
+  /** @throws Unreadable with the words of the node */
+  async #ask(calls: [method: string, params: unknown[]][]): Promise<unknown[]> {
+    const outcomes = await this.#service.answerAll(calls.map(([method, params]) => ({ method, params })))
+    const results = []
+    for (const outcome of outcomes) {
+      if (outcome.kind === 'error') throw new Unreadable(outcome.error.message)
+      const json = outcome.kind === 'result' ? outcome.json : await wholeOf(outcome.chunks)
+      results.push(JSON.parse(json.toString()) as unknown)
+    }
+    return results
+  }
+}
+
+const refOf = (block: RawBlock | null): BlockRef | null =>
+  block ? { number: Number(block.number), hash: block.hash } : null
+
+/** Every block is the child of the one before where that was read, and the logs are of these very blocks. */
+function doBelongTogether(blocks: readonly RawBlock[], logs: ReadonlyMap<number, RawLog[]>): boolean {
+  return blocks.every((block, i) => {
+    const before = blocks[i - 1]
+    const isChild = !before || Number(before.number) + 1 !== Number(block.number) || before.hash === block.parentHash
+    return isChild && (logs.get(Number(block.number)) ?? []).every((log) => log.blockHash === block.hash)
+  })
+}
+
+async function wholeOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  for await (const chunk of chunks) parts.push(chunk)
+  return Buffer.concat(parts)
+}

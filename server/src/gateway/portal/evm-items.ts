@@ -1,0 +1,132 @@
+import {
+  doesLogMatch,
+  doesTransactionMatch,
+  type EvmQuery,
+  type RawBlock,
+  type RawLog,
+  type RawReceipt,
+  type RawTransaction,
+} from './evm-query.ts'
+
+/** A block as the Portal writes it: small numbers as numbers, quantities and bytes as hexadecimal text. */
+export type Item = Record<string, unknown>
+export type PortalBlock = { header: Item & { number: number; hash: string }; transactions?: Item[]; logs?: Item[] }
+
+const numbers = {
+  block: new Set(['number', 'timestamp', 'size', 'l1BlockNumber']),
+  transaction: new Set([
+    'transactionIndex',
+    'nonce',
+    'chainId',
+    'yParity',
+    'type',
+    'status',
+    'l1BlobBaseFeeScalar',
+    'l1BaseFeeScalar',
+  ]),
+  log: new Set(['logIndex', 'transactionIndex']),
+}
+
+/** Fields of a transaction that only its receipt has. */
+const receiptFields = [
+  'gasUsed',
+  'cumulativeGasUsed',
+  'effectiveGasPrice',
+  'contractAddress',
+  'status',
+  'l1Fee',
+  'l1FeeScalar',
+  'l1GasPrice',
+  'l1GasUsed',
+  'l1BlobBaseFee',
+  'l1BlobBaseFeeScalar',
+  'l1BaseFeeScalar',
+]
+
+export const needsReceipts = (query: EvmQuery): boolean =>
+  receiptFields.some((field) => query.fields?.transaction?.[field] === true)
+
+/** Whether transactions themselves are looked at or wanted. */
+export const needsTransactions = (query: EvmQuery): boolean =>
+  query.transactions.length > 0 || query.logs.some((r) => r.transaction)
+
+export type Chosen = { logs: RawLog[]; transactions: RawTransaction[] }
+
+/** What of a block is asked for: what matches, and what belongs to it. */
+export function choose(query: EvmQuery, block: RawBlock, logsOfBlock: readonly RawLog[]): Chosen {
+  const transactions = block.transactions.filter((tx) => typeof tx !== 'string')
+  const [logs, wanted] = [new Set<RawLog>(), new Set<string>()]
+  const addLogsOf = (index: string) => {
+    for (const log of logsOfBlock) if (log.transactionIndex === index) logs.add(log)
+  }
+  for (const log of logsOfBlock)
+    for (const request of query.logs) {
+      if (!doesLogMatch(request, log)) continue
+      logs.add(log)
+      if (request.transaction) wanted.add(log.transactionIndex)
+      if (request.transactionLogs) addLogsOf(log.transactionIndex)
+    }
+  for (const tx of transactions)
+    for (const request of query.transactions) {
+      if (!doesTransactionMatch(request, tx)) continue
+      wanted.add(tx.transactionIndex)
+      if (request.logs) addLogsOf(tx.transactionIndex)
+    }
+  return {
+    logs: [...logs].sort((a, b) => Number(a.logIndex) - Number(b.logIndex)),
+    transactions: transactions.filter((tx) => wanted.has(tx.transactionIndex)),
+  }
+}
+
+/** `receipts` by transaction index, where they are needed. */
+export function portalBlock(
+  query: EvmQuery,
+  block: RawBlock,
+  chosen: Chosen,
+  receipts: ReadonlyMap<string, RawReceipt>,
+): PortalBlock {
+  const header = project(block, ['number', 'hash', 'parentHash'], query.fields?.block, numbers.block)
+  const transactions = chosen.transactions.map((tx) =>
+    project(
+      {
+        ...receipts.get(tx.transactionIndex),
+        ...tx,
+        sighash: tx.input.length >= 10 ? tx.input.slice(0, 10) : undefined,
+      },
+      ['transactionIndex'],
+      query.fields?.transaction,
+      numbers.transaction,
+    ),
+  )
+  const logs = chosen.logs.map((log) => project(log, ['logIndex', 'transactionIndex'], query.fields?.log, numbers.log))
+  return {
+    header: header as PortalBlock['header'],
+    ...(transactions.length > 0 ? { transactions } : {}),
+    ...(logs.length > 0 ? { logs } : {}),
+  }
+}
+
+function project(
+  source: Record<string, unknown>,
+  always: readonly string[],
+  wanted: Record<string, boolean> | undefined,
+  asNumber: ReadonlySet<string>,
+): Item {
+  const names = new Set([...always, ...Object.keys(wanted ?? {}).filter((name) => wanted?.[name])])
+  const item: Item = {}
+  for (const name of names) {
+    const value = source[name]
+    if (value === undefined) continue
+    if (name === 'authorizationList' && Array.isArray(value)) item[name] = value.map(authorization)
+    else item[name] = asNumber.has(name) && typeof value === 'string' ? Number(value) : value
+  }
+  return item
+}
+
+/** EIP-7702. */
+const authorization = (given: Item): Item => ({
+  ...given,
+  chainId: Number(given['chainId']),
+  nonce: Number(given['nonce']),
+  yParity: Number(given['yParity']),
+})

@@ -1,0 +1,73 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+
+/** Each answers how many bytes were sent. */
+
+const open = { 'access-control-allow-origin': '*' }
+
+export function sendJson(
+  res: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): number {
+  return sendText(res, status, JSON.stringify(body), { 'content-type': 'application/json', ...headers })
+}
+
+export function sendText(
+  res: ServerResponse,
+  status: number,
+  text: string,
+  headers: Record<string, string> = {},
+): number {
+  const length = Buffer.byteLength(text)
+  res.writeHead(status, { ...open, 'content-type': 'text/plain', 'content-length': `${length}`, ...headers }).end(text)
+  return length
+}
+
+/** Lines as they come, no faster than the caller reads. Stops when the caller hangs up. */
+export async function sendLines(
+  res: ServerResponse,
+  lines: AsyncIterable<unknown>,
+  headers: Record<string, string>,
+): Promise<number> {
+  res.writeHead(200, { ...open, 'content-type': 'application/x-ndjson', ...headers })
+  let bytes = 0
+  for await (const line of lines) {
+    if (res.destroyed) return bytes
+    const text = Buffer.from(`${JSON.stringify(line)}\n`)
+    bytes += text.length
+    if (res.write(text)) continue
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        res.off('drain', done).off('close', done)
+        resolve()
+      }
+      res.on('drain', done).on('close', done)
+    })
+  }
+  res.end()
+  return bytes
+}
+
+const unzip = promisify(gunzip)
+const mostBytes = 2_000_000
+
+/** The body as JSON; null when it is none, or too long. */
+export async function readJson(req: IncomingMessage): Promise<unknown> {
+  const parts: Buffer[] = []
+  let length = 0
+  for await (const part of req as AsyncIterable<Buffer>) {
+    parts.push(part)
+    length += part.length
+    if (length > mostBytes) return null
+  }
+  try {
+    const body = Buffer.concat(parts)
+    const isZipped = req.headers['content-encoding'] === 'gzip'
+    return JSON.parse((isZipped ? await unzip(body, { maxOutputLength: mostBytes }) : body).toString())
+  } catch {
+    return null
+  }
+}
