@@ -1,7 +1,7 @@
-import { useQuery, type QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import type { Org, User } from '@shoal/contract'
 import { getSetting, setSetting, useSetting } from '../lib/local-settings.ts'
-import { sessionQuery } from './session.ts'
+import { sessionQuery, useUser } from './session.ts'
 
 /** Stands in while there is none (spec 4). */
 const placeholder: Org = {
@@ -23,8 +23,7 @@ export function pickOrg(organizations: readonly Org[], storedId: number | null):
 /** The organization that the screens are about. */
 export function useOrg(): Org {
   const storedId = useSetting('userOrg')
-  const { data } = useQuery(sessionQuery)
-  return pickOrg(data?.status === 'signedIn' ? data.user.organizations : [], storedId)
+  return pickOrg(useUser().organizations, storedId)
 }
 
 /** The same for a route's loader. */

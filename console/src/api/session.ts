@@ -1,5 +1,6 @@
-import { queryOptions, useQuery, type QueryClient } from '@tanstack/react-query'
+import { queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { User } from '@shoal/contract'
+import { createContext, use } from 'react'
 import { forgetSession, getSetting, setSetting } from '../lib/local-settings.ts'
 import { hasStatus } from './error-text.ts'
 import { callApi, q } from './query.ts'
@@ -34,11 +35,14 @@ export function seedSession(client: QueryClient): void {
   if (getSetting('user_token') === null) client.setQueryData(sessionQuery.queryKey, signedOut)
 }
 
+/** Filled by the app's layout: one place decides whether somebody is here, and all below it agree. */
+export const UserContext = createContext<User | null>(null)
+
 /** The user, below the session gate. */
 export function useUser(): User {
-  const { data } = useQuery(sessionQuery)
-  if (data?.status !== 'signedIn') throw new Error('useUser was called outside the session gate')
-  return data.user
+  const user = use(UserContext)
+  if (!user) throw new Error('useUser was called outside the session gate')
+  return user
 }
 
 /** Stores the token and forgets what another user left; the caller navigates (spec 4). */

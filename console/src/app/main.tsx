@@ -9,10 +9,12 @@ import '../ui/styles.css'
 import { startErrorReporting } from './error-reporting.ts'
 import { followSession } from './follow-session.ts'
 import { makeRouter } from './router.tsx'
+import { reloadWhenStale } from './stale-build.ts'
 
 const queryClient = createQueryClient()
 const router = makeRouter(queryClient)
 followTheme()
+reloadWhenStale()
 seedSession(queryClient)
 followSession(queryClient, router)
 

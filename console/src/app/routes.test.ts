@@ -93,6 +93,7 @@ test.each([
     '/squids?organization=acme&acceptInviteId=12345678901234567890',
   ],
   ['/nowhere?month=2026-09', '/squids?month=2026-09'],
+  ['/signup?email=a%40b.de&organization=acme', '/squids?organization=acme'],
   ['/organizations/secretes', '/secrets'],
   ['/portal', '/portal/chains'],
   ['/billing/usage?month=2026-09&bySquid=true', '/billing/usage?month=2026-09&bySquid=true'],

@@ -17,10 +17,14 @@ async function session(client: QueryClient) {
 // The query string goes along, so that an invitation's link survives signing in.
 const keepSearch = (search: Record<string, unknown>) => search
 
+const ownOfGuestPages = ['email', 'turnstileInteractive', 'code', 'state']
+const withoutOwn = (search: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(search).filter(([key]) => !ownOfGuestPages.includes(key)))
+
 /** For the routes of spec 2.1: whoever is signed in belongs into the app. */
 export async function onlySignedOut(client: QueryClient): Promise<void> {
   const found = await session(client)
-  if (found.status === 'signedIn') throw redirect({ to: '/squids', search: keepSearch, replace: true })
+  if (found.status === 'signedIn') throw redirect({ to: '/squids', search: withoutOwn, replace: true })
 }
 
 /** For the routes of spec 2.2. `organization` in the query string switches to that organization. */

@@ -1,7 +1,8 @@
+import { useQuery } from '@tanstack/react-query'
 import { Outlet, useMatches, useNavigate, useRouterState } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
-import { useUser } from '../../api/session.ts'
+import { sessionQuery, UserContext, useUser } from '../../api/session.ts'
 import { useHotkey } from '../../lib/hotkeys.ts'
 import { isPreviewOn } from '../../lib/preview-mode.ts'
 import { ConfirmEmail } from './ConfirmEmail.tsx'
@@ -18,8 +19,18 @@ const NavigationSheet = lazy(loadNavigation)
 const CommandPalette = lazy(() => import('./CommandPalette.tsx'))
 const KeyboardHelp = lazy(() => import('./KeyboardHelp.tsx'))
 
-/** Everything behind the session gate. */
+/** Everything behind the session gate. When the session ends, nothing of it is drawn again before the gate moves on. */
 export default function AppLayout() {
+  const session = useQuery(sessionQuery).data
+  if (session?.status !== 'signedIn') return <Frame />
+  return (
+    <UserContext value={session.user}>
+      <SignedIn />
+    </UserContext>
+  )
+}
+
+function SignedIn() {
   const user = useUser()
   const org = useOrg()
   const navigate = useNavigate()

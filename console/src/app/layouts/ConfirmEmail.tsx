@@ -2,11 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
 import { authOptionsQuery, useUser } from '../../api/session.ts'
+import { usePageTitle } from '../../components/use-page-title.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 
 /** Spec 2.3: what an unverified user sees instead of the pages. */
 export function ConfirmEmail() {
+  usePageTitle('Confirm your email')
   const user = useUser()
   const outboxUrl = useQuery(authOptionsQuery).data?.outboxUrl
   const [isSent, setIsSent] = useState(false)

@@ -32,9 +32,10 @@ export function BotCheck({ attempt, ...props }: BotCheckProps & { attempt: numbe
         The bot check could not be loaded.
       </Alert>
     )
+  const height = check?.kind === 'turnstile' ? 'min-h-16.25' : 'min-h-11'
   return (
-    <div className="min-h-17">
-      <Suspense fallback={<Skeleton className="h-17" />}>
+    <div className={height}>
+      <Suspense fallback={<Skeleton className={height} />}>
         {check?.kind === 'turnstile' && <Turnstile key={attempt} siteKey={check.siteKey} {...props} />}
         {check?.kind === 'altcha' && <Altcha key={attempt} challengeUrl={check.challengeUrl} {...props} />}
       </Suspense>

@@ -1,0 +1,16 @@
+const key = 'reloaded_at'
+const againAfterMs = 30_000
+
+/**
+ * A tab that was open while a new version came asks for files that are gone. Loading the page again brings the new
+ * ones; not twice in a row, should something else be wrong.
+ */
+export function reloadWhenStale(): void {
+  window.addEventListener('vite:preloadError', (event) => {
+    const lastMs = Number(sessionStorage.getItem(key) ?? 0)
+    if (Date.now() - lastMs < againAfterMs) return
+    event.preventDefault()
+    sessionStorage.setItem(key, String(Date.now()))
+    location.reload()
+  })
+}
