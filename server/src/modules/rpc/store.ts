@@ -1,5 +1,5 @@
 import type { OrgStatus, rpcTimeGroups } from '@shoal/contract'
-import { and, asc, eq, gte, isNull, lt, sql } from 'drizzle-orm'
+import { and, asc, eq, gte, isNull, lt, lte, sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
 import { orgs, quotaUsage } from '../orgs/index.ts'
 import { rpcTokens, rpcUpstreamStates, rpcUsage } from './tables.ts'
@@ -104,6 +104,7 @@ export async function usageByChain(db: Db, orgId: number, at: Date): Promise<Map
   return new Map(rows.map((r) => [r.chain, r.requests]))
 }
 
+/** Both ends belong to it. */
 export type Range = { from: Date; to: Date }
 
 export function usageByMethod(
@@ -122,7 +123,7 @@ export function usageByMethod(
       failures: sql<number>`sum(${rpcUsage.failures})::bigint`,
     })
     .from(rpcUsage)
-    .where(and(eq(rpcUsage.orgId, orgId), eq(rpcUsage.chain, chain), gte(rpcUsage.hour, from), lt(rpcUsage.hour, to)))
+    .where(and(eq(rpcUsage.orgId, orgId), eq(rpcUsage.chain, chain), gte(rpcUsage.hour, from), lte(rpcUsage.hour, to)))
     .groupBy(ts, rpcUsage.method)
     .orderBy(asc(ts), asc(rpcUsage.method))
 }
