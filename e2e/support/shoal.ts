@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -117,8 +117,16 @@ export const freePort = () =>
     })
   })
 
-/** Every process of this host whose command line holds `text`. */
-export async function processesWith(text: string): Promise<string[]> {
-  const { stdout } = await run('ps', ['-eo', 'pid,args'], { maxBuffer: 10_000_000 })
-  return stdout.split('\n').filter((line) => line.includes(text) && !line.includes('ps -eo'))
+/** `<pid> <command line>` of every process of this host that works in a folder below `dir`. */
+export function processesIn(dir: string): string[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.flatMap((pid) => {
+    try {
+      const isInside = readlinkSync(`/proc/${pid}/cwd`).startsWith(dir)
+      return isInside ? [`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()}`] : []
+    } catch {
+      // It has ended meanwhile.
+      return []
+    }
+  })
 }
