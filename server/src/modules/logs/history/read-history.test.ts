@@ -110,7 +110,7 @@ test('every page is what looking at all lines would find', async () => {
         }
       },
     ),
-    { numRuns: 12 },
+    { numRuns: 12, endOnFailure: true },
   )
 }, 120_000)
 

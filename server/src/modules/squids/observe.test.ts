@@ -1,0 +1,151 @@
+import { displayStatus, type Squid } from '@shoal/contract'
+import { createSimDriver, ManualClock, type SimBehaviour, type SimDriver } from '@shoal/runtime'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { minutes } from '../../clock.ts'
+import type { Leading } from '../../db/leader.ts'
+import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
+import { startObserving, type ObservingPace } from './observe.ts'
+import { makeVersion, specOf, workloadOf, type VersionWish } from './testing/make-version.ts'
+import { until } from './testing/until.ts'
+
+const quickPace: ObservingPace = { containersMs: 10, processorsMs: 10, apisMs: 20, databasesMs: 20 }
+const sync: SimBehaviour = { sync: { fromBlock: 0, headBlock: 1000, headBlocksPerSecond: 1, blocksPerSecond: 100 } }
+
+let t: TestApp
+let clock: ManualClock
+let driver: SimDriver
+let org: TestOrg
+let observing: Leading
+beforeEach(async () => {
+  clock = new ManualClock()
+  driver = createSimDriver({ clock, serve: true })
+  t = await startTestApp({ clock, driver })
+  org = await t.make.org()
+  observing = startObserving(t.app, quickPace)
+})
+afterEach(async () => {
+  await observing.close()
+  await t.close()
+})
+
+const get = (): Promise<Squid> => t.as(org.admin).squids.get({ params: { code: org.code, reference: 'test-squid@v1' } })
+const make = (wish: VersionWish) => makeVersion(t.app, org, wish)
+
+test('a processor starts, syncs, and is synced', async () => {
+  await make({ apis: [{}], processors: { eth: { startMs: 1000, ...sync } } })
+  await until(async () =>
+    expect((await get()).processors).toMatchObject([
+      { status: 'STARTING', syncState: { currentBlock: -1, totalBlocks: 0 } },
+    ]),
+  )
+  clock.advance(6000)
+  await until(async () =>
+    expect((await get()).processors).toMatchObject([
+      { status: 'SYNCING', syncState: { currentBlock: 500, totalBlocks: 1005 }, blocksPerSecond: 100 },
+    ]),
+  )
+  expect(displayStatus(await get())).toBe('PROCESSING')
+  clock.advance(60_000)
+  await until(async () =>
+    expect((await get()).processors).toMatchObject([
+      { status: 'SYNCED', syncState: { currentBlock: 1065, totalBlocks: 1065 } },
+    ]),
+  )
+  await until(async () => expect(displayStatus(await get())).toBe('HEALTHY'))
+})
+
+test('a processor that stands still while its chain moves is stuck', async () => {
+  await make({
+    processors: {
+      eth: {
+        sync: { fromBlock: 0, headBlock: 1000, headBlocksPerSecond: 1, blocksPerSecond: 100, stallsAtBlock: 300 },
+      },
+    },
+  })
+  clock.advance(10_000)
+  await until(async () =>
+    expect((await get()).processors?.[0]).toMatchObject({ status: 'SYNCING', syncState: { currentBlock: 300 } }),
+  )
+  clock.advance(minutes(4))
+  await until(async () =>
+    expect((await get()).processors?.[0]).toMatchObject({ syncState: { totalBlocks: 1250 }, status: 'SYNCING' }),
+  )
+  clock.advance(minutes(2))
+  await until(async () =>
+    expect((await get()).processors?.[0]).toMatchObject({
+      status: 'STUCK',
+      reason: expect.stringContaining('at block 300'),
+    }),
+  )
+  expect(displayStatus(await get())).toBe('DEGRADED')
+})
+
+test('a crash loop and a lack of memory raise alerts', async () => {
+  await make({
+    apis: [{}],
+    processors: { eth: { ends: { afterMs: 10, exitCode: 1 } }, bsc: { ends: { afterMs: 10, outOfMemory: true } } },
+  })
+  for (let i = 0; i < 100; i++) clock.advance(1000)
+  await until(async () => {
+    const squid = await get()
+    expect(squid.processors?.map((p) => p.status)).toEqual(['STUCK', 'STUCK'])
+    expect(squid.alerts.map((alert) => [alert.label, alert.severity])).toEqual(
+      expect.arrayContaining([
+        ['eth keeps crashing', 'CRITICAL'],
+        ['bsc keeps crashing', 'CRITICAL'],
+        ['bsc ran out of memory', 'CRITICAL'],
+      ]),
+    )
+  })
+})
+
+test('an api is available while any replica answers, and soon after it came up', async () => {
+  const squid = await make({ apis: [{ startMs: 5000 }, { startMs: 60_000 }] })
+  await until(async () =>
+    expect((await get()).api).toMatchObject({ status: 'NOT_AVAILABLE', reason: 'It is starting.', replicas: 2 }),
+  )
+  clock.advance(6000)
+  await until(async () => expect((await get()).api).toMatchObject({ status: 'AVAILABLE', reason: null }))
+  await driver.apply(workloadOf(squid, [specOf('api', 4350, { cannotStart: 'There is no command "serve"' })]))
+  await until(async () =>
+    expect((await get()).api).toMatchObject({ status: 'NOT_AVAILABLE', reason: expect.stringContaining('no command') }),
+  )
+  expect(displayStatus(await get())).toBe('DEGRADED')
+})
+
+test('what a worker wrote is taken over by the next one, and forgotten when it is gone', async () => {
+  const squid = await make({ apis: [{}], processors: { eth: sync } })
+  clock.advance(2000)
+  await until(async () => expect((await get()).processors?.[0]?.status).toBe('SYNCING'))
+  await observing.close()
+  await driver.remove(`${squid.id}.1`)
+  observing = startObserving(t.app, quickPace)
+  await until(async () => {
+    const { rows } = await t.app.database.pool.query(
+      'select (select count(*) from container_states) + (select count(*) from processor_states) + (select count(*) from api_states) as rows',
+    )
+    expect(rows).toEqual([{ rows: 0 }])
+  })
+})
+
+test('nothing is written while nothing changes', async () => {
+  await make({ apis: [{}], processors: { eth: { ends: { afterMs: 10, exitCode: 0 } } } })
+  clock.advance(100)
+  await until(async () => expect(displayStatus(await get())).toBe('HEALTHY'))
+  // A row that is written anew is another one for Postgres.
+  const versions = async () =>
+    (
+      await t.app.database.pool.query(
+        'select xmin::text from container_states union all select xmin::text from api_states',
+      )
+    ).rows
+  const before = await versions()
+  const looks = { count: 0 }
+  const observe = driver.observe.bind(driver)
+  driver.observe = () => {
+    looks.count++
+    return observe()
+  }
+  await until(() => expect(looks.count).toBeGreaterThan(20))
+  expect(await versions()).toEqual(before)
+})

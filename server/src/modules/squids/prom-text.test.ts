@@ -1,0 +1,70 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { readMetrics } from './prom-text.ts'
+import { processorMetrics } from './scrape.ts'
+
+const page = `# HELP sqd_processor_last_block Last processed block
+# TYPE sqd_processor_last_block gauge
+sqd_processor_last_block 18123456
+sqd_processor_chain_height 1.8123460e+07 1763700000000
+sqd_processor_mapping_blocks_per_second NaN
+sqd_processor_sync_eta_seconds 0
+sqd_rpc_request_count{url="https://rpc.example.com/a} 7",kind="success"} 41
+process_cpu_user_seconds_total 0.1
+`
+
+describe('the metrics of a processor', () => {
+  test('are read from a page as the SDK writes it', () => {
+    expect(processorMetrics(page)).toEqual({
+      currentBlock: 18_123_456,
+      totalBlocks: 18_123_460,
+      blocksPerSecond: null,
+      etaSeconds: 0,
+    })
+  })
+
+  test('before the first block, and without a height', () => {
+    expect(processorMetrics('sqd_processor_last_block -1\n')).toMatchObject({ currentBlock: -1, totalBlocks: 0 })
+    expect(processorMetrics('sqd_processor_last_block 5\r\nsqd_processor_chain_height 3\r\n')).toMatchObject({
+      currentBlock: 5,
+      totalBlocks: 5,
+    })
+  })
+
+  test('are not there on a page of something else', () => {
+    expect(processorMetrics('<html>not found</html>')).toBeNull()
+    expect(processorMetrics('')).toBeNull()
+  })
+})
+
+test('samples of any form are read, comments and other metrics are not', () => {
+  const name = fc.constantFrom('a', 'b:c', 'sqd_processor_last_block', 'other')
+  const labels = fc.constantFrom('', '{}', '{chain="x"}', '{a="}",b="\\""}')
+  const sample = fc.record({
+    name,
+    labels,
+    // Zero has no sign in text.
+    value: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
+    stamp: fc.constantFrom('', ' 123'),
+  })
+  const wanted = new Set(['a', 'b:c', 'sqd_processor_last_block'])
+  fc.assert(
+    fc.property(fc.array(sample), fc.string(), (samples, comment) => {
+      const lines = samples.flatMap((s) => [
+        `# ${comment.replaceAll(/[\r\n]/g, '')}`,
+        `${s.name}${s.labels} ${s.value}${s.stamp}`,
+      ])
+      const values = readMetrics(lines.join('\n'), wanted)
+      const expected = Map.groupBy(
+        samples.filter((s) => wanted.has(s.name)),
+        (s) => s.name,
+      )
+      expect([...values.keys()].sort()).toEqual([...expected.keys()].sort())
+      for (const [key, all] of expected) expect(values.get(key)).toBe(Math.max(...all.map((s) => s.value)))
+    }),
+  )
+})
+
+test('nothing breaks the reader', () => {
+  fc.assert(fc.property(fc.string({ maxLength: 500 }), (text) => void readMetrics(text, new Set(['a', text]))))
+})
