@@ -75,14 +75,14 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
 }
 
 /** Double slashes are tolerated and `/api/x` means `/api/v1/x`: the client and the spec use both (contract 1, 10). */
-export function canonicalUrl(url: string): string {
+function canonicalUrl(url: string): string {
   const [path = '', query] = url.split(/\?(.*)/s)
   const clean = path.replaceAll(/\/{2,}/g, '/').replace(/^\/api\/(?!v1\/|v1$|openapi\.json$|docs(?:\/|$))/, '/api/v1/')
   return query === undefined ? clean : `${clean}?${query}`
 }
 
 /** `a=1`, and lists as `a[]=1&a[]=2` or repeated keys. */
-export function parseQuery(text: string): Record<string, string | string[]> {
+function parseQuery(text: string): Record<string, string | string[]> {
   const parsed: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
   for (const [rawKey, value] of new URLSearchParams(text)) {
     const isList = rawKey.endsWith('[]')

@@ -26,7 +26,7 @@ export async function mountConsole(server: FastifyInstance, app: App): Promise<v
     const isPage =
       request.method === 'GET' && !request.url.startsWith('/api') && !/\.\w+$/.test(request.url.split('?')[0] ?? '')
     if (isPage && page) {
-      const accepted = String(request.headers['accept-encoding'] ?? '')
+      const accepted = request.headers['accept-encoding'] ?? ''
       const encoding = (['br', 'gzip'] as const).find((name) => new RegExp(`\\b${name}\\b`).test(accepted))
       if (encoding) reply.header('content-encoding', encoding)
       return reply.headers(page.headers).send(page[encoding ?? 'plain'])

@@ -53,8 +53,17 @@ async function makeVictim(): Promise<Victim> {
   const [deployment] = await t.app.db
     .insert(deployments)
     .values({
-      ...{ orgId: org.id, squidId, squidName: 'theirs', squidSlot: 'v1', type: 'DEPLOY', status: 'OK' },
-      ...{ requestKey: mark, failureReason: mark, createdAt: now, updatedAt: now, finishedAt: now },
+      orgId: org.id,
+      squidId,
+      squidName: 'theirs',
+      squidSlot: 'v1',
+      type: 'DEPLOY',
+      status: 'OK',
+      requestKey: mark,
+      failureReason: mark,
+      createdAt: now,
+      updatedAt: now,
+      finishedAt: now,
     })
     .returning({ id: deployments.id })
   const uploadId = upload.uploadUrl.split('/').at(-1) ?? ''

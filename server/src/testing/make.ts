@@ -64,5 +64,7 @@ export function maker(app: App) {
         expiresAt: given.expiresAt ?? null,
       })
     ).token
-  return { user, org, member, token }
+  /** Of billing, from now on. */
+  const status = (of: Pick<TestOrg, 'id'>, wanted: OrgStatus) => setOrgStatus(app, of.id, wanted)
+  return { user, org, member, token, status }
 }

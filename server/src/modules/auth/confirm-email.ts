@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { App } from '../../app.ts'
-import { days, hours } from '../../clock.ts'
+import { days } from '../../clock.ts'
 import {
   addEmailLink,
   confirmAccount,
@@ -10,23 +10,17 @@ import {
   type Account,
 } from './account-store.ts'
 import { hashOf } from './api-token-key.ts'
+import { isMailAllowed } from './mail-limit.ts'
 import { alreadySignedUpMail, confirmationMail } from './mails.ts'
-import { tryToConsume } from './rate-limits.ts'
 
 export const sendConfirmation = { name: 'auth.sendConfirmation' }
 
 const linkLifetimeMs = days(3)
 
-/** What goes to one mailbox at most, whoever asks: nobody can be flooded through us. Beyond it nothing is sent, and nobody is told. */
-export async function isMailAllowed(app: App, email: string): Promise<boolean> {
-  const { isAllowed } = await tryToConsume(app, `mail:${hashOf(email)}`, { calls: 10, perMs: hours(1) })
-  return isAllowed
-}
-
 /** A job, not part of signing up: the answer takes as long for an email that has an account as for one that has none. */
 export async function mailConfirmation(app: App, userId: number): Promise<void> {
   const account = await findAccount(app.db, userId)
-  if (!account || account.emailVerified || !(await isMailAllowed(app, account.email))) return
+  if (!account || account.emailVerified || !(await isMailAllowed(app, 'confirm', account.email))) return
   const owner = await findConfirmedAccount(app.db, account.email)
   if (owner) return app.mailer.send(alreadySignedUpMail(app.config, owner))
   const code = await newEmailLink(app, 'confirm', account.id, linkLifetimeMs)

@@ -12,7 +12,8 @@ import {
   type Account,
 } from './account-store.ts'
 import { hashOf } from './api-token-key.ts'
-import { isMailAllowed, newEmailLink } from './confirm-email.ts'
+import { newEmailLink } from './confirm-email.ts'
+import { isMailAllowed } from './mail-limit.ts'
 import { passwordChangedMail, restoreMail } from './mails.ts'
 import { hashPassword } from './passwords.ts'
 import { forgetTries, trustAddress } from './sign-in-tries.ts'
@@ -25,7 +26,7 @@ const linkLifetimeMs = hours(1)
 /** A job, not part of the call: the answer is the same, and as fast, for an email that nobody has. */
 export async function mailRestoreLink(app: App, email: string): Promise<void> {
   const account = (await findConfirmedAccount(app.db, email)) ?? (await findUnconfirmedAccount(app.db, email))
-  if (!account || !(await isMailAllowed(app, email))) return
+  if (!account || !(await isMailAllowed(app, 'restore', email))) return
   const token = await newEmailLink(app, 'restore', account.id, linkLifetimeMs)
   await app.mailer.send(restoreMail(app.config, account, token))
 }

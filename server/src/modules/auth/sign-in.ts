@@ -8,7 +8,7 @@ import { takeTry, trustAddress } from './sign-in-tries.ts'
 
 /**
  * Answers a session token and whose it is. Always checks two passwords, real or not, so that time tells nothing about who has
- * an account (docs/decisions, "No account enumeration").
+ * an account (docs/decisions/0006-no-account-enumeration.md).
  * @throws Refusal 401 with spec 8's text; 429
  */
 export async function signIn(

@@ -16,7 +16,7 @@ type Given = {
 
 /**
  * Makes an unconfirmed account and answers a session of it, whether or not the email has an account already: only its mailbox
- * is told (docs/decisions, "No account enumeration").
+ * is told (docs/decisions/0006-no-account-enumeration.md).
  * @throws Refusal 400 when the bot check is not solved
  */
 export async function signUp(

@@ -22,7 +22,7 @@ const userId = () =>
 
 /**
  * An account. An email belongs to one confirmed account at most; several unconfirmed ones may claim it, so that signing up
- * says nothing about who is here and nobody can reserve another's address (docs/decisions, "No account enumeration").
+ * says nothing about who is here and nobody can reserve another's address (docs/decisions/0006-no-account-enumeration.md).
  */
 export const users = pgTable(
   'users',

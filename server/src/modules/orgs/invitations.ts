@@ -39,7 +39,7 @@ export async function inviteMember(
       createdAt: app.clock.now(),
     })
   })
-  if (await isMailAllowed(app, email)) {
+  if (await isMailAllowed(app, 'invitation', email)) {
     const row = await getOrg(app.db, org.id)
     await app.mailer.send(
       invitationMail(app.config, { id: role.id, email, type: roleType, org: row, invitedBy: actor }),

@@ -19,7 +19,7 @@ export async function askToConfirmOrgEmail(app: App, orgId: number, email: strin
     pendingEmailLinkHash: hashOf(code),
     pendingEmailExpiresAt: new Date(app.clock.now().getTime() + linkLifetimeMs),
   })
-  if (await isMailAllowed(app, email)) await app.mailer.send(orgEmailMail(app.config, org, email, code))
+  if (await isMailAllowed(app, 'organization', email)) await app.mailer.send(orgEmailMail(app.config, org, email, code))
   return org
 }
 
