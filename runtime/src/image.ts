@@ -7,6 +7,8 @@ export type ImageManifest = {
   nodeBinDir: string
   /** Absolute; holds `sqd`, `npx` and `npm`. */
   toolchainBinDir: string
+  /** Absolute; holds `pnpm` or `yarn` where the squid is installed with one. */
+  managerBinDir?: string | null
   /** Version of the SDK the squid uses, null when it cannot be told. */
   sdk: string | null
 }
@@ -33,12 +35,13 @@ function readImage(imagesDir: string, image: string): ImageManifest {
 
 /** @throws when there is no such image (any more) */
 export function imagePlace(imagesDir: string, image: string): ImagePlace {
-  const { nodeBinDir, toolchainBinDir } = readImage(imagesDir, image)
+  const { nodeBinDir, toolchainBinDir, managerBinDir } = readImage(imagesDir, image)
   const appDir = imageAppDir(imagesDir, image)
+  const binDirs = [toolchainBinDir, ...(managerBinDir ? [managerBinDir] : []), nodeBinDir]
   return {
     appDir,
-    pathDirs: [join(appDir, 'node_modules/.bin'), toolchainBinDir, nodeBinDir],
-    readableDirs: [appDir, packageOf(toolchainBinDir), packageOf(nodeBinDir)],
+    pathDirs: [join(appDir, 'node_modules/.bin'), ...binDirs],
+    readableDirs: [appDir, ...binDirs.map(packageOf)],
   }
 }
 

@@ -32,6 +32,7 @@ export async function buildImage(workshop: Workshop, plan: Plan): Promise<Image>
     await workshop.images.keep(image, work.dirs.app, {
       nodeBinDir: node.binDir,
       toolchainBinDir: workshop.toolchain.binDir,
+      managerBinDir: plan.managerTool?.binDir ?? null,
       sdk: await sdkOf(work.dirs.app, plan.packageJson),
       nodeVersion: node.version,
       packageManager: [manager.name, manager.tool?.version ?? ''].join(' ').trim(),

@@ -18,7 +18,7 @@ export type ImageRecord = ImageManifest & {
 
 /** Finished images. They share their dependencies' files with the cache; whichever goes last frees the disk. */
 export type ImageStore = {
-  /** Null when there is none, or its Node is no longer installed. */
+  /** Null when there is none, or what it runs with is no longer installed. */
   find(image: string): Promise<ImageRecord | null>
   /** Makes the tree `app` an image in one step. The first of a name stays. */
   keep(image: string, app: string, record: ImageRecord): Promise<void>
@@ -36,7 +36,9 @@ export async function openImageStore(imagesDir: string, staging: Staging): Promi
   const find = async (image: string): Promise<ImageRecord | null> => {
     try {
       const record: ImageRecord = JSON.parse(await readFile(join(place(image), 'image.json'), 'utf8'))
-      return existsSync(record.nodeBinDir) && existsSync(record.toolchainBinDir) ? record : null
+      const { nodeBinDir, toolchainBinDir, managerBinDir } = record
+      const binDirs = [nodeBinDir, toolchainBinDir, ...(managerBinDir ? [managerBinDir] : [])]
+      return binDirs.every((dir) => existsSync(dir)) ? record : null
     } catch (error) {
       if (errorCode(error) === 'ENOENT') {
         return null

@@ -1,0 +1,38 @@
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import { Header } from 'tar'
+
+/** One entry as a packer, honest or not, would write it. */
+export type Packed = {
+  path: string
+  type?: EntryType
+  content?: string | Buffer
+  linkpath?: string
+  mode?: number
+  uid?: number
+}
+
+type EntryType = 'File' | 'Directory' | 'SymbolicLink' | 'Link' | 'CharacterDevice' | 'BlockDevice' | 'FIFO'
+
+const BLOCK = 512
+
+/** The bytes of a tar file with just these entries, in this order; nothing is checked. */
+export function tarOf(entries: Packed[]): Buffer {
+  const blocks = entries.flatMap(({ path, type = 'File', content = '', linkpath, mode = 0o644, uid = 0 }) => {
+    const body = Buffer.from(content)
+    const header = new Header({ path, type, linkpath, mode, uid, gid: uid, size: body.length, mtime: new Date(0) })
+    header.encode()
+    const padding = Buffer.alloc((BLOCK - (body.length % BLOCK)) % BLOCK)
+    return [header.block ?? Buffer.alloc(0), body, padding]
+  })
+  return Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)])
+}
+
+/** What `sqd` uploads: gzipped, its root entry `.`. */
+export function archiveOf(entries: Packed[]): () => Readable {
+  return streamOf(gzipSync(tarOf([{ path: './', type: 'Directory', mode: 0o755 }, ...entries])))
+}
+
+export function streamOf(bytes: Buffer): () => Readable {
+  return () => Readable.from([bytes])
+}

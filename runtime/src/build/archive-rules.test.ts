@@ -1,0 +1,120 @@
+import fc from 'fast-check'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { plainPath, refusalOf, resolveLink } from './archive-rules.ts'
+
+const file = (path: string) => refusalOf({ path, type: 'File' })
+const link = (path: string, linkpath: string) => refusalOf({ path, type: 'SymbolicLink', linkpath })
+
+describe('what an archive may hold', () => {
+  test.each(['./', '.'])('the root %s as a folder, and as nothing else', (path) => {
+    expect(refusalOf({ path, type: 'Directory' })).toBeNull()
+    expect(refusalOf({ path, type: 'SymbolicLink', linkpath: 'x' })).toContain('root')
+  })
+
+  test.each(['./src/main.ts', 'src/main.ts', 'a/b/', 'src/..hidden', 'ünïcode/файл', 'a b/c:d'])('%s', (path) => {
+    expect(file(path)).toBeNull()
+  })
+
+  test.each([
+    ['/etc/passwd', 'absolute'],
+    ['C:/Windows/x', 'absolute'],
+    ['C:\\Windows\\x', 'absolute'],
+    ['../x', 'outside'],
+    ['a/../../x', 'outside'],
+    ['a/..', 'outside'],
+    ['a\\..\\..\\x', 'backslash'],
+    ['a\nb', 'control'],
+    ['a\u0000b', 'control'],
+    ['bad\ufffdname', 'UTF-8'],
+    ['x'.repeat(256), '255'],
+    [`${'x'.repeat(200)}/`.repeat(6), '1024'],
+    ['a/'.repeat(70), 'deep'],
+  ])('not %j', (path, why) => {
+    expect(file(path)).toContain(why)
+  })
+
+  test.each(['CharacterDevice', 'BlockDevice', 'FIFO', 'SparseFile', 'Unsupported'])('not a %s', (type) => {
+    expect(refusalOf({ path: 'x', type })).toContain('only files, folders and links')
+  })
+
+  test('links that stay inside', () => {
+    expect(link('a/b', '../c')).toBeNull()
+    expect(link('a', 'b')).toBeNull()
+    expect(refusalOf({ path: 'a/b', type: 'Link', linkpath: 'c/d' })).toBeNull()
+  })
+
+  test.each([
+    ['a', '/etc/passwd'],
+    ['a', '..'],
+    ['a/b', '../../c'],
+    ['a/b', 'x/../../../c'],
+  ])('not the link %s to %s', (path, target) => {
+    expect(link(path, target)).toContain('outside of the squid’s folder')
+  })
+
+  test('a hard link counts from the root', () => {
+    expect(refusalOf({ path: 'a/b/c', type: 'Link', linkpath: '../x' })).toContain('outside')
+  })
+
+  test('a lockfile linked to its monorepo says what to do', () => {
+    expect(link('package-lock.json', '../../package-lock.json')).toContain('Put the lockfile itself')
+  })
+})
+
+describe('properties', () => {
+  const part = fc.constantFrom('..', '.', '', 'a', 'b', 'c', 'a..', '...')
+  const path = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => parts.join('/'))
+
+  test('an accepted path stays in the tree wherever that is', () => {
+    fc.assert(
+      fc.property(path, (wanted) => {
+        fc.pre(file(wanted) === null && plainPath(wanted) !== '')
+        expect(join('/tree', wanted).startsWith('/tree/')).toBe(true)
+        expect(join('/tree', wanted).replace(/\/$/, '')).toBe(`/tree/${plainPath(wanted)}`)
+      }),
+    )
+  })
+
+  test('links are followed as the kernel follows them, and never out of the tree', () => {
+    const targets = fc.dictionary(fc.constantFrom('l1', 'l2', 'a/l3', 'a/b/l4'), path, { noNullPrototype: true })
+    fc.assert(
+      fc.property(targets, path, (links, wanted) => {
+        const dir = realpathSync(mkdtempSync(join(tmpdir(), 'shoal-links-')))
+        try {
+          // Deep enough that no `..` of this test reaches the folder of another.
+          const root = join(dir, '1/2/3/4/5/6/7/8/9/tree')
+          mkdirSync(join(root, 'a/b/c'), { recursive: true })
+          writeFileSync(join(root, 'c'), '')
+          for (const [name, target] of Object.entries(links)) {
+            symlinkSync(target === '' ? '.' : target, join(root, name))
+          }
+          const known = new Map(Object.entries(links).map(([name, target]) => [name, target === '' ? '.' : target]))
+          const resolved = resolveLink(known, wanted)
+          const real = kernelsPath(join(root), wanted)
+          const isOutside = real !== null && real !== root && !real.startsWith(`${root}/`)
+          if (isOutside) {
+            expect(resolved).toBeNull()
+          }
+          if (resolved !== null && real !== null) {
+            expect(join(root, resolved)).toBe(real)
+          }
+        } finally {
+          rmSync(dir, { recursive: true })
+        }
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  /** Null for what does not exist or runs in a circle. `join` would shorten `link/..`, so the words are kept. */
+  function kernelsPath(root: string, wanted: string): string | null {
+    try {
+      return realpathSync.native(`${root}/${wanted}`)
+    } catch {
+      return null
+    }
+  }
+})

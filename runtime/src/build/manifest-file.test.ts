@@ -1,0 +1,54 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { findManifest, readPackageJson } from './manifest-file.ts'
+
+let root: string
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'shoal-manifest-'))
+  mkdirSync(join(root, 'manifests/eth'), { recursive: true })
+  writeFileSync(join(root, 'squid.yaml'), 'root')
+  writeFileSync(join(root, 'manifests/eth/squid.yaml'), 'eth')
+})
+
+afterEach(() => rmSync(root, { recursive: true }))
+
+test.each([
+  ['squid.yaml', 'squid.yaml'],
+  ['', 'squid.yaml'],
+  ['./squid.yaml', 'squid.yaml'],
+  ['manifests/eth/squid.yaml', 'manifests/eth/squid.yaml'],
+  ['./manifests//eth/./squid.yaml', 'manifests/eth/squid.yaml'],
+  ['/home/me/erc20/squid.yaml', 'squid.yaml'],
+  ['/home/me/erc20/manifests/eth/squid.yaml', 'manifests/eth/squid.yaml'],
+  ['C:\\Users\\me\\erc20\\manifests\\eth\\squid.yaml', 'manifests/eth/squid.yaml'],
+  ['../erc20/manifests/eth/squid.yaml', 'manifests/eth/squid.yaml'],
+])('-m %s is %s', async (wanted, path) => {
+  const manifest = await findManifest(root, wanted)
+  expect(manifest).toEqual({ path, raw: path === 'squid.yaml' ? 'root' : 'eth' })
+})
+
+test.each(['other.yaml', 'x/squid.yaml', 'manifests', '/home/me/other.yaml', '..'])(
+  '-m %s is missing, by name',
+  async (wanted) => {
+    await expect(findManifest(root, wanted)).rejects.toMatchObject({ kind: 'REQUIRED_SOURCE_FILE_MISSED' })
+    await expect(findManifest(root, wanted)).rejects.toThrow(JSON.stringify(wanted))
+  },
+)
+
+test('a manifest is never read through a link that leaves the tree', async () => {
+  symlinkSync('/etc/hostname', join(root, 'out.yaml'))
+  await expect(findManifest(root, 'out.yaml')).rejects.toMatchObject({ kind: 'REQUIRED_SOURCE_FILE_MISSED' })
+})
+
+test('package.json: missing, broken, not an object, with a byte order mark', async () => {
+  expect(await readPackageJson(root)).toBeNull()
+  for (const broken of ['{"name": ', '[]', '"x"', 'null']) {
+    writeFileSync(join(root, 'package.json'), broken)
+    await expect(readPackageJson(root)).rejects.toMatchObject({ kind: 'REQUIRED_SOURCE_FILE_INVALID' })
+  }
+  writeFileSync(join(root, 'package.json'), '\ufeff{"name":"x"}')
+  expect(await readPackageJson(root)).toEqual({ name: 'x' })
+})

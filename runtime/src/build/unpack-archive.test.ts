@@ -1,0 +1,232 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { BuildFailure } from '../builder.ts'
+import { type Packed, archiveOf, streamOf, tarOf } from './archive-harness.ts'
+import { summarizeTree } from './tree.ts'
+import { unpackArchive } from './unpack-archive.ts'
+
+const LIMITS = { totalBytes: 20e6, files: 100, ratio: 100 }
+
+let dir: string
+let root: string
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'shoal-unpack-'))
+  root = join(dir, 'above/tree')
+  mkdirSync(root, { recursive: true })
+  writeFileSync(join(dir, 'above/outside'), 'untouched')
+})
+
+afterEach(() => {
+  // Nothing but the tree may have changed, whatever was unpacked.
+  const above = readdirSync(join(dir, 'above'))
+  const outside = readFileSync(join(dir, 'above/outside'), 'utf8')
+  const top = readdirSync(dir)
+  rmSync(dir, { recursive: true, maxRetries: 5 })
+  expect({ above, outside, top }).toEqual({ above: ['outside', 'tree'], outside: 'untouched', top: ['above'] })
+})
+
+const unpack = (archive: () => Readable, limits = LIMITS) => unpackArchive(archive(), root, limits)
+
+async function refusal(archive: () => Readable, limits = LIMITS): Promise<string> {
+  const error: unknown = await unpack(archive, limits).then(
+    () => null,
+    (reason: unknown) => reason,
+  )
+  if (!(error instanceof BuildFailure)) {
+    throw new Error('not refused', { cause: error })
+  }
+  expect(error.kind).toBe('REQUIRED_SOURCE_FILE_INVALID')
+  expect(error.message).not.toContain(dir)
+  return error.message
+}
+
+describe('an honest archive', () => {
+  test('arrives with contents, links and the owner’s x, and with nothing else of modes and owners', async () => {
+    const notes = await unpack(
+      archiveOf([
+        { path: './src/', type: 'Directory', mode: 0o700 },
+        { path: './src/main.ts', content: 'hello', mode: 0o6666, uid: 12345 },
+        { path: './run.sh', content: '#!', mode: 0o4755 },
+        { path: './current', type: 'SymbolicLink', linkpath: 'src/main.ts' },
+        { path: './same', type: 'Link', linkpath: 'src/main.ts' },
+      ]),
+    )
+    await summarizeTree(root)
+    const modes = ['src', 'src/main.ts', 'run.sh'].map((path) => statSync(join(root, path)).mode & 0o7777)
+    expect(notes).toEqual([])
+    expect(modes).toEqual([0o755, 0o644, 0o755])
+    expect(statSync(join(root, 'src/main.ts')).uid).toBe(process.getuid?.())
+    expect(readFileSync(join(root, 'same'), 'utf8')).toBe('hello')
+    expect(readlinkSync(join(root, 'current'))).toBe('src/main.ts')
+  })
+
+  test('loses its .env, node_modules and .git, and says so', async () => {
+    const notes = await unpack(
+      archiveOf([
+        { path: './.env', content: 'DB_URL=postgres://elsewhere' },
+        { path: './node_modules/x/index.js', content: '' },
+        { path: './packages/a/node_modules/y/index.js', content: '' },
+        { path: './.git/config', content: '' },
+        { path: './config/.env', content: 'kept: nothing reads it by itself' },
+        { path: './package.json', content: '{}' },
+      ]),
+    )
+    expect(readdirSync(root, { recursive: true }).sort()).toEqual(['config', 'config/.env', 'package.json'])
+    expect(notes).toHaveLength(3)
+    expect(notes[0]).toContain('sqd secrets set')
+  })
+
+  test('twice gives the same digest, whatever the order and the times; another x gives another', async () => {
+    const entries: Packed[] = [
+      { path: 'b', content: '1' },
+      { path: 'a/c', content: '2' },
+    ]
+    await unpack(archiveOf(entries))
+    const first = await summarizeTree(root)
+    rmSync(root, { recursive: true })
+    mkdirSync(root)
+    await unpack(archiveOf(entries.toReversed()))
+    const second = await summarizeTree(root)
+    rmSync(root, { recursive: true })
+    mkdirSync(root)
+    await unpack(archiveOf([{ path: 'b', content: '1', mode: 0o755 }, ...entries.slice(1)]))
+    const third = await summarizeTree(root)
+    expect(second).toEqual(first)
+    expect(first).toMatchObject({ files: 3, bytes: 2 })
+    expect(third.digest).not.toBe(first.digest)
+  })
+})
+
+describe('a hostile archive is refused and nothing of it escapes', () => {
+  const evil = 'evil'
+  test.each<[string, Packed[], string]>([
+    ['a path with ..', [{ path: '../outside', content: evil }], 'outside'],
+    ['a path with .. in the middle', [{ path: 'a/../../outside', content: evil }], 'outside'],
+    ['an absolute path', [{ path: '/tmp/shoal-evil', content: evil }], 'absolute'],
+    ['an absolute link', [{ path: 'l', type: 'SymbolicLink', linkpath: '/etc' }], 'outside'],
+    ['a link upwards', [{ path: 'a/l', type: 'SymbolicLink', linkpath: '../..' }], 'outside'],
+    ['a hard link out', [{ path: 'l', type: 'Link', linkpath: '../outside' }], 'outside'],
+    ['an absolute hard link', [{ path: 'l', type: 'Link', linkpath: '/etc/passwd' }], 'outside'],
+    ['a hard link to nothing', [{ path: 'l', type: 'Link', linkpath: 'gone' }], 'cannot be unpacked'],
+    ['a device', [{ path: 'null', type: 'CharacterDevice' }], 'device'],
+    ['a pipe', [{ path: 'pipe', type: 'FIFO' }], 'named pipe'],
+    [
+      'a file behind a link',
+      [
+        { path: 'd', type: 'SymbolicLink', linkpath: 'e' },
+        { path: 'e/x', content: '' },
+        { path: 'd/y', content: evil },
+      ],
+      'same path twice',
+    ],
+    [
+      'a link behind a link',
+      [
+        { path: 'd', type: 'SymbolicLink', linkpath: 'e' },
+        { path: 'd/y', type: 'SymbolicLink', linkpath: 'z' },
+      ],
+      'behind a link',
+    ],
+    [
+      'links that lead out only together',
+      [
+        { path: 'deep/er/x', content: '' },
+        { path: 'in', type: 'SymbolicLink', linkpath: 'deep/er' },
+        { path: 'deep/er/up', type: 'SymbolicLink', linkpath: '../..' },
+        { path: 'out', type: 'SymbolicLink', linkpath: 'in/up/../../outside' },
+      ],
+      'outside',
+    ],
+    [
+      'a circle',
+      [
+        { path: 'a', type: 'SymbolicLink', linkpath: 'b' },
+        { path: 'b', type: 'SymbolicLink', linkpath: 'a' },
+      ],
+      'outside',
+    ],
+    [
+      'a hard link to a link',
+      [
+        { path: 'a/b/l', type: 'SymbolicLink', linkpath: '../../x' },
+        { path: 'l', type: 'Link', linkpath: 'a/b/l' },
+      ],
+      'cannot be unpacked',
+    ],
+    [
+      'a lockfile of the monorepo',
+      [{ path: 'yarn.lock', type: 'SymbolicLink', linkpath: '../yarn.lock' }],
+      'lockfile itself',
+    ],
+  ])('%s', async (_, entries, why) => {
+    expect(await refusal(archiveOf([{ path: 'package.json', content: '{}' }, ...entries]))).toContain(why)
+  })
+
+  test('too many files', async () => {
+    const entries = Array.from({ length: 101 }, (_, index) => ({ path: `f${index}` }))
+    expect(await refusal(archiveOf(entries))).toContain('more than 100 files')
+  })
+
+  test('too many bytes, before they are written', async () => {
+    const content = Buffer.from(Array.from({ length: 1_500_000 }, (_, index) => (index * 7919) % 251))
+    expect(await refusal(archiveOf([{ path: 'big', content }]), { ...LIMITS, totalBytes: 1e6 })).toContain('1 MB')
+    expect(readdirSync(root)).toEqual([])
+  })
+
+  test('a bomb', async () => {
+    const bomb = archiveOf([{ path: 'zeros', content: Buffer.alloc(15e6) }])
+    expect(await refusal(bomb)).toContain('100 times its size')
+  })
+
+  test('a bomb of long names, which are no entries', async () => {
+    const one = tarOf([{ path: 'x', content: Buffer.alloc(900_000, 'a') }])
+    one[156] = 'L'.charCodeAt(0)
+    const header = one.subarray(0, 512)
+    header.fill(' ', 148, 156)
+    const sum = header.reduce((total, byte) => total + byte, 0)
+    header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+    const names = gzipSync(Buffer.concat(Array.from({ length: 40 }, () => one.subarray(0, 512 + 900_096))))
+    expect(await refusal(streamOf(names))).toMatch(/times its size|20 MB/)
+  })
+
+  test('compressed twice', async () => {
+    const inner = gzipSync(tarOf([{ path: 'zeros', content: Buffer.alloc(5e6) }]))
+    expect(await refusal(streamOf(gzipSync(inner)))).toContain('cannot be unpacked')
+  })
+
+  test.each([
+    ['no gzip', Buffer.from('hello')],
+    ['nothing', Buffer.alloc(0)],
+    ['gzip of no tar', gzipSync(Buffer.alloc(2000, 'x'))],
+    ['an empty tar', gzipSync(tarOf([]))],
+    ['cut short', gzipSync(tarOf([{ path: 'a', content: Buffer.from('0123456789'.repeat(1000)) }])).subarray(0, 60)],
+    ['cut inside a file', gzipSync(tarOf([{ path: 'a', content: 'x'.repeat(5000) }]).subarray(0, 2000))],
+  ])('damaged: %s', async (_, bytes) => {
+    expect(await refusal(streamOf(bytes))).toMatch(/damaged|cannot be unpacked|empty/)
+  })
+})
+
+test('an upload that breaks off is not the user’s fault', async () => {
+  const broken = () =>
+    new Readable({
+      read() {
+        this.destroy(new Error('the store went away'))
+      },
+    })
+  await expect(unpack(broken)).rejects.toThrow('the store went away')
+  await expect(unpack(broken)).rejects.not.toBeInstanceOf(BuildFailure)
+})
