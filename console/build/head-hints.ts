@@ -1,15 +1,12 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { HtmlTagDescriptor, Plugin } from 'vite'
+import type { Plugin } from 'vite'
 
 /** In the page itself: one request less on every first view. */
 const iconUrl = `data:image/svg+xml,${encodeURIComponent(readFileSync(new URL('../public/favicon.svg', import.meta.url), 'utf8').trim())}`
 
 const inlineScript = /<script>([\s\S]*?)<\/script>/g
-
-/** The other one is asked for by main.tsx, where somebody is signed in: the pages before that have nothing in mono. */
-const isFirstFont = (name: string) => /geist-latin.*\.woff2$/.test(name)
 
 /** Puts the icon into the page. */
 export function inlineIcon(): Plugin {
@@ -21,8 +18,10 @@ export function inlineIcon(): Plugin {
 }
 
 /**
- * Preloads the font of every page, and writes `csp.json` with the hashes of the inline scripts: the server puts them into its
- * content security policy, so that nothing inline runs but what this build wrote.
+ * Tells the browser early what the page will ask for: the first font, and by whether somebody is signed in the chunk of
+ * the sign-in pages, or the app's frame and the font of its identifiers. Also writes `csp.json` with the hashes of the
+ * inline scripts: the server puts them into its content security policy, so that nothing inline runs but what this
+ * build wrote.
  */
 export function headHints(): Plugin {
   return {
@@ -30,10 +29,19 @@ export function headHints(): Plugin {
     apply: 'build',
     transformIndexHtml: {
       order: 'post',
-      handler: (_, { bundle }) =>
-        Object.keys(bundle ?? {})
-          .filter(isFirstFont)
-          .map(preloadOf),
+      handler(_, { bundle = {} }) {
+        const file = (pattern: RegExp) => {
+          const found = Object.keys(bundle).find((name) => pattern.test(name))
+          if (!found) throw new Error(`The build has no file like ${pattern}; see vite.config.ts`)
+          return `/${found}`
+        }
+        const signedOut = [{ rel: 'modulepreload', href: file(/\/forms-/) }]
+        const signedIn = [{ rel: 'modulepreload', href: file(/\/layout-/) }, preload(file(/geist-mono/))]
+        return [
+          { tag: 'link', injectTo: 'head-prepend', attrs: preload(file(/geist-latin/)) },
+          { tag: 'script', injectTo: 'head', children: hintScript(signedIn, signedOut) },
+        ]
+      },
     },
     writeBundle({ dir = '' }) {
       const html = readFileSync(join(dir, 'index.html'), 'utf8')
@@ -44,7 +52,14 @@ export function headHints(): Plugin {
   }
 }
 
-function preloadOf(font: string): HtmlTagDescriptor {
-  const attrs = { rel: 'preload', as: 'font', type: 'font/woff2', href: `/${font}`, crossorigin: '' }
-  return { tag: 'link', injectTo: 'head-prepend', attrs }
+type LinkAttributes = Record<string, string>
+
+function preload(font: string): LinkAttributes {
+  return { rel: 'preload', as: 'font', type: 'font/woff2', href: font, crossorigin: '' }
+}
+
+function hintScript(signedIn: LinkAttributes[], signedOut: LinkAttributes[]): string {
+  const links = `localStorage.getItem('user_token') ? ${JSON.stringify(signedIn)} : ${JSON.stringify(signedOut)}`
+  const append = `(a) => document.head.append(Object.assign(document.createElement('link'), a, { crossOrigin: '' }))`
+  return `(${links}).forEach(${append})`
 }

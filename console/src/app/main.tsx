@@ -18,12 +18,9 @@ reloadWhenStale()
 seedSession(queryClient)
 followSession(queryClient, router)
 
-// The page's code, its font, and the answer to "who is here" or "how does one sign in" do not wait for each other.
+// The page's code and the answer to "who is here" or "how does one sign in" do not wait for each other.
 if (getSetting('user_token') === null) void queryClient.prefetchQuery(authOptionsQuery)
-else {
-  void queryClient.prefetchQuery(sessionQuery)
-  void document.fonts.load('12px "Geist Mono"')
-}
+else void queryClient.prefetchQuery(sessionQuery)
 const [matched] = router.getMatchedRoutes(location.pathname)
 for (const route of matched) void router.loadRouteChunk(route)
 

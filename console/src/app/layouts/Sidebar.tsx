@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { BookOpen, CircleAlert, Mail, Plus, TriangleAlert } from 'lucide-react'
+import type { ReactNode } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { useUser } from '../../api/session.ts'
 import { documentationUrl, supportEmail } from '../../lib/installation.ts'
@@ -69,7 +70,7 @@ function Entry({ item, isDisabled }: { item: NavItem; isDisabled: boolean }) {
   )
 }
 
-type OutsideProps = { href: string; isDisabled: boolean; icon: React.ReactNode; children: string }
+type OutsideProps = { href: string; isDisabled: boolean; icon: ReactNode; children: string }
 
 function Outside({ href, isDisabled, icon, children }: OutsideProps) {
   if (isDisabled)
