@@ -11,14 +11,17 @@ const bin = join(root, 'node_modules/.bin')
 const node = join(bin, 'node')
 const neededNode = 24
 
+/** Where `npm run devnet` listens: offered as RPC chain and dataset `devnet`, whether it runs yet or not. */
+const tryOut = { SHOAL_ON_EXIT: 'stop', SHOAL_OUTBOX: 'true', SHOAL_DEVNET_URL: 'http://127.0.0.1:8545' }
+
 /** `installs`: a fresh clone is made ready first. What runs in production or beside a running server never installs. */
 const commands = {
-  start: { file: 'scripts/start.ts', installs: true, env: { SHOAL_ON_EXIT: 'stop', SHOAL_OUTBOX: 'true' } },
+  start: { file: 'scripts/start.ts', installs: true, env: tryOut },
   serve: { file: 'scripts/serve.ts', installs: false, env: { SHOAL_ON_EXIT: 'keep' } },
   shoal: { file: 'server/src/cli.ts', installs: false },
-  dev: { file: 'scripts/dev.ts', installs: true, env: { SHOAL_ON_EXIT: 'stop', SHOAL_OUTBOX: 'true' } },
+  dev: { file: 'scripts/dev.ts', installs: true, env: tryOut },
   devnet: { file: 'scripts/devnet.ts', installs: true },
-  demo: { file: 'scripts/demo.ts', installs: true, env: { SHOAL_ON_EXIT: 'stop', SHOAL_OUTBOX: 'true' } },
+  demo: { file: 'scripts/demo.ts', installs: true, env: tryOut },
   bench: { file: 'scripts/bench.ts', installs: true },
   check: { file: 'scripts/check.ts', installs: true },
   test: { file: 'scripts/test.ts', installs: true },

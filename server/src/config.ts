@@ -124,7 +124,9 @@ export const settings = {
   SHOAL_DEVNET_URL: z
     .url()
     .optional()
-    .describe('A local EVM node to offer as RPC chain and Portal dataset `devnet`. Set by `npm start` while one runs.'),
+    .describe(
+      'A local EVM node to offer as RPC chain and Portal dataset `devnet`. `npm start` offers the one of `npm run devnet`.',
+    ),
   SHOAL_PORTAL_URL: z
     .url()
     .optional()

@@ -1,0 +1,105 @@
+import { Pool } from 'undici'
+import { startShoal } from '../../e2e/support/shoal.ts'
+import { startDevnet, type Devnet } from '../devnet/devnet.ts'
+import { atLeast, atMost, median, type Bench } from './support/result.ts'
+
+const rounds = 5
+const seconds = 2
+const connections = 16
+/** Blocks above the last final one: what is in them is never kept. */
+const hotBlocks = 60
+
+type MakeCall = () => { method: string; params: unknown[] }
+
+async function ask(pool: Pool, path: string, make: MakeCall): Promise<void> {
+  const headers = { 'content-type': 'application/json' }
+  const text = JSON.stringify({ jsonrpc: '2.0', id: 1, ...make() })
+  const { statusCode, body } = await pool.request({ path, method: 'POST', headers, body: text })
+  const answer = Buffer.from(await body.arrayBuffer())
+  if (statusCode !== 200 || answer.includes('"error"'))
+    throw new Error(`${statusCode}: ${answer.toString().slice(0, 500)}`)
+}
+
+/** Each connection asks again as soon as it has its answer. */
+async function requestsPerSecond(url: string, make: MakeCall): Promise<number> {
+  const { origin, pathname } = new URL(url)
+  const pool = new Pool(origin, { connections, pipelining: 1 })
+  const startedAt = performance.now()
+  let answered = 0
+  const askOn = async () => {
+    for (; performance.now() - startedAt < seconds * 1000; answered++) await ask(pool, pathname, make)
+  }
+  await Promise.all(Array.from({ length: connections }, askOn))
+  const rate = answered / ((performance.now() - startedAt) / 1000)
+  await pool.close()
+  return rate
+}
+
+/** Of one call at a time. */
+async function medianLatencyMs(url: string, make: MakeCall): Promise<number> {
+  const { origin, pathname } = new URL(url)
+  const pool = new Pool(origin, { connections: 1, pipelining: 1 })
+  const measured: number[] = []
+  for (let i = 0; i < 500; i++) {
+    const askedAt = performance.now()
+    await ask(pool, pathname, make)
+    measured.push(performance.now() - askedAt)
+  }
+  await pool.close()
+  return median(measured)
+}
+
+async function ratio(url: string, direct: string, make: MakeCall): Promise<number> {
+  const ratios: number[] = []
+  // Not measured: the first requests compile what answers them, and fill the cache.
+  for (const target of [url, direct]) await requestsPerSecond(target, make)
+  for (let round = 0; round < rounds; round++) {
+    const through = await requestsPerSecond(url, make)
+    ratios.push(through / (await requestsPerSecond(direct, make)))
+  }
+  return median(ratios)
+}
+
+const hex = (n: number) => `0x${n.toString(16)}`
+
+async function callsOf(devnet: Devnet): Promise<Record<'hotBlocks' | 'finalBlocks' | 'balances', MakeCall>> {
+  const height = await devnet.chain.height()
+  let count = 0
+  const blockFrom =
+    (lowest: number): MakeCall =>
+    () => ({
+      method: 'eth_getBlockByNumber',
+      params: [hex(lowest + (count++ % hotBlocks)), true],
+    })
+  return {
+    hotBlocks: blockFrom(height - hotBlocks + 1),
+    finalBlocks: blockFrom(2),
+    balances: () => ({ method: 'eth_getBalance', params: [`0x${(count++).toString(16).padStart(40, '0')}`, 'latest'] }),
+  }
+}
+
+export const bench: Bench = {
+  name: 'rpc',
+  async *run() {
+    // Anvil calls final what is 64 blocks below its head; each block holds 20 transfers.
+    await using devnet = await startDevnet({ transfers: 3000 })
+    const shoal = await startShoal({ SHOAL_DEVNET_URL: devnet.rpcUrl, SHOAL_RPC_RATE: '1000000' })
+    try {
+      const email = 'bench@example.com'
+      await shoal.cli('user', 'add', '--email', email, '--name', 'Bench', '--password', 'correct-horse')
+      await shoal.cli('org', 'add', '--code', 'bench', '--name', 'Bench', '--email', email)
+      await shoal.cli('org', 'set-status', '--code', 'bench', '--status', 'ACTIVE')
+      const { token: key } = await shoal.cli<{ token: string }>('token', 'add', '--email', email, '--name', 'bench')
+      const { token } = await shoal.as(key).rpc.getToken({ params: { code: 'bench' } })
+      const url = `${shoal.gatewayUrl}/rpc/devnet/${token}`
+      const { hotBlocks, finalBlocks, balances } = await callsOf(devnet)
+      yield atLeast(0.7, 'rpc, newest blocks over direct', await ratio(url, devnet.rpcUrl, hotBlocks), 'ratio')
+      yield atLeast(3, 'rpc, final blocks (cached) over direct', await ratio(url, devnet.rpcUrl, finalBlocks), 'ratio')
+      yield atLeast(0.2, 'rpc, balances over direct', await ratio(url, devnet.rpcUrl, balances), 'ratio')
+      const [through, direct] = [await medianLatencyMs(url, balances), await medianLatencyMs(devnet.rpcUrl, balances)]
+      yield atMost(1, 'rpc, added median latency', through - direct, 'ms')
+    } finally {
+      await shoal.end()
+    }
+  },
+}
