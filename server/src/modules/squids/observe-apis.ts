@@ -1,34 +1,28 @@
 import type { App } from '../../app.ts'
 import { eachAtOnce } from './at-once.ts'
-import { putApis, type ApiRow, type ContainerRow } from './observe-store.ts'
+import type { ApiRow, ContainerRow } from './observe-store.ts'
 import { probeApi } from './probe.ts'
+import type { Seen } from './seen.ts'
 import { apiPort, isApi } from './workload.ts'
 import { workloadIdOf } from './workload-id.ts'
 
 const askedAtOnce = 64
 
 /**
- * Probes replicas of apis and writes what changed. Those that were not available are asked each time, so that one that comes
+ * Probes replicas of apis and notes what changed. Those that were not available are asked each time, so that one that comes
  * up is seen at once; the others only when `isFullRound`.
  */
-export async function observeApis(
-  app: App,
-  containers: ReadonlyMap<string, ContainerRow>,
-  known: Map<string, ApiRow>,
-  isFullRound: boolean,
-): Promise<void> {
-  const asked = [...containers].filter(
-    ([key, row]) => isApi({ name: row.container }) && (isFullRound || !known.get(key)?.isAvailable),
+export async function observeApis(app: App, seen: Seen, isFullRound: boolean): Promise<void> {
+  const asked = [...seen.containers].filter(
+    ([key, row]) => isApi({ name: row.container }) && (isFullRound || !seen.apis.get(key)?.isAvailable),
   )
   const now = app.clock.now()
   const news = new Map<string, ApiRow>()
   await eachAtOnce(asked, askedAtOnce, async ([key, row]) => {
-    const next = nextRow(row, known.get(key), await reasonOf(app, row), now)
-    // It may have been removed meanwhile, and its row with it.
-    if (next && containers.has(key)) news.set(key, next)
+    const next = nextRow(row, seen.apis.get(key), await reasonOf(app, row), now)
+    if (next) news.set(key, next)
   })
-  await putApis(app.db, [...news.values()])
-  for (const [key, row] of news) known.set(key, row)
+  await seen.noteApis(news)
 }
 
 /** Why the replica is not available; null when it is. */

@@ -1,7 +1,8 @@
 import type { App } from '../../app.ts'
 import { eachAtOnce } from './at-once.ts'
-import { putProcessors, type ContainerRow, type ProcessorRow } from './observe-store.ts'
+import type { ContainerRow, ProcessorRow } from './observe-store.ts'
 import { scrape, type ProcessorMetrics } from './scrape.ts'
+import type { Seen } from './seen.ts'
 import { isProcessor, metricsPort } from './workload.ts'
 import { workloadIdOf } from './workload-id.ts'
 
@@ -10,22 +11,18 @@ const renewMs = 30_000
 
 const askedAtOnce = 64
 
-/** Asks every running processor where it is, and writes what is new. `known` holds what was written of each. */
-export async function observeProcessors(
-  app: App,
-  containers: ReadonlyMap<string, ContainerRow>,
-  known: Map<string, ProcessorRow>,
-): Promise<void> {
-  const running = [...containers].filter(([, row]) => row.state === 'running' && isProcessor({ name: row.container }))
+/** Asks every running processor where it is, and notes what is new. */
+export async function observeProcessors(app: App, seen: Seen): Promise<void> {
+  const running = [...seen.containers].filter(
+    ([, row]) => row.state === 'running' && isProcessor({ name: row.container }),
+  )
   const now = app.clock.now()
   const news = new Map<string, ProcessorRow>()
   await eachAtOnce(running, askedAtOnce, async ([key, row]) => {
-    const next = nextRow(row, known.get(key), await scrapeOf(app, row), now)
-    // It may have been removed meanwhile, and its row with it.
-    if (next && containers.has(key)) news.set(key, next)
+    const next = nextRow(row, seen.processors.get(key), await scrapeOf(app, row), now)
+    if (next) news.set(key, next)
   })
-  await putProcessors(app.db, [...news.values()])
-  for (const [key, row] of news) known.set(key, row)
+  await seen.noteProcessors(news)
 }
 
 async function scrapeOf({ driver }: App, { squidId, generation, container }: ContainerRow) {

@@ -24,7 +24,12 @@ test('a version has all the public client insists on, and no key org', async () 
   const base = `https://${org.code}.squids.example.com/whole`
   const seen = await get('whole:prod')
   expect(seen).toMatchObject({
-    ...{ name: 'whole', slot: 'v1', reference: 'whole@v1', fullName: 'whole@v1', spec: 4, status: 'DEPLOYED' },
+    name: 'whole',
+    slot: 'v1',
+    reference: 'whole@v1',
+    fullName: 'whole@v1',
+    spec: 4,
+    status: 'DEPLOYED',
     tags: [{ name: 'beta' }, { name: 'prod' }],
     manifest: { current: {}, raw: '' },
     organization: { id: org.id, code: org.code, name: org.name },

@@ -1,0 +1,80 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { App } from '../../app.ts'
+import {
+  deleteContainers,
+  existingSquids,
+  putApis,
+  putContainers,
+  putProcessors,
+  selectObservations,
+  type ApiRow,
+  type ContainerRow,
+  type ProcessorRow,
+} from './observe-store.ts'
+
+/** What was last written down, by `containerKey`; so that only changes are written. */
+export type Seen = {
+  readonly containers: ReadonlyMap<string, ContainerRow>
+  readonly processors: ReadonlyMap<string, ProcessorRow>
+  readonly apis: ReadonlyMap<string, ApiRow>
+  /** All containers there are now. What was seen of others is forgotten. */
+  noteContainers: (now: Map<string, ContainerRow>) => Promise<void>
+  noteProcessors: (news: Map<string, ProcessorRow>) => Promise<void>
+  noteApis: (news: Map<string, ApiRow>) => Promise<void>
+}
+
+type ContainerName = { squidId: number; generation: number; container: string }
+
+export const containerKey = ({ squidId, generation, container }: ContainerName): string =>
+  `${squidId}.${generation}/${container}`
+
+/** As the worker before left it. */
+export async function readSeen({ db }: Pick<App, 'db'>): Promise<Seen> {
+  const rows = await selectObservations(db)
+  const containers = new Map(rows.containers.map((row) => [containerKey(row), row]))
+  const processors = new Map(rows.processors.map((row) => [containerKey({ ...row, container: row.processor }), row]))
+  const apis = new Map(rows.apis.map((row) => [containerKey(row), row]))
+
+  let last: Promise<unknown> = Promise.resolve()
+  /** One after the other: what is seen of a container must not be written when it was just forgotten. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = last.then(work)
+    last = result.catch(() => undefined)
+    return result
+  }
+
+  const forget = async (gone: ContainerRow[]) => {
+    if (gone.length === 0) return
+    await deleteContainers(db, gone)
+    for (const row of gone) for (const seen of [containers, processors, apis]) seen.delete(containerKey(row))
+  }
+
+  /** Of the versions that were not deleted meanwhile. */
+  const note = async <R extends { squidId: number }>(
+    seen: Map<string, R>,
+    news: [key: string, row: R][],
+    put: (rows: R[]) => Promise<void>,
+  ) => {
+    if (news.length === 0) return
+    const existing = await existingSquids(db, [...new Set(news.map(([, row]) => row.squidId))])
+    const noted = news.filter(([, row]) => existing.has(row.squidId))
+    await put(noted.map(([, row]) => row))
+    for (const [key, row] of noted) seen.set(key, row)
+  }
+
+  const ofContainers = <R>(news: Map<string, R>) => [...news].filter(([key]) => containers.has(key))
+
+  return {
+    containers,
+    processors,
+    apis,
+    noteContainers: (now) =>
+      inTurn(async () => {
+        const changed = [...now].filter(([key, row]) => !isDeepStrictEqual(row, containers.get(key)))
+        await note(containers, changed, (some) => putContainers(db, some))
+        await forget([...containers].filter(([key]) => !now.has(key)).map(([, row]) => row))
+      }),
+    noteProcessors: (news) => inTurn(() => note(processors, ofContainers(news), (some) => putProcessors(db, some))),
+    noteApis: (news) => inTurn(() => note(apis, ofContainers(news), (some) => putApis(db, some))),
+  }
+}
