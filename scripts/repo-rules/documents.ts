@@ -28,6 +28,8 @@ function uncoveredSections(repo: Repo): string[] {
   return specSections.flatMap((section) => {
     const own = rows.filter((row) => new RegExp(`^\\|\\s*${section.replace('.', '\\.')}[\\s|]`).test(row))
     const tests = own.flatMap((row) => row.match(/[\w./-]+\.test\.tsx?/g) ?? [])
+    // What is not built yet is said so, in this word.
+    if (tests.length === 0 && own.some((row) => /\|\s*open\b/.test(row))) return []
     if (tests.length === 0) return [`${coverage}: section ${section} names no test`]
     return tests
       .filter((test) => !repo.exists(test))

@@ -21,8 +21,8 @@ test.each([
   ['./squid.yaml', 'squid.yaml'],
   ['manifests/eth/squid.yaml', 'manifests/eth/squid.yaml'],
   ['./manifests//eth/./squid.yaml', 'manifests/eth/squid.yaml'],
-  ['/home/me/erc20/squid.yaml', 'squid.yaml'],
-  ['/home/me/erc20/manifests/eth/squid.yaml', 'manifests/eth/squid.yaml'],
+  ['/srv/me/erc20/squid.yaml', 'squid.yaml'],
+  ['/srv/me/erc20/manifests/eth/squid.yaml', 'manifests/eth/squid.yaml'],
   ['C:\\Users\\me\\erc20\\manifests\\eth\\squid.yaml', 'manifests/eth/squid.yaml'],
   ['../erc20/manifests/eth/squid.yaml', 'manifests/eth/squid.yaml'],
 ])('-m %s is %s', async (wanted, path) => {
@@ -30,7 +30,7 @@ test.each([
   expect(manifest).toEqual({ path, raw: path === 'squid.yaml' ? 'root' : 'eth' })
 })
 
-test.each(['other.yaml', 'x/squid.yaml', 'manifests', '/home/me/other.yaml', '..'])(
+test.each(['other.yaml', 'x/squid.yaml', 'manifests', '/srv/me/other.yaml', '..'])(
   '-m %s is missing, by name',
   async (wanted) => {
     await expect(findManifest(root, wanted)).rejects.toMatchObject({ kind: 'REQUIRED_SOURCE_FILE_MISSED' })

@@ -25,6 +25,12 @@ export function connect(url: string, options: { max?: number } = {}): Database {
   return { db: drizzle(pool, { casing: 'snake_case' }), pool, url, close: () => pool.end() }
 }
 
+export const answers = (database: Database): Promise<boolean> =>
+  database.pool.query('select 1').then(
+    () => true,
+    () => false,
+  )
+
 /** Makes the database when it is missing; `adminUrl` leads to any other database of the same server. */
 export async function ensureDatabase(adminUrl: string, name: string): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl })

@@ -27,7 +27,12 @@ export function addressParser(gatewayUrl: string): AddressParser {
 }
 
 const patternOf = (template: string, end: string): RegExp =>
-  new RegExp(`^${template.split('{org}').map((part) => RegExp.escape(part)).join('([a-z0-9-]{1,64})')}${end}`)
+  new RegExp(
+    `^${template
+      .split('{org}')
+      .map((part) => RegExp.escape(part))
+      .join('([a-z0-9-]{1,64})')}${end}`,
+  )
 
 function targetOf(org: string, rest: string): Target | null {
   const [, first = '', path = ''] = /^\/([^/?]*)(.*)$/s.exec(rest) ?? []

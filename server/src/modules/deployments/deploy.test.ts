@@ -176,8 +176,9 @@ test('squids of every shape deploy: without api, without init, without database,
     { processors: { one: {}, two: { ends: { afterMs: 50, exitCode: 0 } } } },
   ]
   for (const [index, shape] of shapes.entries()) {
-    await d.deployed(shape, { name: 'shape', slot: `v${index}` })
-    await d.deployed(shape, { name: 'shape', slot: `v${index}` })
+    const target = { name: 'shape', slot: `v${index}` }
+    const first = await d.deployed(shape, target)
+    expect((await d.deployed(shape, target)).squid).toEqual(first.squid)
   }
 })
 

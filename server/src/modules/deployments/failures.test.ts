@@ -66,7 +66,7 @@ describe('each kind of failure says what to do', () => {
       failed: 'REQUIRED_SOURCE_FILE_MISSED',
       failureReason: expect.stringContaining('other.yaml'),
     })
-    expect(await deploy(archiveOf(squidFiles()), '/home/somebody/project/squid.yaml')).toMatchObject({ status: 'OK' })
+    expect(await deploy(archiveOf(squidFiles()), '/srv/somebody/project/squid.yaml')).toMatchObject({ status: 'OK' })
   })
 
   test('UNEXPECTED for a fault of ours, with a number to ask about and nothing of our insides', async () => {

@@ -16,8 +16,14 @@ export async function selectUpload(db: Db, orgId: number, id: string): Promise<U
   return row ?? null
 }
 
-export async function countUploads(db: Db, orgId: number): Promise<number> {
-  const [row] = await db.select({ uploads: count() }).from(uploads).where(eq(uploads.orgId, orgId))
+/** Those that no deployment was asked for. */
+export async function countWaitingUploads(db: Db, orgId: number): Promise<number> {
+  const [row] = await db
+    .select({ uploads: count() })
+    .from(uploads)
+    .where(
+      and(eq(uploads.orgId, orgId), sql`not exists (select 1 from deployments d where d.upload_id = ${uploads.id})`),
+    )
   return row?.uploads ?? 0
 }
 

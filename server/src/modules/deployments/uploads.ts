@@ -8,7 +8,7 @@ import type { App } from '../../app.ts'
 import { hours } from '../../clock.ts'
 import { notFound, refuse } from '../../errors.ts'
 import {
-  countUploads,
+  countWaitingUploads,
   insertUpload,
   isContentNeeded,
   lockContent,
@@ -22,7 +22,7 @@ import {
 const keptMs = hours(24)
 
 /** Archives an organization may have waiting at once. */
-const mostWaiting = 200
+const mostWaiting = 100
 
 const folder = (app: App) => join(app.config.dataDir, 'uploads')
 
@@ -31,10 +31,10 @@ const fileOf = (app: App, sha256: string) => join(folder(app), sha256)
 
 /** A place to send an archive to. @throws Refusal 405 when too many wait already */
 export async function openUpload(app: App, orgId: number, userId: number): Promise<string> {
-  if ((await countUploads(app.db, orgId)) >= mostWaiting)
+  if ((await countWaitingUploads(app.db, orgId)) >= mostWaiting)
     throw refuse(
       'TOO_MANY_UPLOADS',
-      `More than ${mostWaiting} archives were sent within a day. Please try again later.`,
+      `${mostWaiting} archives were sent and not deployed. Deploy them, or try again tomorrow.`,
     )
   const id = randomUUID()
   await insertUpload(app.db, { id, orgId, userId, createdAt: app.clock.now() })
