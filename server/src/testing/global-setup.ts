@@ -13,6 +13,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Of the tests' Postgres, with `{database}` in it. */
     postgresUrl: string
+    /** For files of tests; gone with the run. */
+    testsDir: string
   }
 }
 
@@ -41,6 +43,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     throw error
   }
   project.provide('postgresUrl', postgres.url('{database}'))
+  project.provide('testsDir', dir)
   return end
 }
 
@@ -69,10 +72,17 @@ async function fillTemplate(url: string): Promise<void> {
   await boss.stop({ graceful: false })
 }
 
-/** For when the test run is cut short: SIGQUIT is Postgres' immediate shutdown. */
+/** For when the test run is cut short, in an exit handler, which cannot wait for events. SIGQUIT is Postgres' immediate shutdown. */
 function killPostgres(dataDir: string): void {
+  const stopwatch = new Int32Array(new SharedArrayBuffer(4))
   try {
-    process.kill(Number(readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').split('\n')[0]), 'SIGQUIT')
+    const pid = Number(readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').split('\n')[0])
+    process.kill(pid, 'SIGQUIT')
+    // It writes until it has ended; then this throws.
+    for (let round = 0; round < 250; round++) {
+      process.kill(pid, 0)
+      Atomics.wait(stopwatch, 0, 0, 20)
+    }
   } catch {
     // Not running any more.
   }

@@ -2,10 +2,10 @@ import { contract, createClient, type Client, type Contract } from '@shoal/contr
 import { createSimBuilder, createSimDriver, type Builder, type Driver } from '@shoal/runtime'
 import type { FastifyInstance } from 'fastify'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PgBoss } from 'pg-boss'
 import { pino } from 'pino'
+import { inject } from 'vitest'
 import type { App } from '../app.ts'
 import { fakeClock } from '../clock.ts'
 import { loadConfig } from '../config.ts'
@@ -57,7 +57,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
 }
 
 async function open(options: TestAppOptions, opened: AsyncDisposableStack): Promise<TestApp> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'shoal-test-'))
+  const dataDir = mkdtempSync(join(inject('testsDir'), 'app-'))
   opened.defer(() => rmSync(dataDir, { recursive: true, force: true }))
   const config = loadConfig({ ...options.env, SHOAL_DATA_DIR: dataDir, SHOAL_LOG_LEVEL: 'silent' })
   const clock = fakeClock()
