@@ -32,7 +32,12 @@ export const bench: Bench = {
     await using devnet = await startDevnet({ transfers: 500 })
     const transfers = await devnet.chain.countTransfers()
     const measured: Round[] = []
-    for (let round = 0; round < rounds; round++) measured.push(await measure(devnet.rpcUrl, transfers))
+    for (let round = 0; round < rounds; round++) {
+      const taken = await measure(devnet.rpcUrl, transfers)
+      const [byHand, cold, redeployed] = [taken.byHand, taken.cold, taken.redeployed].map((took) => took.toFixed(1))
+      console.error(`  by hand ${byHand} s, cold ${cold} s, unchanged dependencies ${redeployed} s`)
+      measured.push(taken)
+    }
     const cold = median(measured.map((round) => round.cold / round.byHand))
     const redeployed = median(measured.map((round) => round.redeployed / round.cold))
     yield atMost(1.15, 'deploy, cold over by hand', cold, 'ratio')
