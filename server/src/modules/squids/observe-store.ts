@@ -16,14 +16,12 @@ export async function existingSquids(db: Db, ids: number[]): Promise<Set<number>
 
 export type Observations = { containers: ContainerRow[]; processors: ProcessorRow[]; apis: ApiRow[] }
 
-/** All that was written down, or what was of some versions. */
-export async function selectObservations(db: Db, squidIds?: number[]): Promise<Observations> {
-  const of = (table: typeof containerStates | typeof processorStates | typeof apiStates) =>
-    squidIds && inArray(table.squidId, squidIds)
+/** All that was written down. */
+export async function selectObservations(db: Db): Promise<Observations> {
   const [containers, processors, apis] = await Promise.all([
-    db.select().from(containerStates).where(of(containerStates)),
-    db.select().from(processorStates).where(of(processorStates)),
-    db.select().from(apiStates).where(of(apiStates)),
+    db.select().from(containerStates),
+    db.select().from(processorStates),
+    db.select().from(apiStates),
   ])
   return { containers, processors, apis }
 }

@@ -1,8 +1,7 @@
 import type { Squid } from '@shoal/contract'
 import { hours } from '../../clock.ts'
-import type { ContainerRow } from './observe-store.ts'
-import { crashReason, isCrashLooping } from './present-processor.ts'
-import type { SquidRow } from './store.ts'
+import { crashReason, isCrashLooping, isoTime } from './present-processor.ts'
+import type { PresentedRow, SeenContainer } from './present-store.ts'
 
 type Alert = Squid['alerts'][number]
 type Disk = NonNullable<Squid['addons']['postgres']>['disk']
@@ -11,21 +10,21 @@ type Disk = NonNullable<Squid['addons']['postgres']>['disk']
 const memoryAlertMs = hours(24)
 
 type Alarming = {
-  squid: Pick<SquidRow, 'lastDeploy' | 'secretsReadAt' | 'secretNames' | 'image'>
+  squid: Pick<PresentedRow, 'lastDeploy' | 'secretsReadAtMs' | 'secretNames' | 'image'>
   status: Squid['status']
   disk: Disk | null
   /** Of the generation that serves. */
-  containers: ContainerRow[]
+  containers: SeenContainer[]
   /** Of the organization: when each was last set. */
   secrets: ReadonlyMap<string, Date>
-  now: Date
+  nowMs: number
 }
 
 /** What people should know about a version, the worst first (spec 4). */
 export function alertsOf(of: Alarming): Alert[] {
   const alerts = [
     ...diskAlerts(of.disk),
-    ...of.containers.flatMap((row) => containerAlerts(row, of.now)),
+    ...of.containers.flatMap((row) => containerAlerts(row, of.nowMs)),
     ...deployAlerts(of),
     ...(of.status === 'HIBERNATED' ? [] : secretsAlerts(of)),
   ]
@@ -47,12 +46,12 @@ function diskAlerts(disk: Disk | null): Alert[] {
   ]
 }
 
-function containerAlerts(row: ContainerRow, now: Date): Alert[] {
-  const since = row.since.toISOString()
+function containerAlerts(row: SeenContainer, nowMs: number): Alert[] {
+  const since = isoTime(row.sinceMs)
   const alerts: Alert[] = []
-  if (isCrashLooping(row, now))
+  if (isCrashLooping(row, nowMs))
     alerts.push({ label: `${row.container} keeps crashing`, severity: 'CRITICAL', reason: crashReason(row), since })
-  if (row.isOutOfMemory && now.getTime() - row.since.getTime() < memoryAlertMs)
+  if (row.isOutOfMemory && nowMs - row.sinceMs < memoryAlertMs)
     alerts.push({
       label: `${row.container} ran out of memory`,
       severity: row.state === 'running' ? 'WARNING' : 'CRITICAL',
@@ -76,16 +75,17 @@ function deployAlerts({ squid: { lastDeploy, image } }: Alarming): Alert[] {
   ]
 }
 
-function secretsAlerts({ squid: { secretsReadAt, secretNames }, secrets }: Alarming): Alert[] {
-  if (!secretsReadAt) return []
-  const changed = secretNames.filter((name) => (secrets.get(name) ?? secretsReadAt) > secretsReadAt)
-  if (changed.length === 0) return []
+function secretsAlerts({ squid: { secretsReadAtMs, secretNames }, secrets }: Alarming): Alert[] {
+  if (secretsReadAtMs === null) return []
+  const changes = secretNames.map((name) => ({ name, atMs: secrets.get(name)?.getTime() ?? 0 }))
+  const since = changes.filter(({ atMs }) => atMs > secretsReadAtMs)
+  if (since.length === 0) return []
   return [
     {
       label: 'Secrets are outdated',
       severity: 'WARNING',
-      reason: `Changed since its programs were started: ${changed.join(', ')}. Restart it to apply them.`,
-      since: new Date(Math.max(...changed.map((name) => secrets.get(name)?.getTime() ?? 0))).toISOString(),
+      reason: `Changed since its programs were started: ${since.map(({ name }) => name).join(', ')}. Restart it to apply them.`,
+      since: isoTime(Math.max(...since.map(({ atMs }) => atMs))),
     },
   ]
 }

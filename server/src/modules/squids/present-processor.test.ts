@@ -1,50 +1,46 @@
 import { describe, expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
-import type { ContainerRow, ProcessorRow } from './observe-store.ts'
 import { processorStatus } from './present-processor.ts'
+import type { SeenContainer, SeenProcessor } from './present-store.ts'
 
-const now = new Date('2026-01-15T12:00:00Z')
-const ago = (ms: number) => new Date(now.getTime() - ms)
+const now = Date.parse('2026-01-15T12:00:00Z')
+const ago = (ms: number) => now - ms
 
-const container = (change: Partial<ContainerRow> = {}): ContainerRow => ({
+const container = (change: Partial<SeenContainer> = {}): SeenContainer => ({
   squidId: 1,
-  generation: 1,
   container: 'eth',
   state: 'running',
-  since: ago(minutes(60)),
+  sinceMs: ago(minutes(60)),
   restarts: 0,
-  oomKills: 0,
   exitCode: null,
   isOutOfMemory: false,
-  retryAt: null,
   reason: null,
   ...change,
 })
 
-const seen = (change: Partial<ProcessorRow> = {}): ProcessorRow => ({
+const seen = (change: Partial<SeenProcessor> = {}): SeenProcessor => ({
   squidId: 1,
-  generation: 1,
   processor: 'eth',
   currentBlock: 500,
   totalBlocks: 1000,
   blocksPerSecond: 10,
   etaSeconds: 50,
-  progressedAt: ago(3000),
-  headMovedAt: ago(3000),
-  scrapedAt: ago(1000),
-  unansweredSince: null,
+  progressedAtMs: ago(3000),
+  headMovedAtMs: ago(3000),
+  scrapedAtMs: ago(1000),
+  unansweredSinceMs: null,
   ...change,
 })
 
-const status = (c: Parameters<typeof processorStatus>[0], s?: ProcessorRow) => processorStatus(c, s, now).status
+const status = (c: Parameters<typeof processorStatus>[0], s?: SeenProcessor) => processorStatus(c, s, now).status
 
 describe('a processor is', () => {
   test('STARTING until its metrics answer', () => {
     expect(status(undefined)).toBe('STARTING')
     expect(status(container({ state: 'starting' }))).toBe('STARTING')
-    expect(status(container({ since: ago(1000) }))).toBe('STARTING')
+    expect(status(container({ sinceMs: ago(1000) }))).toBe('STARTING')
     // What it said before it was started anew is of no use.
-    expect(status(container({ since: ago(500) }), seen())).toBe('STARTING')
+    expect(status(container({ sinceMs: ago(500) }), seen())).toBe('STARTING')
   })
 
   test('SYNCING while it is behind, SYNCED within a few blocks of the head', () => {
@@ -61,21 +57,25 @@ describe('a processor is', () => {
   })
 
   test('STUCK when it stands still for five minutes while the chain moves', () => {
-    const still = { progressedAt: ago(minutes(6)), headMovedAt: ago(5000) }
+    const still = { progressedAtMs: ago(minutes(6)), headMovedAtMs: ago(5000) }
     expect(status(container(), seen(still))).toBe('STUCK')
-    expect(status(container(), seen({ ...still, progressedAt: ago(minutes(4)) }))).toBe('SYNCING')
-    expect(status(container(), seen({ ...still, headMovedAt: ago(minutes(7)) }))).toBe('SYNCING')
+    expect(status(container(), seen({ ...still, progressedAtMs: ago(minutes(4)) }))).toBe('SYNCING')
+    expect(status(container(), seen({ ...still, headMovedAtMs: ago(minutes(7)) }))).toBe('SYNCING')
     expect(status(container(), seen({ ...still, currentBlock: 999 }))).toBe('SYNCED')
     // It had a new beginning since.
-    expect(status(container({ since: ago(minutes(2)) }), seen(still))).toBe('SYNCING')
+    expect(status(container({ sinceMs: ago(minutes(2)) }), seen(still))).toBe('SYNCING')
     // Nobody has looked for an hour: nothing new is known of it.
-    const unseen = { progressedAt: ago(minutes(63)), headMovedAt: ago(minutes(61)), scrapedAt: ago(minutes(60) - 1) }
+    const unseen = {
+      progressedAtMs: ago(minutes(63)),
+      headMovedAtMs: ago(minutes(61)),
+      scrapedAtMs: ago(minutes(60) - 1),
+    }
     expect(status(container(), seen(unseen))).toBe('SYNCING')
   })
 
   test('STUCK when its metrics have stopped to answer', () => {
-    expect(status(container(), seen({ unansweredSince: ago(minutes(6)) }))).toBe('STUCK')
-    expect(status(container(), seen({ unansweredSince: ago(minutes(1)) }))).toBe('SYNCING')
+    expect(status(container(), seen({ unansweredSinceMs: ago(minutes(6)) }))).toBe('STUCK')
+    expect(status(container(), seen({ unansweredSinceMs: ago(minutes(1)) }))).toBe('SYNCING')
   })
 
   test('STUCK when it keeps crashing, until it has run for a while', () => {
@@ -84,14 +84,14 @@ describe('a processor is', () => {
       status: 'STUCK',
       reason: 'It ended with exit code 1. It was started anew 5 times.',
     })
-    expect(status(container({ ...crashing, since: ago(1000) }), seen({ scrapedAt: now }))).toBe('STUCK')
-    expect(status(container({ ...crashing, since: ago(minutes(3)) }), seen())).toBe('SYNCING')
+    expect(status(container({ ...crashing, sinceMs: ago(1000) }), seen({ scrapedAtMs: now }))).toBe('STUCK')
+    expect(status(container({ ...crashing, sinceMs: ago(minutes(3)) }), seen())).toBe('SYNCING')
     expect(status(container({ state: 'backoff', restarts: 0 }))).toBe('STARTING')
     expect(status(container({ state: 'failed', reason: 'no such command' }))).toBe('STUCK')
   })
 
   test('UNKNOWN when it runs and never shows metrics', () => {
-    expect(status(container({ since: ago(minutes(9)) }))).toBe('STARTING')
-    expect(status(container({ since: ago(minutes(11)) }))).toBe('UNKNOWN')
+    expect(status(container({ sinceMs: ago(minutes(9)) }))).toBe('STARTING')
+    expect(status(container({ sinceMs: ago(minutes(11)) }))).toBe('UNKNOWN')
   })
 })

@@ -1,6 +1,6 @@
 import type { Processor } from '@shoal/contract'
 import { minutes } from '../../clock.ts'
-import type { ContainerRow, ProcessorRow } from './observe-store.ts'
+import type { SeenContainer, SeenProcessor } from './present-store.ts'
 
 /** A processor that has not moved for this long although its chain has, or does not answer for this long, is stuck. */
 const patienceMs = minutes(5)
@@ -17,44 +17,44 @@ const calmMs = minutes(2)
 type Status = Pick<Processor, 'status' | 'reason'>
 
 /** True while a container crashes again and again. */
-export function isCrashLooping(row: ContainerRow, now: Date): boolean {
+export function isCrashLooping(row: SeenContainer, nowMs: number): boolean {
   if (row.state === 'failed') return true
   if (row.state === 'backoff') return row.restarts >= crashesOfLoop - 1
-  return row.state === 'running' && row.restarts >= crashesOfLoop && now.getTime() - row.since.getTime() < calmMs
+  return row.state === 'running' && row.restarts >= crashesOfLoop && nowMs - row.sinceMs < calmMs
 }
 
 /** What a processor does (spec 4, contract 7), and why when that is not well. */
 export function processorStatus(
-  container: ContainerRow | undefined,
-  seen: ProcessorRow | undefined,
-  now: Date,
+  container: SeenContainer | undefined,
+  seen: SeenProcessor | undefined,
+  nowMs: number,
 ): Status {
   if (!container) return { status: 'STARTING', reason: null }
-  if (isCrashLooping(container, now)) return { status: 'STUCK', reason: crashReason(container) }
+  if (isCrashLooping(container, nowMs)) return { status: 'STUCK', reason: crashReason(container) }
   if (container.state === 'finished') return finished(container)
   if (container.state !== 'running') return { status: 'STARTING', reason: container.reason }
   // What was seen before the program was started anew says nothing of the new run.
-  if (!seen || seen.scrapedAt < container.since) return unseen(container, now)
-  if (seen.unansweredSince && isLongAgo(seen.unansweredSince, now))
-    return { status: 'STUCK', reason: `Its metrics have not answered since ${seen.unansweredSince.toISOString()}.` }
+  if (!seen || seen.scrapedAtMs < container.sinceMs) return unseen(container, nowMs)
+  if (seen.unansweredSinceMs !== null && nowMs - seen.unansweredSinceMs >= patienceMs)
+    return { status: 'STUCK', reason: `Its metrics have not answered since ${isoTime(seen.unansweredSinceMs)}.` }
   if (hasCaughtUp(seen)) return { status: 'SYNCED', reason: null }
-  const stalledAt = stalledSince(seen, container.since)
-  if (stalledAt)
+  const stalledAtMs = stalledSince(seen, container.sinceMs)
+  if (stalledAtMs !== null)
     return {
       status: 'STUCK',
-      reason: `It has been at block ${seen.currentBlock} since ${stalledAt.toISOString()} while the chain went on to ${seen.totalBlocks}. Its log may say why; often its RPC endpoint does not answer.`,
+      reason: `It has been at block ${seen.currentBlock} since ${isoTime(stalledAtMs)} while the chain went on to ${seen.totalBlocks}. Its log may say why; often its RPC endpoint does not answer.`,
     }
   return { status: 'SYNCING', reason: null }
 }
 
-const isLongAgo = (at: Date, now: Date) => now.getTime() - at.getTime() >= patienceMs
+export const isoTime = (ms: number): string => new Date(ms).toISOString()
 
 /** Exit 0 is the end of a finite range of blocks (contract 4.1). */
-const finished = ({ exitCode, reason }: ContainerRow): Status =>
+const finished = ({ exitCode, reason }: SeenContainer): Status =>
   exitCode === 0 ? { status: 'SYNCED', reason: 'It has finished its work.' } : { status: 'STUCK', reason }
 
-function unseen({ since }: ContainerRow, now: Date): Status {
-  if (now.getTime() - since.getTime() < unknownAfterMs) return { status: 'STARTING', reason: null }
+function unseen({ sinceMs }: SeenContainer, nowMs: number): Status {
+  if (nowMs - sinceMs < unknownAfterMs) return { status: 'STARTING', reason: null }
   return {
     status: 'UNKNOWN',
     reason:
@@ -62,21 +62,21 @@ function unseen({ since }: ContainerRow, now: Date): Status {
   }
 }
 
-function hasCaughtUp({ currentBlock, totalBlocks, etaSeconds }: ProcessorRow): boolean {
+function hasCaughtUp({ currentBlock, totalBlocks, etaSeconds }: SeenProcessor): boolean {
   const behind = totalBlocks - currentBlock
   if (currentBlock < 0 || totalBlocks <= 0) return false
   return behind <= fewBlocks || (etaSeconds === 0 && behind <= blocksOfFastChain)
 }
 
 /** Since when it has not moved, when that is long and the chain has moved meanwhile. Only what was seen counts, not what was missed. */
-function stalledSince({ progressedAt, headMovedAt, scrapedAt }: ProcessorRow, startedAt: Date): Date | null {
-  if (!progressedAt || !headMovedAt) return null
-  const since = new Date(Math.max(progressedAt.getTime(), startedAt.getTime()))
-  return headMovedAt > since && isLongAgo(since, scrapedAt) ? since : null
+function stalledSince({ progressedAtMs, headMovedAtMs, scrapedAtMs }: SeenProcessor, startedMs: number): number | null {
+  if (progressedAtMs === null || headMovedAtMs === null) return null
+  const sinceMs = Math.max(progressedAtMs, startedMs)
+  return headMovedAtMs > sinceMs && scrapedAtMs - sinceMs >= patienceMs ? sinceMs : null
 }
 
 /** A sentence: how it ended, and how often. */
-export function crashReason({ reason, restarts, exitCode, isOutOfMemory }: ContainerRow): string {
+export function crashReason({ reason, restarts, exitCode, isOutOfMemory }: SeenContainer): string {
   const ended = isOutOfMemory
     ? 'It ran out of memory'
     : (reason?.replace(/\.$/, '') ?? `It ended with code ${exitCode}`)

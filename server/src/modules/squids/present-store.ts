@@ -1,50 +1,145 @@
-import { and, asc, desc, eq, ilike, inArray, sql, type SQL } from 'drizzle-orm'
+import type { Profile } from '@shoal/contract'
+import { sql, type SQL } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
-import { orgs, roles } from '../orgs/index.ts'
-import { apiStates, containerStates, processorStates, squidDatabases, squids, squidTags } from './tables.ts'
+import type { LastDeploy } from './tables.ts'
+
+/** What a version's own row says to people. Times are in epoch milliseconds: a list makes thousands of them. */
+export type PresentedRow = {
+  id: number
+  orgId: number
+  name: string
+  slot: string
+  description: string | null
+  manifestRaw: string
+  manifestCurrent: Record<string, unknown>
+  packageJson: Record<string, unknown>
+  image: string | null
+  wanted: 'running' | 'hibernated' | 'deleted'
+  apiReplicas: number
+  apiProfile: Profile | null
+  processorProfile: Profile | null
+  processors: string[]
+  isDedicated: boolean
+  lastDeploy: LastDeploy | null
+  secretNames: string[]
+  secretsReadAtMs: number | null
+  createdAtMs: number
+  deployedAtMs: number | null
+  hibernatedAtMs: number | null
+}
+
+export type SeenContainer = {
+  squidId: number
+  container: string
+  state: 'starting' | 'running' | 'finished' | 'backoff' | 'failed'
+  sinceMs: number
+  restarts: number
+  exitCode: number | null
+  isOutOfMemory: boolean
+  reason: string | null
+}
+
+export type SeenProcessor = {
+  squidId: number
+  processor: string
+  currentBlock: number
+  totalBlocks: number
+  blocksPerSecond: number | null
+  etaSeconds: number | null
+  progressedAtMs: number | null
+  headMovedAtMs: number | null
+  scrapedAtMs: number
+  unansweredSinceMs: number | null
+}
+
+export type SeenApi = { squidId: number; container: string; isAvailable: boolean; reason: string | null }
+
+export type SeenDatabase = {
+  squidId: number
+  version: string
+  profile: Profile
+  usedBytes: number | null
+  totalBytes: number
+}
+
+const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
+
+const rowColumns = sql.raw(`s.id, s.org_id as "orgId", s.name, s.slot, s.description, s.manifest_raw as "manifestRaw",
+  s.manifest_current as "manifestCurrent", s.package_json as "packageJson", s.image, s.wanted,
+  s.api_replicas as "apiReplicas", s.api_profile as "apiProfile", s.processor_profile as "processorProfile",
+  s.processors, s.is_dedicated as "isDedicated", s.last_deploy as "lastDeploy", s.secret_names as "secretNames",
+  ${ms('s.secrets_read_at')} as "secretsReadAtMs", ${ms('s.created_at')} as "createdAtMs",
+  ${ms('s.deployed_at')} as "deployedAtMs", ${ms('s.hibernated_at')} as "hibernatedAtMs"`)
+
+export async function selectPresented(db: Db, squidId: number): Promise<PresentedRow | null> {
+  const { rows } = await db.execute<PresentedRow>(sql`select ${rowColumns} from squids s where s.id = ${squidId}`)
+  return rows[0] ?? null
+}
 
 export type SquidFilter = { name?: string | undefined; search?: string | undefined }
 
 /** Versions of an organization, by name and newest first. `search` is a part of `name@slot`, in any case (spec 2.7). */
-export function selectSquids(db: Db, orgId: number, filter: SquidFilter) {
-  return db
-    .select()
-    .from(squids)
-    .where(and(eq(squids.orgId, orgId), filter.name ? eq(squids.name, filter.name) : undefined, found(filter.search)))
-    .orderBy(asc(squids.name), desc(squids.id))
+export async function listPresented(db: Db, orgId: number, { name, search }: SquidFilter): Promise<PresentedRow[]> {
+  const conditions = [sql`s.org_id = ${orgId}`]
+  if (name) conditions.push(sql`s.name = ${name}`)
+  if (search)
+    conditions.push(sql`s.name || '@' || s.slot ilike ${`%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`}`)
+  const { rows } = await db.execute<PresentedRow>(
+    sql`select ${rowColumns} from squids s where ${sql.join(conditions, sql` and `)} order by s.name, s.id desc`,
+  )
+  return rows
 }
 
-function found(search: string | undefined): SQL | undefined {
-  if (!search) return undefined
-  const pattern = `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
-  return ilike(sql`${squids.name} || '@' || ${squids.slot}`, pattern)
+type OfOrg = PresentedRow & { orgCode: string; orgName: string | null }
+
+/** Versions in all organizations of a person. */
+export async function listPresentedOf(db: Db, userId: number, name: string | undefined): Promise<OfOrg[]> {
+  const { rows } = await db.execute<OfOrg>(sql`
+    select ${rowColumns}, o.code as "orgCode", o.name as "orgName"
+    from squids s join orgs o on o.id = s.org_id join roles r on r.org_id = o.id
+    where r.user_id = ${userId} and o.deleted_at is null ${name ? sql`and s.name = ${name}` : sql``}
+    order by o.code, s.name, s.id desc`)
+  return rows
 }
 
-/** Versions in all organizations of a person, with the organization. */
-export function selectSquidsOf(db: Db, userId: number, name: string | undefined) {
-  return db
-    .select({ squid: squids, org: { id: orgs.id, code: orgs.code, name: orgs.name } })
-    .from(squids)
-    .innerJoin(orgs, eq(orgs.id, squids.orgId))
-    .innerJoin(roles, eq(roles.orgId, orgs.id))
-    .where(and(eq(roles.userId, userId), sql`${orgs.deletedAt} is null`, name ? eq(squids.name, name) : undefined))
-    .orderBy(asc(orgs.code), asc(squids.name), desc(squids.id))
+export type Parts = {
+  tags: { squidId: number; tag: string }[]
+  databases: SeenDatabase[]
+  containers: SeenContainer[]
+  processors: SeenProcessor[]
+  apis: SeenApi[]
 }
 
 /** What stands in other tables about some versions; observations only of the generation that serves. */
-export async function selectParts(db: Db, squidIds: number[]) {
-  if (squidIds.length === 0) return { tags: [], databases: [], containers: [], processors: [], apis: [] }
+export async function selectParts(db: Db, squidIds: number[]): Promise<Parts> {
+  const ids = sql`any(${sql.param(squidIds)}::bigint[])`
+  const list = async <R extends Record<string, unknown>>(query: SQL) => (await db.execute<R>(query)).rows
+  const serving = (table: string, columns: string) => sql`
+    select t.squid_id as "squidId", ${sql.raw(columns)} from ${sql.raw(table)} t
+    join squids s on s.id = t.squid_id and s.generation = t.generation where t.squid_id = ${ids}`
   const [tags, databases, containers, processors, apis] = await Promise.all([
-    db.select().from(squidTags).where(inArray(squidTags.squidId, squidIds)).orderBy(asc(squidTags.tag)),
-    db.select().from(squidDatabases).where(inArray(squidDatabases.squidId, squidIds)),
-    db.select().from(containerStates).where(ofServing(containerStates, squidIds)),
-    db.select().from(processorStates).where(ofServing(processorStates, squidIds)),
-    db.select().from(apiStates).where(ofServing(apiStates, squidIds)),
+    list<Parts['tags'][number]>(
+      sql`select squid_id as "squidId", tag from squid_tags where squid_id = ${ids} order by tag`,
+    ),
+    list<SeenDatabase>(sql`
+      select squid_id as "squidId", version, profile, used_bytes as "usedBytes", total_bytes as "totalBytes"
+      from squid_databases where squid_id = ${ids}`),
+    list<SeenContainer>(
+      serving(
+        'container_states',
+        `container, state, ${ms('since')} as "sinceMs", restarts, exit_code as "exitCode",
+         is_out_of_memory as "isOutOfMemory", reason`,
+      ),
+    ),
+    list<SeenProcessor>(
+      serving(
+        'processor_states',
+        `processor, current_block as "currentBlock", total_blocks as "totalBlocks", blocks_per_second as "blocksPerSecond",
+         eta_seconds as "etaSeconds", ${ms('progressed_at')} as "progressedAtMs", ${ms('head_moved_at')} as "headMovedAtMs",
+         ${ms('scraped_at')} as "scrapedAtMs", ${ms('unanswered_since')} as "unansweredSinceMs"`,
+      ),
+    ),
+    list<SeenApi>(serving('api_states', 'container, is_available as "isAvailable", reason')),
   ])
   return { tags, databases, containers, processors, apis }
-}
-
-function ofServing(table: typeof containerStates | typeof processorStates | typeof apiStates, squidIds: number[]) {
-  const serving = sql`(select ${squids.generation} from ${squids} where ${squids.id} = ${table.squidId})`
-  return and(inArray(table.squidId, squidIds), sql`${table.generation} = ${serving}`)
 }

@@ -1,26 +1,24 @@
 import type { Squid } from '@shoal/contract'
 import type { Config } from '../../config.ts'
 import type { SquidConnection } from './database.ts'
-import type { SquidDatabaseRow } from './database-store.ts'
-import type { ApiRow, ContainerRow, ProcessorRow } from './observe-store.ts'
 import { alertsOf } from './present-alerts.ts'
-import { processorStatus } from './present-processor.ts'
+import { isoTime, processorStatus } from './present-processor.ts'
+import type { PresentedRow, SeenApi, SeenContainer, SeenDatabase, SeenProcessor } from './present-store.ts'
 import { squidStatusOf } from './status.ts'
-import type { SquidRow } from './store.ts'
 import { apiUrls, consoleUrl, metricsUrl, type Addressed } from './urls.ts'
 import { containerNames } from './workload.ts'
 
 /** All that is known of a version; observations only of the generation that serves. */
 export type SquidFacts = {
-  squid: SquidRow
+  squid: PresentedRow
   org: { id: number; code: string; name: string | null }
   tags: string[]
-  database: SquidDatabaseRow | null
+  database: SeenDatabase | null
   /** What this caller may connect with. */
   connections: SquidConnection[]
-  containers: ContainerRow[]
-  processors: ProcessorRow[]
-  apis: ApiRow[]
+  containers: SeenContainer[]
+  processors: SeenProcessor[]
+  apis: SeenApi[]
   /** Of the organization: when each was last set. */
   secrets: ReadonlyMap<string, Date>
 }
@@ -29,7 +27,7 @@ export type SquidFacts = {
 const spec = 4
 
 /** The version as the wire has it (contract 2.2): computed from what is wanted and what was seen, never from memory. */
-export function presentSquid(config: Config, facts: SquidFacts, now: Date): Squid {
+export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): Squid {
   const { squid, org, tags, containers, secrets } = facts
   const of: Addressed = { orgCode: org.code, name: squid.name, slot: squid.slot, tags }
   const reference = `${squid.name}@${squid.slot}`
@@ -49,18 +47,20 @@ export function presentSquid(config: Config, facts: SquidFacts, now: Date): Squi
     spec,
     status,
     ...(api ? { api } : {}),
-    processors: presentProcessors(config, facts, of, now),
+    processors: presentProcessors(config, facts, of, nowMs),
     addons: postgres ? { postgres } : {},
     scale: { isDedicated: squid.isDedicated, processorProfile: squid.processorProfile ?? 'collocated' },
-    alerts: alertsOf({ squid, status, disk: postgres?.disk ?? null, containers, secrets, now }),
+    alerts: alertsOf({ squid, status, disk: postgres?.disk ?? null, containers, secrets, nowMs }),
     lastDeploy: squid.lastDeploy,
     organization: { id: org.id, name: org.name, code: org.code },
     links: { cloudUrl: consoleUrl(config, of), dockerImageUrl: null },
-    createdAt: squid.createdAt.toISOString(),
-    deployedAt: squid.deployedAt?.toISOString() ?? null,
-    hibernatedAt: squid.hibernatedAt?.toISOString() ?? null,
+    createdAt: isoTime(squid.createdAtMs),
+    deployedAt: timeOrNull(squid.deployedAtMs),
+    hibernatedAt: timeOrNull(squid.hibernatedAtMs),
   }
 }
+
+const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms))
 
 /** Null for a version without an api. One that never ran has none to show yet, but is not well either (spec 4). */
 function presentApi(config: Config, { squid, apis }: SquidFacts, of: Addressed): Squid['api'] | null {
@@ -78,24 +78,24 @@ function presentApi(config: Config, { squid, apis }: SquidFacts, of: Addressed):
   }
 }
 
-function reasonOf(squid: SquidRow, replicas: ApiRow[]): string {
+function reasonOf(squid: PresentedRow, replicas: SeenApi[]): string {
   if (squid.wanted === 'hibernated') return 'It is hibernated. Restart it to wake it.'
   return replicas.find((row) => row.reason !== null)?.reason ?? 'It is starting.'
 }
 
-function presentProcessors(config: Config, facts: SquidFacts, of: Addressed, now: Date): Squid['processors'] {
+function presentProcessors(config: Config, facts: SquidFacts, of: Addressed, nowMs: number): Squid['processors'] {
   return facts.squid.processors.map((name) => {
     const container = facts.containers.find((row) => row.container === name)
     const seen = facts.processors.find((row) => row.processor === name)
     return {
       name,
-      ...processorStatus(container, seen, now),
+      ...processorStatus(container, seen, nowMs),
       // The public client needs numbers, also before the first block (contract 2.2).
       syncState: { currentBlock: seen?.currentBlock ?? -1, totalBlocks: seen?.totalBlocks ?? 0 },
       metrics: metricsUrl(config, of, name),
       blocksPerSecond: seen?.blocksPerSecond ?? null,
       etaSeconds: seen?.etaSeconds ?? null,
-      progressedAt: seen?.progressedAt?.toISOString() ?? null,
+      progressedAt: timeOrNull(seen?.progressedAtMs ?? null),
       restarts: container?.restarts ?? 0,
     }
   })

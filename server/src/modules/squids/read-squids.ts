@@ -4,10 +4,9 @@ import type { OrgScope } from '../call.ts'
 import { listSecretNames } from '../secrets/index.ts'
 import { readerConnection } from './database.ts'
 import { presentSquid, type SquidFacts } from './present.ts'
-import { selectParts } from './present-store.ts'
-import type { SquidRow } from './store.ts'
+import { selectParts, type PresentedRow } from './present-store.ts'
 
-export type SquidOfOrg = { squid: SquidRow; org: SquidFacts['org'] }
+export type SquidOfOrg = { squid: PresentedRow; org: SquidFacts['org'] }
 
 /**
  * Versions for the wire, in their order; the number of queries does not grow with them. Passwords of databases are not among
@@ -15,23 +14,23 @@ export type SquidOfOrg = { squid: SquidRow; org: SquidFacts['org'] }
  */
 export async function presentSquids(app: App, found: SquidOfOrg[]): Promise<Squid[]> {
   const factsOf = await readFacts(app, found)
-  const now = app.clock.now()
-  return found.map((of) => presentSquid(app.config, factsOf(of), now))
+  const nowMs = app.clock.now().getTime()
+  return found.map((of) => presentSquid(app.config, factsOf(of), nowMs))
 }
 
 /** One version with what its caller may connect to the database with. */
-export async function presentOneSquid(app: App, org: OrgScope, squid: SquidRow): Promise<Squid> {
+export async function presentOneSquid(app: App, org: OrgScope, squid: PresentedRow): Promise<Squid> {
   const factsOf = await readFacts(app, [{ squid, org }])
   const connections = mayConnect(org, squid) ? await readerConnection(app, squid.id) : null
   const facts = { ...factsOf({ squid, org }), connections: connections ? [connections] : [] }
-  return presentSquid(app.config, facts, app.clock.now())
+  return presentSquid(app.config, facts, app.clock.now().getTime())
 }
 
 /**
  * Access to databases comes with the Pro plan (spec 2.9), for every member: the role only reads what the api shows to anybody,
  * and the spec names no permission for it (spec 6).
  */
-const mayConnect = (org: OrgScope, squid: SquidRow): boolean =>
+const mayConnect = (org: OrgScope, squid: PresentedRow): boolean =>
   !org.isPlayground && isCardAdded(org.status) && !isUnpaid(org.status) && squid.wanted === 'running'
 
 async function readFacts(app: App, found: SquidOfOrg[]): Promise<(of: SquidOfOrg) => SquidFacts> {
