@@ -187,7 +187,7 @@ const settings = createRoute({
   getParentRoute: () => app,
   path: '/settings',
   validateSearch: search.settings,
-  component: unbuilt('Settings', 'Name, notification email, members and deletion of the organization.'),
+  component: lazyRouteComponent(() => import('../pages/settings/SettingsPage.tsx')),
 })
 
 const billing = createRoute({
@@ -210,29 +210,29 @@ const billingLimits = createRoute({
 const apiTokens = createRoute({
   getParentRoute: () => app,
   path: '/profile/api-tokens',
-  component: unbuilt('API tokens', 'Keys for the command line and for programs.'),
+  component: lazyRouteComponent(() => import('../pages/profile/ApiTokensPage.tsx')),
 })
 const createApiToken = createRoute({
   getParentRoute: () => app,
   path: '/profile/api-tokens/create',
-  component: unbuilt('Create API token', 'Name and lifetime of a new key.'),
+  component: lazyRouteComponent(() => import('../pages/profile/CreateApiTokenPage.tsx')),
 })
 const profile = createRoute({
   getParentRoute: () => app,
   path: '/profile/settings',
   staticData: { isOpenToUnverified: true },
-  component: unbuilt('Account settings', 'Name, password and sessions.'),
+  component: lazyRouteComponent(() => import('../pages/profile/AccountSettingsPage.tsx')),
 })
 const preview = createRoute({
   getParentRoute: () => app,
   path: '/preview',
   staticData: { isOpenToUnverified: true },
-  component: unbuilt('Preview', 'Features that are not finished yet.'),
+  component: lazyRouteComponent(() => import('../pages/preview/PreviewPage.tsx')),
 })
 const createOrg = createRoute({
   getParentRoute: () => app,
   path: '/organizations/create/{-$code}',
-  component: unbuilt('Create organization', 'Set up an organization and invite people.'),
+  component: lazyRouteComponent(() => import('../pages/orgs/CreateOrgPage.tsx')),
 })
 
 const anythingElse = createRoute({

@@ -5,6 +5,7 @@ import { useOrg } from '../../api/active-org.ts'
 import { sessionQuery, UserContext, useUser } from '../../api/session.ts'
 import { useHotkey } from '../../lib/hotkeys.ts'
 import { isPreviewOn } from '../../lib/preview-mode.ts'
+import { OnboardingGate } from '../../pages/onboarding/OnboardingGate.tsx'
 import { ConfirmEmail } from './ConfirmEmail.tsx'
 import { Frame } from './Frame.tsx'
 import { GoTo } from './GoTo.tsx'
@@ -18,6 +19,7 @@ const loadNavigation = () => import('./NavigationSheet.tsx')
 const NavigationSheet = lazy(loadNavigation)
 const CommandPalette = lazy(() => import('./CommandPalette.tsx'))
 const KeyboardHelp = lazy(() => import('./KeyboardHelp.tsx'))
+const TermsDialog = lazy(() => import('../../pages/onboarding/TermsDialog.tsx'))
 
 /** Everything behind the session gate. When the session ends, nothing of it is drawn again before the gate moves on. */
 export default function AppLayout() {
@@ -26,6 +28,7 @@ export default function AppLayout() {
   return (
     <UserContext value={session.user}>
       <SignedIn />
+      <Suspense>{!session.user.policyAccepted && <TermsDialog />}</Suspense>
     </UserContext>
   )
 }
@@ -49,7 +52,7 @@ function SignedIn() {
   useHotkey('/', 'Search on this page', () => document.querySelector<HTMLInputElement>('[data-search]')?.focus())
 
   return (
-    <>
+    <OnboardingGate loading={<Frame />}>
       <Frame
         topBar={<TopBar onOpenNavigation={() => void loadNavigation().then(() => setNavigationOpenOn(path))} />}
         sidebar={<Sidebar />}
@@ -66,6 +69,6 @@ function SignedIn() {
         {overlay === 'palette' && user.emailVerified && <CommandPalette onClose={closeOverlay} />}
         {overlay === 'keyboard' && <KeyboardHelp onClose={closeOverlay} />}
       </Suspense>
-    </>
+    </OnboardingGate>
   )
 }

@@ -1,0 +1,55 @@
+import type { RoleType } from '@shoal/contract'
+import { useState, type ReactNode } from 'react'
+import { useApiMutation } from '../api/mutation.ts'
+import { Select } from '../ui/Select.tsx'
+import { TextField } from '../ui/TextField.tsx'
+import { FormShell } from './FormShell.tsx'
+import { roleOptions } from './role-options.ts'
+
+const nobody: { email: string; roleType: RoleType } = { email: '', roleType: 'viewer' }
+
+type Props = {
+  /** Of the organization. */
+  code: string
+  onInvited?: (email: string) => void
+  /** Beside the button. */
+  secondary?: ReactNode
+}
+
+/** Invites one person by email, and is empty again for the next (spec 5, Invite). */
+export function InviteForm({ code, onInvited, secondary }: Props) {
+  const [invited, setInvited] = useState(0)
+  const invite = useApiMutation('orgs.inviteMember', {
+    invalidates: ['orgs.listRoles'],
+    errorsGoTo: 'caller',
+    onSuccess: (role) => {
+      setInvited((count) => count + 1)
+      onInvited?.(role.email)
+    },
+  })
+  return (
+    <FormShell
+      key={invited}
+      schema={({ contract }) => contract.orgs.inviteMember.body.required({ roleType: true })}
+      values={nobody}
+      onSubmit={(body) => invite.mutate({ params: { code }, body })}
+      pending={invite.isPending}
+      submitError={invite.error}
+      submitLabel="Invite"
+      secondary={secondary}
+      isGuarded={false}
+    >
+      {({ field, form }) => (
+        <div className="grid items-start gap-4 xs:grid-cols-[minmax(0,1fr)_180px]">
+          <TextField label="Email" type="email" autoComplete="off" {...field('email')} />
+          <Select
+            label="Role"
+            options={roleOptions}
+            value={form.watch('roleType')}
+            onChange={(role) => form.setValue('roleType', role, { shouldDirty: true })}
+          />
+        </div>
+      )}
+    </FormShell>
+  )
+}

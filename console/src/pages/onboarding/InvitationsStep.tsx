@@ -1,0 +1,66 @@
+import type { Invitation } from '@shoal/contract'
+import { useState } from 'react'
+import { orgTitle } from '../../api/active-org.ts'
+import { confirm } from '../../components/confirm.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Checkbox } from '../../ui/Checkbox.tsx'
+import { useAnswerInvitations } from './answer-invitations.ts'
+import { StepHeading } from './StepHeading.tsx'
+
+/** The pending invitations, all ticked. Who unticks some is asked whether they shall be rejected (spec 4). */
+export function InvitationsStep({ invitations }: { invitations: readonly Invitation[] }) {
+  const [unticked, setUnticked] = useState<ReadonlySet<number>>(new Set())
+  const { isPending, answer } = useAnswerInvitations()
+  const chosen = new Set(invitations.map(({ id }) => id).filter((id) => !unticked.has(id)))
+  const rejected = invitations.filter(({ id }) => unticked.has(id))
+
+  const toggle = (id: number) => setUnticked((before) => before.symmetricDifference(new Set([id])))
+  const acceptChosen = () => answer(invitations, chosen)
+  const askAboutOthers = () =>
+    confirm({
+      title: 'Confirm your invitation choices',
+      body: (
+        <>
+          <p>The invitations that you did not tick will be rejected:</p>
+          <ul className="mt-2 list-disc pl-5 text-ink">
+            {rejected.map(({ id, organization }) => (
+              <li key={id}>{orgTitle(organization)}</li>
+            ))}
+          </ul>
+        </>
+      ),
+      confirmLabel: 'Confirm',
+      action: acceptChosen,
+    })
+
+  return (
+    <>
+      <StepHeading step={2} title="Your invitations">
+        Tick the organizations that you want to join.
+      </StepHeading>
+      <ul className="divide-y divide-line rounded-lg border border-line">
+        {invitations.map(({ id, organization, invitedBy }) => (
+          <li key={id} className="px-3.5 py-3">
+            <Checkbox checked={chosen.has(id)} onChange={() => toggle(id)} disabled={isPending}>
+              <span className="block font-medium">{orgTitle(organization)}</span>
+              {invitedBy && (
+                <span className="block text-sm text-ink-3">
+                  Invited by {invitedBy.fullName || invitedBy.email}
+                  {invitedBy.fullName && ` (${invitedBy.email})`}
+                </span>
+              )}
+            </Checkbox>
+          </li>
+        ))}
+      </ul>
+      <Button
+        variant="primary"
+        className="mt-4"
+        isPending={isPending}
+        onClick={() => (rejected.length > 0 ? askAboutOthers() : void acceptChosen())}
+      >
+        Continue
+      </Button>
+    </>
+  )
+}

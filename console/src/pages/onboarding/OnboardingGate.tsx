@@ -1,0 +1,36 @@
+import { useQuery } from '@tanstack/react-query'
+import { useSearch } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, type ReactNode } from 'react'
+import { q } from '../../api/query.ts'
+import { useUser } from '../../api/session.ts'
+import { setSetting, useSetting } from '../../lib/local-settings.ts'
+
+const Onboarding = lazy(() => import('./Onboarding.tsx'))
+
+/**
+ * Stands before the app while invitations are unchecked (spec 2.2, 4). Whoever has answered the questionnaire and is
+ * not invited anywhere sees nothing of it; `loading` fills the moment until that is known.
+ */
+export function OnboardingGate({ loading, children }: { loading: ReactNode; children: ReactNode }) {
+  const user = useUser()
+  const isChecked = useSetting('tmp_invites_checked')
+  // A link that accepts an invitation checks them by itself; it is under way.
+  const isLinkFollowed = useSearch({ from: '/app', select: ({ acceptInviteId }) => acceptInviteId !== undefined })
+  const isDue = user.emailVerified && !isChecked
+  const isAnswered = user.onboardingForm !== null
+  const invitations = useQuery({ ...q('user.listInvites', {}), enabled: isDue })
+  const isNothingLeft = isDue && isAnswered && invitations.data?.length === 0
+
+  useEffect(() => {
+    if (isNothingLeft) setSetting('tmp_invites_checked', true)
+  }, [isNothingLeft])
+
+  if (!isDue) return <>{children}</>
+  const isUnknown = isAnswered && invitations.isPending
+  if (isLinkFollowed || isNothingLeft || isUnknown) return <>{loading}</>
+  return (
+    <Suspense fallback={loading}>
+      <Onboarding invitations={invitations} />
+    </Suspense>
+  )
+}

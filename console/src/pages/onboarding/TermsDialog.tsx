@@ -1,0 +1,50 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState, type FormEvent } from 'react'
+import { errorText } from '../../api/error-text.ts'
+import { useApiMutation } from '../../api/mutation.ts'
+import { endSession } from '../../api/session.ts'
+import { termsUrl } from '../../lib/installation.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { Checkbox } from '../../ui/Checkbox.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+
+/** Blocks everything until the terms are accepted. There is no Cancel; the cross logs out (spec 2.3, 4). */
+export default function TermsDialog() {
+  const queryClient = useQueryClient()
+  const [isAccepted, setIsAccepted] = useState(false)
+  const [isSubscribed, setIsSubscribed] = useState(false)
+  const accept = useApiMutation('user.completeOnboarding', { invalidates: ['user.get'], errorsGoTo: 'caller' })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!isAccepted || accept.isPending) return
+    accept.mutate({ body: { policyAccepted: true, ...(isSubscribed && { subscribeNewsletter: true }) } })
+  }
+  return (
+    <Dialog title="Terms of service" isOpen isDismissable={false} onClose={() => void endSession(queryClient)}>
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        <p>To use Shoal you have to accept its terms. Closing this dialog signs you out.</p>
+        <Checkbox checked={isAccepted} onChange={(event) => setIsAccepted(event.target.checked)}>
+          I accept the{' '}
+          <a href={termsUrl()} target="_blank" rel="noreferrer" className="text-accent underline underline-offset-3">
+            terms of service
+          </a>
+        </Checkbox>
+        <Checkbox checked={isSubscribed} onChange={(event) => setIsSubscribed(event.target.checked)}>
+          Send me news about the product, 1-2 mails per quarter
+        </Checkbox>
+        {accept.isError && <Alert tone="bad">{errorText(accept.error)}</Alert>}
+        <div className="flex justify-end">
+          <Button
+            type="submit"
+            variant="primary"
+            isPending={accept.isPending}
+            disabledReason={isAccepted ? null : 'Field must be checked'}
+          >
+            Accept
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

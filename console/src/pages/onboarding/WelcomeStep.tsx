@@ -1,0 +1,55 @@
+import { useApiMutation } from '../../api/mutation.ts'
+import { FormShell } from '../../components/FormShell.tsx'
+import { RadioGroup } from '../../ui/RadioGroup.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+import { formOf, isComplete, noAnswers, questions } from './answers.ts'
+import { StepHeading } from './StepHeading.tsx'
+
+/** Three questions. The profile that comes back moves on to the invitations. */
+export function WelcomeStep() {
+  const answer = useApiMutation('user.completeOnboarding', { invalidates: ['user.get'], errorsGoTo: 'caller' })
+  return (
+    <>
+      <StepHeading step={1} title="Welcome">
+        Three short questions, so that we build what you need.
+      </StepHeading>
+      <FormShell
+        schema={({ z }) =>
+          z.object({
+            occupation: z.string(),
+            customOccupation: z.string(),
+            source: z.string(),
+            customSource: z.string(),
+            usage: z.string(),
+            customUsage: z.string(),
+          })
+        }
+        values={noAnswers}
+        onSubmit={(answers) => answer.mutate({ body: { onboardingForm: formOf(answers) } })}
+        pending={answer.isPending}
+        submitError={answer.error}
+        submitLabel="Next"
+        isGuarded={false}
+        disabledReasonOf={(answers) => (isComplete(answers) ? null : 'Please answer all three questions')}
+      >
+        {({ field, form }) =>
+          questions.map(({ name, custom, label, options }) => {
+            const value = form.watch(name)
+            return (
+              <div key={name} className="flex flex-col gap-2 pb-2">
+                <RadioGroup
+                  label={label}
+                  isInline
+                  options={options.map((option: string) => ({ value: option, label: option }))}
+                  value={value}
+                  onChange={(picked) => form.setValue(name, picked, { shouldDirty: true })}
+                />
+                {value === 'Other' && <TextField label="In your words" maxLength={200} autoFocus {...field(custom)} />}
+              </div>
+            )
+          })
+        }
+      </FormShell>
+    </>
+  )
+}

@@ -1,0 +1,41 @@
+import { ApiError, type Invitation } from '@shoal/contract'
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { selectOrg } from '../../api/active-org.ts'
+import { callApi, invalidate } from '../../api/query.ts'
+import { sessionQuery } from '../../api/session.ts'
+import { setSetting } from '../../lib/local-settings.ts'
+import { toast } from '../../lib/toasts.ts'
+
+/**
+ * Accepts the chosen invitations and rejects the others, all at once. Goes on to the squids of the first that was
+ * accepted; when none was, one stays here with what is still pending (spec 4, 8).
+ */
+export function useAnswerInvitations() {
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  const [isPending, setIsPending] = useState(false)
+
+  const answer = async (invitations: readonly Invitation[], chosen: ReadonlySet<number>) => {
+    setIsPending(true)
+    const outcomes = await Promise.allSettled(
+      invitations.map(({ id, organization: { code } }) =>
+        callApi(chosen.has(id) ? 'orgs.acceptInvite' : 'orgs.rejectInvite', { params: { code, id: String(id) } }),
+      ),
+    )
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected')
+        toast({ tone: 'warn', title: outcome.reason instanceof ApiError ? outcome.reason.message : 'Unknown error' })
+    const accepted = invitations.find(({ id }, index) => chosen.has(id) && outcomes[index]?.status === 'fulfilled')
+    await invalidate(queryClient, 'user.get', 'user.listInvites')
+    setIsPending(false)
+    if (!accepted) return
+    const session = queryClient.getQueryData(sessionQuery.queryKey)
+    if (session?.status === 'signedIn') selectOrg(session.user, accepted.organization.code)
+    toast({ tone: 'good', title: 'Invitation accepted!', message: "You're now a part of the organization." })
+    setSetting('tmp_invites_checked', true)
+    await navigate({ to: '/squids' })
+  }
+  return { isPending, answer }
+}

@@ -1,0 +1,32 @@
+import { occupations, sources, usages, type OnboardingForm } from '@shoal/contract'
+
+/** The questions of the welcome questionnaire and their answer sets (spec 3). */
+export const questions = [
+  { name: 'occupation', custom: 'customOccupation', label: 'What do you do?', options: occupations },
+  { name: 'source', custom: 'customSource', label: 'How did you hear about us?', options: sources },
+  { name: 'usage', custom: 'customUsage', label: 'What will you use it for?', options: usages },
+] as const
+
+export type Answers = Record<(typeof questions)[number]['name' | 'custom'], string>
+
+export const noAnswers: Answers = {
+  occupation: '',
+  customOccupation: '',
+  source: '',
+  customSource: '',
+  usage: '',
+  customUsage: '',
+}
+
+/** What is sent: after Other, the person's own words stand in place of the value (spec 3). */
+export function formOf(answers: Answers): OnboardingForm {
+  const answerTo = (name: keyof OnboardingForm, custom: keyof Answers) =>
+    (answers[name] === 'Other' ? answers[custom] : answers[name]).trim()
+  return {
+    occupation: answerTo('occupation', 'customOccupation'),
+    source: answerTo('source', 'customSource'),
+    usage: answerTo('usage', 'customUsage'),
+  }
+}
+
+export const isComplete = (answers: Answers): boolean => Object.values(formOf(answers)).every((answer) => answer !== '')

@@ -1,0 +1,79 @@
+import { orgCodeFromName } from '@shoal/contract'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useApiMutation } from '../../api/mutation.ts'
+import { useUser } from '../../api/session.ts'
+import { FormShell } from '../../components/FormShell.tsx'
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+
+/** Step one: name, notification email and the code, which follows the name until it is edited (spec 5). */
+export function SetUpStep() {
+  const { email } = useUser()
+  const navigate = useNavigate()
+  const [isCodeOwn, setIsCodeOwn] = useState(false)
+  const create = useApiMutation('orgs.create', {
+    invalidates: ['user.get'],
+    errorsGoTo: 'caller',
+    onSuccess: ({ code }) => navigate({ to: '/organizations/create/{-$code}', params: { code } }),
+  })
+  return (
+    <div className="max-w-140">
+      <PageHeader
+        title="Set up your organization"
+        context="Step 1 of 2 · Squids, members and billing are shared in it."
+      />
+      <FormShell
+        schema={({ contract }) => contract.orgs.create.body}
+        values={{ name: '', email, code: '' }}
+        onSubmit={(body) => create.mutate({ body })}
+        pending={create.isPending}
+        submitError={create.error}
+        submitLabel="Create organization"
+        errorField="code"
+        isGuarded={!create.isSuccess}
+      >
+        {({ field, form }) => {
+          const name = field('name')
+          const code = field('code')
+          return (
+            <>
+              <TextField
+                label="Name"
+                description="Min 3, max 100 symbols."
+                autoComplete="organization"
+                {...name}
+                onChange={(event) => {
+                  void name.onChange(event)
+                  if (!isCodeOwn)
+                    form.setValue('code', orgCodeFromName(event.target.value), revalidated(form.formState))
+                }}
+              />
+              <TextField
+                label="Notification email"
+                type="email"
+                description="News about squids and bills of this organization go there."
+                {...field('email')}
+              />
+              <TextField
+                label="Code"
+                description="Part of addresses and commands. It cannot be changed later."
+                isMono
+                autoComplete="off"
+                spellCheck={false}
+                {...code}
+                onChange={(event) => {
+                  setIsCodeOwn(event.target.value !== '')
+                  void code.onChange(event)
+                }}
+              />
+            </>
+          )
+        }}
+      </FormShell>
+    </div>
+  )
+}
+
+/** A suggested code is judged as a typed one would be: not before the first try to submit. */
+const revalidated = ({ isSubmitted }: { isSubmitted: boolean }) => ({ shouldDirty: true, shouldValidate: isSubmitted })

@@ -1,0 +1,26 @@
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { isPreviewOn, setPreview } from '../../lib/preview-mode.ts'
+import { Card } from '../../ui/Card.tsx'
+import { Switch } from '../../ui/Switch.tsx'
+
+/** Spec 2.12, `/preview`: what is not finished yet, for who wants to see it. */
+export default function PreviewPage() {
+  const change = (isOn: boolean) => {
+    setPreview(isOn)
+    location.reload()
+  }
+  return (
+    <div className="max-w-140">
+      <PageHeader title="Preview" context="Features that still change, before they are for everybody." />
+      <Card isPadded>
+        <Switch checked={isPreviewOn()} onChange={(event) => change(event.target.checked)}>
+          Preview mode
+        </Switch>
+        <p className="mt-2 text-sm text-ink-2">
+          Shows the Portal in the navigation of your organizations. It is remembered in this browser only, as a cookie
+          named <code>beta</code>, and the page reloads when you change it.
+        </p>
+      </Card>
+    </div>
+  )
+}

@@ -1,0 +1,64 @@
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useApiMutation } from '../../api/mutation.ts'
+import { FormShell } from '../../components/FormShell.tsx'
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { buttonClass } from '../../ui/Button.tsx'
+import { Select } from '../../ui/Select.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+import { StoreKeyDialog } from './StoreKeyDialog.tsx'
+import { expiresAt, lifetimes, type Lifetime } from './token-lifetime.ts'
+
+/** Spec 2.12, `/profile/api-tokens/create`. */
+export default function CreateApiTokenPage() {
+  const navigate = useNavigate()
+  const create = useApiMutation('user.createApiToken', {
+    invalidates: ['user.listApiTokens'],
+    errorsGoTo: 'caller',
+  })
+  const initial: { name: string; expiry: Lifetime } = { name: '', expiry: 'none' }
+  return (
+    <div className="max-w-140">
+      <PageHeader
+        title="Create API token"
+        context="For the command line, or for a program that acts in your name."
+        crumbs={<Link to="/profile/api-tokens">API tokens</Link>}
+      />
+      <FormShell
+        schema={({ z, TokenName }) => z.object({ name: TokenName, expiry: z.enum(lifetimes.map(({ id }) => id)) })}
+        values={initial}
+        onSubmit={({ name, expiry }) => create.mutate({ body: { name, expiresAt: expiresAt(expiry) } })}
+        pending={create.isPending}
+        submitError={create.error}
+        submitLabel="Create"
+        errorField="name"
+        isGuarded={!create.isSuccess}
+        secondary={
+          <Link to="/profile/api-tokens" className={buttonClass()}>
+            Cancel
+          </Link>
+        }
+      >
+        {({ field, form }) => (
+          <>
+            <TextField
+              label="Token name"
+              description="What it is used for: my-laptop, ci."
+              autoComplete="off"
+              {...field('name')}
+            />
+            <Select
+              label="Expiration"
+              options={lifetimes}
+              value={form.watch('expiry')}
+              onChange={(expiry) => form.setValue('expiry', expiry, { shouldDirty: true })}
+              className="max-w-60"
+            />
+          </>
+        )}
+      </FormShell>
+      {create.data && (
+        <StoreKeyDialog token={create.data.token} onClose={() => void navigate({ to: '/profile/api-tokens' })} />
+      )}
+    </div>
+  )
+}

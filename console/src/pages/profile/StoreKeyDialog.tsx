@@ -1,0 +1,35 @@
+import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { CodeBlock } from '../../ui/CodeBlock.tsx'
+import { CopyField } from '../../ui/CopyButton.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+
+type Props = { token: string; onClose: () => void }
+
+/** The key, this once (spec 2.12). A press beside the dialog must not lose it. */
+export function StoreKeyDialog({ token, onClose }: Props) {
+  const command = `sqd auth -k ${token} -h ${location.origin}/api`
+  return (
+    <Dialog
+      title="Store key"
+      isOpen
+      isDismissable={false}
+      width="wide"
+      onClose={onClose}
+      footer={
+        <Button variant="primary" onClick={onClose}>
+          I have stored the key
+        </Button>
+      }
+    >
+      <div className="flex flex-col gap-4">
+        <Alert tone="warn">The key is shown only now. Store it where others cannot read it.</Alert>
+        <CopyField text={token} what="API token" />
+        <div>
+          <p className="mb-1.5">Sign in on the command line with it:</p>
+          <CodeBlock code={command} what="command" isWrapped />
+        </div>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,65 @@
+import type { Org } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { orgTitle } from '../../api/active-org.ts'
+import { useApiMutation } from '../../api/mutation.ts'
+import { q } from '../../api/query.ts'
+import { useWhyNot } from '../../components/Can.tsx'
+import { confirm } from '../../components/confirm.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Card } from '../../ui/Card.tsx'
+import { useMemberActions } from './member-actions.ts'
+
+/** Leaving and deleting. */
+export function DangerZone({ org }: { org: Org }) {
+  const navigate = useNavigate()
+  const { isOwn, leave } = useMemberActions(org)
+  const own = useQuery(q('orgs.listRoles', { params: { code: org.code } })).data?.find(isOwn)
+  const remove = useApiMutation('orgs.delete', {
+    invalidates: ['user.get'],
+    errorsGoTo: 'caller',
+    onSuccess: () => navigate({ to: '/squids' }),
+  })
+  const askToDelete = () =>
+    confirm({
+      title: `Delete ${orgTitle(org)}?`,
+      body: (
+        <>
+          <p>This cannot be undone. Deleted for good are:</p>
+          <ul className="mt-2 list-disc pl-5">
+            <li>all squids of the organization, with their databases, logs, metrics and addresses</li>
+            <li>its secrets, RPC token, members and invitations</li>
+          </ul>
+          <p className="mt-2">Accounts of the members and their other organizations stay.</p>
+        </>
+      ),
+      confirmLabel: 'Delete organization',
+      isDanger: true,
+      typedName: org.code,
+      action: () => remove.mutateAsync({ params: { code: org.code } }),
+    })
+  return (
+    <Card title="Leave or delete">
+      <div className="divide-y divide-line">
+        <Act text="You lose all access to this organization. Its squids keep running.">
+          <Button isDisabled={own === undefined} onClick={() => own && leave(own)}>
+            Leave organization
+          </Button>
+        </Act>
+        <Act text="Deletes the organization with all its squids and data, for everybody.">
+          <Button variant="danger" disabledReason={useWhyNot('organization.write')} onClick={askToDelete}>
+            Delete organization
+          </Button>
+        </Act>
+      </div>
+    </Card>
+  )
+}
+
+const Act = ({ text, children }: { text: string; children: ReactNode }) => (
+  <div className="flex flex-wrap items-center justify-between gap-3 px-3.5 py-3">
+    <p className="min-w-0 flex-1 basis-60 text-ink-2">{text}</p>
+    {children}
+  </div>
+)

@@ -1,0 +1,71 @@
+import type { Org } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { useApiMutation } from '../../api/mutation.ts'
+import { authOptionsQuery } from '../../api/session.ts'
+import { FormShell } from '../../components/FormShell.tsx'
+import { toast } from '../../lib/toasts.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+
+/** A new address stays pending until the link that was sent there is followed. */
+export function EmailForm({ org: { code, email } }: { org: Org }) {
+  const change = useApiMutation('orgs.update', { invalidates: ['user.get'], errorsGoTo: 'caller' })
+  return (
+    <>
+      {email.pendingEmail !== null && <Pending code={code} pending={email.pendingEmail} current={email.email} />}
+      <FormShell
+        schema={({ contract }) => contract.orgs.update.body.pick({ email: true }).required()}
+        values={{ email: email.pendingEmail ?? email.email ?? '' }}
+        onSubmit={(body) => change.mutate({ params: { code }, body })}
+        pending={change.isPending}
+        submitError={change.error}
+        submitLabel="Save"
+      >
+        {({ field }) => (
+          <TextField
+            label="Email"
+            type="email"
+            description="News about squids and bills go there. A new address has to be confirmed first."
+            className="max-w-100"
+            {...field('email')}
+          />
+        )}
+      </FormShell>
+    </>
+  )
+}
+
+function Pending({ code, pending, current }: { code: string; pending: string; current: string | null }) {
+  const outboxUrl = useQuery(authOptionsQuery).data?.outboxUrl
+  const resend = useApiMutation('orgs.sendVerifyEmail', {
+    invalidates: [],
+    onSuccess: () => toast({ tone: 'good', title: 'The mail is on its way', message: `It goes to ${pending}.` }),
+  })
+  return (
+    <Alert
+      tone="info"
+      title={`${pending} waits to be confirmed`}
+      className="mb-4"
+      action={
+        <Button
+          isPending={resend.isPending}
+          onClick={() => resend.mutate({ params: { code }, body: { email: pending } })}
+        >
+          Resend verification
+        </Button>
+      }
+    >
+      We sent a link there.{' '}
+      {current === null ? 'Nothing is sent before it is followed.' : `Until it is followed, mails go to ${current}.`}
+      {outboxUrl && (
+        <>
+          {' '}
+          <a href={outboxUrl} target="_blank" rel="noreferrer" className="text-accent underline underline-offset-3">
+            Read the mail in the outbox
+          </a>
+        </>
+      )}
+    </Alert>
+  )
+}

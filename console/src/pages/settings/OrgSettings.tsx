@@ -1,0 +1,55 @@
+import type { Org } from '@shoal/contract'
+import { useWhyNot } from '../../components/Can.tsx'
+import { Card, KeyValue } from '../../ui/Card.tsx'
+import { CopyField } from '../../ui/CopyButton.tsx'
+import { nothing } from '../../lib/format.ts'
+import { DangerZone } from './DangerZone.tsx'
+import { EmailForm } from './EmailForm.tsx'
+import { Members } from './Members.tsx'
+import { NameForm } from './NameForm.tsx'
+
+/** Everything about a team organization. */
+export function OrgSettings({ org }: { org: Org }) {
+  const whyNotEdit = useWhyNot('organization.write')
+  return (
+    <div className="flex flex-col gap-5">
+      {whyNotEdit === null ? (
+        <>
+          <Card title="Name" isPadded>
+            <NameForm org={org} />
+          </Card>
+          <Card title="Notification email" isPadded>
+            <EmailForm org={org} />
+          </Card>
+        </>
+      ) : (
+        <Card title="General">
+          <KeyValue
+            rows={[
+              { label: 'Name', value: org.name ?? nothing },
+              { label: 'Notification email', value: org.email.email ?? nothing },
+            ]}
+          />
+          <p className="border-t border-line px-3.5 py-2.5 text-sm text-ink-3">{whyNotEdit}</p>
+        </Card>
+      )}
+      <OrgCodeCard code={org.code} />
+      <Members org={org} />
+      <DangerZone org={org} />
+    </div>
+  )
+}
+
+/** The code, to copy into commands. */
+export function OrgCodeCard({ code }: { code: string }) {
+  return (
+    <Card title="Organization code" isPadded>
+      <p className="mb-2 text-ink-2">
+        Commands take it as <code>--org</code>; it is part of the addresses of squids and never changes.
+      </p>
+      <div className="max-w-100">
+        <CopyField text={code} what="organization code" />
+      </div>
+    </Card>
+  )
+}

@@ -1,0 +1,39 @@
+import type { Role } from '@shoal/contract'
+import type { Column } from '../../components/data-table/columns.ts'
+import { roleLabels } from '../../components/role-options.ts'
+import { Badge } from '../../ui/Badge.tsx'
+
+/** `ownEmail` is whose row says You (spec 3). */
+export const memberColumns = (ownEmail: string | null): Column<Role>[] => [
+  {
+    id: 'email',
+    header: 'Email',
+    cell: ({ email }) => (
+      <span className="block truncate" title={email}>
+        {email}
+      </span>
+    ),
+  },
+  {
+    id: 'name',
+    header: 'Name',
+    foldBelow: 'sm',
+    cell: ({ email, fullName, status }) => (
+      <span className="flex items-center gap-2">
+        <span className="truncate">{fullName}</span>
+        {status === 'accepted' && email === ownEmail && <Badge tone="accent">You</Badge>}
+      </span>
+    ),
+  },
+  {
+    id: 'role',
+    header: 'Role',
+    width: '124px',
+    cell: ({ type, status }) => (
+      <span className="flex flex-wrap items-center gap-x-2">
+        {roleLabels[type]}
+        {status === 'invited' && <Badge tone="info">Invited</Badge>}
+      </span>
+    ),
+  },
+]
