@@ -6,7 +6,6 @@ import { isoTime, processorStatus } from './present-processor.ts'
 import type { PresentedRow, SeenApi, SeenContainer, SeenDatabase, SeenProcessor } from './present-store.ts'
 import { squidStatusOf } from './status.ts'
 import { apiUrls, consoleUrl, metricsUrl, type Addressed } from './urls.ts'
-import { containerNames } from './workload.ts'
 
 /** All that is known of a version; observations only of the generation that serves. */
 export type SquidFacts = {
@@ -66,15 +65,13 @@ const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms))
 function presentApi(config: Config, { squid, apis }: SquidFacts, of: Addressed): Squid['api'] | null {
   const hasNeverRun = squid.image === null && !squid.lastDeploy?.running
   if (squid.apiReplicas === 0 && !hasNeverRun) return null
-  const names = new Set(containerNames(squid.apiReplicas, []))
-  const replicas = apis.filter((row) => names.has(row.container))
-  const isAvailable = replicas.some((row) => row.isAvailable)
+  const isAvailable = apis.some((row) => row.isAvailable)
   return {
     status: isAvailable ? 'AVAILABLE' : 'NOT_AVAILABLE',
     urls: apiUrls(config, of),
     replicas: squid.apiReplicas,
     profile: squid.apiProfile ?? 'collocated',
-    reason: isAvailable ? null : hasNeverRun ? 'It was never deployed successfully.' : reasonOf(squid, replicas),
+    reason: isAvailable ? null : hasNeverRun ? 'It was never deployed successfully.' : reasonOf(squid, apis),
   }
 }
 
