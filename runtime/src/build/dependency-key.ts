@@ -104,7 +104,7 @@ function hasLocalDependency(packageJson: Record<string, unknown>, manager: Packa
   // yarn patches a few packages by itself, from what it brings along.
   const locked = (manager.lockfile?.text ?? '').replace(/patch:[^"\n]*builtin<[^"\n]*/g, '')
   const isDeclared = /"(file|link|portal|workspace|patch|exec):|"\.{1,2}\/|"~?\/|patchedDependencies/.test(declared)
-  const isLocked = /"resolved": "(file:|\.)|"link": true|directory: |(file|link|portal|patch|exec):/.test(locked)
+  const isLocked = /"resolved": "(file:|\.)|"link": true|directory: |\b(file|link|portal|patch|exec):\S/.test(locked)
   return isDeclared || isLocked
 }
 

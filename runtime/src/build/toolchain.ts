@@ -107,7 +107,7 @@ class Installer {
     const packageJson = JSON.stringify({ name: 'shoal-tool', version: '1.0.0', private: true, dependencies })
     const packages = {
       '': { name: 'shoal-tool', version: '1.0.0', dependencies },
-      [`node_modules/${tool.name}`]: { version: tool.version, integrity: tool.integrity },
+      [`node_modules/${tool.name}`]: { version: tool.version, integrity: tool.integrity, bin: tool.bin },
     }
     const lockfile = JSON.stringify({
       name: 'shoal-tool',

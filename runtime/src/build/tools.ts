@@ -1,5 +1,11 @@
 /** One npm package with no dependencies and no install scripts, pinned. */
-export type Tool = { name: string; version: string; integrity: string }
+export type Tool = {
+  name: string
+  version: string
+  integrity: string
+  /** The commands it brings, as its package.json says; npm makes those that the lockfile names. */
+  bin?: Record<string, string>
+}
 
 /** The versions of Node a manifest may ask for (contract 4). */
 export const NODE_VERSIONS = ['18', '20', '21'] as const
@@ -44,22 +50,28 @@ export const NODE_TOOLS: Record<Exclude<NodeVersion, typeof DEFAULT_NODE>, Parti
 /** `reads`: the versions of the lockfile format that it installs from without changing the lockfile. */
 export type ManagerTool = Tool & { reads: number[] }
 
+const PNPM_BIN = { pnpm: 'bin/pnpm.cjs', pnpx: 'bin/pnpx.cjs' }
+const YARN_BIN = { yarn: 'bin/yarn.js', yarnpkg: 'bin/yarn.js' }
+
 /** Newest first. pnpm 11 and later ask for a Node that squids do not have. */
 export const PNPM_TOOLS: ManagerTool[] = [
   {
     name: 'pnpm',
+    bin: PNPM_BIN,
     version: '10.34.9',
     reads: [9],
     integrity: 'sha512-9JtajqD97bRLs8DB1ldQkqU8KVDZW3rRXfEfF5dId6LeOgHAfpNOmyjOcW5RwJqUlixzBtCb4uHksYqMh2L9Mg==',
   },
   {
     name: 'pnpm',
+    bin: PNPM_BIN,
     version: '9.15.9',
     reads: [9],
     integrity: 'sha512-aARhQYk8ZvrQHAeSMRKOmvuJ74fiaR1p5NQO7iKJiClf1GghgbrlW1hBjDolO95lpQXsfF+UA+zlzDzTfc8lMQ==',
   },
   {
     name: 'pnpm',
+    bin: PNPM_BIN,
     version: '8.15.9',
     reads: [6],
     integrity: 'sha512-SZQ0ydj90aJ5Tr9FUrOyXApjOrzuW7Fee13pDzL0e1E6ypjNXP0AHDHw20VLw4BO3M1XhQHkyik6aBYWa72fgQ==',
@@ -68,6 +80,7 @@ export const PNPM_TOOLS: ManagerTool[] = [
 
 export const YARN_CLASSIC: Tool = {
   name: 'yarn',
+  bin: YARN_BIN,
   version: '1.22.22',
   integrity: 'sha512-prL3kGtyG7o9Z9Sv8IPfBNrWTDmXB4Qbes8A9rEzt6wkJV8mUvoirjU0Mp3GGAU06Y0XQyA3/2/RQFVuK7MTfg==',
 }
@@ -76,18 +89,21 @@ export const YARN_CLASSIC: Tool = {
 export const YARN_BERRY_TOOLS: ManagerTool[] = [
   {
     name: '@yarnpkg/cli-dist',
+    bin: YARN_BIN,
     version: '4.18.1',
     reads: [9, 10],
     integrity: 'sha512-EH+A4TxAtBWXKE0DGQxW9Bo9crXHLJ73mfxjTQJuv8XonNWWTpei8BQ5JjczHJNU9GROTycwMFn8iOvRIZXUcA==',
   },
   {
     name: '@yarnpkg/cli-dist',
+    bin: YARN_BIN,
     version: '4.9.2',
     reads: [7, 8],
     integrity: 'sha512-qrMyWzvEnWhaWOflvE1pGxWGiVOPsO/q4XfGCeRPnLU8ECkvhrhJEfCNakcy3s3VHcApBASQ4fmL0sOEw6xtZQ==',
   },
   {
     name: '@yarnpkg/cli-dist',
+    bin: YARN_BIN,
     version: '3.8.7',
     reads: [4, 5, 6],
     integrity: 'sha512-YMoAlLR9f+kxXjK72ggBIidi3ulQQrQpMSxzrLUt0OUk9Xdst2v26LBSYFlzOm+7KRNWgYIJpFjA8uRnCgB5xQ==',

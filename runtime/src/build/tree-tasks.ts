@@ -57,7 +57,7 @@ export class TreeTasks {
   }
 
   #startWorker(): Worker {
-    const worker = new Worker(new URL('./tree-worker.ts', import.meta.url))
+    const worker = new Worker(new URL('./tree-worker.ts', import.meta.url), { execArgv: [] })
     worker.on('message', (answer: TreeAnswer) => this.#settle(worker, answer))
     worker.on('error', (error) => {
       this.#worker = null

@@ -1,0 +1,156 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { explain } from './build-failures.ts'
+import { type BuilderHarness, LIMITS, LOCKFILES, PACKAGE_JSON, TINY, openBuilderHarness } from './builder-harness.ts'
+
+const NPM = { ...TINY, ...LOCKFILES.npm }
+const script = (code: string) => ['node', '-e', code]
+
+describe('a build that fails says what, and what to do', () => {
+  let harness: BuilderHarness
+
+  beforeAll(async () => {
+    harness = await openBuilderHarness()
+    // The rest finds the dependencies kept.
+    await harness.build(NPM)
+  }, 120_000)
+
+  afterAll(() => harness.dispose())
+
+  afterEach(async () => {
+    // Nothing half-built stays behind: what is discarded is deleted, the rest was moved to its place.
+    await expect.poll(() => readdirSync(join(harness.stateDir, 'builds/staging')), { timeout: 20_000 }).toEqual([])
+  })
+
+  test('no package.json', async () => {
+    const { error } = await harness.fail(LOCKFILES.npm)
+    expect(error).toMatchObject({
+      kind: 'REQUIRED_SOURCE_FILE_MISSED',
+      message: expect.stringContaining('package.json'),
+    })
+  })
+
+  test('no lockfile', async () => {
+    const { error } = await harness.fail(TINY)
+    expect(error).toMatchObject({
+      kind: 'REQUIRED_SOURCE_FILE_MISSED',
+      message: expect.stringContaining('npm install'),
+    })
+  })
+
+  test.each([
+    ['npm', LOCKFILES.npm, 'npm install'],
+    ['pnpm', LOCKFILES.pnpm, 'pnpm install'],
+    ['yarn classic', LOCKFILES['yarn classic'], 'yarn install'],
+    ['yarn berry', LOCKFILES['yarn berry'], 'yarn install'],
+  ])('a lockfile that does not match package.json: %s', async (_, lockfile, mend) => {
+    const packageJson = { ...PACKAGE_JSON, dependencies: { ms: '2.1.3', once: '1.4.0' } }
+    const { error } = await harness.fail({ ...TINY, ...lockfile, 'package.json': JSON.stringify(packageJson) })
+    expect(error).toMatchObject({
+      kind: 'REQUIRED_SOURCE_FILE_INVALID',
+      message: expect.stringMatching(new RegExp(`does not match package.json. Run \`${mend}\``)),
+    })
+  })
+
+  test('a failing install', async () => {
+    const { error } = await harness.fail(NPM, {
+      installCommand: script('console.error("no such thing"); process.exit(3)'),
+    })
+    expect(error).toMatchObject({ kind: 'SOURCE_FILES_BUILD_FAILED' })
+    expect(String(error)).toMatch(/exit code 3: the dependencies were not installed\.\nno such thing/)
+  })
+
+  test('a failing build script, with the end of its output and no escape codes', async () => {
+    const failing =
+      'for (let i = 0; i < 50; i++) console.log("line " + i); console.log("\\x1b[31msrc/main.ts(3,1): error TS1005\\x1b[0m"); process.exit(2)'
+    const { error, log } = await harness.fail({ ...NPM, 'build.js': failing })
+    expect(error).toMatchObject({ kind: 'SOURCE_FILES_BUILD_FAILED' })
+    expect(String(error)).toMatch(
+      /npm run build ended with exit code 2\.\n[^]*line 49\nsrc\/main\.ts\(3,1\): error TS1005/,
+    )
+    expect(String(error)).not.toContain('line 30')
+    expect(log).toEqual(expect.arrayContaining(['line 0', 'line 49', 'src/main.ts(3,1): error TS1005']))
+  })
+
+  test('a command that is not there', async () => {
+    const { error } = await harness.fail(NPM, { buildCommand: ['nest', 'build'] })
+    expect(String(error)).toContain('there is no such command')
+  })
+
+  test('out of memory, in the heap and beyond it', async () => {
+    const limits = { ...LIMITS, memoryBytes: 150e6 }
+    const heap = await harness.fail(NPM, {
+      limits,
+      buildCommand: script('for (const all = []; ; ) all.push({ x: [all.length] })'),
+    })
+    expect(heap.error).toMatchObject({ kind: 'SOURCE_FILES_BUILD_FAILED', message: expect.stringContaining('150 MB') })
+    if (harness.host.cgroups !== null) {
+      const beyond = script('for (const all = []; ; ) all.push(Buffer.alloc(1e6, 1))')
+      const { error } = await harness.fail(NPM, { limits, buildCommand: beyond })
+      expect(String(error)).toContain('ran out of memory: a build may use 150 MB')
+    }
+  })
+
+  test('out of time', async () => {
+    const limits = { ...LIMITS, timeMs: 1500 }
+    const { error } = await harness.fail(NPM, {
+      limits,
+      buildCommand: script('console.log("waiting for x"); setInterval(() => {}, 1e6)'),
+    })
+    expect(error).toMatchObject({ kind: 'SOURCE_FILES_BUILD_FAILED' })
+    expect(String(error)).toMatch(/was stopped: a build may take 0 min|waiting for x/)
+  })
+
+  test('cancelled: with the reason of whoever did it', async () => {
+    const cancel = new AbortController()
+    const { error } = await harness.fail(NPM, {
+      buildCommand: script('console.log("going on"); setInterval(() => {}, 1e6)'),
+      signal: cancel.signal,
+      log: (_, message) => {
+        if (message === 'going on') cancel.abort(new Error('another deployment took over'))
+      },
+    })
+    expect(error).toMatchObject({ message: 'another deployment took over' })
+  })
+
+  test('a Node that is not offered', async () => {
+    const { error } = await harness.fail(NPM, { nodeVersion: '16' })
+    expect(error).toMatchObject({ kind: 'REQUIREMENTS', message: expect.stringContaining('18, 20') })
+  })
+
+  test('a flood of output does not reach the log whole', async () => {
+    const flood = script(
+      'for (let i = 0; i < 60000; i++) console.log("x".repeat(100)); console.log("the end"); process.exitCode = 1',
+    )
+    const { error, log } = await harness.fail(NPM, { buildCommand: flood })
+    expect(log.length).toBeLessThan(25_000)
+    expect(log.at(-1)).toContain('further output is left out')
+    expect(String(error)).toContain('the end')
+  })
+})
+
+describe('what package managers and the system say', () => {
+  const result = { exitCode: 1, outOfMemory: false, timedOut: false, aborted: false }
+  const manager = {
+    kind: 'npm',
+    name: 'npm',
+    tool: null,
+    lockfile: { name: 'package-lock.json', text: '' },
+    notes: [],
+  } as const
+  const kindOf = (step: 'install' | 'build', line: string) =>
+    explain({ step, command: 'x', result, tail: [line], limits: LIMITS, manager: { ...manager, notes: [] } }).kind
+
+  test.each([
+    ['install', 'npm error network request to https://x/y failed, reason: getaddrinfo ENOTFOUND x', 'UNEXPECTED'],
+    ['install', 'error An unexpected error occurred: "https://x/y: ETIMEDOUT"', 'UNEXPECTED'],
+    ['install', 'ERR_PNPM_FETCH_503  GET https://x/y: 503 Service Unavailable', 'UNEXPECTED'],
+    ['install', 'npm error 404 Not Found - GET https://x/nothing', 'SOURCE_FILES_BUILD_FAILED'],
+    ['build', 'Error: connect ECONNREFUSED 127.0.0.1:5432', 'SOURCE_FILES_BUILD_FAILED'],
+    ['build', 'npm error ENOSPC: no space left on device, write', 'UNEXPECTED'],
+    ['install', 'ERR_PNPM_BROKEN_LOCKFILE  The lockfile is broken', 'REQUIRED_SOURCE_FILE_INVALID'],
+  ] as const)('%s: %s', (step, line, kind) => {
+    expect(kindOf(step, line)).toBe(kind)
+  })
+})

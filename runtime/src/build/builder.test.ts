@@ -1,0 +1,149 @@
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { imagePlace } from '../image.ts'
+import {
+  type BuilderHarness,
+  LOCKFILES,
+  PACKAGE_JSON,
+  TINY,
+  buildRequest,
+  openBuilderHarness,
+} from './builder-harness.ts'
+
+let harness: BuilderHarness
+
+beforeAll(async () => {
+  harness = await openBuilderHarness()
+}, 120_000)
+
+afterAll(() => harness.dispose())
+
+const NOWHERE = 'http://127.0.0.1:9/'
+
+describe.each(Object.entries(LOCKFILES))('with %s', (manager, lockfile) => {
+  // The other versions of Node are tried in passing.
+  const nodeVersion = manager === 'pnpm' ? '18' : '20'
+
+  test('a squid is installed by its lockfile, built, and keeps only production dependencies; a second install is none', async () => {
+    const first = await harness.build({ ...TINY, ...lockfile }, { tenant: manager, nodeVersion })
+    const [version, wrappy, ms] = JSON.parse(harness.read(first.image, 'lib/main.js'))
+    expect({ version: version.split('.')[0], wrappy, ms }).toEqual({
+      version: `v${nodeVersion}`,
+      wrappy: 'function',
+      ms: 1000,
+    })
+    expect(harness.list(first.image, 'node_modules')).toEqual(['ms'])
+    expect(first.log).toContain('built')
+    expect(
+      first.log.some((line) =>
+        /^\$ (npm ci|pnpm install --frozen-lockfile|yarn install --(frozen-lockfile|immutable))/.test(line),
+      ),
+    ).toBe(true)
+
+    // Where nothing can be downloaded, what succeeds has installed nothing.
+    await harness.reopen({ registry: NOWHERE })
+    const second = await harness.build({ ...TINY, ...lockfile, 'src/new.ts': '' }, { tenant: manager, nodeVersion })
+    await harness.reopen()
+    expect(second.log).toContain('Dependencies unchanged: installed nothing')
+    expect(second.log).toContain(`$ ${manager.split(' ')[0]} run build`)
+    expect(second.log.filter((line) => /^\$ .*\b(install|ci)\b/.test(line))).toEqual([])
+    expect(harness.list(second.image, 'node_modules')).toEqual(['ms'])
+    expect(harness.read(second.image, 'lib/main.js')).toBe(harness.read(first.image, 'lib/main.js'))
+  })
+})
+
+const NPM = { ...TINY, ...LOCKFILES.npm }
+
+test('the same source is the same image, and nothing runs for it', async () => {
+  const first = await harness.build(NPM)
+  const again = await harness.build(NPM)
+  expect(again.image).toEqual({ ...first.image, reused: true })
+  expect(again.log).toEqual(['This very source was built before: its image is used again'])
+  await harness.builder.removeImage(first.image.image)
+  await harness.builder.removeImage(first.image.image)
+  expect(existsSync(join(harness.imagesDir, first.image.image))).toBe(false)
+})
+
+test('two builds of one source at the same time: one builds, one finds', async () => {
+  const source = { ...NPM, 'src/once.ts': '' }
+  const ends = await Promise.all([harness.build(source), harness.build(source)])
+  expect(ends.map(({ image }) => image.reused).sort()).toEqual([false, true])
+})
+
+test('an image tells what runs it, and shares the files of its dependencies with the cache', async () => {
+  const { image } = await harness.build({ ...NPM, 'src/told.ts': '' })
+  const place = imagePlace(harness.imagesDir, image.image)
+  const { bin, node } = { bin: place.pathDirs[1] ?? '', node: place.pathDirs.at(-1) ?? '' }
+  expect(readdirSync(bin).sort()).toEqual(['npm', 'npx', 'sqd'])
+  expect(existsSync(join(node, 'node'))).toBe(true)
+  const record = JSON.parse(harness.read(image, '../image.json'))
+  expect(record).toMatchObject({ packageManager: 'npm', nodeVersion: '20.20.2', bytes: image.bytes, sdk: null })
+  expect(record.digest).toMatch(/^[0-9a-f]{64}$/)
+  const file = statSync(join(place.appDir, 'node_modules/ms/index.js'))
+  expect(file.mode & 0o7777).toBe(0o644)
+  expect(file.uid).toBe(process.getuid?.())
+  if (process.getuid?.() === 0) {
+    expect(file.nlink).toBeGreaterThan(1)
+  }
+})
+
+test('a tenant gets nothing of another’s cache', async () => {
+  await harness.reopen({ registry: NOWHERE })
+  const { error } = await harness.fail({ ...NPM, '.npmrc': 'fetch-retries=0' }, { tenant: 'stranger' })
+  await harness.reopen()
+  expect(error).toMatchObject({ kind: 'UNEXPECTED' })
+  expect(String(error)).toContain('not the squid’s fault')
+})
+
+test('commands of the manifest replace install and build', async () => {
+  const own = await harness.build(TINY, {
+    installCommand: ['node', '-e', 'require("fs").mkdirSync("node_modules/own", { recursive: true })'],
+    buildCommand: ['node', '-e', 'require("fs").writeFileSync("made", process.env.PATH)'],
+  })
+  expect(harness.list(own.image, 'node_modules')).toEqual(['own'])
+  expect(harness.read(own.image, 'made')).toContain('node_modules/.bin:')
+  expect(harness.list(own.image, '.')).not.toContain('lib')
+})
+
+test('a dependency in the squid’s folder is installed each time, and pruned all the same', async () => {
+  const packageJson = {
+    ...PACKAGE_JSON,
+    dependencies: { local: 'file:./local' },
+    scripts: { postinstall: 'node -e 1' },
+  }
+  const packages = {
+    '': { ...packageJson, scripts: undefined, hasInstallScript: true },
+    local: { version: '1.0.0' },
+    'node_modules/local': { resolved: 'local', link: true },
+    'node_modules/wrappy': { ...JSON.parse(LOCKFILES.npm['package-lock.json']).packages['node_modules/wrappy'] },
+  }
+  const files = {
+    'package.json': JSON.stringify(packageJson),
+    'package-lock.json': JSON.stringify({
+      name: 'tiny',
+      version: '1.0.0',
+      lockfileVersion: 3,
+      requires: true,
+      packages,
+    }),
+    'local/package.json': '{"name":"local","version":"1.0.0"}',
+  }
+  const { image, log } = await harness.build(files)
+  expect(log[0]).toMatch(/installed anew for each build, because package.json has a script “postinstall”/)
+  expect(log).toContain('package.json has no build script: nothing to build')
+  expect(harness.list(image, 'node_modules')).toEqual(['local'])
+  expect(JSON.parse(harness.read(image, 'package.json'))).toEqual(packageJson)
+})
+
+test('unpacking again under a key replaces the tree; removing it twice is once', async () => {
+  const first = await harness.unpack({ ...NPM, 'old.ts': '' }, 'again')
+  const second = await harness.unpack({ ...NPM, '.env': 'A=1' }, 'again')
+  expect(second.digest).not.toBe(first.digest)
+  expect(second).toMatchObject({ key: 'again', manifestPath: 'squid.yaml', manifestRaw: 'name: x', files: 4 })
+  expect(second.notes).toHaveLength(1)
+  await harness.builder.removeTree('again')
+  await harness.builder.removeTree('again')
+  await expect(harness.builder.build(buildRequest('again', []))).rejects.toThrow('ENOENT')
+  await expect(harness.unpack(NPM, '../out')).rejects.toThrow('is not one word')
+})

@@ -1,0 +1,162 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openBuildCache } from './build-cache.ts'
+import { cloneTree } from './clone-tree.ts'
+import { sealTree } from './seal-tree.ts'
+import { openStaging } from './staging.ts'
+import { TreeTasks } from './tree-tasks.ts'
+
+const isRoot = process.getuid?.() === 0
+/** As builds have one: nobody else's. */
+const BUILD_UID = isRoot ? 200_777 : null
+
+let dir: string
+let root: string
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'shoal-seal-'))
+  chmodSync(dir, 0o755)
+  root = join(dir, 'tree')
+  mkdirSync(join(root, 'bin'), { recursive: true })
+  writeFileSync(join(root, 'index.js'), 'original')
+  writeFileSync(join(root, 'bin/run'), '#!/bin/sh', { mode: 0o755 })
+  writeFileSync(join(root, '.package-lock.json'), '{}')
+  symlinkSync('../index.js', join(root, 'bin/index'))
+  if (isRoot) execFileSync('chown', ['-hR', `${BUILD_UID}:${BUILD_UID}`, root])
+})
+
+afterEach(() => rmSync(dir, { recursive: true }))
+
+const as = (uid: number, script: string) =>
+  execFileSync('setpriv', ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', 'sh', '-c', script], {
+    stdio: 'pipe',
+  })
+
+describe('sealing', () => {
+  test('takes special bits, pipes and foreign write permission', () => {
+    chmodSync(join(root, 'index.js'), 0o4777)
+    chmodSync(join(root, 'bin'), 0o2777)
+    execFileSync('mkfifo', [join(root, 'pipe')])
+    const bytes = sealTree(root, BUILD_UID)
+    expect(bytes).toBe('original'.length + '#!/bin/sh'.length + 2)
+    expect(statSync(join(root, 'index.js')).mode & 0o7777).toBe(0o755)
+    expect(statSync(join(root, 'bin')).mode & 0o7777).toBe(0o755)
+    expect(existsSync(join(root, 'pipe'))).toBe(false)
+    expect(lstatSync(join(root, 'bin/index')).uid).toBe(process.getuid?.())
+  })
+
+  test.runIf(isRoot)('refuses a hard link to a file that is not the build’s, and leaves that as it is', () => {
+    const secret = join(dir, 'secret')
+    writeFileSync(secret, 'secret', { mode: 0o600 })
+    linkSync(secret, join(root, 'stolen'))
+    expect(() => sealTree(root, BUILD_UID)).toThrow('"stolen"')
+    expect(statSync(secret).mode & 0o777).toBe(0o600)
+  })
+
+  test.runIf(isRoot)('does not follow links', () => {
+    const secret = join(dir, 'secret')
+    writeFileSync(secret, 'secret', { mode: 0o600 })
+    symlinkSync(secret, join(root, 'link'))
+    sealTree(root, BUILD_UID)
+    expect(statSync(secret).mode & 0o777).toBe(0o600)
+  })
+})
+
+describe.runIf(isRoot)('a lent tree', () => {
+  test('can be changed by the build without the original changing', () => {
+    sealTree(root, BUILD_UID)
+    const lent = join(dir, 'lent')
+    cloneTree(root, lent, { uid: BUILD_UID, shares: 'packages' })
+    expect(statSync(join(lent, 'index.js')).ino).toBe(statSync(join(root, 'index.js')).ino)
+    expect(() => as(200_777, `echo poison > ${lent}/index.js`)).toThrow('Permission denied')
+    expect(() => as(200_777, `chmod 666 ${lent}/index.js`)).toThrow('not permitted')
+    as(
+      200_777,
+      `rm ${lent}/index.js && echo own > ${lent}/index.js && echo note > ${lent}/.package-lock.json && mkdir ${lent}/new`,
+    )
+    expect(readFileSync(join(root, 'index.js'), 'utf8')).toBe('original')
+    expect(readFileSync(join(root, '.package-lock.json'), 'utf8')).toBe('{}')
+  })
+})
+
+test('work on trees happens on another thread, and its failures arrive', async () => {
+  const tasks = new TreeTasks()
+  await tasks.clone(root, join(dir, 'copy'), { uid: null, shares: 'nothing' })
+  expect(await tasks.seal(join(dir, 'copy'), null)).toBe('original'.length + '#!/bin/sh'.length + 2)
+  await expect(tasks.clone(root, join(dir, 'copy'), { uid: null, shares: 'nothing' })).rejects.toMatchObject({
+    code: 'EEXIST',
+  })
+  await tasks.remove(join(dir, 'copy'))
+  expect(existsSync(join(dir, 'copy'))).toBe(false)
+})
+
+describe('the cache', () => {
+  const open = async (maxBytes: number) => {
+    const staging = await openStaging(join(dir, 'staging'))
+    const cache = await openBuildCache(join(dir, 'cache'), staging, maxBytes)
+    const keep = async (tenant: string, key: string, bytes: number) => {
+      const { path } = await staging.make()
+      mkdirSync(join(path, 'full'))
+      mkdirSync(join(path, 'production'))
+      await cache.keepDependencies(tenant, key, path, { bytes, productionBytes: 1 })
+    }
+    const has = (tenant: string, key: string) => cache.withDependencies(tenant, key, async (kept) => kept !== null)
+    return { cache, keep, has, staging }
+  }
+
+  test('keeps to its bytes by dropping what was used longest ago', async () => {
+    const { cache, keep, has } = await open(250)
+    for (const key of ['a', 'b', 'c']) {
+      await keep('acme', key, 100)
+    }
+    // Times of files are what it goes by; a was used last.
+    execFileSync('touch', ['-d', '2020-01-02', ...(await entryFiles('b'))])
+    execFileSync('touch', ['-d', '2020-01-01', ...(await entryFiles('c'))])
+    await has('acme', 'a')
+    await cache.collect()
+    expect(await Promise.all(['a', 'b', 'c'].map((key) => has('acme', key)))).toEqual([true, true, false])
+  })
+
+  test('drops nothing that is in use', async () => {
+    const { cache, keep } = await open(0)
+    await keep('acme', 'a', 100)
+    await cache.withDependencies('acme', 'a', async (kept) => {
+      await cache.collect()
+      expect(existsSync(kept?.full ?? '')).toBe(true)
+    })
+    await cache.withDownloads('acme', null, async (downloads) => {
+      await cache.collect()
+      expect(existsSync(downloads)).toBe(true)
+    })
+  })
+
+  test('gives one tenant nothing of another', async () => {
+    const { keep, has, cache } = await open(1000)
+    await keep('acme', 'a', 100)
+    expect(await has('other', 'a')).toBe(false)
+    const downloads = await Promise.all(
+      ['acme', 'other'].map((tenant) => cache.withDownloads(tenant, null, async (path) => path)),
+    )
+    expect(new Set(downloads).size).toBe(2)
+  })
+
+  async function entryFiles(key: string): Promise<string[]> {
+    const found = execFileSync('find', [join(dir, 'cache'), '-path', `*/deps/${key}/entry.json`], { encoding: 'utf8' })
+    return found.split('\n').filter(Boolean)
+  }
+})

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { Places, Turns } from './turns.ts'
+
+const never = new AbortController().signal
+
+test('places are given in the order of asking, and one who gave up is passed over', async () => {
+  const places = new Places(1)
+  const order: string[] = []
+  const giveBack = await places.take(never)
+  const second = places.take(never).then((free) => (order.push('second'), free))
+  const impatient = new AbortController()
+  const gaveUp = places.take(impatient.signal).catch((error: unknown) => error)
+  const fourth = places.take(never).then((free) => (order.push('fourth'), free))
+  impatient.abort(new Error('cancelled'))
+  expect(await gaveUp).toMatchObject({ message: 'cancelled' })
+  expect(places.areAllTaken).toBe(true)
+  giveBack()
+  ;(await second)()
+  ;(await fourth)()
+  expect(order).toEqual(['second', 'fourth'])
+  expect(places.areAllTaken).toBe(false)
+})
+
+test('turns: one at a time for a key, others beside it, also after a failure', async () => {
+  const turns = new Turns()
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const log: string[] = []
+  const first = turns.run('a', never, async () => {
+    log.push('first begins')
+    await held
+    log.push('first ends')
+    throw new Error('failed')
+  })
+  const second = turns.run('a', never, async () => log.push('second'))
+  await turns.run('b', never, async () => log.push('beside'))
+  release()
+  await expect(first).rejects.toThrow('failed')
+  await second
+  expect(log).toEqual(['first begins', 'beside', 'first ends', 'second'])
+})
