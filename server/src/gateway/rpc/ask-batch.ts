@@ -25,7 +25,7 @@ async function askChunk(pool: Pool, asker: Asker, chunk: Open[]): Promise<void> 
   const plan = planOfAll(chunk.map((o) => o.request.plan))
   for (let tries = 0; chunk.length > 1 && tries < mostTries; tries += 1) {
     const upstream = pool.pick(plan, 'batch', tried) ?? (tries > 0 ? null : await pool.await(plan, 'batch', tried))
-    if (!upstream) break
+    if (!upstream?.takesBatches) break
     tried.add(upstream)
     const answers = await send(upstream, chunk)
     if (!answers) continue
@@ -68,6 +68,10 @@ async function send(upstream: Upstream, chunk: readonly Open[]): Promise<Map<num
     rest?.destroy()
     if (status >= 300) throw new NoAnswer(`it answered with HTTP ${status}`, true)
     const answers = split(bytes)
+    if (!answers) {
+      upstream.takesBatches = false
+      return null
+    }
     const elapsedMs = performance.now() - startedMs
     upstream.latencies('batch').add(elapsedMs)
     upstream.latency.add(elapsedMs)
@@ -84,10 +88,10 @@ async function send(upstream: Upstream, chunk: readonly Open[]): Promise<Map<num
 
 const idOf = /"id"\s*:\s*(\d+)/
 
-/** @throws NoAnswer */
-function split(bytes: Buffer): Map<number, Outcome> {
+/** Null when it is no answer to a batch. @throws Error when it is not JSON-RPC */
+function split(bytes: Buffer): Map<number, Outcome> | null {
   const members = splitArray(bytes)
-  if (!members) throw new NoAnswer('it did not answer the batch', true)
+  if (!members) return null
   const outcomes = new Map<number, Outcome>()
   for (const [place, member] of members.entries()) {
     const answer = readAnswer(member)

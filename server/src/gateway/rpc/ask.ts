@@ -10,7 +10,7 @@ import { within } from './within.ts'
 export type Request = { method: string; params: unknown; plan: Plan }
 
 /** Larger answers go to the caller as they come, and to nobody else. */
-export const wholeBytes = 4_194_304
+const wholeBytes = 4_194_304
 const mostTries = 4
 /** Hedging sooner would double the calls for the sake of jitter. */
 const soonestHedgeMs = 25
@@ -46,7 +46,8 @@ export class Asker {
     for (let tries = 0; tries < mostTries; tries += 1) {
       const first =
         this.#pool.pick(request.plan, request.method, tried) ??
-        (last ? null : await this.#pool.await(request.plan, request.method, tried))
+        // For a block that exists a node that is just about to have it is worth waiting for; another error is not.
+        (last?.kind === 'error' ? null : await this.#pool.await(request.plan, request.method, tried))
       if (!first) break
       tried.add(first)
       const attempt = await this.#attempt(first, request, body, tried)
@@ -135,9 +136,10 @@ export function judged(outcome: Outcome, plan: Plan, from: Upstream, pool: Pool)
       : { kind: 'answered', outcome: clean, from }
   }
   const isNothing = outcome.kind === 'result' && outcome.json.length === 4 && outcome.json.toString('latin1') === 'null'
-  // What this node does not have, one that is further may.
-  const isBehind = plan.isSafe && plan.lasts !== 'never' && (from.head?.number ?? -1) < pool.heads.best
-  return isNothing && isBehind
+  const { best } = pool.heads
+  // A block that another node has shown exists; and what is named by hash, one that is further may have.
+  const mayBeThere = typeof plan.height === 'number' ? plan.height <= best : (from.head?.number ?? -1) < best
+  return isNothing && plan.isSafe && plan.lasts !== 'never' && mayBeThere
     ? { kind: 'weak', outcome, from, maySendAgain: true }
     : { kind: 'answered', outcome, from }
 }

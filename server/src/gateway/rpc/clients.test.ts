@@ -1,3 +1,5 @@
+import { EvmRpcDataSource } from '@subsquid/evm-processor/lib/ds-rpc/client.js'
+import { RpcClient } from '@subsquid/rpc-client'
 import { JsonRpcProvider } from 'ethers'
 import { createPublicClient, createWalletClient, http, parseEther } from 'viem'
 import { foundry } from 'viem/chains'
@@ -73,6 +75,27 @@ test('ethers reads, and its event subscriptions fall back to polling logs', asyn
     )
   } finally {
     provider.destroy()
+  }
+})
+
+test("the SDK's own data source indexes the chain through it, receipts and all", async () => {
+  const rpc = new RpcClient({ url, capacity: 5, maxBatchCallSize: 20, retryAttempts: 0 })
+  try {
+    const source = new EvmRpcDataSource({ rpc, finalityConfirmation: 2 })
+    const to = await source.getFinalizedHeight()
+    const fields = { log: { transactionHash: true }, transaction: { hash: true, status: true, gasUsed: true } }
+    const request = { fields, logs: [{ address: [devnet.token], transaction: true }] }
+    const logs = []
+    for await (const batch of source.getFinalizedBlocks([{ range: { from: 0, to }, request }], true))
+      for (const block of batch.blocks) logs.push(...block.logs)
+    const filter = { fromBlock: '0x0', toBlock: `0x${to.toString(16)}`, address: devnet.token }
+    const direct = (await post(devnet.rpcUrl, call('eth_getLogs', [filter]))).body.result as {
+      transactionHash: string
+    }[]
+    expect(logs.map((log) => log.transactionHash)).toEqual(direct.map((log) => log.transactionHash))
+    expect(logs.every((log) => log.getTransaction().status === 1)).toBe(true)
+  } finally {
+    rpc.close()
   }
 })
 

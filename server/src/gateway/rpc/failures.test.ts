@@ -213,6 +213,43 @@ test('what one node refuses or does not have is asked of the other, alone and in
     expect(b.calls.some((c) => c.method === 'eth_getBalance')).toBe(true)
   }))
 
+test('a node that takes no batches is asked one by one, and parameters by name go through untouched', () =>
+  withPair(async ({ a, url, ask }) => {
+    a.mischief = ({ method, params }) =>
+      Array.isArray(params) || method !== 'eth_getBlockByNumber' ? null : { result: { by: 'name' } }
+    a.refusesBatches = true
+    const batch = [call('eth_getCode', [devnet.token, '0x4'], 1), call('eth_getBalance', [devnet.token, '0x4'], 2)]
+    for (let i = 0; i < 8; i += 1) {
+      const answers = await post(
+        url,
+        batch.map((c) => ({ ...c, params: [devnet.token, hex(i + 3)] })),
+      )
+      expect(answers.body).toMatchObject([
+        { id: 1, result: expect.stringMatching(/^0x60/) },
+        { id: 2, result: '0x0' },
+      ])
+    }
+    // It is no fault of the node.
+    expect(a.calls.filter((c) => c.method === 'eth_getCode').length).toBeGreaterThan(6)
+    expect((await post(url, { ...call('eth_getBlockByNumber'), params: { number: '0x1' } })).body.result).toEqual({
+      by: 'name',
+    })
+    expect((await ask('eth_getBlockByNumber', ['0x1', false])).body.result).toMatchObject({ number: '0x1' })
+  }))
+
+test('an answer larger than what is held in memory is streamed, whole and with the id of its caller', () =>
+  withPair(async ({ a, url, ask }) => {
+    const large = Array.from({ length: 90_000 }, (_, i) => ({ n: i, text: `"],}{[\\ ${'0123456789'.repeat(6)}` }))
+    a.mischief = ({ method }) => (method === 'trace_block' ? { result: large } : null)
+    const [one, other] = await Promise.all([
+      ask('trace_block', ['latest']),
+      post(url, [call('trace_block', ['0x1'], 7)]),
+    ])
+    expect(one.text.length).toBeGreaterThan(6_000_000)
+    expect(one.body).toEqual({ jsonrpc: '2.0', id: 'mine', result: large })
+    expect(other.body).toEqual([{ jsonrpc: '2.0', id: 7, result: large }])
+  }))
+
 test('errors tell neither addresses nor keys of nodes', () =>
   withPair(async ({ a, b, url, ask }) => {
     const leak = () => ({

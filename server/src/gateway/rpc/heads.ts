@@ -45,8 +45,9 @@ export class Heads {
       const isShown = await this.#show(node, claimed)
       node.unshown = isShown ? 0 : node.unshown + 1
       await this.#lookAtFinal(node)
+      // Back again. One that was never away may answer this and fail at calls: that is for the breaker to tell.
+      if (node.fault !== null) node.breaker.succeeded()
       node.fault = lieOf(node, claimed) ?? this.#quarrel(node)
-      node.breaker.succeeded()
     } catch (error) {
       node.fault = sentenceOf(error)
       if (error instanceof NoAnswer) {
@@ -112,7 +113,7 @@ export class Heads {
     const expected = this.#chain.chainId
     if (expected !== null && chainId !== null && expected !== chainId)
       throw new Error(`It serves the chain with id ${chainId}, not ${expected}.`)
-    if (node.identity !== identity) [node.head, node.final] = [null, null]
+    if (node.identity !== null && !isSameChain(node.identity, identity)) [node.head, node.final] = [null, null]
     node.identity = identity
   }
 
@@ -132,7 +133,7 @@ export class Heads {
 
   /** Why this node cannot be right, given what the others said before it. */
   #quarrel(node: Upstream): string | null {
-    if (this.identity !== null && node.identity !== this.identity && this.#others(node).length > 0)
+    if (!isSameChain(this.identity, node.identity) && this.#others(node).length > 0)
       return 'It serves another chain than the other nodes.'
     const { final } = node
     if (final === null || final.hash === '') return null
@@ -153,7 +154,7 @@ export class Heads {
     const { healthy } = this
     const [first] = healthy
     if (!first) return
-    if (this.identity !== first.identity && healthy.every((n) => n.identity === first.identity)) this.#begin(first)
+    if (this.identity === null || !healthy.some((n) => isSameChain(n.identity, this.identity))) this.#begin(first)
     this.#finalNumber = Math.max(this.#finalNumber, this.#agreedFinal(healthy))
     this.#lookForGoingBack()
   }
@@ -199,6 +200,13 @@ function lieOf(node: Upstream, claimed: number): string | null {
   const shown = node.head?.number ?? -1
   const isLie = node.head === null ? node.unshown > 0 : node.unshown > 1 && claimed - shown > toleratedBlocks
   return isLie ? `It claims block ${claimed} and cannot show it.` : null
+}
+
+/** `<chain id> <hash of the first block>`, where the hash is missing when a node has thrown that block away. */
+function isSameChain(a: string | null, b: string | null): boolean {
+  if (a === null || b === null || a === b) return true
+  const [[idA, hashA], [idB, hashB]] = [a.split(' '), b.split(' ')]
+  return idA === idB && (!hashA || !hashB)
 }
 
 const higher = (a: Block | null, b: Block | null): Block | null => (!a || (b && b.number > a.number) ? b : a)

@@ -33,7 +33,7 @@ export function sendError(res: ServerResponse, status: number, id: string, error
   sendText(res, status, errorText(id, error))
 }
 
-export function sendText(res: ServerResponse, status: number, text: string): void {
+function sendText(res: ServerResponse, status: number, text: string): void {
   const length = Buffer.byteLength(text)
   res.writeHead(status, { ...openToBrowsers, 'content-type': 'application/json', 'content-length': length })
   res.end(text)

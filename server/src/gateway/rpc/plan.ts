@@ -40,6 +40,8 @@ const planners: Record<RpcChainType, (method: string, params: readonly unknown[]
 
 /** What may be done with a call, from its method and parameters alone. */
 export function planOf(type: RpcChainType, method: string, params: unknown): Plan | Refused {
-  // Parameters by name have no place in the tables below; nodes of these chains take them by position.
-  return planners[type](method, Array.isArray(params) ? params : [])
+  if (Array.isArray(params)) return planners[type](method, params)
+  // Nodes take parameters by position, and so do the tables; what is given by name is the node's affair alone.
+  const plan = planners[type](method, [])
+  return isRefused(plan) ? plan : careful
 }

@@ -34,7 +34,7 @@ const closing: Record<string, string> = { '{': '}', '[': ']', '"': '"' }
  * The JSON of the result within a whole answer. A field unknown to us behind the result that closes like it would come along;
  * within our own envelope it does no harm there.
  */
-export function cutResult(answer: Buffer): Buffer | null {
+function cutResult(answer: Buffer): Buffer | null {
   const start = resultStart(answer)
   const end = resultEnd(answer)
   if (start === null || end === null || end <= start) return null

@@ -96,8 +96,8 @@ export type FaultyNode = {
   mischief: Mischief | null
   /** Every call that reached it, in order. */
   calls: Call[]
-  /** HTTP requests that reached it. */
-  requests: number
+  /** Some nodes answer a batch with one error. */
+  refusesBatches: boolean
 } & Disposable
 
 /** A proxy in front of a real node. */
@@ -106,8 +106,7 @@ export async function startFaultyNode(target: string): Promise<FaultyNode> {
     const parts: Buffer[] = []
     for await (const part of req as AsyncIterable<Buffer>) parts.push(part)
     const given = JSON.parse(Buffer.concat(parts).toString()) as Call | Call[]
-    node.requests += 1
-    const calls = [given].flat()
+    const calls = node.refusesBatches && Array.isArray(given) ? [] : [given].flat()
     node.calls.push(...calls)
     const outcomes = []
     for (const call of calls) {
@@ -118,11 +117,20 @@ export async function startFaultyNode(target: string): Promise<FaultyNode> {
         act && !('delayMs' in act) ? { jsonrpc: '2.0', id: call.id, ...act } : await pass(node.target, call),
       )
     }
-    const text = JSON.stringify(Array.isArray(given) ? outcomes : outcomes[0])
+    const error = { code: -32600, message: 'batches are not supported' }
+    const refusal = { jsonrpc: '2.0', id: null, error }
+    const text = JSON.stringify(calls.length === 0 ? refusal : Array.isArray(given) ? outcomes : outcomes[0])
     if (!res.destroyed) res.writeHead(200, { 'content-type': 'application/json' }).end(text)
   }
   const server = await serve((req, res) => void answer(req, res).catch(() => req.socket.destroy()))
-  const node: FaultyNode = { url: server.url, target, mischief: null, calls: [], requests: 0, close: server.close }
+  const node: FaultyNode = {
+    url: server.url,
+    target,
+    mischief: null,
+    calls: [],
+    refusesBatches: false,
+    close: server.close,
+  }
   return node
 }
 

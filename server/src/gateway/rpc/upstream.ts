@@ -56,6 +56,8 @@ export class Upstream {
   fault: string | null = 'It has not answered yet.'
   /** How many times in a row it could not show the block it claims. */
   unshown = 0
+  /** False once it answered a batch with something else. */
+  takesBatches = true
   inFlight = 0
   readonly #latencies = new Map<string, Latencies>()
   readonly #pool: Pool

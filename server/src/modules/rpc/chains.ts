@@ -20,7 +20,7 @@ export type Chain = {
   upstreams: UpstreamSettings[]
 }
 
-export const devnetChain = 'devnet'
+const devnetChain = 'devnet'
 
 /** Public nodes answer strangers a few times a second. */
 const publicRate = 10

@@ -1,4 +1,4 @@
-export { chainsOf, devnetChain, gatewayRootOf, rpcUrlOf, type Chain } from './chains.ts'
+export { chainsOf, gatewayRootOf, type Chain } from './chains.ts'
 export { rpcHandlers, rpcWatchChannel } from './handlers.ts'
 export { rpcJobs } from './jobs.ts'
 export type { UpstreamSettings } from './rpc-config.ts'
@@ -11,5 +11,5 @@ export {
   type TokenOwner,
   type UsageRow,
 } from './store.ts'
-export { rpcTokens, rpcUpstreamStates, rpcUsage } from './tables.ts'
+export { rpcUpstreamStates, rpcUsage } from './tables.ts'
 export { hashOfRpcToken, looksLikeRpcToken, rpcTokenChannel, rpcTokenOf, rpcVariables } from './tokens.ts'
