@@ -93,14 +93,10 @@ describe('properties', () => {
           }
           const known = new Map(Object.entries(links).map(([name, target]) => [name, target === '' ? '.' : target]))
           const resolved = resolveLink(known, wanted)
-          const real = kernelsPath(join(root), wanted)
+          const real = kernelsPath(root, wanted)
           const isOutside = real !== null && real !== root && !real.startsWith(`${root}/`)
-          if (isOutside) {
-            expect(resolved).toBeNull()
-          }
-          if (resolved !== null && real !== null) {
-            expect(join(root, resolved)).toBe(real)
-          }
+          const isRight = resolved === null || real === null || join(root, resolved) === real
+          expect({ isRight, isLetOut: isOutside && resolved !== null }).toEqual({ isRight: true, isLetOut: false })
         } finally {
           rmSync(dir, { recursive: true })
         }

@@ -78,18 +78,20 @@ describe('a build that fails says what, and what to do', () => {
     expect(String(error)).toContain('there is no such command')
   })
 
-  test('out of memory, in the heap and beyond it', async () => {
-    const limits = { ...LIMITS, memoryBytes: 150e6 }
-    const heap = await harness.fail(NPM, {
-      limits,
-      buildCommand: script('for (const all = []; ; ) all.push({ x: [all.length] })'),
-    })
-    expect(heap.error).toMatchObject({ kind: 'SOURCE_FILES_BUILD_FAILED', message: expect.stringContaining('150 MB') })
-    if (harness.host.cgroups !== null) {
-      const beyond = script('for (const all = []; ; ) all.push(Buffer.alloc(1e6, 1))')
-      const { error } = await harness.fail(NPM, { limits, buildCommand: beyond })
-      expect(String(error)).toContain('ran out of memory: a build may use 150 MB')
-    }
+  const limits = { ...LIMITS, memoryBytes: 150e6 }
+
+  test('out of memory in the heap', async () => {
+    const buildCommand = script('for (const all = []; ; ) all.push({ x: [all.length] })')
+    const { error } = await harness.fail(NPM, { limits, buildCommand })
+    expect(error).toMatchObject({ kind: 'SOURCE_FILES_BUILD_FAILED' })
+    expect(String(error)).toContain('ran out of memory: a build may use 150 MB')
+  })
+
+  test('out of memory beyond the heap', async ({ skip }) => {
+    skip(harness.host.cgroups === null, 'this host lets us make no cgroups')
+    const buildCommand = script('for (const all = []; ; ) all.push(Buffer.alloc(1e6, 1))')
+    const { error } = await harness.fail(NPM, { limits, buildCommand })
+    expect(String(error)).toContain('ran out of memory: a build may use 150 MB')
   })
 
   test('out of time', async () => {

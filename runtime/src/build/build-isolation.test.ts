@@ -123,7 +123,8 @@ describe.each(kinds)('a server killed in the middle of a build, sandbox $sandbox
     expect(isBuilding).toBe(true)
     const staging = join(stateDir, 'builds/staging')
     expect(readdirSync(staging)).not.toEqual([])
-    if (kind.sandbox === 'none') expect(programsOf(opened)).not.toEqual([])
+    // bubblewrap ends the build with its server; where it is not used, that is left to the next one.
+    expect(programsOf(opened).length > 0 || opened.host.sandbox === 'bwrap').toBe(true)
 
     await opened.reopen()
     await opened.builder.recover()

@@ -68,7 +68,7 @@ test('the same source is the same image, and nothing runs for it', async () => {
 test('two builds of one source at the same time: one builds, one finds', async () => {
   const source = { ...NPM, 'src/once.ts': '' }
   const ends = await Promise.all([harness.build(source), harness.build(source)])
-  expect(ends.map(({ image }) => image.reused).sort()).toEqual([false, true])
+  expect(ends.filter(({ image }) => image.reused)).toHaveLength(1)
 })
 
 test('an image tells what runs it, and shares the files of its dependencies with the cache', async () => {
@@ -83,9 +83,8 @@ test('an image tells what runs it, and shares the files of its dependencies with
   const file = statSync(join(place.appDir, 'node_modules/ms/index.js'))
   expect(file.mode & 0o7777).toBe(0o644)
   expect(file.uid).toBe(process.getuid?.())
-  if (process.getuid?.() === 0) {
-    expect(file.nlink).toBeGreaterThan(1)
-  }
+  // Where builds run as the user we are, each has copies.
+  expect(file.nlink > 1).toBe(process.getuid?.() === 0)
 })
 
 test('a tenant gets nothing of another’s cache', async () => {

@@ -14,8 +14,6 @@ export type NpmConfig = {
   noProxy: string | null
 }
 
-export const NO_NPM_CONFIG: NpmConfig = { registry: null, certificates: null, proxy: null, noProxy: null }
-
 /**
  * What the host's npm uses, for builds: registry, certificates and proxy. Credentials never: a registry or proxy URL loses
  * its user and password.

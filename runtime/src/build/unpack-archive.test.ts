@@ -85,7 +85,9 @@ describe('an honest archive', () => {
         { path: './package.json', content: '{}' },
       ]),
     )
-    expect(readdirSync(root, { recursive: true }).sort()).toEqual(['config', 'config/.env', 'package.json'])
+    expect(new Set(readdirSync(root, { recursive: true, encoding: 'utf8' }))).toEqual(
+      new Set(['config', 'config/.env', 'package.json']),
+    )
     expect(notes).toHaveLength(3)
     expect(notes[0]).toContain('sqd secrets set')
   })
