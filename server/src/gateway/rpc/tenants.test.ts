@@ -3,7 +3,15 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../scripts/devnet/devnet.ts'
 import { findOrgByCode } from '../../modules/orgs/index.ts'
-import { addUsage, rpcTokenOf, rpcUsage, rpcUsageOfMonth } from '../../modules/rpc/index.ts'
+import {
+  addUsage,
+  rpcTokenOf,
+  rpcUpstreamStates,
+  rpcUsage,
+  rpcUsageOfMonth,
+  rpcWatchChannel,
+} from '../../modules/rpc/index.ts'
+import { notify } from '../../modules/rpc/store.ts'
 import { refreshRpcToken } from '../../modules/rpc/tokens.ts'
 import { call, post, startTestGateway, startTestPlane, until, type TestPlane } from './testbed.ts'
 
@@ -21,6 +29,21 @@ afterAll(async () => {
 
 const urlOf = async (orgId: number) => t.gateway.urlOf('devnet', await rpcTokenOf(t.app, orgId))
 const balance = call('eth_getBalance', ['0x00000000000000000000000000000000000000aa', 'latest'], 'mine')
+
+test('whoever looks at a chain makes the gateways look at its nodes', async () => {
+  expect(await t.app.db.select().from(rpcUpstreamStates)).toEqual([])
+  await notify(t.app.db, rpcWatchChannel, 'devnet')
+  const [seen] = await until(
+    () => t.app.db.select().from(rpcUpstreamStates),
+    (rows) => rows[0]?.isHealthy === true,
+  )
+  expect(seen).toMatchObject({
+    chain: 'devnet',
+    upstream: 'devnet',
+    headBlock: await devnet.chain.height(),
+    reason: null,
+  })
+})
 
 test('requests are counted by chain, method and version, for their own organization, within a second', async () => {
   const [mine, other] = await Promise.all([t.make.org(), t.make.org()])
