@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { explain } from './build-failures.ts'
+import { explain, explainOwn } from './build-failures.ts'
 import { type BuilderHarness, LIMITS, LOCKFILES, PACKAGE_JSON, TINY, openBuilderHarness } from './builder-harness.ts'
 
 const NPM = { ...TINY, ...LOCKFILES.npm }
@@ -154,5 +154,11 @@ describe('what package managers and the system say', () => {
     ['install', 'ERR_PNPM_BROKEN_LOCKFILE  The lockfile is broken', 'REQUIRED_SOURCE_FILE_INVALID'],
   ] as const)('%s: %s', (step, line, kind) => {
     expect(kindOf(step, line)).toBe(kind)
+  })
+
+  test('a full disk under the builder’s own work', () => {
+    expect(explainOwn(Object.assign(new Error('write'), { code: 'ENOSPC' }))).toMatchObject({ kind: 'UNEXPECTED' })
+    const other = new Error('other')
+    expect(explainOwn(other)).toBe(other)
   })
 })

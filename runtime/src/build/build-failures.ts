@@ -1,5 +1,6 @@
 import type { BoxResult } from '../process/box.ts'
 import { BuildFailure, type BuildLimits } from '../builder.ts'
+import { errorCode } from '../error-code.ts'
 import { relockCommand } from './manager-commands.ts'
 import type { PackageManager } from './package-manager.ts'
 
@@ -80,13 +81,17 @@ function ofInstall({ tail, manager }: FailedStep): Explained | null {
   return null
 }
 
+const DISK_FULL = 'The disk of the build host is full. This is not the squid’s fault: tell the operator.'
+
 function ofHost(tail: string[]): Explained | null {
-  return tail.some((line) => /\bENOSPC\b|No space left on device/.test(line))
-    ? {
-        kind: 'UNEXPECTED',
-        message: 'The disk of the build host is full. This is not the squid’s fault: tell the operator.',
-      }
-    : null
+  const isFull = tail.some((line) => /\bENOSPC\b|No space left on device/.test(line))
+  return isFull ? { kind: 'UNEXPECTED', message: DISK_FULL } : null
+}
+
+/** The builder's own work failed: the same words when it was for a full disk, else the error as it is. */
+export function explainOwn(error: unknown): unknown {
+  const code = errorCode(error)
+  return code === 'ENOSPC' || code === 'EDQUOT' ? new BuildFailure('UNEXPECTED', DISK_FULL) : error
 }
 
 function fault(message: string): Explained {

@@ -12,7 +12,7 @@ import { type NpmConfig, readNpmConfig } from './npm-config.ts'
 import { type Toolchain, ensureToolchain } from './toolchain.ts'
 
 /** Stays between runs: what is in it is named after its content. */
-export const TOOLCHAIN_DIR = join(tmpdir(), 'shoal-test-toolchain')
+export const TOOLCHAIN_DIR = join(tmpdir(), `shoal-test-toolchain-${process.getuid?.() ?? 0}`)
 
 const env = Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => !!entry[1]))
 const npm = { command: ['npm'], env }

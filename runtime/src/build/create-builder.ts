@@ -5,6 +5,7 @@ import { endBoxes } from '../process/box.ts'
 import type { Host } from '../process/host.ts'
 import { openBuildCache } from './build-cache.ts'
 import { type Plan, buildImage } from './build-image.ts'
+import { explainOwn } from './build-failures.ts'
 import { BuildLog } from './build-log.ts'
 import { BOX_PREFIX } from './build-step.ts'
 import type { Workshop } from './build-work.ts'
@@ -66,11 +67,11 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
   }
 
   return {
-    unpack: (request) => trees.unpack(request),
+    unpack: (request) => explained(trees.unpack(request)),
     async build(request) {
       const plan = await makePlan(request, trees, toolchain)
       // A second build of the same image finds the first one's.
-      return await turns.run(plan.image, request.signal, () => buildOnce(plan))
+      return await explained(turns.run(plan.image, request.signal, () => buildOnce(plan)))
     },
     removeImage: (image) => images.remove(image),
     removeTree: (key) => trees.remove(key),
@@ -80,6 +81,14 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
         await staging.discardAllOf(owner)
       }
     },
+  }
+}
+
+async function explained<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw explainOwn(error)
   }
 }
 
