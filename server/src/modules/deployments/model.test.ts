@@ -1,0 +1,309 @@
+import type { Deployment } from '@shoal/contract'
+import fc from 'fast-check'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { collectDatabases, listWanted, ownerConnection } from '../squids/index.ts'
+import { minutes } from '../../clock.ts'
+import { connect } from '../../db/database.ts'
+import { startEngine } from './engine.ts'
+import { sightOf } from './look.ts'
+import { oddVersions } from './reconcile.ts'
+import { quickPace, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
+import { mortal } from './testing/mortal-app.ts'
+import type { TestSquid } from './testing/squid-files.ts'
+
+let t: DeployApp
+let d: Deployer
+beforeAll(async () => {
+  t = await startDeployApp()
+  d = await t.deployer()
+})
+afterAll(() => t?.close())
+
+/** What should be true of a version; null when there is none. */
+type Version = {
+  /** Of the last code that came up. */
+  code: string | null
+  isRunning: boolean
+  isHibernated: boolean
+  hasFailed: boolean
+  /** Something was written into its database since it was last erased. */
+  hasData: boolean
+  /** Deployment and code of what can be gone back to, newest first. */
+  kept: { id: number; code: string }[]
+}
+type Model = { slots: Record<Slot, Version | null>; tag: Slot | null }
+type Real = { name: string }
+type Slot = 'v1' | 'v2'
+
+/** What is wrong with the code of a deployment. */
+type Flaw = 'none' | 'build' | 'init' | 'api' | 'processor'
+const flaws: Record<Flaw, TestSquid> = {
+  none: {},
+  build: { build: { fails: { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'It does not build.' } } },
+  init: { init: { ends: { afterMs: 5, exitCode: 1 } } },
+  api: { api: { ends: { afterMs: 5, exitCode: 1 } } },
+  processor: { processors: { processor: { ends: { afterMs: 5, outOfMemory: true } } } },
+}
+type Kill = { call: number; when: 'before' | 'after' } | null
+
+let codes = 0
+const reference = (real: Real, slot: Slot) => ({ code: d.org.code, reference: `${real.name}@${slot}` })
+
+/** Lets workers bring the deployment to its end; the first one is killed if `kill` says so. */
+async function finish(deployment: Deployment, kill: Kill): Promise<Deployment> {
+  if (kill) {
+    const victim = mortal(t.app, kill)
+    const engine = startEngine(victim.app, quickPace)
+    const { pool } = t.app.database
+    const isOver = async () =>
+      (await pool.query('select 1 from deployments where id = $1 and finished_at is not null', [deployment.id]))
+        .rowCount
+    while (!victim.isDead() && !(await isOver())) await sleep(5)
+    await victim.bury()
+    void engine.close()
+  }
+  const engine = startEngine(t.app, quickPace)
+  try {
+    return await d.ended(deployment)
+  } finally {
+    await engine.close()
+  }
+}
+
+async function withData<T>(
+  squidId: number,
+  work: (query: (text: string) => Promise<number>) => Promise<T>,
+): Promise<T> {
+  const database = connect((await ownerConnection(t.app, squidId))?.url ?? '', { max: 1 })
+  try {
+    return await work(async (text) => (await database.pool.query(text)).rowCount ?? 0)
+  } finally {
+    await database.close()
+  }
+}
+
+abstract class Command implements fc.AsyncCommand<Model, Real> {
+  readonly slot: Slot
+  readonly kill: Kill
+  constructor(slot: Slot, kill: Kill) {
+    this.slot = slot
+    this.kill = kill
+  }
+  check(): boolean {
+    return true
+  }
+  abstract ask(model: Model, real: Real): Promise<Deployment>
+  /** Null when it must be refused with 405 or 404; otherwise what holds after it. */
+  abstract expected(model: Model, ended: () => Deployment): { failed: boolean; version: Version | null } | null
+
+  async run(model: Model, real: Real): Promise<void> {
+    const before = structuredClone(model)
+    let ended: Deployment | null = null
+    const outcome = this.expected(before, () => ended as unknown as Deployment)
+    if (!outcome) {
+      await expect(this.ask(model, real)).rejects.toMatchObject({ status: expect.toBeOneOf([404, 405]) })
+      return
+    }
+    ended = await finish(await this.ask(model, real), this.kill)
+    const after = this.expected(before, () => ended as Deployment)
+    expect(ended.failed !== 'NO', `${this.toString()}: ${ended.failureReason}`).toBe(after?.failed)
+    model.slots[this.slot] = after?.version ?? null
+    this.changeTag(model)
+    await compare(model, real)
+  }
+  changeTag(model: Model): void {
+    if (model.tag && !model.slots[model.tag]) model.tag = null
+  }
+  toString(): string {
+    const more = Object.entries(this).filter(([key]) => key !== 'slot' && key !== 'kill')
+    return `${this.constructor.name}(${this.slot}, ${JSON.stringify(Object.fromEntries(more))}, kill ${JSON.stringify(this.kill)})`
+  }
+}
+
+class Deploy extends Command {
+  readonly flaw: Flaw
+  readonly isHardReset: boolean
+  #code = ''
+  constructor(slot: Slot, kill: Kill, flaw: Flaw, isHardReset: boolean) {
+    super(slot, kill)
+    this.flaw = flaw
+    this.isHardReset = isHardReset
+  }
+  ask(_: Model, real: Real): Promise<Deployment> {
+    const flawed = flaws[this.flaw]
+    const squid = { ...flawed, build: { prints: [this.#code], ...flawed.build } }
+    return d.deploy(squid, { name: real.name, slot: this.slot, hardReset: this.isHardReset })
+  }
+  expected({ slots }: Model, ended: () => Deployment) {
+    this.#code ||= `code ${++codes}`
+    const before = slots[this.slot]
+    const isErased = this.isHardReset && this.flaw !== 'build'
+    const old = before ?? {
+      code: null,
+      isRunning: false,
+      isHibernated: false,
+      hasFailed: false,
+      hasData: false,
+      kept: [],
+    }
+    if (this.flaw !== 'none')
+      return {
+        failed: true,
+        version: { ...old, hasFailed: true, ...(isErased ? { isRunning: false, hasData: false } : {}) },
+      }
+    const kept = ended() ? [{ id: ended().id, code: this.#code }, ...old.kept].slice(0, 3) : old.kept
+    const hasData = old.hasData && !isErased
+    return {
+      failed: false,
+      version: { code: this.#code, isRunning: true, isHibernated: false, hasFailed: false, hasData, kept },
+    }
+  }
+}
+
+class Restart extends Command {
+  ask(_: Model, real: Real) {
+    return d.api.squids.restart({ params: reference(real, this.slot) })
+  }
+  expected({ slots }: Model) {
+    const before = slots[this.slot]
+    if (!before?.code) return null
+    return { failed: false, version: { ...before, isRunning: true, isHibernated: false, hasFailed: false } }
+  }
+}
+
+class Hibernate extends Command {
+  ask(_: Model, real: Real) {
+    return d.api.squids.hibernate({ params: reference(real, this.slot) })
+  }
+  expected({ slots }: Model) {
+    const before = slots[this.slot]
+    if (!before?.code || before.isHibernated) return null
+    return { failed: false, version: { ...before, isRunning: false, isHibernated: true, hasFailed: false } }
+  }
+}
+
+class Delete extends Command {
+  ask(_: Model, real: Real) {
+    // Within a minute a repeated deletion is answered by the first one.
+    t.time.advance(minutes(2))
+    return d.api.squids.delete({ params: reference(real, this.slot) })
+  }
+  expected({ slots }: Model) {
+    return slots[this.slot] ? { failed: false, version: null } : null
+  }
+}
+
+class SetTag extends Command {
+  ask(_: Model, real: Real) {
+    return d.api.squids.setTag({ params: { ...reference(real, this.slot), tag: 'live' } })
+  }
+  expected({ slots }: Model) {
+    const before = slots[this.slot]
+    return before ? { failed: false, version: { ...before, hasFailed: false } } : null
+  }
+  override changeTag(model: Model): void {
+    model.tag = this.slot
+  }
+}
+
+class Rollback extends Command {
+  readonly back: number
+  constructor(slot: Slot, kill: Kill, back: number) {
+    super(slot, kill)
+    this.back = back
+  }
+  ask({ slots }: Model, real: Real) {
+    const deploymentId = slots[this.slot]?.kept[this.back]?.id ?? 0
+    return d.api.squids.rollback({ params: reference(real, this.slot), body: { deploymentId } })
+  }
+  expected({ slots }: Model, ended: () => Deployment) {
+    const before = slots[this.slot]
+    const target = before?.kept[this.back]
+    if (!before || !target) return null
+    const kept = ended() ? [{ id: ended().id, code: target.code }, ...before.kept] : before.kept
+    const images = [...new Set(kept.map((k) => k.code))].slice(0, 3)
+    return {
+      failed: false,
+      version: {
+        ...before,
+        code: target.code,
+        isRunning: true,
+        isHibernated: false,
+        hasFailed: false,
+        kept: kept.filter((k) => images.includes(k.code)),
+      },
+    }
+  }
+}
+
+/** What the contract and the runtime say of the versions is what the model says. */
+async function compare(model: Model, real: Real): Promise<void> {
+  const listed = await d.api.squids.list({ params: { code: d.org.code }, query: { name: real.name } })
+  const expected = (['v1', 'v2'] as const).filter((slot) => model.slots[slot])
+  expect(listed.map((s) => s.slot).sort()).toEqual(expected)
+  const observations = await t.driver.observe()
+  for (const squid of listed) {
+    const slot = squid.slot as Slot
+    const version = model.slots[slot]
+    if (!version) continue
+    const status = version.isHibernated ? 'HIBERNATED' : version.hasFailed ? 'DEPLOY_ERROR' : 'DEPLOYED'
+    expect(squid.status).toBe(status)
+    expect(squid.tags).toEqual(model.tag === slot ? [{ name: 'live' }] : [])
+    if (version.code) expect(squid.packageJson).toMatchObject({ sim: { prints: [version.code] } })
+    const mine = observations.filter((o) => o.workload.startsWith(`${squid.id}.`))
+    expect(mine.map((o) => o.container).sort()).toEqual(version.isRunning ? ['api', 'processor'] : [])
+    expect(new Set(mine.map((o) => o.workload)).size).toBe(version.isRunning ? 1 : 0)
+    if (version.isRunning) await checkData(squid.id, version)
+  }
+  expect(await collectDatabases(t.app)).toEqual([])
+  // The reconcile loop would find nothing to do.
+  expect(oddVersions(sightOf(observations), await listWanted(t.app.db))).toEqual([])
+}
+
+/** Data stays until it is erased. */
+async function checkData(squidId: number, version: Version): Promise<void> {
+  await withData(squidId, async (query) => {
+    const has = await query("select 1 from pg_tables where tablename = 'mark'")
+    expect(has > 0).toBe(version.hasData)
+    if (!version.hasData) await query('create table mark ()')
+    version.hasData = true
+  })
+}
+
+const slot = fc.constantFrom<Slot>('v1', 'v2')
+const kill = fc.option(
+  fc.record({ call: fc.integer({ min: 1, max: 40 }), when: fc.constantFrom<'before' | 'after'>('before', 'after') }),
+)
+const flaw = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<Flaw>('none') },
+  { weight: 2, arbitrary: fc.constantFrom<Flaw>('build', 'init', 'api', 'processor') },
+)
+const commands = fc.commands(
+  [
+    fc.tuple(slot, kill, flaw, fc.boolean()).map((a) => new Deploy(...a)),
+    fc.tuple(slot, kill, flaw, fc.constant(false)).map((a) => new Deploy(...a)),
+    fc.tuple(slot, kill).map((a) => new Restart(...a)),
+    fc.tuple(slot, kill).map((a) => new Hibernate(...a)),
+    fc.tuple(slot, kill).map((a) => new Delete(...a)),
+    fc.tuple(slot, kill).map((a) => new SetTag(...a)),
+    fc.tuple(slot, kill, fc.nat(2)).map((a) => new Rollback(...a)),
+  ],
+  { maxCommands: 12, size: 'max' },
+)
+
+test(
+  'whatever is asked in whatever order, with workers killed anywhere, versions are as they should be',
+  { timeout: 300_000 },
+  async () => {
+    let runs = 0
+    await fc.assert(
+      fc.asyncProperty(commands, async (list) => {
+        const real = { name: `model-${++runs}` }
+        const model: Model = { slots: { v1: null, v2: null }, tag: null }
+        await fc.asyncModelRun(() => ({ model, real }), list)
+      }),
+      { numRuns: 12, endOnFailure: true },
+    )
+  },
+)

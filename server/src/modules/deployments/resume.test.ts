@@ -1,0 +1,181 @@
+import type { Deployment } from '@shoal/contract'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { collectDatabases } from '../squids/index.ts'
+import { startEngine } from './engine.ts'
+import { quickPace, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
+import { mortal, type Death } from './testing/mortal-app.ts'
+
+let t: DeployApp
+let d: Deployer
+beforeAll(async () => {
+  t = await startDeployApp()
+  d = await t.deployer()
+})
+afterAll(() => t?.close())
+
+let count = 0
+const at = (name: string) => ({ params: { code: d.org.code, reference: `${name}@v1` } })
+/** A version that runs, and who works on it no longer does. */
+async function runningVersion(): Promise<string> {
+  const name = `squid-${++count}`
+  const worker = t.work()
+  try {
+    await d.deployed({}, { name, slot: 'v1', tag: 'live' })
+  } finally {
+    await worker.close()
+  }
+  return name
+}
+
+const containers = async (squidId: number | undefined) =>
+  (await t.driver.observe()).filter((o) => o.workload.startsWith(`${squidId}.`))
+
+const isOver = async ({ id }: Deployment) => {
+  const found = await t.app.database.pool.query('select 1 from deployments where id = $1 and finished_at is not null', [
+    id,
+  ])
+  return found.rowCount === 1
+}
+
+/** True when the worker died; false when it came to the end of the deployment before. */
+async function workUntilDeath(deployment: Deployment, death: Death): Promise<boolean> {
+  const victim = mortal(t.app, death)
+  const engine = startEngine(victim.app, quickPace)
+  while (!victim.isDead() && !(await isOver(deployment))) await sleep(5)
+  const isDead = victim.isDead()
+  await victim.bury()
+  void engine.close()
+  return isDead
+}
+
+/**
+ * Kills a worker at every change a deployment makes (or every `stride`-th), one after the other; another worker must bring
+ * each deployment to `check`. Answers how many changes there are.
+ */
+async function killEverywhere(
+  begin: () => Promise<Deployment>,
+  check: (ended: Deployment, death: Death) => Promise<void>,
+  stride = 1,
+): Promise<number> {
+  for (let call = 1, round = 0; ; call += stride, round++) {
+    const death: Death = { call, when: round % 2 === 0 ? 'after' : 'before' }
+    const deployment = await begin()
+    const hasDied = await workUntilDeath(deployment, death)
+    const engine = startEngine(t.app, quickPace)
+    try {
+      await check(await d.ended(deployment), death)
+    } finally {
+      await engine.close()
+    }
+    expect(await collectDatabases(t.app)).toEqual([])
+    if (!hasDied) return call
+    expect(call).toBeLessThan(150)
+  }
+}
+
+const isWhole = async (deployment: Deployment) => {
+  const seen = await containers(deployment.squid?.id)
+  expect(seen.map((o) => o.container).sort()).toEqual(['api', 'processor'])
+  expect(new Set(seen.map((o) => o.workload)).size).toBe(1)
+}
+
+describe('a worker killed anywhere leaves a deployment that another one brings to its end', () => {
+  test('a first deployment', { timeout: 240_000 }, async () => {
+    const deaths = await killEverywhere(
+      () => d.deploy({ build: { prints: [String(++count)] } }, { name: `first-${count}`, slot: 'v1', tag: 'live' }),
+      async (ended, death) => {
+        expect(ended, JSON.stringify(death)).toMatchObject({ status: 'OK', failed: 'NO' })
+        await isWhole(ended)
+        const name = ended.squid?.name ?? ''
+        expect((await d.api.squids.get(at(name))).tags).toEqual([{ name: 'live' }])
+      },
+    )
+    expect(deaths).toBeGreaterThan(30)
+  })
+
+  test('an update', { timeout: 240_000 }, async () => {
+    const name = await runningVersion()
+    await killEverywhere(
+      () => d.deploy({ build: { prints: [String(++count)] } }, { name, slot: 'v1' }),
+      async (ended, death) => {
+        expect(ended, JSON.stringify(death)).toMatchObject({ status: 'OK', failed: 'NO' })
+        await isWhole(ended)
+      },
+      2,
+    )
+  })
+
+  test('an update that fails', { timeout: 240_000 }, async () => {
+    const name = await runningVersion()
+    const { image } =
+      (await t.app.database.pool.query<{ image: string }>('select image from squids where name = $1', [name]))
+        .rows[0] ?? {}
+    await killEverywhere(
+      () => d.deploy({ processors: { processor: { ends: { afterMs: 1, exitCode: 1 } } } }, { name, slot: 'v1' }),
+      async (ended, death) => {
+        expect(ended, JSON.stringify(death)).toMatchObject({ failed: 'REQUIREMENTS' })
+        expect(ended.logs.at(-1)?.message).toBe(ended.failureReason)
+        await isWhole(ended)
+        const workload = [...t.driver.host.workloads.values()].find((w) => w.wish.version === String(ended.squid?.id))
+        expect(workload?.wish.image).toBe(image)
+      },
+      3,
+    )
+  })
+
+  test('a hard reset', { timeout: 240_000 }, async () => {
+    const name = await runningVersion()
+    await killEverywhere(
+      () => d.deploy({ build: { prints: [String(++count)] } }, { name, slot: 'v1', hardReset: true }),
+      async (ended, death) => {
+        expect(ended, JSON.stringify(death)).toMatchObject({ status: 'OK', failed: 'NO' })
+        await isWhole(ended)
+      },
+      3,
+    )
+  })
+
+  test('hibernation, and the restart that ends it', { timeout: 240_000 }, async () => {
+    const name = await runningVersion()
+    let isNextHibernate = false
+    await killEverywhere(
+      () => {
+        isNextHibernate = !isNextHibernate
+        return isNextHibernate ? d.api.squids.hibernate(at(name)) : d.api.squids.restart(at(name))
+      },
+      async (ended, death) => {
+        expect(ended, JSON.stringify(death)).toMatchObject({ status: 'OK', failed: 'NO' })
+        if (ended.type === 'RESTART') await isWhole(ended)
+        else expect(await containers(ended.squid?.id)).toEqual([])
+      },
+    )
+  })
+
+  test('a deletion', { timeout: 240_000 }, async () => {
+    await killEverywhere(
+      async () => d.api.squids.delete(at(await runningVersion())),
+      async (ended, death) => {
+        expect(ended, JSON.stringify(death)).toMatchObject({ status: 'OK', failed: 'NO' })
+        expect(await containers(ended.squid?.id)).toEqual([])
+        await expect(d.api.squids.get(at(ended.squid?.name ?? ''))).rejects.toMatchObject({ status: 404 })
+      },
+    )
+  })
+})
+
+test('a worker that is told to stop lets go at once, and another one goes on', async () => {
+  const deployment = await d.deploy({ build: { takesMs: 700 } }, { name: 'handed-over', slot: 'v1' })
+  const one = { params: { code: d.org.code, id: String(deployment.id) } }
+  const first = t.work()
+  while (!(await d.api.deployments.get(one)).logs.some((l) => l.message.startsWith('Playing'))) await sleep(5)
+  await first.close()
+  expect(await d.api.deployments.get(one)).toMatchObject({ status: 'IMAGE_BUILDING', failed: 'NO' })
+  const second = t.work()
+  try {
+    const { logs } = await d.ended(deployment)
+    expect(logs.map((l) => l.message)).toContain('The worker was stopped in the middle; another one goes on.')
+  } finally {
+    await second.close()
+  }
+})
