@@ -4,7 +4,6 @@ import { z } from 'zod'
 const port = z.coerce.number().int().min(0).max(65_535)
 const flag = z.enum(['true', 'false', '1', '0', '']).transform((v) => v === 'true' || v === '1')
 const roles = ['api', 'worker', 'gateway'] as const
-export type RoleName = (typeof roles)[number]
 
 /** Every setting, its default and a sentence for operators. `docs/operate.md` is generated from it. */
 export const settings = {

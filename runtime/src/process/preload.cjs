@@ -7,6 +7,7 @@ const net = require('node:net')
 
 const directory = process.env.SHOAL_SOCKETS
 const declared = new Set((process.env.SHOAL_PORTS ?? '').split(',').filter(Boolean).map(Number))
+// oxlint-disable-next-line typescript/unbound-method -- called with its server below
 const listen = net.Server.prototype.listen
 
 net.Server.prototype.listen = function (...args) {

@@ -1,2 +1,2 @@
-export { bucketCount, bucketOf, percentile } from './histogram.ts'
+export { bucketCount, bucketOf } from './histogram.ts'
 export { addIngress, type IngressMinute } from './ingress-store.ts'
