@@ -23,32 +23,44 @@ export function notificationsOf(database: Database): Notifications {
   return known
 }
 
+type Connection = {
+  client: Client
+  /** Resolves when it was told everything so far; rejects when it could not connect. */
+  told: Promise<unknown>
+}
+
 function createNotifications(url: string): Notifications {
   const listeners = new Map<string, Set<Listener>>()
-  let client: Client | null = null
+  let connection: Connection | null = null
 
   const open = () => {
-    const opened = new Client({ connectionString: url, application_name: 'shoal-listen', keepAlive: true })
-    client = opened
-    opened.on('notification', ({ channel, payload }) => {
+    const client = new Client({ connectionString: url, application_name: 'shoal-listen', keepAlive: true })
+    client.on('notification', ({ channel, payload }) => {
       for (const listener of listeners.get(channel) ?? []) listener.heard(payload ?? '')
     })
+    const opened = { client, told: client.connect() }
     const openAnew = () => {
-      if (client !== opened) return
-      client = null
-      setTimeout(() => listeners.size > 0 && !client && open(), retryMs).unref()
-      opened.end().catch(() => undefined)
+      if (connection !== opened) return
+      connection = null
+      setTimeout(() => listeners.size > 0 && !connection && open(), retryMs).unref()
+      client.end().catch(() => undefined)
     }
-    opened.on('error', openAnew)
-    opened.once('end', openAnew)
-    opened.connect().catch(openAnew)
+    client.on('error', openAnew)
+    client.once('end', openAnew)
+    opened.told.catch(openAnew)
+    connection = opened
     for (const [channel, ofChannel] of listeners) void begin(opened, channel, ofChannel)
   }
 
-  /** The client queues what it is told until it is connected. */
-  const begin = async (at: Client, channel: string, told: Iterable<Listener>) => {
+  /** One after the other: a client takes one statement at a time. */
+  const tell = (at: Connection, verb: 'listen' | 'unlisten', channel: string): Promise<unknown> => {
+    at.told = at.told.then(() => at.client.query(`${verb} ${escapeIdentifier(channel)}`))
+    return at.told
+  }
+
+  const begin = async (at: Connection, channel: string, told: Iterable<Listener>) => {
     try {
-      await at.query(`listen ${escapeIdentifier(channel)}`)
+      await tell(at, 'listen', channel)
       for (const listener of told) listener.listening?.()
     } catch {
       // The connection broke; the next one listens to everything.
@@ -56,9 +68,9 @@ function createNotifications(url: string): Notifications {
   }
 
   const close = () => {
-    const closed = client
-    client = null
-    closed?.end().catch(() => undefined)
+    const closed = connection
+    connection = null
+    closed?.client.end().catch(() => undefined)
   }
 
   return {
@@ -66,14 +78,14 @@ function createNotifications(url: string): Notifications {
       const ofChannel = listeners.get(channel) ?? new Set()
       listeners.set(channel, ofChannel)
       ofChannel.add(listener)
-      if (client) void begin(client, channel, [listener])
+      if (connection) void begin(connection, channel, [listener])
       else open()
       return () => {
         ofChannel.delete(listener)
         if (ofChannel.size > 0 || listeners.get(channel) !== ofChannel) return
         listeners.delete(channel)
         if (listeners.size === 0) close()
-        else client?.query(`unlisten ${escapeIdentifier(channel)}`).catch(() => undefined)
+        else if (connection) tell(connection, 'unlisten', channel).catch(() => undefined)
       }
     },
   }

@@ -22,7 +22,7 @@ export function addressParser(gatewayUrl: string): AddressParser {
     const byPath = pathPattern.exec(url)
     if (!byPath) return null
     const org = hostPattern ? hostPattern.exec(hostHeader ?? '')?.[1] : byPath[1]
-    return org ? targetOf(org, url.slice(byPath[0].length)) : null
+    return org ? targetOf(org.toLowerCase(), url.slice(byPath[0].length)) : null
   }
 }
 
@@ -32,6 +32,7 @@ const patternOf = (template: string, end: string): RegExp =>
       .split('{org}')
       .map((part) => RegExp.escape(part))
       .join('([a-z0-9-]{1,64})')}${end}`,
+    'i',
   )
 
 function targetOf(org: string, rest: string): Target | null {

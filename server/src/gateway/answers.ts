@@ -37,8 +37,8 @@ export function whyClosed(route: Route): Answer | null {
   if (!route.hasRun)
     return {
       status: 503,
-      code: 'DEPLOYING',
-      error: `${reference} is being deployed for the first time.`,
+      code: 'NOT_DEPLOYED',
+      error: `${reference} has never run yet: its first deployment goes on, or it has failed.`,
       retryAfterSeconds: 5,
     }
   return null

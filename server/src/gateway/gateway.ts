@@ -54,11 +54,14 @@ export async function createGateway(app: App): Promise<Gateway> {
   }
 
   const toSquid = async (req: IncomingMessage, res: ServerResponse, url: string): Promise<void> => {
-    const found = find(parse(req.headers.host, url))
+    const asked = parse(req.headers.host, url)
+    // What a processor says of itself is not traffic of the squid.
+    const isCounted = asked?.program.kind === 'api'
+    const found = find(asked)
     const cors = corsHeaders(found.route?.cors ?? null, req.headers.origin)
     if ('refused' in found) {
       const bytes = sendAnswer(res, found.refused, cors ?? [])
-      if (found.route) meter.count(found.route.squidId, found.refused.status, bytes, 0)
+      if (found.route && isCounted) meter.count(found.route.squidId, found.refused.status, bytes, 0)
       return
     }
     const { route, target } = found
@@ -76,8 +79,6 @@ export async function createGateway(app: App): Promise<Gateway> {
       pick: () => upstreams.pick(table.find(target.org, target.reference) ?? route, target.program),
       refresh: () => table.refresh(route.squidId),
     })
-    // What a processor says of itself is not traffic of the squid.
-    const isCounted = target.program.kind === 'api'
     if ('refused' in outcome) {
       const bytes = res.headersSent || res.destroyed ? 0 : sendAnswer(res, outcome.refused, cors ?? [])
       if (isCounted) meter.count(route.squidId, outcome.refused.status, bytes, 0)
@@ -97,13 +98,22 @@ export async function createGateway(app: App): Promise<Gateway> {
 
   const upgrade = async (req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     socket.on('error', () => socket.destroy())
-    const found = find(parse(req.headers.host, canonical(req.url ?? '/')))
+    const asked = parse(req.headers.host, canonical(req.url ?? '/'))
+    const found = find(asked)
     if ('refused' in found) return refuseUpgrade(socket, found.refused)
     const { route, target } = found
-    const upstream = upstreams.pick(route, target.program)
-    const status = upstream ? await forwardUpgrade(req, socket, head, upstream, target.path, isProxyTrusted) : 0
+    const lead = async () => {
+      const upstream = upstreams.pick(table.find(target.org, target.reference) ?? route, target.program)
+      return upstream ? await forwardUpgrade(req, socket, head, upstream, target.path, isProxyTrusted) : 0
+    }
+    let status = await lead()
+    if (status === 0) {
+      // An update may just have switched to another generation.
+      await table.refresh(route.squidId).catch(() => undefined)
+      status = await lead()
+    }
     if (status === 0) refuseUpgrade(socket, notAnswering(route))
-    meter.count(route.squidId, status || 503, 0, 0)
+    if (target.program.kind === 'api') meter.count(route.squidId, status || 503, 0, 0)
   }
 
   const server = createServer({ keepAliveTimeout: 65_000, requestTimeout: 300_000, maxHeaderSize: 32_768 })

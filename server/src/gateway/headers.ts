@@ -41,17 +41,30 @@ export function requestHeaders(request: IncomingMessage, isProxyTrusted: boolean
   return headers
 }
 
-/** What the caller is told: the squid's headers without those of the connection. */
+/** What a squid may not tell a browser: it speaks for the whole origin, which all squids may share. */
+const ofOrigin = new Set(['clear-site-data', 'service-worker-allowed', 'strict-transport-security', 'alt-svc'])
+
+/** What the caller is told: the squid's headers without those of the connection and of the origin. */
 export function responseHeaders(raw: readonly (Buffer | string)[], ownCors: boolean): string[] {
   const headers: string[] = []
+  let ofConnection: Set<string> | null = null
   for (let i = 0; i < raw.length; i += 2) {
     const name = String(raw[i])
     const lower = name.toLowerCase()
-    if (dropped.has(lower) || (ownCors && lower.startsWith('access-control-'))) continue
     const value = raw[i + 1] ?? ''
-    headers.push(name, typeof value === 'string' ? value : value.toString('latin1'))
+    const text = typeof value === 'string' ? value : value.toString('latin1')
+    if (lower === 'connection') ofConnection = named(text)
+    if (dropped.has(lower) || ofOrigin.has(lower) || (ownCors && lower.startsWith('access-control-'))) continue
+    headers.push(name, text)
   }
-  return headers
+  return ofConnection ? without(headers, ofConnection) : headers
+}
+
+function without(headers: string[], names: Set<string>): string[] {
+  const kept: string[] = []
+  for (let i = 0; i < headers.length; i += 2)
+    if (!names.has((headers[i] ?? '').toLowerCase())) kept.push(headers[i] ?? '', headers[i + 1] ?? '')
+  return kept
 }
 
 /** Names the Connection header adds to those of the connection. */

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
 import { brokenOff, notAnswering, timedOut, type Answer } from './answers.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
+import { isHarmlessTwice } from './repeatable.ts'
 import type { Route } from './routes-store.ts'
 import type { Upstream } from './upstreams.ts'
 
@@ -24,8 +25,13 @@ export type Outcome = { status: number; bytes: number; elapsedMs: number } | { r
 
 /** Bodies up to this size are read first, so that a request can be sent again to a program that does answer. */
 const mostHeldBytes = 65_536
+/** While nothing was sent: another replica, or the generation an update has just switched to, may answer. */
 const mostTries = 3
+/** Once it was sent: whatever it did to the one program, it must not do to all of them. */
+const mostSendings = 2
 const betweenTriesMs = 60
+/** A replica that did not answer is left out for this long while there are others. */
+const avoidedMs = 1_000
 
 const notSent = new Set([
   'ECONNREFUSED',
@@ -36,24 +42,28 @@ const notSent = new Set([
   'UND_ERR_CLOSED',
   'UND_ERR_DESTROYED',
 ])
-const harmlessTwice = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** Sends a request to a squid and streams its answer back, with back-pressure both ways. Never rejects. */
 export async function forward(f: Forward): Promise<Outcome> {
   const body = await heldBody(f.req).catch(() => undefined)
   // The caller hung up before the request was complete.
   if (body === undefined) return { refused: brokenOff(f.route) }
-  const isRepeatable = body !== streamed
-  for (let tries = 1; ; tries++) {
-    const upstream = f.pick()
+  const held = body === streamed ? null : { body }
+  let upstream = f.pick()
+  for (let tries = 1, sendings = 0; ; tries++) {
     if (!upstream) return { refused: notAnswering(f.route) }
-    const outcome = await send(f, upstream, body === streamed ? f.req : body)
+    const outcome = await send(f, upstream, held ? held.body : f.req)
     if (!('failed' in outcome)) return outcome
     const code = codeOf(outcome.failed)
-    const isSafe = isRepeatable && (notSent.has(code) || harmlessTwice.has(f.req.method ?? ''))
-    if (!isSafe || tries === mostTries || f.res.destroyed) return { refused: explain(f.route, code) }
-    await pause(betweenTriesMs * tries)
+    const wasSent = !notSent.has(code)
+    if (wasSent) sendings++
+    else upstream.avoidUntilMs = performance.now() + avoidedMs
+    const mayRepeat = wasSent ? sendings < mostSendings && held && isHarmlessTwice(f.req, held.body) : held
+    if (!mayRepeat || tries === mostTries || f.res.destroyed) return { refused: explain(f.route, code) }
     await f.refresh().catch(() => undefined)
+    const next = f.pick()
+    if (next === upstream) await pause(betweenTriesMs * tries)
+    upstream = next
   }
 }
 

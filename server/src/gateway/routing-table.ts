@@ -30,10 +30,17 @@ export async function openRoutingTable(app: App): Promise<RoutingTable> {
     byId.set(route.squidId, route)
     for (const key of keysOf(route)) byReference.set(key, route)
   }
-  const refresh = async (squidId: number) => {
+  const read = async (squidId: number) => {
     const [route] = await selectRoutes(app.db, squidId)
     if (route) put(route)
     else forget(squidId)
+  }
+  /** By version: many requests that fail at once ask once. */
+  const reading = new Map<number, Promise<void>>()
+  const refresh = (squidId: number) => {
+    const begun = reading.get(squidId) ?? read(squidId).finally(() => reading.delete(squidId))
+    reading.set(squidId, begun)
+    return begun
   }
   const reload = async () => {
     const routes = await selectRoutes(app.db)
@@ -45,7 +52,7 @@ export async function openRoutingTable(app: App): Promise<RoutingTable> {
     void work.catch((error: unknown) => app.log.warn({ err: error }, 'the gateway cannot read its routes'))
 
   const stopListening = notificationsOf(app.database).listen(squidsChannel, {
-    heard: (id) => quietly(refresh(Number(id))),
+    heard: (id) => quietly(read(Number(id))),
     listening: () => quietly(reload()),
   })
   await reload()

@@ -1,7 +1,7 @@
 import { request, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Answer } from './answers.ts'
-import { requestHeaders } from './headers.ts'
+import { requestHeaders, responseHeaders } from './headers.ts'
 import type { Upstream } from './upstreams.ts'
 
 const connectMs = 10_000
@@ -25,7 +25,7 @@ export function forwardUpgrade(
   const asked = request({ ...where, method: req.method, path, headers, timeout: connectMs, agent: false })
   return new Promise((done) => {
     asked.once('upgrade', (answer, squid, first) => {
-      socket.write(rawHead(answer))
+      socket.write(rawHead(answer, ['connection', 'Upgrade', 'upgrade', answer.headers.upgrade ?? 'websocket']))
       if (first.length > 0) socket.write(first)
       if (head.length > 0) squid.write(head)
       asked.setTimeout(0)
@@ -34,7 +34,7 @@ export function forwardUpgrade(
     })
     asked.once('response', (answer) => {
       // It does not want to be upgraded: its words go back as they are.
-      socket.write(rawHead(answer))
+      socket.write(rawHead(answer, ['connection', 'close']))
       answer.pipe(socket)
       done(answer.statusCode ?? 502)
     })
@@ -56,10 +56,11 @@ function join(one: Duplex, other: Duplex): void {
   }
 }
 
-function rawHead(answer: IncomingMessage): string {
+/** The body that follows is as it was before any chunking, and ends with the connection. */
+function rawHead(answer: IncomingMessage, ofConnection: string[]): string {
+  const headers = [...responseHeaders(answer.rawHeaders, false), ...ofConnection]
   const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage ?? ''}`]
-  for (let i = 0; i < answer.rawHeaders.length; i += 2)
-    lines.push(`${answer.rawHeaders[i]}: ${answer.rawHeaders[i + 1]}`)
+  for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
   return `${lines.join('\r\n')}\r\n\r\n`
 }
 

@@ -5,7 +5,12 @@ import type { Target } from './address.ts'
 import type { Route } from './routes-store.ts'
 
 /** A program to connect to. */
-export type Upstream = { pool: Pool; endpoint: { path: string } | { host: string; port: number } }
+export type Upstream = {
+  pool: Pool
+  endpoint: { path: string } | { host: string; port: number }
+  /** It did not answer lately: others come first until then (as `performance.now()`). */
+  avoidUntilMs: number
+}
 
 /** Connections are closed when nobody used them for this long. */
 const idleMs = 60_000
@@ -23,15 +28,22 @@ export class Upstreams {
     this.#timer = setInterval(() => this.#sweep(), sweepMs).unref()
   }
 
-  /** The program of a route that is next in turn, or null when the runtime knows none. */
+  /** The program of a route that is next in turn, of those that answer; null when the runtime knows none. */
   pick(route: Route, program: Target['program']): Upstream | null {
     const workload = workloadIdOf(route.squidId, route.generation)
     if (program.kind === 'processor')
       return route.processors.includes(program.name) ? this.#connect(workload, program.name, metricsPort) : null
     if (route.apiReplicas === 0) return null
+    if (route.apiReplicas === 1) return this.#replica(workload, 0)
     const turn = this.#turns.get(workload) ?? 0
-    if (route.apiReplicas > 1) this.#turns.set(workload, turn + 1)
-    const index = turn % route.apiReplicas
+    this.#turns.set(workload, turn + 1)
+    const inTurn = Array.from({ length: route.apiReplicas }, (_, i) => (turn + i) % route.apiReplicas)
+    const known = inTurn.map((index) => this.#replica(workload, index)).filter((replica) => replica !== null)
+    const nowMs = performance.now()
+    return known.find((replica) => replica.avoidUntilMs <= nowMs) ?? known[0] ?? null
+  }
+
+  #replica(workload: string, index: number): Upstream | null {
     return this.#connect(workload, index === 0 ? 'api' : `api-${index + 1}`, apiPort)
   }
 
@@ -80,5 +92,6 @@ function open(endpoint: NonNullable<ReturnType<Driver['endpoint']>>): Upstream {
     bodyTimeout: 0,
     maxHeaderSize: 65_536,
   })
-  return { pool, endpoint: isSocket ? { path: endpoint.path } : { host: endpoint.host, port: endpoint.port } }
+  const at = isSocket ? { path: endpoint.path } : { host: endpoint.host, port: endpoint.port }
+  return { pool, endpoint: at, avoidUntilMs: 0 }
 }

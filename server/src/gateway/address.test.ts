@@ -1,0 +1,91 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { addressParser } from './address.ts'
+
+const api = { kind: 'api' } as const
+
+describe('below a path', () => {
+  const parse = addressParser('http://localhost:4001/{org}')
+  const at = (url: string) => parse('localhost:4001', url)
+
+  test.each([
+    ['/acme/my-squid@v1/api/graphql', 'my-squid@v1', '/graphql'],
+    ['/acme/my-squid:prod/api/graphql?query=%7Ba%7D', 'my-squid:prod', '/graphql?query=%7Ba%7D'],
+    ['/acme/my-squid%40v1/api/graphql', 'my-squid@v1', '/graphql'],
+    ['/acme/my-squid%3Aprod/api/', 'my-squid:prod', '/'],
+    ['/acme/my-squid@v1/api', 'my-squid@v1', '/'],
+    ['/acme/my-squid@v1/api?a=1', 'my-squid@v1', '/?a=1'],
+    ['/acme/my-squid@v1/api/a%2Fb/../c', 'my-squid@v1', '/a%2Fb/../c'],
+    ['/acme/my-squid/graphql', 'my-squid:prod', '/graphql'],
+    ['/acme/my-squid/v/v2/graphql?a=1', 'my-squid@v2', '/graphql?a=1'],
+  ])('%s leads to the api of %s', (url, reference, path) =>
+    expect(at(url)).toEqual({ org: 'acme', reference, program: api, path }),
+  )
+
+  test('the metrics of a processor', () => {
+    expect(at('/acme/s@v1/processors/eth-main/metrics?json=true')).toEqual({
+      org: 'acme',
+      reference: 's@v1',
+      program: { kind: 'processor', name: 'eth-main' },
+      path: '/metrics?json=true',
+    })
+  })
+
+  test.each([
+    '/',
+    '/acme',
+    '/acme/my-squid@v1',
+    '/acme/my-squid@v1/graphql',
+    '/acme/my-squid@v1/apis/graphql',
+    '/acme/my-squid@v1/processors/eth',
+    '/acme/my-squid@v1/processors/eth/metrics/x',
+    '/acme/my-squid/v/x2/graphql',
+    '/acme/my-squid%ZZv1/api',
+    'acme/my-squid@v1/api',
+    '*',
+  ])('%s leads nowhere', (url) => expect(at(url)).toBeNull())
+
+  test('whatever is asked for, nothing breaks, and only the api or metrics are reached', () => {
+    const word = fc.constantFrom(
+      'acme',
+      's@v1',
+      's%40v1',
+      '..',
+      '',
+      'api',
+      'processors',
+      'metrics',
+      '%',
+      '%2e%2e',
+      'graphql',
+      'v',
+    )
+    fc.assert(
+      fc.property(fc.array(fc.oneof(word, fc.string())), (parts) => {
+        const target = at(`/${parts.join('/')}`)
+        expect(target === null || target.path.startsWith('/')).toBe(true)
+        expect(target?.program.kind !== 'processor' || target.path.startsWith('/metrics')).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('by the host', () => {
+  const parse = addressParser('https://{org}.squids.example.com')
+
+  test('the organization is the first part, whatever the port and the case', () => {
+    for (const host of ['acme.squids.example.com', 'acme.squids.example.com:8443', 'ACME.Squids.Example.com'])
+      expect(parse(host, '/s@v1/api/graphql')).toMatchObject({ org: 'acme', reference: 's@v1', path: '/graphql' })
+  })
+
+  test('other hosts lead nowhere', () => {
+    for (const host of [undefined, 'squids.example.com', 'acme.squids.example.com.evil.org', 'a.b.squids.example.com'])
+      expect(parse(host, '/s@v1/api/graphql')).toBeNull()
+  })
+})
+
+test('below a longer path', () => {
+  const parse = addressParser('https://example.com/squids/{org}')
+  expect(parse('example.com', '/squids/acme/s@v1/api/graphql')).toMatchObject({ org: 'acme', path: '/graphql' })
+  expect(parse('example.com', '/acme/s@v1/api/graphql')).toBeNull()
+})

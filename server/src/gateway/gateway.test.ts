@@ -1,0 +1,244 @@
+import { request, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { metricsPort, type SquidRow } from '../modules/squids/index.ts'
+import { until } from '../modules/squids/testing/until.ts'
+import { openGatewayBed, type GatewayBed } from './testing/testbed.ts'
+
+let bed: GatewayBed
+beforeAll(async () => void (bed = await openGatewayBed()))
+afterAll(() => bed.close())
+
+type Told = { method: string; url: string; headers: Record<string, string>; body: string }
+
+/** A squid that tells what it was asked, with the headers it was given. */
+async function echo(name: string, wish: { row?: Partial<SquidRow>; headers?: Record<string, string> } = {}) {
+  const squid = await bed.version({ name, ...(wish.row ? { row: wish.row } : {}) })
+  await bed.serve(squid, (req, res) => {
+    const chunks: Buffer[] = []
+    req.on('data', (chunk: Buffer) => chunks.push(chunk))
+    req.on('end', () => {
+      const told = { method: req.method, url: req.url, headers: req.headers, body: Buffer.concat(chunks).toString() }
+      res.writeHead(200, { 'content-type': 'application/json', ...wish.headers }).end(JSON.stringify(told))
+    })
+  })
+  return squid
+}
+
+const ask = (path: string, init?: RequestInit) => fetch(`${bed.url}/acme/${path}`, init)
+const told = async (path: string, init?: RequestInit) => (await (await ask(path, init)).json()) as Told
+
+describe('a request', () => {
+  test('reaches the api by slot and by tag, and what is below /api', async () => {
+    const squid = await echo('plain')
+    await bed.t.app.database.pool.query("insert into squid_tags values ($1, 'plain', 'prod', $2)", [
+      bed.org.id,
+      squid.id,
+    ])
+    await bed.change(squid)
+    await until(async () => expect(await told('plain:prod/api/a?b=c')).toMatchObject({ method: 'GET', url: '/a?b=c' }))
+    for (const path of [
+      'plain@v1/api/graphql',
+      'plain%40v1/api/graphql',
+      'plain:prod/api/graphql',
+      'plain/graphql',
+      'plain/v/v1/graphql',
+    ])
+      expect(await told(path, { method: 'POST', body: '{"query":"{a}"}' })).toMatchObject({
+        method: 'POST',
+        url: '/graphql',
+        body: '{"query":"{a}"}',
+      })
+  })
+
+  test('says where it came from, and carries no cookie and nothing of the connection', async () => {
+    await echo('headers', {
+      headers: {
+        'set-cookie': 'a=b',
+        'x-own': 'yes',
+        connection: 'x-secret-hop',
+        'x-secret-hop': '1',
+        'clear-site-data': '"*"',
+        'service-worker-allowed': '/',
+      },
+    })
+    const headers = {
+      cookie: 'beta=1',
+      authorization: 'Bearer x',
+      'x-forwarded-for': '6.6.6.6',
+      'x-forwarded-proto': 'https',
+      forwarded: 'for=6.6.6.6',
+    }
+    const answer = await ask('headers@v1/api/', { headers })
+    expect(((await answer.json()) as Told).headers).toEqual(
+      expect.objectContaining({
+        authorization: 'Bearer x',
+        host: new URL(bed.url).host,
+        'x-forwarded-for': '127.0.0.1',
+        'x-forwarded-host': new URL(bed.url).host,
+        'x-forwarded-proto': 'http',
+      }),
+    )
+    const seen = (await told('headers@v1/api/', { headers })).headers
+    for (const name of ['cookie', 'forwarded']) expect(seen).not.toHaveProperty(name)
+    expect(answer.headers.get('x-own')).toBe('yes')
+    for (const name of ['set-cookie', 'x-secret-hop', 'clear-site-data', 'service-worker-allowed'])
+      expect(answer.headers.get(name)).toBeNull()
+  })
+
+  test('streams both ways without being held back', async () => {
+    const squid = await bed.version({ name: 'streams' })
+    await bed.serve(squid, (req, res) => {
+      res.writeHead(200)
+      req.on('data', (chunk: Buffer) => res.write(chunk))
+      req.on('end', () => res.end('end'))
+    })
+    const call = request(`${bed.url}/acme/streams@v1/api/`, { method: 'POST', agent: false })
+    call.write('one')
+    const answer = await new Promise<IncomingMessage>((done) => call.once('response', done))
+    const next = () => new Promise<string>((done) => answer.once('data', (chunk: Buffer) => done(chunk.toString())))
+    expect(await next()).toBe('one')
+    // Only now is there more: nothing waits for the whole of anything.
+    call.write('two')
+    expect(await next()).toBe('two')
+    call.end()
+    expect(await next()).toBe('end')
+  })
+
+  test('may be large, in both directions', async () => {
+    const squid = await bed.version({ name: 'large' })
+    await bed.serve(squid, (req, res) => void req.pipe(res.writeHead(200)))
+    const body = Buffer.alloc(20_000_000, 'shoal')
+    const answer = await ask('large@v1/api/', { method: 'POST', body })
+    expect(Buffer.from(await answer.arrayBuffer()).equals(body)).toBe(true)
+  })
+
+  test('to a processor shows its metrics and nothing else', async () => {
+    const squid = await bed.version({ name: 'metrics', processors: { eth: {} } })
+    await bed.serve(squid, (req, res) => res.end(`metrics of ${req.url}`), { container: 'eth', port: metricsPort })
+    await until(async () =>
+      expect(await (await ask('metrics@v1/processors/eth/metrics?a=1')).text()).toBe('metrics of /metrics?a=1'),
+    )
+    expect((await ask('metrics@v1/processors/bsc/metrics')).status).toBe(404)
+    expect((await ask('metrics@v1/processors/eth/other')).status).toBe(404)
+  })
+
+  test('that is not well formed is refused before it reaches a squid', async () => {
+    await echo('smuggled')
+    const raw = (text: string) =>
+      new Promise<string>((done) => {
+        let answer = ''
+        const socket = connect(Number(new URL(bed.url).port), '127.0.0.1', () => socket.write(text))
+        socket.on('data', (chunk) => (answer += chunk.toString()))
+        socket.on('close', () => done(answer))
+        socket.on('error', () => done(answer))
+      })
+    const start = 'POST /acme/smuggled@v1/api/ HTTP/1.1\r\nhost: x\r\n'
+    const attempts = [
+      `${start}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /x HTTP/1.1\r\n\r\n`,
+      `${start}content-length: 5\r\ncontent-length: 6\r\n\r\nhello`,
+      `${start}transfer-encoding: xchunked\r\n\r\n0\r\n\r\n`,
+      `${start}x: a\r\n b\r\n content-length: 3\r\nbad header\r\n\r\n`,
+      `GET /acme/smuggled@v1/api/ HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`,
+    ]
+    for (const attempt of attempts) expect(await raw(attempt)).toMatch(/^HTTP\/1\.1 4\d\d [^]*$/)
+  })
+})
+
+describe('what cannot be answered is told in JSON', () => {
+  const refusal = async (path: string) => {
+    const answer = await ask(path)
+    const { error, code } = (await answer.json()) as { error: string; code: string }
+    return {
+      status: answer.status,
+      code,
+      error,
+      retryAfter: answer.headers.get('retry-after'),
+      cors: answer.headers.get('access-control-allow-origin'),
+    }
+  }
+
+  test('404 for what is not there', async () => {
+    expect(await refusal('nobody@v1/api/graphql')).toMatchObject({ status: 404, code: 'SQUID_NOT_FOUND', cors: '*' })
+    expect(await refusal('nobody@v1/graphql')).toMatchObject({
+      status: 404,
+      code: 'NOT_FOUND',
+      error: expect.stringContaining('/api/graphql'),
+    })
+    await bed.version({ name: 'no-api', apis: [] })
+    await until(async () =>
+      expect(await refusal('no-api@v1/api/graphql')).toMatchObject({ status: 404, error: 'no-api@v1 has no api.' }),
+    )
+  })
+
+  test('503 with the reason while it is starting, hibernated or was never there', async () => {
+    await bed.version({ name: 'starting' })
+    await bed.version({ name: 'asleep', row: { wanted: 'hibernated' } })
+    await bed.version({ name: 'first', row: { image: null } })
+    await until(async () =>
+      expect(await refusal('asleep@v1/api/graphql')).toMatchObject({
+        status: 503,
+        code: 'HIBERNATED',
+        retryAfter: '60',
+      }),
+    )
+    expect(await refusal('starting@v1/api/graphql')).toMatchObject({
+      status: 503,
+      code: 'NOT_ANSWERING',
+      retryAfter: '5',
+    })
+    expect(await refusal('first@v1/api/graphql')).toMatchObject({ status: 503, code: 'NOT_DEPLOYED', retryAfter: '5' })
+  })
+
+  test('a squid that was deleted is gone at once', async () => {
+    const squid = await echo('gone')
+    await bed.t.app.database.pool.query('delete from squids where id = $1', [squid.id])
+    await bed.change(squid)
+    await until(async () => expect(await refusal('gone@v1/api/')).toMatchObject({ status: 404 }))
+  })
+})
+
+describe('deploy.cors of the manifest', () => {
+  const cors = (rules: object) => ({ row: { manifestCurrent: { deploy: { cors: rules } } } })
+  const origin = 'https://app.example.com'
+
+  test('answers for the squid, its own words are dropped', async () => {
+    const rules = {
+      allow_origin: [origin],
+      allow_methods: 'POST, GET',
+      allow_headers: ['x-a'],
+      expose_headers: 'x-b',
+      allow_credentials: true,
+      max_age: 60,
+    }
+    await echo('cors', { ...cors(rules), headers: { 'access-control-allow-origin': 'https://other.example.com' } })
+    const answer = await ask('cors@v1/api/', { headers: { origin } })
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'access-control-allow-origin': origin,
+      'access-control-allow-credentials': 'true',
+      'access-control-expose-headers': 'x-b',
+    })
+    const headers = { origin, 'access-control-request-method': 'POST' }
+    const preflight = await ask('cors@v1/api/', { method: 'OPTIONS', headers })
+    expect(preflight.status).toBe(204)
+    expect(Object.fromEntries(preflight.headers)).toMatchObject({
+      'access-control-allow-origin': origin,
+      'access-control-allow-methods': 'POST, GET',
+      'access-control-allow-headers': 'x-a',
+      'access-control-max-age': '60',
+    })
+    const stranger = await ask('cors@v1/api/', { headers: { origin: 'https://evil.example.com' } })
+    expect(stranger.headers.get('access-control-allow-origin')).toBeNull()
+  })
+
+  test('is left to the squid when the manifest does not say', async () => {
+    await echo('own-cors', { headers: { 'access-control-allow-origin': '*' } })
+    const answer = await ask('own-cors@v1/api/', { headers: { origin } })
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+  })
+})
+
+test('says that it lives, and whether it is ready', async () => {
+  expect((await fetch(`${bed.url}/healthz`)).status).toBe(200)
+  expect(await (await fetch(`${bed.url}/readyz`)).json()).toMatchObject({ checks: { database: 'ok' } })
+})

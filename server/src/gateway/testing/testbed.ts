@@ -1,0 +1,86 @@
+import { createSimDriver, type Driver } from '@shoal/runtime'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { announceSquid, apiPort, updateSquid, workloadIdOf, type SquidRow } from '../../modules/squids/index.ts'
+import { makeVersion, type VersionWish } from '../../modules/squids/testing/make-version.ts'
+import { until } from '../../modules/squids/testing/until.ts'
+import { startTestApp, type TestApp, type TestAppOptions, type TestOrg } from '../../testing/index.ts'
+import { createGateway, type Gateway } from '../gateway.ts'
+
+/** A server where the gateway looks for a container's port. */
+export type SquidServer = { server: Server; close: () => Promise<void> }
+
+export type GatewayBed = {
+  t: TestApp
+  org: TestOrg
+  gateway: Gateway
+  /** `http://127.0.0.1:<port>`. */
+  url: string
+  /** One more gateway on the same database. */
+  another: () => Promise<{ gateway: Gateway; url: string }>
+  /** A version that the gateway knows. Its containers are servers of the test; none of them is there until `serve`. */
+  version: (wish?: VersionWish) => Promise<SquidRow>
+  serve: (squid: SquidRow, listener: RequestListener, at?: ServedAt) => Promise<SquidServer>
+  /** What the engine's switch does; without a change it only tells. */
+  change: (squid: SquidRow, change?: Partial<SquidRow>) => Promise<void>
+  close: () => Promise<void>
+}
+
+type ServedAt = { container?: string; port?: number; generation?: number }
+
+/** The gateway on a database of its own, before servers on unix sockets that a test makes as it needs them. */
+export async function openGatewayBed(options: TestAppOptions = {}): Promise<GatewayBed> {
+  const opened = new AsyncDisposableStack()
+  const dir = mkdtempSync(join(tmpdir(), 'gw-'))
+  opened.defer(() => rmSync(dir, { recursive: true, force: true }))
+  const pathOf = (workload: string, container: string, port: number) => join(dir, `${workload}-${container}-${port}`)
+  const driver: Driver = Object.assign(createSimDriver(), {
+    endpoint: (id: string, container: string, port: number) =>
+      ({ kind: 'unix', path: pathOf(id, container, port) }) as const,
+  })
+  const t = await startTestApp({ driver, ...options })
+  opened.defer(t.close)
+  const start = async () => {
+    const gateway = await createGateway(t.app)
+    opened.defer(gateway.close)
+    return { gateway, url: `http://127.0.0.1:${await gateway.listen(0, '127.0.0.1')}` }
+  }
+  const { gateway, url } = await start()
+  const org = await t.make.org({ code: 'acme' })
+  return {
+    t,
+    org,
+    gateway,
+    url,
+    another: start,
+    version: async (wish = {}) => {
+      const squid = await makeVersion(t.app, org, { apis: [{}], ...wish })
+      await announceSquid(t.app.db, squid.id)
+      const metrics = `${url}/acme/${squid.name}@${squid.slot}/processors/unknown/metrics`
+      await until(async () =>
+        expect(await (await fetch(metrics)).json()).not.toMatchObject({ code: 'SQUID_NOT_FOUND' }),
+      )
+      return squid
+    },
+    serve: async (squid, listener, at = {}) => {
+      const { container = 'api', port = apiPort, generation = squid.generation } = at
+      const server = createServer(listener)
+      const path = pathOf(workloadIdOf(squid.id, generation), container, port)
+      await new Promise<void>((done) => server.listen(path, done))
+      const close = async () => {
+        server.closeAllConnections()
+        await new Promise((done) => server.close(done))
+      }
+      opened.defer(close)
+      return { server, close }
+    },
+    change: async (squid, change = {}) => {
+      if (Object.keys(change).length > 0) await updateSquid(t.app.db, squid.id, change)
+      await announceSquid(t.app.db, squid.id)
+    },
+    close: () => opened.disposeAsync(),
+  }
+}
