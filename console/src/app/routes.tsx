@@ -24,7 +24,7 @@ const search = {
   monitoring: searchOf({ container_type: oneOf('all', 'db', 'api', 'processor'), tag: list }),
   rpc: searchOf({ search: text, type: list, sortBy: oneOf('name', 'usage') }),
   portalChains: searchOf({ search: text, type: list }),
-  settings: searchOf({ emailVerified: flag }),
+  settings: searchOf({ emailVerified: oneOf('true', 'false') }),
   billingUsage: searchOf({ month: text, bySquid: flag }),
 }
 

@@ -36,7 +36,7 @@ export default function SignUpPage() {
           subscribeToNewsletter: false,
           acceptPolicy: false,
         }}
-        onSubmit={(body) => signUp.mutate({ body })}
+        onSubmit={(body) => signUp.mutate({ body: { ...body, policyAccepted: true } })}
         pending={signUp.isPending}
         submitError={signUp.error}
         submitLabel="Create account"

@@ -1,0 +1,398 @@
+import { ApiError } from '@shoal/contract'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { keepShot, newPerson, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
+import { newestLink, password, personAs, signUpInBrowser, signInInBrowser } from '../support/people.ts'
+import { startShoal, type Shoal } from '../support/shoal.ts'
+
+let shoal: Shoal
+let browser: Browser
+
+beforeAll(async () => {
+  shoal = await startShoal({ SHOAL_RUNTIME: 'sim', SHOAL_OUTBOX: 'true' })
+  browser = await openBrowser()
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await shoal?.end()
+})
+
+/** A field's or control's own message; the texts are those of spec 5. */
+const says = (page: Page, text: string) => page.getByText(text, { exact: true }).first().waitFor()
+const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
+const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor()
+/** By the beginning of its words: a disabled one goes on with the reason. */
+const menuItem = (page: Page, name: string) => page.getByRole('menuitem', { name: new RegExp(`^${name}`) })
+const rowOf = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text })
+
+async function openRowMenu(page: Page, text: string) {
+  await rowOf(page, text).locator('[data-row-menu]').click()
+  await page.getByRole('menu').waitFor()
+}
+
+const admin = { email: 'ada@acme.dev', fullName: 'Ada Acme', password: 'correct horse battery' }
+
+test('from the sign-up page to an organization of two and a working API token', async () => {
+  const people = await newPerson(browser, shoal)
+  const page = await people.newPage()
+  await signUpInBrowser(page, admin)
+  await says(page, 'Please, confirm your email.')
+  expect(await page.getByRole('link', { name: 'Monitoring' }).getAttribute('aria-disabled')).toBe('true')
+
+  await page.goto(await newestLink(shoal, admin.email))
+  await heading(page, 'Welcome')
+  const next = page.getByRole('button', { name: 'Next' })
+  expect(await next.getAttribute('aria-disabled')).toBe('true')
+  await page.getByLabel('Blockchain dev').check()
+  await page.getByLabel('Event').check()
+  await page.getByRole('group', { name: 'What will you use it for?' }).getByLabel('Other').check()
+  expect(await next.getAttribute('aria-disabled')).toBe('true')
+  await page.getByLabel('In your words').fill('bridges')
+  await next.click()
+  await heading(page, 'Squids')
+
+  await page.getByRole('link', { name: 'Create new organization' }).click()
+  await heading(page, 'Set up your organization')
+  await page.getByLabel('Name', { exact: true }).fill('Acme Labs')
+  expect(await page.getByLabel('Code').inputValue()).toBe('acme-labs')
+  await press(page, 'Create organization')
+  await heading(page, 'Invite users')
+  expect(new URL(page.url()).pathname).toBe('/organizations/create/acme-labs')
+  await page.getByLabel('Email').fill('ben@acme.dev')
+  await press(page, 'Invite')
+  await page.getByRole('listitem').filter({ hasText: 'ben@acme.dev' }).waitFor()
+  await page.getByRole('link', { name: 'Done' }).click()
+  await heading(page, 'Squids')
+
+  await shoal.cli('user', 'add', '--email', 'ben@acme.dev', '--name', 'Ben Builder', '--password', 'ben has a password')
+  const second = await newPerson(browser, shoal)
+  const bens = await second.newPage()
+  await signInInBrowser(bens, { email: 'ben@acme.dev', password: 'ben has a password' })
+  const accept = bens.getByRole('button', { name: 'Accept' })
+  await accept.waitFor()
+  expect(await accept.getAttribute('aria-disabled')).toBe('true')
+  await bens.getByLabel('I accept the terms of service').check()
+  await accept.click()
+  await heading(bens, 'Welcome')
+  await bens.getByLabel('Analyst').check()
+  await bens.getByLabel('Google').check()
+  await bens.getByLabel('DeFi').check()
+  await press(bens, 'Next')
+  await heading(bens, 'Your invitations')
+  await says(bens, 'Invited by Ada Acme (ada@acme.dev)')
+  await press(bens, 'Continue')
+  await says(bens, 'Invitation accepted!')
+  await says(bens, "You're now a part of the organization.")
+  await bens.getByRole('button', { name: /Acme Labs/ }).waitFor()
+
+  await page.goto('/settings')
+  await rowOf(page, 'ben@acme.dev').getByText('Viewer').waitFor()
+  await openRowMenu(page, 'ben@acme.dev')
+  await menuItem(page, 'Developer').click()
+  await rowOf(page, 'ben@acme.dev').getByText('Developer').waitFor()
+
+  await bens.goto('/profile/api-tokens')
+  await bens.getByRole('link', { name: 'Create API token' }).click()
+  await bens.getByLabel('Token name').fill('laptop')
+  await press(bens, 'Create')
+  const key = await bens
+    .getByRole('dialog', { name: 'Store key' })
+    .getByLabel('API token', { exact: true })
+    .inputValue()
+  await press(bens, 'I have stored the key')
+  await rowOf(bens, 'laptop').getByText('never').first().waitFor()
+  const orgs = await shoal.as(key).orgs.list({})
+  expect(orgs.map(({ code, roleType }) => [code, roleType])).toContainEqual(['acme-labs', 'developer'])
+
+  await openRowMenu(bens, 'laptop')
+  await menuItem(bens, 'Delete').click()
+  await press(bens, 'Delete')
+  await heading(bens, 'No API tokens yet')
+  await expect(shoal.as(key).orgs.list({})).rejects.toBeInstanceOf(ApiError)
+  await Promise.all([people.close(), second.close()])
+})
+
+test('the terms block everything; closing them logs out', async () => {
+  const { context, page } = await personAs(browser, shoal, 'tess@acme.dev', { isNew: true })
+  await page.goto('/squids')
+  await page.getByRole('dialog', { name: 'Terms of service' }).waitFor()
+  await page.keyboard.press('Escape')
+  expect(await page.getByRole('dialog', { name: 'Terms of service' }).count()).toBe(1)
+  expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0)
+  expect(await seriousFlaws(page)).toEqual([])
+  await press(page, 'Close')
+  await heading(page, 'Sign in')
+  expect(await page.evaluate(() => localStorage.getItem('user_token'))).toBeNull()
+  await context.close()
+})
+
+test('unticked invitations are rejected, after a question; logging out is possible before', async () => {
+  const boss = await personAs(browser, shoal, 'boss@multi.dev')
+  for (const code of ['multi-one', 'multi-two', 'multi-three']) {
+    await boss.api.orgs.create({ body: { code, name: code, email: 'boss@multi.dev' } })
+    await boss.api.orgs.inviteMember({ params: { code }, body: { email: 'guest@multi.dev', roleType: 'viewer' } })
+  }
+  const guest = await personAs(browser, shoal, 'guest@multi.dev', { areInvitesChecked: false })
+  const { page } = guest
+  await page.goto('/squids')
+  await heading(page, 'Your invitations')
+  expect(await page.getByRole('button', { name: 'Logout' }).count()).toBe(1)
+  await page.getByRole('checkbox', { name: 'multi-two' }).uncheck()
+  await press(page, 'Continue')
+  const question = page.getByRole('alertdialog', { name: 'Confirm your invitation choices' })
+  await question.getByRole('listitem').filter({ hasText: 'multi-two' }).waitFor()
+  expect(await question.getByRole('listitem').count()).toBe(1)
+  expect(await seriousFlaws(page)).toEqual([])
+  await press(page, 'Confirm')
+  await heading(page, 'Squids')
+  const codes = (await guest.api.orgs.list({})).map(({ code }) => code)
+  expect(codes).toEqual(expect.arrayContaining(['multi-one', 'multi-three']))
+  expect(codes).not.toContain('multi-two')
+  expect(await guest.api.user.listInvites({})).toEqual([])
+  expect(await page.evaluate(() => localStorage.getItem('tmp_invites_checked'))).toBe('true')
+
+  // The last one of spec 8: a link to an invitation that is gone.
+  await page.goto('/squids?organization=multi-two&acceptInviteId=999999')
+  await page.getByText('Invitation not found').first().waitFor()
+  await page.waitForURL(/\/squids\?organization=multi-two$/)
+  await Promise.all([boss.context.close(), guest.context.close()])
+})
+
+test('an invitation link joins by itself', async () => {
+  const boss = await personAs(browser, shoal, 'boss@link.dev')
+  await boss.api.orgs.create({ body: { code: 'link-org', name: 'Link org', email: 'boss@link.dev' } })
+  await boss.api.orgs.inviteMember({
+    params: { code: 'link-org' },
+    body: { email: 'linked@link.dev', roleType: 'admin' },
+  })
+  const { context, page } = await personAs(browser, shoal, 'linked@link.dev', { areInvitesChecked: false })
+  await page.goto(await newestLink(shoal, 'linked@link.dev'))
+  await says(page, 'Invitation accepted!')
+  await page.waitForURL(/\/squids\?organization=link-org$/)
+  await page.getByRole('button', { name: /Link org/ }).waitFor()
+  await Promise.all([boss.context.close(), context.close()])
+})
+
+/** An organization with one member of each role, made by its administrator. */
+async function orgOfThree(code: string) {
+  const [boss, dev, guest] = [`admin@${code}.dev`, `developer@${code}.dev`, `viewer@${code}.dev`]
+  const admins = await personAs(browser, shoal, boss)
+  const org = await admins.api.orgs.create({ body: { code, name: `Org ${code}`, email: boss } })
+  const join = async (email: string, roleType: 'developer' | 'viewer') => {
+    const { id } = await admins.api.orgs.inviteMember({ params: { code }, body: { email, roleType } })
+    const person = await personAs(browser, shoal, email)
+    await person.api.orgs.acceptInvite({ params: { code, id: String(id) } })
+    return person
+  }
+  const people = { admin: admins, developer: await join(dev, 'developer'), viewer: await join(guest, 'viewer') }
+  const end = () => Promise.all(Object.values(people).map(({ context }) => context.close()))
+  return { org, ...people, end }
+}
+
+test('settings let each role do what it may', async () => {
+  const { org, admin: boss, developer, viewer, end } = await orgOfThree('roles')
+  const settings = `/settings?organization=${org.code}`
+  for (const { page } of [developer, viewer]) {
+    await page.goto(settings)
+    await heading(page, 'Organization settings')
+    await says(page, 'Only administrators may change the organization.')
+    await rowOf(page, 'admin@roles.dev').waitFor()
+    expect(await page.getByLabel('Organization name').count()).toBe(0)
+    for (const name of ['Invite user', 'Delete organization']) {
+      const button = page.getByRole('button', { name })
+      expect(await button.getAttribute('aria-disabled')).toBe('true')
+    }
+    await openRowMenu(page, 'admin@roles.dev')
+    for (const name of ['Developer', 'Remove user'])
+      expect(await menuItem(page, name).getAttribute('aria-disabled')).toBe('true')
+    await page.keyboard.press('Escape')
+  }
+
+  const { page } = boss
+  await page.goto(settings)
+  await rowOf(page, 'admin@roles.dev').getByText('You', { exact: true }).waitFor()
+  await openRowMenu(page, 'admin@roles.dev')
+  expect(await menuItem(page, 'Viewer').getAttribute('aria-disabled')).toBe('true')
+  await menuItem(page, 'Leave organization').click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Leave organization' }).click()
+  await says(page, 'Assign another user as admin')
+
+  await openRowMenu(page, 'viewer@roles.dev')
+  await menuItem(page, 'Remove user').click()
+  await press(page, 'Remove user')
+  await expect.poll(() => rowOf(page, 'viewer@roles.dev').count()).toBe(0)
+
+  await developer.page.getByRole('button', { name: 'Leave organization' }).click()
+  await developer.page.getByRole('alertdialog').getByRole('button', { name: 'Leave organization' }).click()
+  await developer.page.waitForURL(/\/squids/)
+  expect((await developer.api.orgs.list({})).map(({ code }) => code)).not.toContain(org.code)
+
+  await page.getByRole('button', { name: 'Delete organization' }).click()
+  const question = page.getByRole('alertdialog')
+  const confirm = question.getByRole('button', { name: 'Delete organization' })
+  expect(await confirm.getAttribute('aria-disabled')).toBe('true')
+  await question.getByLabel(`Type ${org.code} to confirm`).fill(org.code)
+  await confirm.click()
+  await page.waitForURL(/\/squids/)
+  expect((await boss.api.orgs.list({})).map(({ code }) => code)).not.toContain(org.code)
+  await end()
+})
+
+test('a notification email waits to be confirmed', async () => {
+  const { context, page, api } = await personAs(browser, shoal, 'owner@mail.dev')
+  await api.orgs.create({ body: { code: 'mail-org', name: 'Mail org', email: 'owner@mail.dev' } })
+  await page.goto('/settings?organization=mail-org')
+  await page.getByLabel('Email', { exact: true }).fill('alerts@mail.dev')
+  await page.locator('section').filter({ hasText: 'Notification email' }).getByRole('button', { name: 'Save' }).click()
+  await says(page, 'alerts@mail.dev waits to be confirmed')
+  await press(page, 'Resend verification')
+  await says(page, 'The mail is on its way')
+  await page.goto(await newestLink(shoal, 'alerts@mail.dev'))
+  await says(page, 'Email of organization is now verified. It will be used to receive notifications.')
+  await expect.poll(() => new URL(page.url()).searchParams.has('emailVerified')).toBe(false)
+  expect(await page.getByText('waits to be confirmed').count()).toBe(0)
+  expect((await api.orgs.get({ params: { code: 'mail-org' } })).email.email).toBe('alerts@mail.dev')
+  await context.close()
+})
+
+test('forms say what is wrong, in the words of the specification', async () => {
+  const { context, page, api } = await personAs(browser, shoal, 'forms@acme.dev')
+  await api.orgs.create({ body: { code: 'taken-code', name: 'Taken', email: 'forms@acme.dev' } })
+
+  await page.goto('/organizations/create')
+  await page.getByLabel('Notification email').fill('')
+  await press(page, 'Create organization')
+  for (const text of ['Name is required', 'Email is required', 'Code is required']) await says(page, text)
+  await page.getByLabel('Notification email').fill('nobody')
+  await page.getByLabel('Code').fill('No Code')
+  for (const text of ['Email must be valid', 'Only lowercase alphanumeric symbols and hyphens are allowed'])
+    await says(page, text)
+  await page.getByLabel('Name', { exact: true }).fill('ab')
+  await says(page, 'Min 3, max 100 symbols.')
+  expect(await seriousFlaws(page)).toEqual([])
+  await page.getByLabel('Name', { exact: true }).fill('Taken')
+  await page.getByLabel('Notification email').fill('forms@acme.dev')
+  await page.getByLabel('Code').fill('taken-code')
+  await press(page, 'Create organization')
+  await says(page, 'This code is already taken. Please choose another one.')
+  expect(await page.getByLabel('Code').getAttribute('aria-invalid')).toBe('true')
+
+  await page.goto('/organizations/create/taken-code')
+  await press(page, 'Invite')
+  await says(page, 'Email is required')
+  await page.getByLabel('Email').fill('nobody')
+  await says(page, 'Must be valid email')
+
+  await page.goto('/profile/api-tokens/create')
+  await press(page, 'Create')
+  await says(page, 'Token name is required and must be unique')
+  const tokens = page.getByLabel('Token name')
+  await tokens.fill('twice')
+  await press(page, 'Create')
+  await press(page, 'I have stored the key')
+  await page.getByRole('link', { name: 'Create API token' }).click()
+  await tokens.fill('twice')
+  await press(page, 'Create')
+  await says(page, 'Token name is required and must be unique')
+
+  await page.goto('/profile/settings')
+  await page.getByLabel('Full name').fill('<script>')
+  await press(page, 'Save')
+  await says(page, 'Special symbols are not allowed')
+  await page.getByLabel('Full name').fill('')
+  await says(page, 'Name is required')
+  await page.getByLabel('Full name').fill('Fay Forms')
+  await press(page, 'Save')
+  await says(page, 'Your name has been changed')
+  await press(page, 'Change password')
+  for (const text of ['Password is required', 'Password confirm is required']) await says(page, text)
+  await page.getByLabel('Current password').fill('not this one')
+  await page.getByLabel('New password').fill('short')
+  await says(page, 'Must be at least 8 characters')
+  await page.getByLabel('New password').fill('a longer password')
+  await page.getByLabel('Confirm password').fill('another password')
+  await says(page, 'Passwords must match')
+  await page.getByLabel('Confirm password').fill('a longer password')
+  await press(page, 'Change password')
+  await says(page, 'The current password is wrong')
+  await page.getByLabel('Current password').fill(password)
+  await press(page, 'Change password')
+  await says(page, 'Password has been changed')
+
+  await page.getByRole('row').filter({ hasText: 'This one' }).waitFor()
+  await press(page, 'Sign out everywhere')
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Sign out everywhere' }).click()
+  await heading(page, 'Sign in')
+  await signInInBrowser(page, { email: 'forms@acme.dev', password: 'a longer password' })
+  await heading(page, 'Squids')
+  await context.close()
+})
+
+test('preview mode is a cookie of ten years, and shows the Portal', async () => {
+  const { context, page, api } = await personAs(browser, shoal, 'pia@acme.dev')
+  await api.orgs.create({ body: { code: 'preview-org', name: 'Preview org', email: 'pia@acme.dev' } })
+  await page.goto('/preview?organization=preview-org')
+  await page.getByRole('switch', { name: 'Preview mode' }).click()
+  await says(page, 'PREVIEW')
+  await page.getByRole('link', { name: /Portal/ }).waitFor()
+  const beta = (await context.cookies()).find(({ name }) => name === 'beta')
+  // Chromium keeps none for longer than 400 days.
+  expect(beta?.expires).toBeGreaterThan(Date.now() / 1000 + 399 * 86_400)
+  await page.getByRole('switch', { name: 'Preview mode' }).click()
+  await expect.poll(async () => (await context.cookies()).some(({ name }) => name === 'beta')).toBe(false)
+  await context.close()
+})
+
+test('every screen is accessible in both themes and at every width', async () => {
+  const { org, admin: boss, viewer, end } = await orgOfThree('screens')
+  await boss.api.orgs.inviteMember({
+    params: { code: org.code },
+    body: { email: 'invited@screens.dev', roleType: 'admin' },
+  })
+  await boss.api.user.createApiToken({ body: { name: 'laptop', expiresAt: null } })
+  const fresh = await personAs(browser, shoal, 'fresh@screens.dev', { areInvitesChecked: false, isNew: true })
+  await fresh.api.user.completeOnboarding({ body: { policyAccepted: true } })
+  const guest = await personAs(browser, shoal, 'guest@screens.dev', { areInvitesChecked: false })
+  for (const [code, name] of [
+    ['screens', ''],
+    ['screens-2', 'Harbour Analytics'],
+  ] as const) {
+    if (name) await boss.api.orgs.create({ body: { code, name, email: 'admin@screens.dev' } })
+    await boss.api.orgs.inviteMember({ params: { code }, body: { email: 'guest@screens.dev', roleType: 'viewer' } })
+  }
+  const screens: [shot: string, page: Page, address: string, title: string][] = [
+    ['welcome', fresh.page, '/squids', 'Welcome'],
+    ['invitations', guest.page, '/squids', 'Your invitations'],
+    ['org-create', boss.page, '/organizations/create', 'Set up your organization'],
+    ['org-invite', boss.page, '/organizations/create/screens', 'Invite users'],
+    ['org-settings', boss.page, '/settings', 'Organization settings'],
+    ['org-settings-viewer', viewer.page, '/settings?organization=screens', 'Organization settings'],
+    ['playground-settings', fresh.page, '/settings', 'Playground settings'],
+    ['account', boss.page, '/profile/settings', 'Account settings'],
+    ['tokens', boss.page, '/profile/api-tokens', 'API tokens'],
+    ['tokens-empty', viewer.page, '/profile/api-tokens', 'API tokens'],
+    ['token-create', boss.page, '/profile/api-tokens/create', 'Create API token'],
+    ['preview', boss.page, '/preview', 'Preview'],
+  ]
+  const flaws: Record<string, string[]> = {}
+  for (const [shot, page, address, title] of screens) {
+    if (shot === 'playground-settings') await page.evaluate(() => localStorage.setItem('tmp_invites_checked', 'true'))
+    await page.goto(address)
+    await heading(page, title)
+    await page.waitForLoadState('networkidle')
+    for (const theme of themes) {
+      await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 900 })
+        await keepShot(page, `${shot}-${theme}-${width}`)
+        const found = await seriousFlaws(page)
+        if (found.length > 0) flaws[`${shot}, ${theme}, ${width} px`] = found
+        const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+        expect(overflowPx, `${shot} is wider than ${width} px`).toBeLessThanOrEqual(0)
+      }
+    }
+  }
+  expect(flaws).toEqual({})
+  await Promise.all([end(), fresh.context.close(), guest.context.close()])
+})

@@ -1,0 +1,56 @@
+import axe from 'axe-core'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import type { Shoal } from './shoal.ts'
+
+export const themes = ['light', 'dark'] as const
+/** Of a desktop, a small window and a phone, in pixels. */
+export const widths = [1440, 1000, 400] as const
+
+export const openBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })
+
+/** What a page's browser remembers from the beginning, under the keys of spec 3. */
+export type Remembered = Partial<Record<'user_token' | 'userOrg' | 'tmp_invites_checked' | 'theme', string>>
+
+/** A browser of its own for one person: nothing is shared with the others. */
+export function newPerson(browser: Browser, shoal: Shoal, remembered: Remembered = {}): Promise<BrowserContext> {
+  const localStorage = Object.entries(remembered).map(([name, value]) => ({ name, value }))
+  return browser.newContext({
+    baseURL: shoal.url,
+    reducedMotion: 'reduce',
+    permissions: ['clipboard-read', 'clipboard-write'],
+    storageState: { cookies: [], origins: [{ origin: shoal.url, localStorage }] },
+  })
+}
+
+/** What axe finds serious or worse on the page as it is now, one line each. */
+export async function seriousFlaws(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const { violations } = await page.evaluate<axe.AxeResults>("axe.run(document, { resultTypes: ['violations'] })")
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id} at ${String(target)}: ${failureSummary}`),
+    )
+}
+
+/** Keeps a picture when SHOAL_TEST_SHOTS names a folder, as CI does. */
+export async function keepShot(page: Page, name: string): Promise<void> {
+  const folder = process.env['SHOAL_TEST_SHOTS']
+  if (!folder) return
+  mkdirSync(folder, { recursive: true })
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+}
