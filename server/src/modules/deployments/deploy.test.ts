@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect } from '../../db/database.ts'
+import { ownerConnection } from '../squids/index.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 
 let t: DeployApp
@@ -115,7 +117,6 @@ test('a hard reset erases the database, an update keeps it', async () => {
   const id = squid?.id ?? 0
   const url = () =>
     [...t.driver.host.workloads.values()].find((w) => w.wish.version === String(id))?.wish.containers[0]?.env['DB_URL']
-  const { connect } = await import('../../db/database.ts')
   const query = async (text: string) => {
     const database = connect(url() ?? '')
     try {
@@ -155,14 +156,13 @@ test('a rollback is a switch to a kept image', async () => {
 
 test('a deleted version leaves nothing; its name and slot are free again', async () => {
   const { squid } = await d.deployed({}, { name: 'gone', slot: 'v1', tag: 'x1' })
+  const database = (await ownerConnection(t.app, squid?.id ?? 0))?.database
   const deletion = await d.ended(await d.api.squids.delete(at('v1', 'gone')))
   expect(deletion).toMatchObject({ type: 'DELETE', status: 'OK', squid: { reference: 'gone@v1' } })
   expect(deletion.steps.map((s) => s.status)).toEqual(['SQUID_DELETING', 'ADDONS_DELETING', 'REMOVING_INGRESS'])
   expect(await running(squid?.id ?? 0)).toEqual([])
   await expect(d.api.squids.get(at('v1', 'gone'))).rejects.toMatchObject({ status: 404 })
-  const databases = await t.app.squidsDatabase.pool.query(
-    `select 1 from pg_database where datname like 'sq\\_%\\_${squid?.id}'`,
-  )
+  const databases = await t.app.squidsDatabase.pool.query('select 1 from pg_database where datname = $1', [database])
   expect(databases.rowCount).toBe(0)
   const again = await d.deployed({}, { name: 'gone', slot: 'v1' })
   expect(again.squid?.id).not.toBe(squid?.id)

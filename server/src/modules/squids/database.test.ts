@@ -50,6 +50,9 @@ async function query(to: Pick<SquidConnection, 'url'> | null, text: string): Pro
 
 const cluster = async (text: string) => (await t.app.squidsDatabase.pool.query<Record<string, unknown>>(text)).rows
 
+/** Only of this installation: other tests have databases and roles on the same Postgres. */
+const ours = (table: string, name: string) => `${table} join installation on starts_with(${name}, prefix || '_')`
+
 test('the owner may do everything in the database, its reader may look at what is there now and later', async () => {
   const id = await newSquid()
   expect(await sync(id)).toEqual([])
@@ -114,7 +117,11 @@ test('settings of the manifest hold for new connections, and go when the manifes
 test('external access follows the manifest and the plan', async () => {
   const id = await newSquid()
   const limit = async () =>
-    (await cluster(`select rolcanlogin, rolconnlimit from pg_roles where rolname like 'sq\\_%\\_${id}\\_ro'`))[0]
+    (
+      await cluster(
+        `select rolcanlogin, rolconnlimit from ${ours('pg_roles', 'rolname')} where rolname like '%\\_${id}\\_ro'`,
+      )
+    )[0]
   await sync(id)
   expect(await limit()).toEqual({ rolcanlogin: true, rolconnlimit: 10 })
   await sync(id, planWith({ external_access: { max_connections: 3 } }))
@@ -149,7 +156,9 @@ test('erasing takes the data and keeps the passwords; dropping takes all, also u
   await dropDatabase(t.app, id)
   await busy.close()
   expect(await ownerConnection(t.app, id)).toBeNull()
-  expect(await cluster(`select rolname from pg_roles where rolname like 'sq\\_%\\_${id}%'`)).toEqual([])
+  expect(await cluster(`select rolname from ${ours('pg_roles', 'rolname')} where rolname like '%\\_${id}%'`)).toEqual(
+    [],
+  )
 })
 
 test('it may be cut off after any statement and then be made whole', async () => {

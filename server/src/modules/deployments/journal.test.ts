@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '../../clock.ts'
+import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
+import { mostOutputLines, openJournal } from './journal.ts'
+import { listLogs } from './log-store.ts'
+
+let t: DeployApp
+let d: Deployer
+let slots = 0
+beforeAll(async () => {
+  t = await startDeployApp()
+  d = await t.deployer()
+})
+afterAll(() => t?.close())
+
+const newJournal = async (id?: number) => {
+  const of = id ?? (await d.deploy({}, { slot: `s${++slots}` })).id
+  return { id: of, journal: await openJournal(t.app.db, systemClock, of) }
+}
+const messages = async (id: number) => (await listLogs(t.app.db, id)).map((l) => l.message)
+
+test('lines are kept in the order they came, whoever wrote them', async () => {
+  const { id, journal } = await newJournal()
+  for (let n = 0; n < 2_500; n++) journal.output('info', `line ${n}`)
+  journal.warn('careful')
+  await journal.flush()
+  const next = await newJournal(id)
+  next.journal.error('the end')
+  await next.journal.flush()
+  const lines = await messages(id)
+  expect(lines).toEqual([...Array.from({ length: 2_500 }, (_, n) => `line ${n}`), 'careful', 'the end'])
+})
+
+test('output ends at its limit with a word about it; our own lines are always kept', async () => {
+  const { id, journal } = await newJournal()
+  for (let n = 0; n < mostOutputLines + 500; n++) journal.output('info', 'x')
+  journal.error('the reason')
+  await journal.flush()
+  const lines = await messages(id)
+  expect(lines).toHaveLength(mostOutputLines + 1)
+  expect(lines.at(-2)).toContain('the rest is left out')
+  expect(lines.at(-1)).toBe('the reason')
+})
+
+test('colours, NULs, halves of characters and endless lines do no harm', async () => {
+  const { id, journal } = await newJournal()
+  journal.output('info', '\u001b[31mred\u001b[0m\0 \ud800')
+  journal.output('info', 'y'.repeat(100_000))
+  await journal.flush()
+  const [first, second] = await messages(id)
+  expect(first).toBe('red �')
+  expect(second).toHaveLength(4_000 + ' … (cut)'.length)
+})
+
+test('of two writers the later one learns that its lines have no place', async () => {
+  const { id, journal } = await newJournal()
+  const late = await newJournal(id)
+  journal.info('mine')
+  await journal.flush()
+  late.journal.info('theirs')
+  await expect(late.journal.flush()).rejects.toThrow()
+  late.journal.info('more')
+  await late.journal.close('keep')
+  expect(await messages(id)).toEqual(['mine'])
+})

@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Workload } from '@shoal/runtime'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { containerNames, listWanted, ownerConnection, type Wanted } from '../squids/index.ts'
+import { sightOf } from './look.ts'
+import { oddVersions } from './reconcile.ts'
+import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
+
+let t: DeployApp
+let d: Deployer
+let worker: { close: () => Promise<void> }
+beforeEach(async () => {
+  t = await startDeployApp()
+  d = await t.deployer()
+  worker = t.work()
+})
+afterEach(async () => {
+  await worker?.close()
+  await t?.close()
+})
+
+const running = async () => (await t.driver.observe()).map((o) => `${o.workload}/${o.container}`).sort()
+
+/** Waits until the runtime shows exactly this. */
+async function untilRunning(expected: string[]): Promise<void> {
+  while (JSON.stringify(await running()) !== JSON.stringify(expected.toSorted())) await sleep(10)
+}
+
+test('what a host lost comes back, without init; what nobody wants goes', async () => {
+  const { squid } = await d.deployed({}, { slot: 'v1' })
+  const wanted = [`${squid?.id}.1/api`, `${squid?.id}.1/processor`]
+  expect(await running()).toEqual(wanted)
+  const [lost] = [...t.driver.host.workloads.values()]
+  await t.driver.remove(`${squid?.id}.1`)
+  await untilRunning(wanted)
+  const stray = (id: string): Workload => ({ ...(lost?.wish as Workload), id })
+  await t.driver.apply(stray(`${squid?.id}.7`))
+  await t.driver.apply(stray('999999.1'))
+  await untilRunning(wanted)
+  const api = lost?.wish.containers.filter((c) => c.name === 'api') ?? []
+  await t.driver.apply({ ...stray(`${squid?.id}.1`), containers: api })
+  await untilRunning(wanted)
+})
+
+test('a hibernated version stays asleep', async () => {
+  const { squid } = await d.deployed({}, { slot: 'v1' })
+  const [before] = [...t.driver.host.workloads.values()]
+  await d.ended(await d.api.squids.hibernate({ params: { code: d.org.code, reference: 'test-squid@v1' } }))
+  await t.driver.apply(before?.wish as Workload)
+  expect(await running()).toHaveLength(2)
+  await untilRunning([])
+  expect(squid).not.toBeNull()
+})
+
+test('a deleted organization goes with its versions and their databases', async () => {
+  const { squid } = await d.deployed({}, { slot: 'v1' })
+  await d.deployed({}, { slot: 'v2' })
+  const asked = await d.deploy({ build: { takesMs: 300 } }, { slot: 'v3' })
+  await t.app.database.pool.query('update orgs set deleted_at = now() where id = $1', [d.org.id])
+  const rows = async (table: string) =>
+    (
+      await t.app.database.pool.query(`select 1 from ${table} where ${table === 'orgs' ? 'id' : 'org_id'} = $1`, [
+        d.org.id,
+      ])
+    ).rowCount
+  while (await rows('orgs')) await sleep(10)
+  expect(await running()).toEqual([])
+  expect([await rows('squids'), await rows('deployments'), await rows('uploads')]).toEqual([0, 0, 0])
+  const left = await t.app.squidsDatabase.pool.query(
+    `select datname from pg_database d join installation i on starts_with(datname, i.prefix)`,
+  )
+  expect(left.rows).toEqual([])
+  expect(asked.squid?.id).not.toBe(squid?.id)
+})
+
+test('a database whose version is gone is collected when a worker starts', async () => {
+  const { squid } = await d.deployed({}, { slot: 'v1' })
+  const name = (await ownerConnection(t.app, squid?.id ?? 0))?.database
+  const exists = async () =>
+    (await t.app.squidsDatabase.pool.query('select 1 from pg_database where datname = $1', [name])).rowCount === 1
+  expect(await exists()).toBe(true)
+  await worker.close()
+  await t.app.database.pool.query('delete from squids where id = $1', [squid?.id])
+  worker = t.work()
+  while (await exists()) await sleep(10)
+  await untilRunning([])
+})
+
+test('a look at a thousand versions where all is well is cheap', async () => {
+  const wanted: Wanted[] = Array.from({ length: 1_000 }, (_, id) => ({
+    id,
+    orgId: 1,
+    generation: 3,
+    apiReplicas: 2,
+    processors: ['eth', 'base'],
+    runs: true,
+  }))
+  const look = () =>
+    sightOf(
+      wanted.flatMap(({ id, apiReplicas, processors }) =>
+        containerNames(apiReplicas, processors).map((container) => ({
+          workload: `${id}.3`,
+          container,
+          state: 'running' as const,
+          since: new Date(0),
+          restarts: 0,
+          oomKills: 0,
+          exitCode: null,
+          outOfMemory: false,
+          retryAt: null,
+          reason: null,
+        })),
+      ),
+    )
+  const startedMs = performance.now()
+  expect(oddVersions(look(), wanted)).toEqual([])
+  expect(performance.now() - startedMs).toBeLessThan(500)
+  expect(oddVersions(look(), wanted.slice(0, 999))).toEqual([999])
+  expect(oddVersions(look(), [...wanted, { ...(wanted[0] as Wanted), id: 5_000 }])).toEqual([5_000])
+  expect(await listWanted(t.app.db)).toEqual([])
+})
