@@ -4,7 +4,7 @@ import { authOptionsQuery } from '../api/session.ts'
 import { flag, list, oneOf, searchOf, text } from '../lib/search-params.ts'
 import { Frame } from './layouts/Frame.tsx'
 import { Root, RootError } from './Root.tsx'
-import { onlySignedIn, onlySignedOut } from './session-gate.ts'
+import { onlySignedIn, onlySignedOut, onlyWhoInvites } from './session-gate.ts'
 import { unbuilt } from './Unbuilt.tsx'
 
 /** Every address of the console. routes.test.ts compares it with spec 2.1 and 2.2. */
@@ -232,6 +232,9 @@ const preview = createRoute({
 const createOrg = createRoute({
   getParentRoute: () => app,
   path: '/organizations/create/{-$code}',
+  beforeLoad: async ({ context, params: { code } }) => {
+    if (code !== undefined) await onlyWhoInvites(context.queryClient, code)
+  },
   component: lazyRouteComponent(() => import('../pages/orgs/CreateOrgPage.tsx')),
 })
 

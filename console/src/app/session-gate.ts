@@ -1,5 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { redirect } from '@tanstack/react-router'
+import { can } from '@shoal/contract'
 import { selectOrg } from '../api/active-org.ts'
 import { sessionQuery } from '../api/session.ts'
 
@@ -32,4 +33,14 @@ export async function onlySignedIn(client: QueryClient, organization: string | u
   const found = await session(client)
   if (found.status !== 'signedIn') throw redirect({ to: '/', search: keepSearch, replace: true })
   if (organization) selectOrg(found.user, organization)
+}
+
+/** For the step that invites: switches to that organization, if the user may invite into it (spec 2.6). */
+export async function onlyWhoInvites(client: QueryClient, code: string): Promise<void> {
+  const found = await session(client)
+  if (found.status !== 'signedIn') return
+  const org = found.user.organizations.find((candidate) => candidate.code === code)
+  const mayInvite = org && can({ roleType: org.roleType, isPlayground: org.limits.playground }, 'role.write')
+  if (!mayInvite) throw redirect({ to: '/squids', replace: true })
+  selectOrg(found.user, code)
 }

@@ -28,7 +28,7 @@ export const errorClass = 'text-xs text-bad'
 
 /** Edges, height and states of every control one types or picks in. */
 export const controlClass =
-  'w-full rounded-md border border-control bg-canvas text-ink transition-colors not-disabled:hover:border-ink-3 focus-visible:-outline-offset-1 disabled:border-line disabled:bg-subtle disabled:text-ink-3 aria-invalid:border-bad data-invalid:border-bad'
+  'w-full rounded-md border border-control bg-canvas text-ink transition-colors not-disabled:hover:border-ink-3 focus-visible:-outline-offset-1 disabled:border-line disabled:bg-subtle disabled:text-ink-3 [&[readonly]]:border-line [&[readonly]]:bg-subtle aria-invalid:border-bad data-invalid:border-bad'
 
 /** Label above, control, then the error, or else the description: the field keeps its height when one replaces the other. */
 export function Field({ id, children, ...texts }: FieldTexts & { id: string; children: ReactNode }) {

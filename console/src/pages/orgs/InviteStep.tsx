@@ -1,22 +1,19 @@
 import type { Org } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useEffect } from 'react'
 import { orgTitle } from '../../api/active-org.ts'
 import { q } from '../../api/query.ts'
 import { InviteForm } from '../../components/InviteForm.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { roleLabels } from '../../components/role-options.ts'
-import { setSetting } from '../../lib/local-settings.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
 
-/** Step two, which also switches to the organization. Nobody has to be invited. */
+/** Step two. Nobody has to be invited. */
 export function InviteStep({ org }: { org: Org }) {
   const roles = useQuery(q('orgs.listRoles', { params: { code: org.code } }))
   const invited = roles.data?.filter(({ status }) => status === 'invited') ?? []
-  useEffect(() => setSetting('userOrg', org.id), [org.id])
   return (
     <div className="max-w-140">
       <PageHeader

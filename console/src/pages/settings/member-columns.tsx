@@ -8,9 +8,10 @@ export const memberColumns = (ownEmail: string | null): Column<Role>[] => [
   {
     id: 'email',
     header: 'Email',
-    cell: ({ email }) => (
-      <span className="block truncate" title={email}>
-        {email}
+    cell: ({ email, status }) => (
+      <span className="flex flex-wrap items-center gap-x-2">
+        <span className="min-w-0 wrap-anywhere">{email}</span>
+        {status === 'accepted' && email === ownEmail && <Badge tone="accent">You</Badge>}
       </span>
     ),
   },
@@ -18,17 +19,12 @@ export const memberColumns = (ownEmail: string | null): Column<Role>[] => [
     id: 'name',
     header: 'Name',
     foldBelow: 'sm',
-    cell: ({ email, fullName, status }) => (
-      <span className="flex items-center gap-2">
-        <span className="truncate">{fullName}</span>
-        {status === 'accepted' && email === ownEmail && <Badge tone="accent">You</Badge>}
-      </span>
-    ),
+    cell: ({ fullName }) => <span className="wrap-anywhere">{fullName}</span>,
   },
   {
     id: 'role',
     header: 'Role',
-    width: '124px',
+    width: '170px',
     cell: ({ type, status }) => (
       <span className="flex flex-wrap items-center gap-x-2">
         {roleLabels[type]}
