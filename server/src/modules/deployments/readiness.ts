@@ -1,5 +1,5 @@
-import type { Observation, Workload } from '@shoal/runtime'
-import { apiPort, isApi, isInit, isProcessor, metricsPort } from '../squids/index.ts'
+import type { ContainerSpec, Observation, Workload } from '@shoal/runtime'
+import { apiPort, isApi, isInit, metricsPort } from '../squids/index.ts'
 import { minutes } from '../../clock.ts'
 import { DeployFailure } from './failure.ts'
 import { apiAnswers, metricsAnswer } from './probe.ts'
@@ -9,8 +9,7 @@ import { until } from './wait.ts'
 const tailLines = 50
 /** A program may crash this often before it is given up: a peer may just not be there yet. */
 const crashesForgiven = 2
-const apiPatienceMs = minutes(5)
-const processorPatienceMs = minutes(5)
+const patienceMs = minutes(5)
 
 /** Waits for the end of `init`. @throws DeployFailure when it fails */
 export async function initDone(context: StepContext, workload: Workload): Promise<void> {
@@ -28,68 +27,80 @@ export async function initDone(context: StepContext, workload: Workload): Promis
 }
 
 /** Waits until every api replica answers. @throws DeployFailure when one cannot be made to */
-export async function apisReady(context: StepContext, workload: Workload): Promise<void> {
-  const names = workload.containers.filter(isApi).map((c) => c.name)
-  if (names.length === 0) return
-  const ready = async () => {
-    const observations = (await context.hands.look()).of(workload.id)
-    const states = await Promise.all(names.map((name) => isApiReady(context, workload, name, observations)))
-    return states.every(Boolean)
-  }
-  await patiently(
+export async function apisAnswer(context: StepContext, workload: Workload): Promise<void> {
+  const apis = workload.containers.filter(isApi)
+  if (apis.length > 0) await steadily(context, workload, apis, 0)
+}
+
+/**
+ * Waits until every api replica answers and every processor runs or has finished its work, all of them for a while: many a
+ * program shows its metrics or answers once, and falls over its first batch or query.
+ * @throws DeployFailure when one does not
+ */
+export async function allSteady(context: StepContext, workload: Workload, provenMs: number): Promise<void> {
+  await steadily(
     context,
-    ready,
-    apiPatienceMs,
-    () =>
-      `The api does not answer HTTP on port ${apiPort}. It must listen on the port of the environment variable GRAPHQL_SERVER_PORT.`,
+    workload,
+    workload.containers.filter((c) => !isInit(c)),
+    provenMs,
   )
 }
 
-type Runs = Map<string, { restarts: number; sinceMs: number }>
+/** One run of a program: since when it was seen, and since when it answers. */
+type Run = { restarts: number; sinceMs: number; answersSinceMs: number | null }
 
-/**
- * Waits until every processor runs steadily or has finished its work. Metrics alone do not prove much: many a processor shows
- * them and falls over its first batch, so it must also have run for `provenMs`.
- * @throws DeployFailure when one does not
- */
-export async function processorsSteady(context: StepContext, workload: Workload, provenMs: number): Promise<void> {
-  const names = workload.containers.filter(isProcessor).map((c) => c.name)
-  const runs: Runs = new Map()
-  const ready = async () => {
-    const observations = (await context.hands.look()).of(workload.id)
-    const states = await Promise.all(
-      names.map((name) => {
-        const o = observations.find((x) => x.container === name)
-        return o ? isProcessorSteady(context, o, runs, provenMs) : false
-      }),
-    )
-    return states.every(Boolean)
+/** @throws DeployFailure */
+async function steadily(
+  context: StepContext,
+  workload: Workload,
+  containers: ContainerSpec[],
+  provenMs: number,
+): Promise<void> {
+  const { app, pace, hands, signal } = context
+  const runs = new Map<string, Run>()
+  const giveUpAtMs = app.clock.now().getTime() + patienceMs
+  await until(
+    async () => {
+      const observations = (await hands.look()).of(workload.id)
+      const states = await Promise.all(
+        containers.map(async (c) => {
+          const o = observations.find((x) => x.container === c.name)
+          return o !== undefined && (await isSteady(context, o, runs, provenMs))
+        }),
+      )
+      const unsteady = containers.find((_, index) => !states[index])
+      if (!unsteady) return 'steady'
+      if (app.clock.now().getTime() < giveUpAtMs) return null
+      throw new DeployFailure('REQUIREMENTS', `${complaint(unsteady)} It was given ${patienceMs / 60_000} minutes.`)
+    },
+    pace.pollMs,
+    signal,
+  )
+}
+
+const complaint = (c: ContainerSpec) =>
+  isApi(c)
+    ? `${c.name} does not answer HTTP on port ${apiPort}. It must listen on the port of the environment variable GRAPHQL_SERVER_PORT.`
+    : `${c.name} does not keep running.`
+
+async function isSteady(context: StepContext, o: Observation, runs: Map<string, Run>, provenMs: number) {
+  const api = isApi({ name: o.container })
+  if (o.state === 'finished') {
+    // A processor with a finite block range has done its work (contract 4.1).
+    if (!api) return true
+    throw await broken(context, o, 'It must keep running to answer requests.')
   }
-  await patiently(context, ready, processorPatienceMs, () => 'A processor does not keep running.')
-}
-
-async function isApiReady(context: StepContext, workload: Workload, name: string, observations: Observation[]) {
-  const o = observations.find((x) => x.container === name)
-  if (!o) return false
-  if (o.state === 'finished') throw await broken(context, o, 'It must keep running to answer requests.')
-  await refuseCrashing(context, o)
-  const endpoint = o.state === 'running' ? context.app.driver.endpoint(workload.id, name, apiPort) : null
-  return endpoint !== null && (await apiAnswers(endpoint))
-}
-
-async function isProcessorSteady(context: StepContext, o: Observation, runs: Runs, provenMs: number): Promise<boolean> {
-  // A finite block range: it has done its work (contract 4.1).
-  if (o.state === 'finished') return true
   await refuseCrashing(context, o)
   if (o.state !== 'running') return false
   const nowMs = context.app.clock.now().getTime()
   const known = runs.get(o.container)
-  const run = known?.restarts === o.restarts ? known : { restarts: o.restarts, sinceMs: nowMs }
+  const run = known?.restarts === o.restarts ? known : { restarts: o.restarts, sinceMs: nowMs, answersSinceMs: null }
   runs.set(o.container, run)
-  if (nowMs - run.sinceMs >= context.pace.steadyMs) return true
-  if (nowMs - run.sinceMs < provenMs) return false
-  const endpoint = context.app.driver.endpoint(o.workload, o.container, metricsPort)
-  return endpoint !== null && (await metricsAnswer(endpoint))
+  if (!api && nowMs - run.sinceMs >= context.pace.steadyMs) return true
+  const endpoint = context.app.driver.endpoint(o.workload, o.container, api ? apiPort : metricsPort)
+  const answers = endpoint !== null && (await (api ? apiAnswers(endpoint) : metricsAnswer(endpoint)))
+  run.answersSinceMs = answers ? (run.answersSinceMs ?? nowMs) : null
+  return run.answersSinceMs !== null && nowMs - run.answersSinceMs >= provenMs
 }
 
 /** @throws DeployFailure */
@@ -113,23 +124,4 @@ function howItEnded(o: Observation): string {
   if (o.state === 'failed') return `cannot be started${o.reason ? `: ${o.reason.replace(/\.$/, '')}` : ''}`
   const times = o.restarts > 0 ? `, the last of ${o.restarts + 1} tries` : ''
   return `ended with exit code ${o.exitCode ?? 'unknown'}${times}`
-}
-
-/** @throws DeployFailure with `complaint` when it is not so in time */
-async function patiently(
-  { app, pace, signal }: StepContext,
-  isSo: () => Promise<boolean>,
-  patienceMs: number,
-  complaint: () => string,
-): Promise<void> {
-  const giveUpAtMs = app.clock.now().getTime() + patienceMs
-  await until(
-    async () => {
-      if (await isSo()) return 'so'
-      if (app.clock.now().getTime() < giveUpAtMs) return null
-      throw new DeployFailure('REQUIREMENTS', `${complaint()} It was given ${patienceMs / 60_000} minutes.`)
-    },
-    pace.pollMs,
-    signal,
-  )
 }

@@ -1,6 +1,6 @@
 import type { Workload } from '@shoal/runtime'
 import { isApi, isInit, isProcessor, only, openWorkload, type SquidRow } from '../squids/index.ts'
-import { apisReady, initDone, processorsSteady } from './readiness.ts'
+import { allSteady, apisAnswer, initDone } from './readiness.ts'
 import { removeOthers } from './settle.ts'
 import type { StepContext } from './step.ts'
 import { until } from './wait.ts'
@@ -29,7 +29,7 @@ export async function rollOut(context: StepContext, squid: SquidRow, next: Workl
     if (next.containers.some(isApi)) {
       journal.info('Starting the api beside the one that runs')
       await app.driver.apply(only(next, isInit, isApi))
-      await apisReady(context, next)
+      await apisAnswer(context, next)
     }
     await context.note({ rollout: 'processors' })
   }
@@ -37,8 +37,7 @@ export async function rollOut(context: StepContext, squid: SquidRow, next: Workl
   if (old) await stopProcessors(context, old)
   journal.info(old ? 'Starting the processors' : 'Starting the programs')
   await app.driver.apply(next)
-  await apisReady(context, next)
-  await processorsSteady(context, next, old ? context.pace.provenMs : 0)
+  await allSteady(context, next, old ? context.pace.provenMs : context.pace.provenFirstMs)
   journal.info('All programs run')
 }
 

@@ -18,8 +18,10 @@ export type Pace = {
   retryMs: number
   /** Between the switch to a new generation and the end of the old one: answers in flight finish. */
   drainMs: number
-  /** How long a processor must run, beside showing its metrics, before an old one is given up for it. */
+  /** How long all programs must have answered before an old generation is given up for them. */
   provenMs: number
+  /** The same when there is no old one to lose. */
+  provenFirstMs: number
   /** How long a processor without metrics must run. */
   steadyMs: number
 }
@@ -31,6 +33,7 @@ export const defaultPace: Pace = {
   retryMs: 1_000,
   drainMs: 2_000,
   provenMs: 1_500,
+  provenFirstMs: 500,
   steadyMs: 8_000,
 }
 

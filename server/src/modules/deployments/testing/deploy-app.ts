@@ -16,6 +16,7 @@ export const quickPace: Pace = {
   retryMs: 5,
   drainMs: 20,
   provenMs: 500,
+  provenFirstMs: 300,
   steadyMs: 2_000,
 }
 
@@ -56,7 +57,7 @@ export async function startDeployApp(options: TestAppOptions = {}): Promise<Depl
   const builder = createSimBuilder()
   const driver = createSimDriver({ clock: time, serve: true, hasImage: (image) => builder.hasImage(image) })
   const t = await startTestApp({ clock: time, driver, builder, ...options })
-  const ticking = setInterval(() => time.advance(100), 5)
+  const ticking = setInterval(() => time.advance(100), 10)
   return {
     ...t,
     driver,
