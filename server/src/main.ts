@@ -41,15 +41,19 @@ async function start(config: Config, stack: AsyncDisposableStack): Promise<void>
   }
 }
 
-/** A second signal ends the process at once. */
+/** npm passes on the Ctrl-C that the terminal has sent already; only a later signal is a second one, and ends the process at once. */
+const samePressMs = 1_500
+
 const untilTold = () =>
   new Promise<void>((done) => {
+    let toldMs: number | null = null
     const told = () => {
+      if (toldMs !== null && performance.now() - toldMs > samePressMs) process.exit(130)
+      toldMs ??= performance.now()
       done()
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
     }
-    process.once('SIGINT', told)
-    process.once('SIGTERM', told)
+    process.on('SIGINT', told)
+    process.on('SIGTERM', told)
   })
 
 /** What went wrong in words of the operator; a stack only when it is our own fault. */
