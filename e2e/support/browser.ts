@@ -38,7 +38,8 @@ export function newPerson(browser: Browser, shoal: Shoal, remembered: Remembered
 
 /** What axe finds serious or worse on the page as it is now, one line each. */
 export async function seriousFlaws(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
+  const isThere = await page.evaluate<boolean>("typeof axe !== 'undefined'")
+  if (!isThere) await page.evaluate(axe.source)
   const { violations } = await page.evaluate<axe.AxeResults>("axe.run(document, { resultTypes: ['violations'] })")
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
