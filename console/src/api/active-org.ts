@@ -1,7 +1,6 @@
-import type { QueryClient } from '@tanstack/react-query'
 import type { Org, User } from '@shoal/contract'
-import { getSetting, setSetting, useSetting } from '../lib/local-settings.ts'
-import { sessionQuery, useUser } from './session.ts'
+import { setSetting, useSetting } from '../lib/local-settings.ts'
+import { useUser } from './session.ts'
 
 /** Stands in while there is none (spec 4). */
 const placeholder: Org = {
@@ -16,7 +15,7 @@ const placeholder: Org = {
 }
 
 /** The stored one if the user is still in it, otherwise the first (spec 4). */
-export function pickOrg(organizations: readonly Org[], storedId: number | null): Org {
+function pickOrg(organizations: readonly Org[], storedId: number | null): Org {
   return organizations.find(({ id }) => id === storedId) ?? organizations[0] ?? placeholder
 }
 
@@ -24,12 +23,6 @@ export function pickOrg(organizations: readonly Org[], storedId: number | null):
 export function useOrg(): Org {
   const storedId = useSetting('userOrg')
   return pickOrg(useUser().organizations, storedId)
-}
-
-/** The same for a route's loader. */
-export async function activeOrg(client: QueryClient): Promise<Org> {
-  const session = await client.ensureQueryData(sessionQuery)
-  return pickOrg(session.status === 'signedIn' ? session.user.organizations : [], getSetting('userOrg'))
 }
 
 /** By its code, if the user is in it. */

@@ -1,7 +1,6 @@
 export { squidActionHandlers } from './actions.ts'
 export { collectionJobs } from './collect.ts'
-export { startEngine, type Engine } from './engine.ts'
+export { startEngine } from './engine.ts'
 export { deploymentsHandlers } from './handlers.ts'
 export { startReconcile } from './reconcile.ts'
 export { defaultPace, type Pace } from './step.ts'
-export { deployments } from './tables.ts'

@@ -106,7 +106,7 @@ abstract class Command implements fc.AsyncCommand<Model, Real> {
       return
     }
     ended = await finish(await this.ask(model, real), this.kill)
-    const after = this.expected(before, () => ended as Deployment)
+    const after = this.expected(before, () => ended)
     expect(ended.failed !== 'NO', `${this.toString()}: ${ended.failureReason}`).toBe(after?.failed)
     model.slots[this.slot] = after?.version ?? null
     this.changeTag(model)

@@ -1,4 +1,3 @@
-import type { Deployment } from '@shoal/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
 import { archiveOf } from './testing/archive.ts'
@@ -33,7 +32,7 @@ describe('a repeated request', () => {
     const both = await Promise.all([deploy(), deploy()])
     const [first] = both
     expect(both[1]?.id).toBe(first?.id)
-    await d.ended(first as Deployment)
+    await d.ended(first)
     expect((await deploy()).id).toBe(first?.id)
     const reset = await deploy({ hardReset: true })
     expect(reset.id).not.toBe(first?.id)
@@ -44,7 +43,7 @@ describe('a repeated request', () => {
     await d.deployed({}, { name: 'twice', slot: 'v1' })
     const restarts = await Promise.all([d.api.squids.restart(at('twice@v1')), d.api.squids.restart(at('twice@v1'))])
     expect(restarts[0]?.id).toBe(restarts[1]?.id)
-    await d.ended(restarts[0] as Deployment)
+    await d.ended(restarts[0])
     const deletion = await d.ended(await d.api.squids.delete(at('twice@v1')))
     expect((await d.api.squids.delete(at('twice@v1'))).id).toBe(deletion.id)
     t.time.advance(minutes(2))

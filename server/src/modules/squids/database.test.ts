@@ -175,6 +175,7 @@ test('it may be cut off after any statement and then be made whole', async () =>
             key === 'query'
               ? (...args: unknown[]) => {
                   if (++statements > cutAt) throw new Error('killed')
+                  // oxlint-disable-next-line typescript/unbound-method -- applied to its target
                   return Reflect.apply(target.query, target, args)
                 }
               : Reflect.get(target, key, target),

@@ -1,3 +1,4 @@
+export { askContainer } from './ask-container.ts'
 export {
   closeOtherDatabases,
   collectDatabases,
@@ -5,7 +6,6 @@ export {
   dropDatabase,
   eraseDatabase,
   ownerConnection,
-  readerConnection,
   syncDatabase,
 } from './database.ts'
 export { selectSquidDatabase } from './database-store.ts'
@@ -22,9 +22,10 @@ export {
   unusedImagesOf,
 } from './images-store.ts'
 export { InvalidManifest, parseManifest } from './manifest.ts'
-export { startObserving, type ObservingPace } from './observe.ts'
+export { startObserving } from './observe.ts'
 export { existingSquids } from './observe-store.ts'
 export { planOf, type SquidPlan } from './plan.ts'
+export { probeApi } from './probe.ts'
 export { billedProfile, programResources } from './profiles.ts'
 export { squidStatusOf } from './status.ts'
 export {
@@ -45,6 +46,7 @@ export {
   type SquidRow,
   type Wanted,
 } from './store.ts'
+export { apiUrls } from './urls.ts'
 export { hasTag, removeTag, setTag, tagsOf } from './tags-store.ts'
 export { apiPort, composeWorkload, containerNames, isApi, isInit, isProcessor, metricsPort, only } from './workload.ts'
 export { parseWorkloadId, workloadIdOf } from './workload-id.ts'
