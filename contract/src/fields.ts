@@ -57,15 +57,8 @@ export const OrgCode = trimmed()
   .min(limits.orgCodeMin, 'Min 3, max 64 symbols.')
   .max(limits.orgCodeMax, 'Min 3, max 64 symbols.')
 
-/** The code suggested while a person types an organization's name (spec 5). */
-export const orgCodeFromName = (name: string): string =>
-  name
-    .toLowerCase()
-    .replace(/[ _]+/g, '-')
-    .replace(/[^a-z0-9-]/g, '')
-    .replace(/-+/g, '-')
-    .replace(/^-|-$/g, '')
-    .slice(0, limits.orgCodeMax)
+// Apart from the schemas, so that the form that suggests it carries no zod.
+export { orgCodeFromName } from './org-code.ts'
 
 export const SquidName = trimmed()
   .min(1, 'Squid name is required')

@@ -3,17 +3,8 @@ import { endpoint } from './endpoint.ts'
 import { Id, NewPassword, Password, PersonName, Time, TokenName } from './fields.ts'
 import { Org } from './orgs.ts'
 
-export const occupations = [
-  'Front-end dev',
-  'Back-end dev',
-  'Blockchain dev',
-  'Full-stack dev',
-  'CTO or technical founder',
-  'Analyst',
-  'Other',
-] as const
-export const sources = ['Twitter', 'Google', 'Event', 'sales rep', 'Other'] as const
-export const usages = ['DeFi', 'NFT', 'Social', 'Games', 'Other'] as const
+// Apart from the schemas, so that who only asks the questions carries no zod.
+export { occupations, sources, usages } from './onboarding-answers.ts'
 
 const answer = (name: string) => z.string().trim().min(1, `${name} is required`).max(200)
 

@@ -1,7 +1,7 @@
 import type { RoleType } from '@shoal/contract'
 import { useState, type ReactNode } from 'react'
 import { useApiMutation } from '../api/mutation.ts'
-import { Select } from '../ui/Select.tsx'
+import { RadioGroup } from '../ui/RadioGroup.tsx'
 import { TextField } from '../ui/TextField.tsx'
 import { FormShell } from './FormShell.tsx'
 import { roleOptions } from './role-options.ts'
@@ -40,15 +40,15 @@ export function InviteForm({ code, onInvited, secondary }: Props) {
       isGuarded={false}
     >
       {({ field, form }) => (
-        <div className="grid items-start gap-4 xs:grid-cols-[minmax(0,1fr)_180px]">
+        <>
           <TextField label="Email" type="email" autoComplete="off" {...field('email')} />
-          <Select
+          <RadioGroup
             label="Role"
             options={roleOptions}
             value={form.watch('roleType')}
             onChange={(role) => form.setValue('roleType', role, { shouldDirty: true })}
           />
-        </div>
+        </>
       )}
     </FormShell>
   )

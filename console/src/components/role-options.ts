@@ -3,10 +3,14 @@ import { roleTypes, type RoleType } from '@shoal/contract'
 /** Roles as people read them (spec 6). */
 export const roleLabels: Record<RoleType, string> = { admin: 'Admin', developer: 'Developer', viewer: 'Viewer' }
 
-export const roleDescriptions: Record<RoleType, string> = {
+const roleDescriptions: Record<RoleType, string> = {
   admin: 'May do everything',
   developer: 'May deploy and manage squids',
   viewer: 'May look at everything',
 }
 
-export const roleOptions = roleTypes.map((id) => ({ id, label: roleLabels[id], description: roleDescriptions[id] }))
+export const roleOptions = roleTypes.map((value) => ({
+  value,
+  label: roleLabels[value],
+  description: roleDescriptions[value],
+}))

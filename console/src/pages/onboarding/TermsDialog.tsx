@@ -3,11 +3,11 @@ import { useState, type FormEvent } from 'react'
 import { errorText } from '../../api/error-text.ts'
 import { useApiMutation } from '../../api/mutation.ts'
 import { endSession } from '../../api/session.ts'
+import { LazyDialog } from '../../components/LazyDialog.tsx'
 import { termsUrl } from '../../lib/installation.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
-import { Dialog } from '../../ui/Dialog.tsx'
 
 /** Blocks everything until the terms are accepted. There is no Cancel; the cross logs out (spec 2.3, 4). */
 export default function TermsDialog() {
@@ -21,7 +21,7 @@ export default function TermsDialog() {
     accept.mutate({ body: { policyAccepted: true, ...(isSubscribed && { subscribeNewsletter: true }) } })
   }
   return (
-    <Dialog title="Terms of service" isOpen isDismissable={false} onClose={() => void endSession(queryClient)}>
+    <LazyDialog title="Terms of service" isOpen isDismissable={false} onClose={() => void endSession(queryClient)}>
       <form onSubmit={submit} className="flex flex-col gap-4">
         <p>To use Shoal you have to accept its terms. Closing this dialog signs you out.</p>
         <Checkbox checked={isAccepted} onChange={(event) => setIsAccepted(event.target.checked)}>
@@ -45,6 +45,6 @@ export default function TermsDialog() {
           </Button>
         </div>
       </form>
-    </Dialog>
+    </LazyDialog>
   )
 }

@@ -1,3 +1,4 @@
+import { lazy, Suspense } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
 import { useUser } from '../../api/session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
@@ -6,7 +7,8 @@ import { toast } from '../../lib/toasts.ts'
 import { Card } from '../../ui/Card.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { PasswordForm } from './PasswordForm.tsx'
-import { Sessions } from './Sessions.tsx'
+
+const Sessions = lazy(() => import('./Sessions.tsx'))
 
 /** Spec 2.12, `/profile/settings`. */
 export default function AccountSettingsPage() {
@@ -21,7 +23,9 @@ export default function AccountSettingsPage() {
       <Card title="Password" isPadded>
         <PasswordForm />
       </Card>
-      <Sessions />
+      <Suspense>
+        <Sessions />
+      </Suspense>
     </div>
   )
 }

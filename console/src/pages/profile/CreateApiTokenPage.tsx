@@ -3,7 +3,7 @@ import { useApiMutation } from '../../api/mutation.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
-import { Select } from '../../ui/Select.tsx'
+import { RadioGroup } from '../../ui/RadioGroup.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { StoreKeyDialog } from './StoreKeyDialog.tsx'
 import { expiresAt, lifetimes, type Lifetime } from './token-lifetime.ts'
@@ -24,7 +24,9 @@ export default function CreateApiTokenPage() {
         crumbs={<Link to="/profile/api-tokens">API tokens</Link>}
       />
       <FormShell
-        schema={({ z, TokenName }) => z.object({ name: TokenName, expiry: z.enum(lifetimes.map(({ id }) => id)) })}
+        schema={({ z, TokenName }) =>
+          z.object({ name: TokenName, expiry: z.enum(lifetimes.map(({ value }) => value)) })
+        }
         values={initial}
         onSubmit={({ name, expiry }) => create.mutate({ body: { name, expiresAt: expiresAt(expiry) } })}
         pending={create.isPending}
@@ -46,12 +48,12 @@ export default function CreateApiTokenPage() {
               autoComplete="off"
               {...field('name')}
             />
-            <Select
+            <RadioGroup
+              isInline
               label="Expiration"
               options={lifetimes}
               value={form.watch('expiry')}
               onChange={(expiry) => form.setValue('expiry', expiry, { shouldDirty: true })}
-              className="max-w-60"
             />
           </>
         )}

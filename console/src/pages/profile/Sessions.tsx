@@ -38,7 +38,7 @@ const columns: Column<Session>[] = [
 ]
 
 /** Where one is signed in, and the way to end it all. */
-export function Sessions() {
+export default function Sessions() {
   const { data, error, refetch } = useQuery(q('user.listSessions', {}))
   const queryClient = useQueryClient()
   const end = useApiMutation('user.endSessions', {

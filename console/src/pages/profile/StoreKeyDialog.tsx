@@ -1,8 +1,8 @@
+import { LazyDialog } from '../../components/LazyDialog.tsx'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { CodeBlock } from '../../ui/CodeBlock.tsx'
 import { CopyField } from '../../ui/CopyButton.tsx'
-import { Dialog } from '../../ui/Dialog.tsx'
 
 type Props = { token: string; onClose: () => void }
 
@@ -10,7 +10,7 @@ type Props = { token: string; onClose: () => void }
 export function StoreKeyDialog({ token, onClose }: Props) {
   const command = `sqd auth -k ${token} -h ${location.origin}/api`
   return (
-    <Dialog
+    <LazyDialog
       title="Store key"
       isOpen
       isDismissable={false}
@@ -30,6 +30,6 @@ export function StoreKeyDialog({ token, onClose }: Props) {
           <CodeBlock code={command} what="command" isWrapped />
         </div>
       </div>
-    </Dialog>
+    </LazyDialog>
   )
 }

@@ -1,18 +1,19 @@
 import { roleTypes, type Org, type Role } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Check } from 'lucide-react'
-import { useMemo, useState } from 'react'
+import { lazy, Suspense, useMemo, useState } from 'react'
 import { q } from '../../api/query.ts'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { roleLabels } from '../../components/role-options.ts'
 import { Button } from '../../ui/Button.tsx'
-import { InviteDialog } from './InviteDialog.tsx'
 import { useMemberActions } from './member-actions.ts'
 import { memberColumns } from './member-columns.tsx'
 
+const InviteDialog = lazy(() => import('./InviteDialog.tsx'))
+
 /** Who is in the organization and who is invited. */
-export function Members({ org }: { org: Org }) {
+export default function Members({ org }: { org: Org }) {
   const { data, error, refetch } = useQuery(q('orgs.listRoles', { params: { code: org.code } }))
   const [isInviting, setIsInviting] = useState(false)
   const actions = useMemberActions(org)
@@ -71,7 +72,7 @@ export function Members({ org }: { org: Org }) {
           loadingRows={2}
         />
       )}
-      {isInviting && <InviteDialog code={org.code} onClose={() => setIsInviting(false)} />}
+      <Suspense>{isInviting && <InviteDialog code={org.code} onClose={() => setIsInviting(false)} />}</Suspense>
     </section>
   )
 }

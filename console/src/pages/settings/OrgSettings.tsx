@@ -1,12 +1,15 @@
 import type { Org } from '@shoal/contract'
+import { lazy, Suspense } from 'react'
 import { useWhyNot } from '../../components/Can.tsx'
 import { Card, KeyValue } from '../../ui/Card.tsx'
 import { CopyField } from '../../ui/CopyButton.tsx'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { nothing } from '../../lib/format.ts'
 import { DangerZone } from './DangerZone.tsx'
 import { EmailForm } from './EmailForm.tsx'
-import { Members } from './Members.tsx'
 import { NameForm } from './NameForm.tsx'
+
+const Members = lazy(() => import('./Members.tsx'))
 
 /** Everything about a team organization. */
 export function OrgSettings({ org }: { org: Org }) {
@@ -34,7 +37,9 @@ export function OrgSettings({ org }: { org: Org }) {
         </Card>
       )}
       <OrgCodeCard code={org.code} />
-      <Members org={org} />
+      <Suspense fallback={<SkeletonRows count={4} />}>
+        <Members org={org} />
+      </Suspense>
       <DangerZone org={org} />
     </div>
   )

@@ -1,0 +1,13 @@
+import { lazy, Suspense, type ComponentProps } from 'react'
+import type { Dialog as DialogOfUi } from '../ui/Dialog.tsx'
+
+const Dialog = lazy(async () => ({ default: (await import('../ui/Dialog.tsx')).Dialog }))
+
+/** A dialog whose code comes when it opens: what it is built on is larger than most pages. */
+export function LazyDialog(props: ComponentProps<typeof DialogOfUi>) {
+  return (
+    <Suspense>
+      <Dialog {...props} />
+    </Suspense>
+  )
+}
