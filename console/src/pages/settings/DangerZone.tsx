@@ -12,7 +12,7 @@ import { Card } from '../../ui/Card.tsx'
 import { useMemberActions } from './member-actions.ts'
 
 /** Leaving and deleting. */
-export function DangerZone({ org }: { org: Org }) {
+export default function DangerZone({ org }: { org: Org }) {
   const navigate = useNavigate()
   const { isOwn, leave } = useMemberActions(org)
   const own = useQuery(q('orgs.listRoles', { params: { code: org.code } })).data?.find(isOwn)

@@ -5,10 +5,10 @@ import { Card, KeyValue } from '../../ui/Card.tsx'
 import { CopyField } from '../../ui/CopyButton.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { nothing } from '../../lib/format.ts'
-import { DangerZone } from './DangerZone.tsx'
 import { EmailForm } from './EmailForm.tsx'
 import { NameForm } from './NameForm.tsx'
 
+const DangerZone = lazy(() => import('./DangerZone.tsx'))
 const Members = lazy(() => import('./Members.tsx'))
 
 /** Everything about a team organization. */
@@ -39,8 +39,8 @@ export function OrgSettings({ org }: { org: Org }) {
       <OrgCodeCard code={org.code} />
       <Suspense fallback={<SkeletonRows count={4} />}>
         <Members org={org} />
+        <DangerZone org={org} />
       </Suspense>
-      <DangerZone org={org} />
     </div>
   )
 }
