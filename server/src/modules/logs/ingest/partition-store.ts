@@ -1,5 +1,6 @@
 import { escapeIdentifier, type ClientBase } from 'pg'
 import { days } from '../../../clock.ts'
+import { inTransaction } from './ingest-store.ts'
 
 /** The day of a time in UTC, as in `2026-01-31`. */
 export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
@@ -9,16 +10,17 @@ const partitionOf = (day: string) => `log_lines_${day.replaceAll('-', '')}`
 /** Makes the partition of a day. Readers and writers of other days are not held up: attaching takes a weak lock only. */
 export async function ensureDay(client: ClientBase, day: string): Promise<void> {
   const name = escapeIdentifier(partitionOf(day))
-  const { rows } = await client.query<{ attached: boolean }>(
-    `select exists (select from pg_inherits where inhparent = 'log_lines'::regclass and inhrelid = to_regclass($1)) as attached`,
-    [name],
-  )
-  if (rows[0]?.attached) return
   const next = dayOf(Date.parse(day) + days(1))
-  await client.query(`create table if not exists ${name} (like log_lines including all)`)
-  await client.query(
-    `alter table log_lines attach partition ${name} for values from ('${day} 00:00Z') to ('${next} 00:00Z')`,
-  )
+  await inTransaction(client, async () => {
+    // The writer and the keeper of days may want the same one at once.
+    await client.query(`select pg_advisory_xact_lock(hashtextextended('shoal:log-days', 0))`)
+    const { rows } = await client.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [name])
+    if (rows[0]?.exists) return
+    await client.query(`create table ${name} (like log_lines including all)`)
+    await client.query(
+      `alter table log_lines attach partition ${name} for values from ('${day} 00:00Z') to ('${next} 00:00Z')`,
+    )
+  })
 }
 
 /** Drops the days before `day` with all their lines, and what pointed at them. */
