@@ -54,7 +54,7 @@ test('an update with unchanged content builds nothing and moves to a new generat
   const first = await d.deployed({}, { name: 'update', slot: 'v1' })
   const second = await d.deployed({}, { name: 'update', slot: 'v1' })
   expect(second.squid?.id).toBe(first.squid?.id)
-  expect(second.logs.map((l) => l.message)).toContain('Nothing has changed since an earlier build: its image is used')
+  expect(second.logs.map((l) => l.message)).not.toContain('Playing a build: nothing is installed')
   expect(await running(first.squid?.id ?? 0)).toEqual(['2/api', '2/processor'])
 })
 
@@ -179,6 +179,23 @@ test('squids of every shape deploy: without api, without init, without database,
     const target = { name: 'shape', slot: `v${index}` }
     const first = await d.deployed(shape, target)
     expect((await d.deployed(shape, target)).squid).toEqual(first.squid)
+  }
+})
+
+test("addon rpc brings the gateway's address of each network, by variable and by expression", async () => {
+  const { squid } = await d.deployed(
+    {
+      addons: { rpc: ['eth.http', 'arbitrum-one.http'] },
+      env: { MINE: '${{ addons.rpc.eth.http }}', DB_PASS: 'mine' },
+    },
+    { name: 'with-rpc', slot: 'v1' },
+  )
+  const workload = [...t.driver.host.workloads.values()].find((w) => w.wish.version === String(squid?.id))
+  for (const { env } of workload?.wish.containers ?? []) {
+    expect(env['RPC_ETH_HTTP']).toMatch(/^http.*\/rpc\/eth\//)
+    expect(env['RPC_ARBITRUM_ONE_HTTP']).toMatch(/\/rpc\/arbitrum-one\//)
+    expect(env['MINE']).toBe(env['RPC_ETH_HTTP'])
+    expect(env['DB_PASS']).not.toBe('mine')
   }
 })
 

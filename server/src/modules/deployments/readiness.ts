@@ -1,8 +1,7 @@
-import type { ContainerSpec, Observation, Workload } from '@shoal/runtime'
-import { apiPort, isApi, isInit, metricsPort } from '../squids/index.ts'
+import type { ContainerSpec, Endpoint, Observation, Workload } from '@shoal/runtime'
+import { apiPort, askContainer, isApi, isInit, metricsPort, probeApi } from '../squids/index.ts'
 import { minutes } from '../../clock.ts'
 import { DeployFailure } from './failure.ts'
-import { apiAnswers, metricsAnswer } from './probe.ts'
 import type { StepContext } from './step.ts'
 import { until } from './wait.ts'
 
@@ -98,10 +97,17 @@ async function isSteady(context: StepContext, o: Observation, runs: Map<string, 
   runs.set(o.container, run)
   if (!api && nowMs - run.sinceMs >= context.pace.steadyMs) return true
   const endpoint = context.app.driver.endpoint(o.workload, o.container, api ? apiPort : metricsPort)
-  const answers = endpoint !== null && (await (api ? apiAnswers(endpoint) : metricsAnswer(endpoint)))
+  const answers = endpoint !== null && (api ? (await probeApi(endpoint)) === null : await metricsAnswer(endpoint))
   run.answersSinceMs = answers ? (run.answersSinceMs ?? nowMs) : null
   return run.answersSinceMs !== null && nowMs - run.answersSinceMs >= provenMs
 }
+
+/** Whatever they say: the programs of other SDKs say it in other words. */
+const metricsAnswer = (endpoint: Endpoint): Promise<boolean> =>
+  askContainer(endpoint, { method: 'GET', path: '/metrics', timeoutMs: 2_000 }).then(
+    () => true,
+    () => false,
+  )
 
 /** @throws DeployFailure */
 async function refuseCrashing(context: StepContext, o: Observation): Promise<void> {

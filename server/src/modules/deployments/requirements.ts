@@ -1,5 +1,5 @@
 import { isUnpaid, type OrgStatus } from '@shoal/contract'
-import { gatewayUrlOf, type Config } from '../../config.ts'
+import type { Config } from '../../config.ts'
 import { programResources, type SquidPlan } from '../squids/index.ts'
 import { DeployFailure } from './failure.ts'
 
@@ -55,7 +55,3 @@ const unsupported = (addon: string, instead: string) =>
     'REQUIREMENTS',
     `The addon ${addon} is not offered by this installation. ${instead}, and remove deploy.addons.${addon} from the manifest.`,
   )
-
-/** Where the version answers GraphQL (contract 5). */
-export const graphqlUrl = (config: Config, orgCode: string, reference: string): string =>
-  `${gatewayUrlOf(config, orgCode)}/${reference}/api/graphql`

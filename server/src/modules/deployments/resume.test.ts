@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { collectDatabases } from '../squids/index.ts'
 import { startEngine } from './engine.ts'
+import { addNotes, claim, Superseded, updateMine } from './store.ts'
 import { quickPace, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 import { mortal, type Death } from './testing/mortal-app.ts'
 
@@ -50,16 +51,16 @@ async function workUntilDeath(deployment: Deployment, death: Death): Promise<boo
 }
 
 /**
- * Kills a worker at every change a deployment makes (or every `stride`-th), one after the other; another worker must bring
- * each deployment to `check`. Answers how many changes there are.
+ * Kills a worker right after every change a deployment makes (or after every `stride`-th, from `first` on), one after the
+ * other; another worker must bring each deployment to `check`. Answers how many changes there are.
  */
 async function killEverywhere(
   begin: () => Promise<Deployment>,
   check: (ended: Deployment, death: Death) => Promise<void>,
-  stride = 1,
+  { first = 1, stride = 1 } = {},
 ): Promise<number> {
-  for (let call = 1, round = 0; ; call += stride, round++) {
-    const death: Death = { call, when: round % 2 === 0 ? 'after' : 'before' }
+  for (let call = first; ; call += stride) {
+    const death: Death = { call, when: 'after' }
     const deployment = await begin()
     const hasDied = await workUntilDeath(deployment, death)
     const engine = startEngine(t.app, quickPace)
@@ -90,6 +91,7 @@ describe('a worker killed anywhere leaves a deployment that another one brings t
         const name = ended.squid?.name ?? ''
         expect((await d.api.squids.get(at(name))).tags).toEqual([{ name: 'live' }])
       },
+      { stride: 2 },
     )
     expect(deaths).toBeGreaterThan(30)
   })
@@ -102,7 +104,7 @@ describe('a worker killed anywhere leaves a deployment that another one brings t
         expect(ended, JSON.stringify(death)).toMatchObject({ status: 'OK', failed: 'NO' })
         await isWhole(ended)
       },
-      2,
+      { first: 2, stride: 2 },
     )
   })
 
@@ -120,7 +122,7 @@ describe('a worker killed anywhere leaves a deployment that another one brings t
         const workload = [...t.driver.host.workloads.values()].find((w) => w.wish.version === String(ended.squid?.id))
         expect(workload?.wish.image).toBe(image)
       },
-      3,
+      { stride: 3 },
     )
   })
 
@@ -132,7 +134,7 @@ describe('a worker killed anywhere leaves a deployment that another one brings t
         expect(ended, JSON.stringify(death)).toMatchObject({ status: 'OK', failed: 'NO' })
         await isWhole(ended)
       },
-      3,
+      { stride: 3 },
     )
   })
 
@@ -178,4 +180,47 @@ test('a worker that is told to stop lets go at once, and another one goes on', a
   } finally {
     await second.close()
   }
+})
+
+test('two workers share the work, and none of it is done twice', async () => {
+  const workers = [t.work(), t.work()]
+  try {
+    const asked = await Promise.all(
+      ['a1', 'b1', 'c1', 'd1', 'e1'].map((slot) => d.deploy({}, { name: 'shared', slot })),
+    )
+    for (const deployment of asked) expect(await d.ended(deployment)).toMatchObject({ status: 'OK' })
+    const { rows } = await t.app.database.pool.query('select distinct attempt from deployments where id = any($1)', [
+      asked.map((a) => a.id),
+    ])
+    expect(rows).toEqual([{ attempt: 1 }])
+  } finally {
+    for (const worker of workers) await worker.close()
+  }
+})
+
+test('a worker whose locks are lost stops, and takes the deployment up anew', async () => {
+  const worker = t.work()
+  try {
+    const deployment = await d.deploy({ build: { takesMs: 300 } }, { name: 'locks-lost', slot: 'v1' })
+    const one = { params: { code: d.org.code, id: String(deployment.id) } }
+    while (!(await d.api.deployments.get(one)).logs.some((l) => l.message.startsWith('Playing'))) await sleep(5)
+    await t.app.database.pool.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'shoal-locks' and datname = current_database()",
+    )
+    const { status, logs } = await d.ended(deployment)
+    expect(status).toBe('OK')
+    expect(logs.filter((l) => l.message.startsWith('The worker was stopped'))).toHaveLength(1)
+  } finally {
+    await worker.close()
+  }
+})
+
+test('what an earlier worker still writes is refused', async () => {
+  const { id } = await d.deploy({}, { name: 'fenced', slot: 'v1' })
+  const earlier = await claim(t.app.db, id)
+  const later = await claim(t.app.db, id)
+  if (!earlier || !later) throw new Error('It ended already')
+  await expect(updateMine(t.app.db, earlier, { image: 'x' })).rejects.toThrow(Superseded)
+  await expect(addNotes(t.app.db, earlier, {}, t.time.now())).rejects.toThrow(Superseded)
+  expect(await updateMine(t.app.db, later, { image: 'y' })).toMatchObject({ image: 'y' })
 })

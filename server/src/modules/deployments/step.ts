@@ -27,7 +27,7 @@ export type Pace = {
 }
 
 export const defaultPace: Pace = {
-  pollMs: 200,
+  pollMs: 100,
   sweepMs: 1_000,
   reconcileMs: 3_000,
   retryMs: 1_000,

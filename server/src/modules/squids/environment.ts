@@ -52,7 +52,7 @@ export function evaluate(manifest: Manifest, secrets: Variables, contexts: Conte
     deploy = manifest.eval(context).deploy
   } catch (error) {
     const unknown = used.filter(isUnknown)
-    if (unknown.length > 0) throw new UnknownSecrets(upper(unknown))
+    if (unknown.length > 0) throw new UnknownSecrets(upper(blamed(manifest, unknown, context)))
     throw new InvalidManifest(error instanceof Error ? error.message : String(error))
   }
   return {
@@ -61,6 +61,21 @@ export function evaluate(manifest: Manifest, secrets: Variables, contexts: Conte
     api: { ...deploy?.api?.env },
     processors: Object.fromEntries((deploy?.processor ?? []).map((p) => [p.name, { ...p.env }])),
   }
+}
+
+/** Of the unknown secrets those without which it does not work; one with a fallback in its expression is not to blame. */
+function blamed(manifest: Manifest, unknown: string[], context: Contexts & { secrets: Variables }): string[] {
+  const works = (missing: string) => {
+    const others = unknown.filter((name) => name !== missing).map((name) => [name, 'pretended'] as const)
+    try {
+      manifest.eval({ ...context, secrets: { ...context.secrets, ...Object.fromEntries(others) } })
+      return true
+    } catch {
+      return false
+    }
+  }
+  const needed = unknown.filter((name) => !works(name))
+  return needed.length > 0 ? needed : unknown
 }
 
 function namesInExpressions(manifest: Manifest): string[] {

@@ -83,6 +83,10 @@ test('an unknown secret is named, unless the expression has a fallback', () => {
   expect(() => evaluate(parseManifest(ordinary), {}, contexts)).toThrow(new UnknownSecrets(['RPC_URL']))
   const fallback = manifest('env: {A: "${{ secrets.NONE || \'x\' }}"}\nprocessor: {cmd: [node]}')
   expect(evaluate(parseManifest(fallback), {}, contexts).deploy).toEqual({ A: 'x' })
+  const both = manifest(
+    'env: {A: "${{ secrets.NONE || \'x\' }}", B: "${{ secrets.NEEDED }}"}\nprocessor: {cmd: [node]}',
+  )
+  expect(() => evaluate(parseManifest(both), {}, contexts)).toThrow(new UnknownSecrets(['NEEDED']))
   const listed = manifest('secrets: [OLD]\nprocessor: {cmd: [node]}')
   expect(() => evaluate(parseManifest(listed), {}, contexts)).toThrow(new UnknownSecrets(['OLD']))
   expect(evaluate(parseManifest(listed), { OLD: '1' }, contexts).deploy).toEqual({ OLD: '1' })

@@ -45,11 +45,6 @@ export const build: Step = {
       })
       await updateMine(app.db, deployment, { image: image.image })
       await context.note({ imageBytes: image.bytes })
-      journal.info(
-        image.reused
-          ? 'Nothing has changed since an earlier build: its image is used'
-          : `Built an image of ${(image.bytes / 1e6).toFixed(1)} MB`,
-      )
     } catch (error) {
       // The builder ends a build that is told to; why it was told is what counts.
       context.signal.throwIfAborted()

@@ -1,6 +1,5 @@
 import { minutes } from '../../../clock.ts'
-import { deleteSquid, removeTag, setTag } from '../../squids/index.ts'
-import { graphqlUrl } from '../requirements.ts'
+import { apiUrls, deleteSquid, removeTag, setTag, tagsOf } from '../../squids/index.ts'
 import type { Step } from '../step.ts'
 
 /** Assigns the tag, if one was asked for, and says where the version answers. */
@@ -15,8 +14,10 @@ export const addIngress: Step = {
       await setTag(app.db, squid, deployment.tag, app.clock.now())
       journal.info(`${squid.name}:${deployment.tag} leads to slot ${squid.slot} from now on`)
     }
-    if (squid.apiReplicas > 0)
-      journal.info(`GraphQL: ${graphqlUrl(app.config, org.code, `${squid.name}@${squid.slot}`)}`)
+    if (squid.apiReplicas === 0) return
+    const { name, slot } = squid
+    const tags = await tagsOf(app.db, squid.id)
+    for (const { url } of apiUrls(app.config, { orgCode: org.code, name, slot, tags })) journal.info(`GraphQL: ${url}`)
   },
 }
 

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { apiPort, isProcessor, selectSquid, workloadIdOf } from '../../squids/index.ts'
-import { apiAnswers } from '../probe.ts'
+import { apiPort, isProcessor, probeApi, selectSquid, workloadIdOf } from '../../squids/index.ts'
 import type { DeployApp } from './deploy-app.ts'
 
 /** What a user of the version would have noticed meanwhile. */
@@ -28,7 +27,7 @@ export async function probeWhile(t: DeployApp, squidId: number, work: () => Prom
 async function probeOnce(t: DeployApp, squidId: number, noticed: Noticed): Promise<void> {
   const generation = (await selectSquid(t.app.db, squidId))?.generation ?? 0
   const endpoint = t.driver.endpoint(workloadIdOf(squidId, generation), 'api', apiPort)
-  if (endpoint && (await apiAnswers(endpoint))) noticed.answers++
+  if (endpoint && (await probeApi(endpoint)) === null) noticed.answers++
   else noticed.refusals++
   const writers = (await t.driver.observe()).filter(
     (o) => o.workload.startsWith(`${squidId}.`) && isProcessor({ name: o.container }) && o.state === 'running',
