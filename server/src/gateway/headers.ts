@@ -44,27 +44,17 @@ export function requestHeaders(request: IncomingMessage, isProxyTrusted: boolean
 /** What a squid may not tell a browser: it speaks for the whole origin, which all squids may share. */
 const ofOrigin = new Set(['clear-site-data', 'service-worker-allowed', 'strict-transport-security', 'alt-svc'])
 
-/** What the caller is told: the squid's headers without those of the connection and of the origin. */
-export function responseHeaders(raw: readonly (Buffer | string)[], ownCors: boolean): string[] {
+/** What the caller is told: the squid's headers, names in lower case, without those of the connection and of the origin. */
+export function responseHeaders(told: Record<string, string | string[] | undefined>, ownCors: boolean): string[] {
   const headers: string[] = []
-  let ofConnection: Set<string> | null = null
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = String(raw[i])
-    const lower = name.toLowerCase()
-    const value = raw[i + 1] ?? ''
-    const text = typeof value === 'string' ? value : value.toString('latin1')
-    if (lower === 'connection') ofConnection = named(text)
-    if (dropped.has(lower) || ofOrigin.has(lower) || (ownCors && lower.startsWith('access-control-'))) continue
-    headers.push(name, text)
+  const ofConnection = named(told['connection']?.toString())
+  for (const [name, value] of Object.entries(told)) {
+    if (value === undefined || dropped.has(name) || ofOrigin.has(name) || ofConnection?.has(name)) continue
+    if (ownCors && name.startsWith('access-control-')) continue
+    if (typeof value === 'string') headers.push(name, value)
+    else for (const one of value) headers.push(name, one)
   }
-  return ofConnection ? without(headers, ofConnection) : headers
-}
-
-function without(headers: string[], names: Set<string>): string[] {
-  const kept: string[] = []
-  for (let i = 0; i < headers.length; i += 2)
-    if (!names.has((headers[i] ?? '').toLowerCase())) kept.push(headers[i] ?? '', headers[i + 1] ?? '')
-  return kept
+  return headers
 }
 
 /** Names the Connection header adds to those of the connection. */

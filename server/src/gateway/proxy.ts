@@ -103,13 +103,12 @@ function send(
         if (res.destroyed) stop()
         else res.once('close', stop)
       },
-      onResponseStart: (controller, code, parsed) => {
+      onResponseStart: (_, code, told) => {
         // Early hints and the like are not for us to pass on.
         if (code < 200) return
         status = code
         elapsedMs = performance.now() - startedMs
-        const raw = controller.rawHeaders
-        const theirs = responseHeaders(Array.isArray(raw) ? raw : flat(parsed), cors !== null)
+        const theirs = responseHeaders(told, cors !== null)
         res.writeHead(code, cors ? [...theirs, ...cors] : theirs)
       },
       onResponseData: (controller, chunk) => {
@@ -133,11 +132,6 @@ function send(
     upstream.pool.dispatch({ path: f.path, method, headers, body }, handler)
   })
 }
-
-const flat = (headers: Record<string, string | string[] | undefined>): string[] =>
-  Object.entries(headers).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value ?? '']).flatMap((v) => [name, v]),
-  )
 
 function explain(route: Route, code: string): Answer {
   if (notSent.has(code)) return notAnswering(route)

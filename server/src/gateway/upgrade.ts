@@ -58,7 +58,7 @@ function join(one: Duplex, other: Duplex): void {
 
 /** The body that follows is as it was before any chunking, and ends with the connection. */
 function rawHead(answer: IncomingMessage, ofConnection: string[]): string {
-  const headers = [...responseHeaders(answer.rawHeaders, false), ...ofConnection]
+  const headers = [...responseHeaders(answer.headersDistinct, false), ...ofConnection]
   const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage ?? ''}`]
   for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
   return `${lines.join('\r\n')}\r\n\r\n`
