@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../modules/squids/testing/until.ts'
+import { until } from '../testing/until.ts'
 import { cloneDatabase } from '../testing/test-database.ts'
 import type { Database } from './database.ts'
 import { startLeading } from './leader.ts'

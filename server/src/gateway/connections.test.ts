@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import { until } from '../modules/squids/testing/until.ts'
+import { until } from '../testing/until.ts'
 import { openGatewayBed, type GatewayBed } from './testing/testbed.ts'
 
 let bed: GatewayBed

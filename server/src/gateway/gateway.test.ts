@@ -2,7 +2,7 @@ import { request, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { metricsPort, type SquidRow } from '../modules/squids/index.ts'
-import { until } from '../modules/squids/testing/until.ts'
+import { until } from '../testing/until.ts'
 import { openGatewayBed, type GatewayBed } from './testing/testbed.ts'
 
 let bed: GatewayBed

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { announceSquid, apiPort, updateSquid, workloadIdOf, type SquidRow } from '../../modules/squids/index.ts'
 import { makeVersion, type VersionWish } from '../../modules/squids/testing/make-version.ts'
-import { until } from '../../modules/squids/testing/until.ts'
+import { until } from '../../testing/until.ts'
 import { startTestApp, type TestApp, type TestAppOptions, type TestOrg } from '../../testing/index.ts'
 import { createGateway, type Gateway } from '../gateway.ts'
 

@@ -9,7 +9,7 @@ import { deleteSquid, type SquidRow } from '../../squids/index.ts'
 import { makeVersion, specOf, workloadOf } from '../../squids/testing/make-version.ts'
 import { startLogIngest } from '../ingest/start-ingest.ts'
 import { followLogs, type Follower } from '../testing/follower.ts'
-import { until } from '../testing/until.ts'
+import { until } from '../../../testing/until.ts'
 
 let t: TestApp
 let driver: SimDriver

@@ -4,7 +4,7 @@ import { days } from '../../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
 import { deleteSquid } from '../../squids/index.ts'
 import { makeVersion, specOf, workloadOf } from '../../squids/testing/make-version.ts'
-import { until } from '../testing/until.ts'
+import { until } from '../../../testing/until.ts'
 import { keepDays } from './retention.ts'
 import { startLogIngest } from './start-ingest.ts'
 
