@@ -102,20 +102,66 @@ const deployGuide = createRoute({
 const version = createRoute({
   getParentRoute: () => app,
   path: '/squids/$squidName/$squidSlot',
-  component: unbuilt('Squid version', 'One version: its status, addresses, logs, metrics and deployments.'),
+  component: lazyRouteComponent(() => import('../pages/version/VersionPage.tsx')),
 })
 const versionTabs = [
-  createRoute({ getParentRoute: () => version, path: '/' }),
-  createRoute({ getParentRoute: () => version, path: '/details' }),
-  createRoute({ getParentRoute: () => version, path: '/logs' }),
-  createRoute({ getParentRoute: () => version, path: '/db' }),
-  createRoute({ getParentRoute: () => version, path: '/metrics' }),
-  createRoute({ getParentRoute: () => version, path: '/manifest' }),
-  createRoute({ getParentRoute: () => version, path: '/package' }),
-  createRoute({ getParentRoute: () => version, path: '/processors' }),
-  createRoute({ getParentRoute: () => version, path: '/deployments' }),
-  createRoute({ getParentRoute: () => version, path: '/deployments/$deployId' }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/',
+    component: lazyRouteComponent(() => import('../pages/version/GeneralTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/details',
+    component: lazyRouteComponent(() => import('../pages/version/DetailsTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/logs',
+    component: unbuilt('Logs', 'What the programs of this version print.'),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/db',
+    component: lazyRouteComponent(() => import('../pages/version/DatabaseTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/metrics',
+    component: unbuilt('Metrics', 'Traffic, latency, CPU and memory of this version over time.'),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/manifest',
+    component: lazyRouteComponent(() => import('../pages/version/ManifestTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/package',
+    component: lazyRouteComponent(() => import('../pages/version/PackageTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/processors',
+    component: lazyRouteComponent(() => import('../pages/version/ProcessorsTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/deployments',
+    component: lazyRouteComponent(() => import('../pages/version/DeploymentsTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/deployments/$deployId',
+    component: lazyRouteComponent(() => import('../pages/version/DeploymentTab.tsx')),
+  }),
 ] as const
+// Beside the tabs, on a page of its own: the playground wants the whole width. The address is ours.
+const playground = createRoute({
+  getParentRoute: () => app,
+  path: '/squids/$squidName/$squidSlot/playground',
+  component: unbuilt('GraphQL playground', 'Queries against the API of this version.'),
+})
 
 const monitoring = createRoute({
   getParentRoute: () => app,
@@ -252,6 +298,7 @@ export const routeTree = root.addChildren([
     squids,
     deployGuide,
     version.addChildren([...versionTabs]),
+    playground,
     monitoring,
     secrets,
     addSecret,

@@ -1,0 +1,5 @@
+import { useVersion } from './use-version.ts'
+
+export default function GeneralTab() {
+  return <p>{useVersion().reference}</p>
+}
