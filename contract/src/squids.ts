@@ -67,6 +67,8 @@ export const Squid = z.object({
   packageJson: z.record(z.string(), z.unknown()),
   spec: z.number(),
   status: z.enum(squidStatuses),
+  /** What it was built to, and runs; null before the first success. */
+  image: z.string().nullable(),
   api: z
     .object({
       status: z.enum(['AVAILABLE', 'NOT_AVAILABLE']),

@@ -45,6 +45,7 @@ export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): 
     packageJson: squid.packageJson,
     spec,
     status,
+    image: squid.image,
     ...(api ? { api } : {}),
     processors: presentProcessors(config, facts, of, nowMs),
     addons: postgres ? { postgres } : {},
