@@ -1,6 +1,7 @@
 import { auth } from './auth.ts'
 import { deployments } from './deployments.ts'
 import { logs } from './logs.ts'
+import { metrics } from './metrics.ts'
 import { orgs } from './orgs.ts'
 import { portal } from './portal.ts'
 import { rpc } from './rpc.ts'
@@ -9,7 +10,7 @@ import { squids } from './squids.ts'
 import { user } from './user.ts'
 
 /** The whole API. Server, client, OpenAPI, permission tests and query keys are made from this tree. */
-export const contract = { auth, user, orgs, squids, deployments, logs, secrets, rpc, portal }
+export const contract = { auth, user, orgs, squids, deployments, logs, metrics, secrets, rpc, portal }
 export type Contract = typeof contract
 
 export * from './auth.ts'
@@ -20,6 +21,7 @@ export * from './errors.ts'
 export * from './fields.ts'
 export * from './limits.ts'
 export * from './logs.ts'
+export * from './metrics.ts'
 export * from './openapi.ts'
 export * from './orgs.ts'
 export * from './permissions.ts'

@@ -105,7 +105,14 @@ function idsFor(e: Endpoint): Record<string, string> {
         : e.path.includes('/api-tokens/')
           ? ids.token
           : '1'
-  return { id, reference: 'theirs@v1', tag: 'prod', upload: ids.upload, provider: 'google' }
+  return {
+    id,
+    squidId: String(victim.squidId),
+    reference: 'theirs@v1',
+    tag: 'prod',
+    upload: ids.upload,
+    provider: 'google',
+  }
 }
 
 async function attack(name: string, e: Endpoint, code: string, credential: string | null) {
@@ -115,7 +122,7 @@ async function attack(name: string, e: Endpoint, code: string, credential: strin
 
 const endpoints = endpointsOf(contract)
 const ofOrgs = endpoints.filter(([, e]) => e.path.includes('{code}'))
-const withIds = endpoints.filter(([, e]) => /\{(id|reference|upload)\}/.test(e.path))
+const withIds = endpoints.filter(([, e]) => /\{(id|squidId|reference|upload)\}/.test(e.path))
 /** Their ids name chains and datasets, the same for everybody. */
 const ofEverybody = ['rpc.getChain', 'portal.getDataset']
 

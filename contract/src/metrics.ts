@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { endpoint } from './endpoint.ts'
+import { Id, Time, TimeParam } from './fields.ts'
+
+export const timeGroups = ['Minute', 'Hour', 'Day', 'Month'] as const
+export type TimeGroup = (typeof timeGroups)[number]
+
+const range = { from: TimeParam.optional(), to: TimeParam.optional() }
+/** Counts travel as decimal strings, as upstream has them (contract 10). */
+const Count = z.string().regex(/^\d+$/)
+const Percentile = z.number().nullable()
+
+/** Requests to one version in one bucket of time, good or bad (spec 3, ingress metric). */
+export const IngressCount = z.object({ time: Time, squidId: Id, res: z.enum(['success', 'error']), count: Count })
+export type IngressCount = z.infer<typeof IngressCount>
+
+/** Latencies in milliseconds, from merged histograms; null where nobody asked. */
+export const IngressPoint = z.object({
+  ts: Time,
+  success: z.object({
+    count: Count,
+    bytesSend: Count,
+    latency: z.object({ p50: Percentile, p90: Percentile, p95: Percentile, p99: Percentile }),
+  }),
+  error: z.object({ count: Count, bytesSend: Count }),
+})
+export type IngressPoint = z.infer<typeof IngressPoint>
+
+export const metrics = {
+  getIngress: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/metrics/ingress',
+    access: 'member',
+    summary: 'Requests of all versions by day',
+    query: range,
+    payload: z.array(IngressCount),
+  }),
+  getSquidIngress: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/metrics/ingress/{squidId}',
+    access: 'member',
+    summary: 'Requests and latencies of one version',
+    query: range,
+    payload: z.object({ timeGroup: z.enum(timeGroups), metrics: z.array(IngressPoint) }),
+  }),
+}

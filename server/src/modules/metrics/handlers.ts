@@ -1,0 +1,28 @@
+import type { Contract } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import { days } from '../../clock.ts'
+import { notFound } from '../../errors.ts'
+import type { Handlers } from '../call.ts'
+import { selectSquid, type SquidRow } from '../squids/index.ts'
+import { rangeOf } from './range.ts'
+import { dailyCounts, squidIngress } from './read-ingress.ts'
+
+/** Spec 9: metrics are of the last seven days unless asked otherwise. */
+const defaultMs = days(7)
+
+export function metricsHandlers(app: App): Handlers<Contract['metrics']> {
+  return {
+    getIngress: ({ query, org }) => dailyCounts(app, org.id, rangeOf(query, app.clock.now(), defaultMs)),
+    getSquidIngress: async ({ params, query, org }) => {
+      const squid = await squidOf(app, org, params.squidId)
+      return squidIngress(app, squid.id, rangeOf(query, app.clock.now(), defaultMs))
+    },
+  }
+}
+
+/** @throws Refusal 404 also for a version of somebody else */
+async function squidOf(app: App, org: { id: number }, id: string): Promise<SquidRow> {
+  const squid = /^\d{1,15}$/.test(id) ? await selectSquid(app.db, Number(id)) : null
+  if (squid?.orgId !== org.id) throw notFound(`Squid ${id.slice(0, 100)}`)
+  return squid
+}

@@ -1,0 +1,59 @@
+import type { TimeGroup } from '@shoal/contract'
+import { days, hours } from '../../clock.ts'
+import { invalidField } from '../../errors.ts'
+
+/** `to` is not part of it. Milliseconds. */
+export type Range = { fromMs: number; toMs: number }
+
+const longestMs = days(366 * 5)
+
+/**
+ * The asked time, by default the last `defaultMs`; never beyond now, where nothing is known.
+ * @throws Refusal 400
+ */
+export function rangeOf(
+  query: { from?: string | undefined; to?: string | undefined },
+  now: Date,
+  defaultMs: number,
+): Range {
+  const toMs = Math.min(query.to ? timeOf(query.to) : Infinity, now.getTime())
+  const fromMs = query.from ? timeOf(query.from) : toMs - defaultMs
+  if (fromMs > toMs) throw invalidField('from', 'Must be before the end')
+  if (toMs - fromMs > longestMs) throw invalidField('from', 'The range must not be longer than five years')
+  return { fromMs, toMs }
+}
+
+/** Times without a zone are UTC, as all buckets are. */
+function timeOf(text: string): number {
+  const hasZone = /(Z|[+-]\d{2}:?\d{2})$/i.test(text) || !text.includes('T')
+  return Date.parse(hasZone ? text : `${text}Z`)
+}
+
+/** How finely a chart of the range is drawn (spec 3, timeGroup). */
+export function timeGroupOf({ fromMs, toMs }: Range): TimeGroup {
+  const ms = toMs - fromMs
+  if (ms <= hours(6)) return 'Minute'
+  if (ms <= days(14)) return 'Hour'
+  return ms <= days(366) ? 'Day' : 'Month'
+}
+
+/** The beginnings of all buckets that touch the range, in UTC. */
+export function bucketsOf({ fromMs, toMs }: Range, group: TimeGroup): Date[] {
+  const buckets: Date[] = []
+  for (let at = startOf(fromMs, group); at < toMs; at = nextOf(at, group)) buckets.push(new Date(at))
+  return buckets
+}
+
+const lengths = { Minute: 60_000, Hour: hours(1), Day: days(1) }
+
+function startOf(ms: number, group: TimeGroup): number {
+  if (group !== 'Month') return Math.floor(ms / lengths[group]) * lengths[group]
+  const at = new Date(ms)
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth())
+}
+
+function nextOf(ms: number, group: TimeGroup): number {
+  if (group !== 'Month') return ms + lengths[group]
+  const at = new Date(ms)
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1)
+}

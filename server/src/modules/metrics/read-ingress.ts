@@ -1,0 +1,50 @@
+import type { IngressCount, IngressPoint, TimeGroup } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import { bucketCount, percentile } from './histogram.ts'
+import { selectDailyCounts, selectIngress, type IngressBucket } from './ingress-read-store.ts'
+import { bucketsOf, timeGroupOf, type Range } from './range.ts'
+
+/** Requests to every version of an organization by day (UTC); days without requests are left out. */
+export async function dailyCounts({ db }: Pick<App, 'db'>, orgId: number, range: Range): Promise<IngressCount[]> {
+  const rows = await selectDailyCounts(db, orgId, range)
+  return rows.flatMap(({ squidId, atMs, successes, errors }) => {
+    const time = new Date(atMs).toISOString()
+    return [
+      ...(successes > 0 ? [{ time, squidId, res: 'success' as const, count: String(successes) }] : []),
+      ...(errors > 0 ? [{ time, squidId, res: 'error' as const, count: String(errors) }] : []),
+    ]
+  })
+}
+
+/** Requests to one version. Every request passes the gateway, so a bucket that counted none has none. */
+export async function squidIngress(
+  { db }: Pick<App, 'db'>,
+  squidId: number,
+  range: Range,
+): Promise<{ timeGroup: TimeGroup; metrics: IngressPoint[] }> {
+  const timeGroup = timeGroupOf(range)
+  const known = new Map((await selectIngress(db, squidId, range, timeGroup)).map((row) => [row.atMs, row]))
+  const metrics = bucketsOf(range, timeGroup).map((at) => pointOf(at, known.get(at.getTime()) ?? none))
+  return { timeGroup, metrics }
+}
+
+const none = {
+  successes: 0,
+  errors: 0,
+  successBytes: 0,
+  errorBytes: 0,
+  histogram: Array.from({ length: bucketCount }, () => 0),
+}
+
+function pointOf(at: Date, row: Omit<IngressBucket, 'squidId' | 'atMs'>): IngressPoint {
+  const p = (share: number) => percentile(row.histogram, share)
+  return {
+    ts: at.toISOString(),
+    success: {
+      count: String(row.successes),
+      bytesSend: String(row.successBytes),
+      latency: { p50: p(0.5), p90: p(0.9), p95: p(0.95), p99: p(0.99) },
+    },
+    error: { count: String(row.errors), bytesSend: String(row.errorBytes) },
+  }
+}
