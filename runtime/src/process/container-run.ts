@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import type { Clock } from '../clock.ts'
+import type { Resources } from '../driver.ts'
 import { type Cgroup, openCgroup } from './cgroup.ts'
 import { containerProgram } from './container-program.ts'
 import {
@@ -29,6 +30,8 @@ export type Site = {
   logs: LogStore
   clock: Clock
   stopGraceMs: number
+  /** How long a program may use a whole core when it starts, however little its profile has. */
+  startUpMs: number
 }
 
 /** One container's place on the host. `key` is unique there. */
@@ -76,7 +79,8 @@ export async function prepareRun(place: Place, wish: ContainerWish, record: Cont
     },
     wish,
   )
-  const limits = await moveToOurCgroups(place, wish, record)
+  const resources = record.crashes === 0 ? whileStarting(place, wish) : wish.spec.resources
+  const limits = await moveToOurCgroups(place, record, resources)
   const changes: Partial<ContainerRecord> = { ...limits.changes, uid, run, logBytesBefore: logBytes(files.log) }
   const start: RunStart = {
     shimFile: site.shimFile,
@@ -89,13 +93,24 @@ export async function prepareRun(place: Place, wish: ContainerWish, record: Cont
   return { start, changes }
 }
 
+/** Node alone needs a second of a core before a squid's first line: on a fifth of one, every start would take five. */
+function whileStarting({ site }: Place, { spec: { resources } }: ContainerWish): Resources {
+  return site.startUpMs > 0 ? { ...resources, cpuCores: Math.max(1, resources.cpuCores) } : resources
+}
+
+/** The program has had its time to start: from now on it gets what its profile has. */
+export function endStartUp(place: Place, wish: ContainerWish, record: ContainerRecord): void {
+  const cgroup = containerCgroup(place, record)
+  if (cgroup?.usage()) cgroup.create(wish.spec.resources)
+}
+
 /** A server that was started elsewhere makes its cgroups elsewhere. */
-async function moveToOurCgroups(place: Place, wish: ContainerWish, record: ContainerRecord) {
+async function moveToOurCgroups(place: Place, record: ContainerRecord, resources: Resources) {
   const base = place.site.host.cgroups
   const isSame = JSON.stringify(base) === JSON.stringify(record.cgroups)
   const spent = isSame ? {} : await leaveCgroups(place, record)
   const cgroup = base && openCgroup(base, boxName(place.key))
-  cgroup?.create(wish.spec.resources)
+  cgroup?.create(resources)
   const changes: Partial<ContainerRecord> = { ...spent, cgroups: base, oomKillsBefore: cgroup?.usage()?.oomKills ?? 0 }
   return { cgroup, changes }
 }

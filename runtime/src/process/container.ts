@@ -17,6 +17,7 @@ import {
   type Place,
   cleanUpRun,
   containerCgroup,
+  endStartUp,
   endStrays,
   forgetContainer,
   leaveHost,
@@ -47,6 +48,7 @@ export class Container {
   #record: ContainerRecord | null = null
   #run: Run | null = null
   #retry: Timer | null = null
+  #startUp: Timer | null = null
   #steps: Promise<void> = Promise.resolve()
   #isLetGo = false
 
@@ -91,6 +93,7 @@ export class Container {
   async letGo(): Promise<void> {
     this.#isLetGo = true
     this.#retry?.cancel()
+    this.#startUp?.cancel()
     await this.#steps
     this.#run?.letGo()
   }
@@ -179,6 +182,7 @@ export class Container {
       const restarts = record.restarts + (record.state === 'backoff' ? 1 : 0)
       this.#enter('running', { restarts, retryAt: null, reason: null })
     }
+    this.#limitStartUp(run)
     void run.ended.then((exitCode) =>
       this.#step(async () => {
         if (this.#run !== run) return
@@ -186,6 +190,17 @@ export class Container {
         await this.#settle()
       }),
     )
+  }
+
+  /** An adopted run may be long past its start, or in the middle of it. */
+  #limitStartUp(run: Run): void {
+    const { site } = this.#place
+    const sinceMs = this.#record ? new Date(this.#record.since).getTime() : 0
+    const end = async () => {
+      if (this.#run === run && this.#wish && this.#record) endStartUp(this.#place, this.#wish, this.#record)
+    }
+    const leftMs = Math.max(0, sinceMs + site.startUpMs - this.#now().getTime())
+    this.#startUp = site.clock.setTimeout(() => void this.#step(end), leftMs)
   }
 
   async #endRun(run: Run): Promise<void> {
@@ -206,6 +221,7 @@ export class Container {
   /** What a run leaves is cleaned up, and what it says is written down. */
   async #closeRun(exitCode: number | null): Promise<void> {
     if (!this.#record) return
+    this.#startUp?.cancel()
     await cleanUpRun(this.#place, this.#record, this.#run)
     const memory = memoryDeaths(this.#place, this.#record, exitCode ?? KILLED)
     const { spent, oomKills } = this.#record

@@ -28,6 +28,8 @@ export type ProcessDriverOptions = HostOptions & {
   clock?: Clock
   /** How long a program may take to end after SIGTERM. */
   stopGraceMs?: number
+  /** How long a program may use a whole core when it starts; 0 holds it to its profile at once. */
+  startUpMs?: number
 }
 
 /** Containers as processes of this host. They outlive the server and are adopted by the next one. */
@@ -51,12 +53,12 @@ class ProcessDriver implements Driver {
   }
 
   async start(): Promise<string[]> {
-    const { imagesDir, clock = systemClock, stopGraceMs = 5000 } = this.#options
+    const { imagesDir, clock = systemClock, stopGraceMs = 5000, startUpMs = 10_000 } = this.#options
     const host = await prepareHost(this.#options)
     const logs = new LogStore(join(host.stateDir, 'unread-logs'))
     const preload = placeFile(host.stateDir, 'preload.cjs')
     const shimFile = placeFile(host.stateDir, 'shim.sh')
-    this.#site = { host, imagesDir, preload, shimFile, sockets: new Sockets(host), logs, clock, stopGraceMs }
+    this.#site = { host, imagesDir, preload, shimFile, sockets: new Sockets(host), logs, clock, stopGraceMs, startUpMs }
     makeWalkable(this.#workloadsDir())
     await Promise.all(readdirSync(this.#workloadsDir()).map((name) => this.#adopt(idOf(name))))
     return host.shortcomings
