@@ -44,7 +44,8 @@ export const deploymentFailures = [
 ] as const
 export type DeploymentFailure = (typeof deploymentFailures)[number]
 
-export const DeploymentLog = z.object({ severity: z.enum(['info', 'warn', 'error']), message: z.string() })
+export const DeploymentLog = z.object({ severity: z.enum(['info', 'warn', 'error']), message: z.string(), at: Time })
+export type DeploymentLog = z.infer<typeof DeploymentLog>
 
 export const DeploymentStep = z.object({
   status: z.enum(deploymentStatuses),
@@ -52,6 +53,7 @@ export const DeploymentStep = z.object({
   /** Null while it runs. */
   elapsedMs: z.number().nullable(),
 })
+export type DeploymentStep = z.infer<typeof DeploymentStep>
 
 export const Deployment = z.object({
   id: Id,
@@ -93,6 +95,8 @@ export const deployments = {
         .optional(),
       /** Deployments older than this id. */
       before: z.string().regex(/^\d+$/).optional(),
+      /** For who shows none and asks often. */
+      logs: z.enum(['false']).optional(),
     },
     payload: z.array(Deployment),
   }),
@@ -101,6 +105,13 @@ export const deployments = {
     path: '/v1/orgs/{code}/deployments/{id}',
     access: 'member',
     summary: 'One deployment with all its log',
+    query: {
+      /** Leaves out so many lines, for who has them already: the log only grows. */
+      logsAfter: z
+        .string()
+        .regex(/^\d{1,9}$/)
+        .optional(),
+    },
     payload: Deployment,
   }),
   createUpload: endpoint({

@@ -208,5 +208,18 @@ test('lists of deployments are paged, of one squid with the last lines, of all w
   expect(older[0]?.id).toBeLessThan(others[1]?.id ?? 0)
   const ofSquid = await d.api.deployments.list({ params: { code }, query: { squidId: String(newest?.squid?.id) } })
   expect(ofSquid.every((x) => x.squid?.id === newest?.squid?.id && x.logs.length > 0)).toBe(true)
+  const squidId = String(newest?.squid?.id)
+  const quiet = await d.api.deployments.list({ params: { code }, query: { squidId, logs: 'false' } })
+  expect(quiet).toEqual(ofSquid.map((x) => ({ ...x, logs: [] })))
   expect(await d.api.deployments.list({ params: { code }, query: { statusGroup: 'IN_PROGRESS' } })).toEqual([])
+})
+
+test('one who has the first lines of a log asks for those after them', async () => {
+  const { id } = await d.deployed({}, { name: 'with-lines', slot: 'v1' })
+  const get = (query = {}) => d.api.deployments.get({ params: { code: d.org.code, id: String(id) }, query })
+  const { logs } = await get()
+  expect(logs.length).toBeGreaterThan(3)
+  expect((await get({ logsAfter: '2' })).logs).toEqual(logs.slice(2))
+  expect((await get({ logsAfter: String(logs.length) })).logs).toEqual([])
+  expect(logs.map(({ at }) => at)).toEqual(logs.map(({ at }) => at).toSorted())
 })

@@ -18,10 +18,11 @@ export function deploymentsHandlers(app: App): Handlers<Contract['deployments']>
         ...(query.squidId === undefined ? {} : { squidId: safeId(query.squidId) }),
         ...(query.before === undefined ? {} : { beforeId: safeId(query.before) }),
       })
-      return await presentList(app.db, app.clock, org, found, query.squidId !== undefined)
+      return await presentList(app.db, app.clock, org, found, query.squidId !== undefined && query.logs !== 'false')
     },
-    get: async ({ org, params }) => {
-      const deployment = await presentOne(app.db, app.clock, org, safeId(params.id))
+    get: async ({ org, params, query }) => {
+      const logsAfter = Number(query.logsAfter ?? 0)
+      const deployment = await presentOne(app.db, app.clock, org, safeId(params.id), logsAfter)
       if (!deployment) throw notFound('Deployment')
       return deployment
     },

@@ -1,4 +1,4 @@
-import { asc, eq, max, sql } from 'drizzle-orm'
+import { and, asc, eq, gte, max, sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
 import { deploymentLogs } from './tables.ts'
 
@@ -18,23 +18,29 @@ export async function appendLogs(db: Db, rows: LogRow[]): Promise<void> {
   await db.insert(deploymentLogs).values(rows)
 }
 
-export function listLogs(db: Db, deploymentId: number): Promise<LogRow[]> {
+/** Lines count from 0 without a gap, so that `after` leaves out the first so many. */
+export function listLogs(db: Db, deploymentId: number, after = 0): Promise<LogRow[]> {
   return db
     .select()
     .from(deploymentLogs)
-    .where(eq(deploymentLogs.deploymentId, deploymentId))
+    .where(and(eq(deploymentLogs.deploymentId, deploymentId), gte(deploymentLogs.seq, after)))
     .orderBy(asc(deploymentLogs.seq))
 }
 
 /** The last lines of each. */
 export async function listLastLogs(db: Db, deploymentIds: number[], lines: number) {
   if (deploymentIds.length === 0) return []
-  const { rows } = await db.execute<{ deploymentId: number; severity: LogRow['severity']; message: string }>(
-    sql`select d.id as "deploymentId", l.severity, l.message
+  const { rows } = await db.execute<{
+    deploymentId: number
+    severity: LogRow['severity']
+    message: string
+    atMs: number
+  }>(
+    sql`select d.id as "deploymentId", l.severity, l.message, (extract(epoch from l.at) * 1000)::float8 as "atMs"
       from unnest(${sql.param(deploymentIds)}::int8[]) as d(id)
       cross join lateral (
         select * from deployment_logs where deployment_id = d.id order by seq desc limit ${lines}
       ) l order by d.id, l.seq`,
   )
-  return rows
+  return rows.map(({ atMs, ...row }) => ({ ...row, at: new Date(atMs) }))
 }

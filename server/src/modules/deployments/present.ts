@@ -10,14 +10,20 @@ import { selectDeployment, type StepRow } from './store.ts'
 /** Lines of each deployment in a list; the whole log comes with one deployment. */
 const linesInLists = 200
 
-type Line = Pick<LogRow, 'severity' | 'message'>
+type Line = Pick<LogRow, 'severity' | 'message' | 'at'>
 type Parts = { steps: StepRow[]; logs: Line[]; isImageKept: boolean }
 
-/** One deployment with all its log; null when the organization has no such one. */
-export async function presentOne(db: Db, clock: Clock, org: OrgScope, id: number): Promise<Deployment | null> {
+/** One deployment with its log from line `logsAfter` on; null when the organization has no such one. */
+export async function presentOne(
+  db: Db,
+  clock: Clock,
+  org: OrgScope,
+  id: number,
+  logsAfter?: number,
+): Promise<Deployment | null> {
   const found = await selectDeployment(db, org.id, id)
   if (!found) return null
-  const [steps, logs, kept] = await Promise.all([listSteps(db, [id]), listLogs(db, id), keptAmong(db, [id])])
+  const [steps, logs, kept] = await Promise.all([listSteps(db, [id]), listLogs(db, id, logsAfter), keptAmong(db, [id])])
   return present(found, org, clock.now(), { steps, logs, isImageKept: kept.has(id) })
 }
 
@@ -52,7 +58,7 @@ function present({ deployment: d, user }: DeploymentWithUser, org: OrgScope, now
     type: d.type,
     status: d.status,
     failed: d.failed,
-    logs: parts.logs.map(({ severity, message }) => ({ severity, message })),
+    logs: parts.logs.map(({ severity, message, at }) => ({ severity, message, at: at.toISOString() })),
     steps: parts.steps.map((s) => ({
       status: s.status,
       startedAt: s.startedAt.toISOString(),
