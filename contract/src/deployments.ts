@@ -77,9 +77,6 @@ export const Deployment = z.object({
 })
 export type Deployment = z.infer<typeof Deployment>
 
-export const isInProgress = (d: Pick<Deployment, 'status' | 'failed'>): boolean =>
-  d.status !== 'OK' && d.failed === 'NO'
-
 export const deployments = {
   list: endpoint({
     method: 'GET',

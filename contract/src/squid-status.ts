@@ -62,6 +62,9 @@ export function syncPercent(p: Pick<Processor, 'status' | 'syncState'>): number 
   return Math.min(100, Math.max(0, (currentBlock / totalBlocks) * 100))
 }
 
+export const isInProgress = (d: Pick<Deployment, 'status' | 'failed'>): boolean =>
+  d.status !== 'OK' && d.failed === 'NO'
+
 export const isDeploying = (squid: Pick<Squid, 'status'>): boolean => squid.status === 'DEPLOYING'
 export const isHibernated = (squid: Pick<Squid, 'status'>): boolean => squid.status === 'HIBERNATED'
 export const isRunning = (squid: Pick<Squid, 'status'>): boolean => !isDeploying(squid) && !isHibernated(squid)
