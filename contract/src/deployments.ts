@@ -62,7 +62,10 @@ export const Deployment = z.object({
   failed: z.enum(deploymentFailures),
   /** Complete and append-only: the client prints what is beyond what it has seen (contract 2.5). */
   logs: z.array(DeploymentLog),
+  /** Those it has begun. */
   steps: z.array(DeploymentStep),
+  /** What one of its type does, in order. */
+  plan: z.array(z.enum(deploymentStatuses)),
   /** The last error, in one sentence; null unless it failed. */
   failureReason: z.string().nullable(),
   organization: z.object({ id: Id, code: z.string(), name: z.string().nullable() }),

@@ -215,7 +215,8 @@ test('lists of deployments are paged, of one squid with the last lines, of all w
 })
 
 test('one who has the first lines of a log asks for those after them', async () => {
-  const { id } = await d.deployed({}, { name: 'with-lines', slot: 'v1' })
+  const { id, plan, steps } = await d.deployed({}, { name: 'with-lines', slot: 'v1' })
+  expect(steps.map(({ status }) => status)).toEqual(plan)
   const get = (query = {}) => d.api.deployments.get({ params: { code: d.org.code, id: String(id) }, query })
   const { logs } = await get()
   expect(logs.length).toBeGreaterThan(3)
