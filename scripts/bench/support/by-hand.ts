@@ -18,6 +18,7 @@ export async function deployByHand(rpcUrl: string, transfers: number): Promise<n
   const port = await freePort()
   const env = {
     ...process.env,
+    PATH: machinesPath(),
     npm_config_cache: mkdtempSync(join(tmpdir(), 'npm-')),
     DB_URL: postgres.url('postgres'),
     RPC_URL: rpcUrl,
@@ -28,7 +29,7 @@ export async function deployByHand(rpcUrl: string, transfers: number): Promise<n
     if (code !== 0) throw new Error(`npm ${args.join(' ')} failed:\n${output.slice(-2000)}`)
   }
   const programs: ChildProcess[] = []
-  const start = (...args: string[]) => programs.push(spawn(process.execPath, args, { cwd, env, stdio: 'ignore' }))
+  const start = (...args: string[]) => programs.push(spawn('node', args, { cwd, env, stdio: 'ignore' }))
   try {
     const startedAt = performance.now()
     await must('ci', '--no-audit', '--no-fund')
@@ -41,4 +42,10 @@ export async function deployByHand(rpcUrl: string, transfers: number): Promise<n
     for (const program of programs) program.kill('SIGKILL')
     await postgres.stop()
   }
+}
+
+/** Without the Node that npm put first for us: a person has the machine's, and a squid the older one it asks for. */
+function machinesPath(): string {
+  const folders = (process.env.PATH ?? '').split(':')
+  return folders.filter((folder) => !/\/node_modules\/(\.bin|npm\/.*)$/.test(folder)).join(':')
 }

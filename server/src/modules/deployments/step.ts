@@ -27,13 +27,13 @@ export type Pace = {
 }
 
 export const defaultPace: Pace = {
-  pollMs: 100,
+  pollMs: 50,
   sweepMs: 1_000,
   reconcileMs: 3_000,
   retryMs: 1_000,
   drainMs: 2_000,
   provenMs: 1_500,
-  provenFirstMs: 500,
+  provenFirstMs: 300,
   steadyMs: 8_000,
 }
 
