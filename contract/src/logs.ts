@@ -26,6 +26,7 @@ const filters = {
   level: ListOf(LevelParam).optional(),
   search: z.string().max(500).optional(),
 }
+const times = { from: TimeParam.optional(), to: TimeParam.optional() }
 
 export const logs = {
   history: endpoint({
@@ -35,16 +36,31 @@ export const logs = {
     summary: 'A page of log entries, newest first',
     query: {
       ...filters,
-      from: TimeParam.optional(),
-      to: TimeParam.optional(),
+      ...times,
       limit: z
         .string()
         .regex(/^\d{1,5}$/)
         .optional(),
       nextPage: z.string().max(200).optional(),
+      /** Id of an entry: the page begins with it. The entry need not pass the filter. */
+      at: z.string().max(20).optional(),
       orderBy: z.enum(['asc', 'desc']).optional(),
     },
-    payload: z.object({ logs: z.array(LogEntry), nextPage: z.string().nullable() }),
+    payload: z.object({
+      logs: z.array(LogEntry),
+      nextPage: z.string().nullable(),
+      /** Of the newest entry there was, whatever the filter: `follow` goes on after it. */
+      lastId: z.string(),
+    }),
+  }),
+  download: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/squids/{reference}/logs/download',
+    access: 'member',
+    summary: 'The log entries of a time as a text file, oldest first',
+    query: { ...filters, ...times },
+    kind: 'file',
+    payload: z.null(),
   }),
   follow: endpoint({
     method: 'GET',

@@ -198,4 +198,17 @@ export const squids = {
     summary: 'Take a tag from the version',
     payload: Deployment,
   }),
+  query: endpoint({
+    method: 'POST',
+    path: '/v1/orgs/{code}/squids/{reference}/graphql',
+    access: 'member',
+    summary: 'Ask its public GraphQL API, for pages that its own CORS rules keep out',
+    body: z.object({
+      query: z.string().max(200_000),
+      variables: z.record(z.string(), z.unknown()).nullish(),
+      operationName: z.string().max(500).nullish(),
+    }),
+    /** What the squid answered, as it is. */
+    payload: z.record(z.string(), z.unknown()),
+  }),
 }

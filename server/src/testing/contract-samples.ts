@@ -22,6 +22,7 @@ export const bodySamples: Record<string, unknown> = {
   'orgs.inviteMember': { email: 'sample@example.com' },
   'orgs.changeRole': { roleType: 'admin' },
   'squids.deploy': { artifactUrl: 'none', options: { overrideName: 'sample' } },
+  'squids.query': { query: '{ __typename }' },
   'squids.rollback': { deploymentId: 1 },
   'secrets.change': { secrets: [{ action: 'UPDATE', name: 'SAMPLE', value: 'sample' }] },
 }

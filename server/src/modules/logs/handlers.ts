@@ -1,39 +1,59 @@
 import { limits, type Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
-import { invalidField } from '../../errors.ts'
+import { invalidField, notFound } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
 import { findSquid } from '../squids/index.ts'
 import { entryOf } from './entry.ts'
 import { filterOf } from './filter.ts'
 import { follow } from './follow/follow.ts'
 import { createTails } from './follow/tails.ts'
+import { downloadHistory } from './history/download.ts'
 import { readHistory } from './history/read-history.ts'
-import type { Place } from './lines-store.ts'
+import { findTimeOf, type Direction, type Place } from './lines-store.ts'
 
 export function logsHandlers(app: App): Handlers<Contract['logs']> {
   const tails = createTails(app)
   return {
     history: async ({ params, query, org, request }) => {
       const squid = await findSquid(app.db, org.id, params.reference)
-      const { lines, next } = await readHistory(app.db, {
+      const direction = query.orderBy ?? 'desc'
+      const { lines, next, lastSeq } = await readHistory(app.db, {
         squidId: squid.id,
-        fromMs: query.from ? timeParam('from', query.from) : null,
-        toMs: query.to ? timeParam('to', query.to) : null,
+        ...timesOf(query),
         filter: filterOf(query),
-        direction: query.orderBy ?? 'desc',
-        after: query.nextPage ? parseNextPage(query.nextPage) : null,
+        direction,
+        after: query.nextPage
+          ? parseNextPage(query.nextPage)
+          : query.at
+            ? await placeBefore(app, squid.id, parseId('at', query.at), direction)
+            : null,
         limit: Math.min(Math.max(Number(query.limit ?? limits.logsPageSize), 1), limits.logsPageSizeMax),
         signal: request.signal,
       })
-      return { logs: lines.map(entryOf), nextPage: next && `${next.atMs}.${next.seq}` }
+      return { logs: lines.map(entryOf), nextPage: next && `${next.atMs}.${next.seq}`, lastId: String(lastSeq) }
+    },
+    download: async ({ params, query, org, request }) => {
+      const squid = await findSquid(app.db, org.id, params.reference)
+      const asked = { squidId: squid.id, ...timesOf(query), filter: filterOf(query), signal: request.signal }
+      return {
+        contentType: 'text/plain; charset=utf-8',
+        fileName: `${squid.name}@${squid.slot}.log`,
+        body: downloadHistory(app.db, asked),
+      }
     },
     follow: async ({ params, query, org, request }) => {
       const squid = await findSquid(app.db, org.id, params.reference)
-      const afterSeq = query.after ? parseAfter(query.after) : null
+      const afterSeq = query.after ? parseId('after', query.after) : null
       return follow(app, tails, { squidId: squid.id, filter: filterOf(query), afterSeq, signal: request.signal })
     },
   }
 }
+
+/** @throws Refusal 400 */
+const timesOf = ({ from, to }: { from?: string | undefined; to?: string | undefined }) => ({
+  fromMs: from ? timeParam('from', from) : null,
+  toMs: to ? timeParam('to', to) : null,
+})
 
 /** @throws Refusal 400 */
 function timeParam(name: string, text: string): number {
@@ -49,8 +69,18 @@ function parseNextPage(text: string): Place {
   return { atMs: Number(atMs), seq: Number(seq) }
 }
 
+/**
+ * The place a page that begins with this line goes on after.
+ * @throws Refusal 404 when the line is no longer kept
+ */
+async function placeBefore(app: App, squidId: number, seq: number, direction: Direction): Promise<Place> {
+  const atMs = await findTimeOf(app.db, squidId, seq)
+  if (atMs === null) throw notFound('Log line')
+  return { atMs, seq: direction === 'desc' ? seq + 1 : seq - 1 }
+}
+
 /** @throws Refusal 400 */
-function parseAfter(text: string): number {
-  if (!/^\d{1,16}$/.test(text)) throw invalidField('after', 'Must be the id of an entry')
+function parseId(name: string, text: string): number {
+  if (!/^\d{1,16}$/.test(text)) throw invalidField(name, 'Must be the id of an entry')
   return Number(text)
 }

@@ -43,6 +43,14 @@ export async function lastSeqs(db: Db, squidIds: number[]): Promise<Map<number, 
   return new Map(rows.map((row) => [row.squidId, row.lastSeq]))
 }
 
+/** When a line was written, in epoch milliseconds; null when there is no such line, or no longer. */
+export async function findTimeOf(db: Db, squidId: number, seq: number): Promise<number | null> {
+  const { rows } = await db.execute<{ atMs: number }>(
+    sql`select ${sql.raw(atMs)} as "atMs" from log_lines where squid_id = ${squidId} and seq = ${seq}`,
+  )
+  return rows[0]?.atMs ?? null
+}
+
 /** The next lines in the order of arrival. */
 export async function readAfter(db: Db, squidId: number, seq: number, limit: number): Promise<StoredLine[]> {
   const { rows } = await db.execute<StoredLine>(

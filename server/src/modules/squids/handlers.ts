@@ -2,12 +2,14 @@ import type { Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { notFound } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
+import { askGraphql } from './ask-graphql.ts'
 import { findSquid } from './find.ts'
 import { listPresented, listPresentedOf, selectPresented } from './present-store.ts'
 import { presentOneSquid, presentSquids } from './read-squids.ts'
+import { graphqlUrl } from './urls.ts'
 
-/** The calls that only look; those that change something belong to the deployments that do it. */
-export function squidReadHandlers(app: App): Pick<Handlers<Contract['squids']>, 'list' | 'listMine' | 'get'> {
+/** The calls that only look or ask; those that change something belong to the deployments that do it. */
+export function squidReadHandlers(app: App): Pick<Handlers<Contract['squids']>, 'list' | 'listMine' | 'get' | 'query'> {
   return {
     listMine: async ({ actor, query }) => {
       const rows = await listPresentedOf(app.db, actor.userId, query.name)
@@ -28,6 +30,10 @@ export function squidReadHandlers(app: App): Pick<Handlers<Contract['squids']>, 
       const squid = await selectPresented(app.db, id)
       if (!squid) throw notFound(`Squid ${params.reference}`)
       return presentOneSquid(app, org, squid)
+    },
+    query: async ({ org, params, body, request }) => {
+      const { name, slot } = await findSquid(app.db, org.id, params.reference)
+      return askGraphql(graphqlUrl(app.config, { orgCode: org.code, name, slot }), body, request.signal)
     },
   }
 }

@@ -5,7 +5,7 @@ import { gatewayUrlOf, type Config } from '../../config.ts'
 /** What addresses are made of. */
 export type Addressed = { orgCode: string; name: string; slot: string; tags: string[] }
 
-const base = (config: Pick<Config, 'gatewayUrl'>, { orgCode, name }: Addressed) =>
+const base = (config: Pick<Config, 'gatewayUrl'>, { orgCode, name }: Pick<Addressed, 'orgCode' | 'name'>) =>
   `${gatewayUrlOf(config, orgCode)}/${name}`
 
 /** Where a version answers GraphQL: by each of its tags, by the alias of old that the tag `prod` has, by its slot (contract 5). */
@@ -16,8 +16,12 @@ export function apiUrls(config: Pick<Config, 'gatewayUrl'>, of: Addressed): z.in
     url: `${base(config, of)}:${tag}/api/graphql`,
   }))
   const alias = of.tags.includes('prod') ? [{ type: 'prod_alias' as const, url: `${base(config, of)}/graphql` }] : []
-  return [...tagUrls, ...alias, { type: 'canonical', url: `${base(config, of)}@${of.slot}/api/graphql` }]
+  return [...tagUrls, ...alias, { type: 'canonical', url: graphqlUrl(config, of) }]
 }
+
+/** By the slot: the one that never changes. */
+export const graphqlUrl = (config: Pick<Config, 'gatewayUrl'>, of: Omit<Addressed, 'tags'>): string =>
+  `${base(config, of)}@${of.slot}/api/graphql`
 
 /** The public address of a processor's metrics (contract 5). */
 export const metricsUrl = (config: Pick<Config, 'gatewayUrl'>, of: Addressed, processor: string): string =>

@@ -159,6 +159,6 @@ describe('a filter', () => {
     const signal = new AbortController().signal
     const asked = { squidId: 999_999, fromMs: null, toMs: null, after: null, limit: 10, signal }
     const page = await readHistory(t.app.db, { ...asked, filter: filterOf({}), direction: 'desc' })
-    expect(page).toEqual({ lines: [], next: null })
+    expect(page).toEqual({ lines: [], next: null, lastSeq: 0 })
   })
 })

@@ -24,7 +24,13 @@ export type HistoryAsked = {
 }
 
 /** `next` is null at the end. A page may be short, even empty, and still have a next one: it was a long search. */
-export type HistoryPage = { lines: StoredLine[]; next: Place | null }
+export type HistoryPage = {
+  lines: StoredLine[]
+  next: Place | null
+  /** Where the lines ended when the page was asked for, whatever the filter. */
+  lastSeq: number
+}
+type Found = Omit<HistoryPage, 'lastSeq'>
 
 /** After that long a search answers what it has found so far. */
 const searchBudgetMs = 5_000
@@ -39,8 +45,15 @@ const lookedThrough = [1, 2, 4, 8, 16, 32]
  */
 export async function readHistory(db: Db, asked: HistoryAsked): Promise<HistoryPage> {
   const stream = await findStream(db, asked.squidId)
-  if (!stream) return { lines: [], next: null }
-  const { indexedSeq, lastSeq } = stream
+  if (!stream) return { lines: [], next: null, lastSeq: 0 }
+  return { ...(await lookThrough(db, asked, stream)), lastSeq: stream.lastSeq }
+}
+
+async function lookThrough(
+  db: Db,
+  asked: HistoryAsked,
+  { indexedSeq, lastSeq }: { indexedSeq: number; lastSeq: number },
+): Promise<Found> {
   const startedMs = performance.now()
   const find = async (runs: Run[], within: Pick<LinesAsked, 'fromMs' | 'toMs'>, found: StoredLine[]) => {
     const more = await readRuns(db, { ...asked, ...within, runs, limit: asked.limit + 1 })
@@ -77,14 +90,14 @@ const inOrder = (direction: Direction) => (a: Place, b: Place) =>
 const isSurelyBefore = (line: Place, block: Candidate, direction: Direction): boolean =>
   direction === 'desc' ? line.atMs > block.maxAtMs : line.atMs < block.minAtMs
 
-function pageOf(found: StoredLine[], limit: number): HistoryPage {
+function pageOf(found: StoredLine[], limit: number): Found {
   const lines = found.slice(0, limit)
   const last = lines.at(-1)
   return { lines, next: last && found.length > limit ? { atMs: last.atMs, seq: last.seq } : null }
 }
 
 /** What is sure although `block` and those after it were not looked through; the next page begins with them. */
-function cutBefore(block: Candidate, found: StoredLine[], { direction, limit }: HistoryAsked): HistoryPage {
+function cutBefore(block: Candidate, found: StoredLine[], { direction, limit }: HistoryAsked): Found {
   const lines = found.filter((line) => isSurelyBefore(line, block, direction)).slice(0, limit)
   const isDown = direction === 'desc'
   const edge = { atMs: isDown ? block.maxAtMs : block.minAtMs, seq: isDown ? Number.MAX_SAFE_INTEGER : 0 }
