@@ -2,6 +2,7 @@ import { auth } from './auth.ts'
 import { deployments } from './deployments.ts'
 import { logs } from './logs.ts'
 import { metrics } from './metrics.ts'
+import { monitoring } from './monitoring.ts'
 import { orgs } from './orgs.ts'
 import { portal } from './portal.ts'
 import { rpc } from './rpc.ts'
@@ -10,7 +11,7 @@ import { squids } from './squids.ts'
 import { user } from './user.ts'
 
 /** The whole API. Server, client, OpenAPI, permission tests and query keys are made from this tree. */
-export const contract = { auth, user, orgs, squids, deployments, logs, metrics, secrets, rpc, portal }
+export const contract = { auth, user, orgs, squids, deployments, logs, metrics, monitoring, secrets, rpc, portal }
 export type Contract = typeof contract
 
 export * from './auth.ts'
@@ -22,6 +23,7 @@ export * from './fields.ts'
 export * from './limits.ts'
 export * from './logs.ts'
 export * from './metrics.ts'
+export * from './monitoring.ts'
 export * from './openapi.ts'
 export * from './orgs.ts'
 export * from './permissions.ts'

@@ -26,6 +26,29 @@ export const IngressPoint = z.object({
 })
 export type IngressPoint = z.infer<typeof IngressPoint>
 
+const Gauge = z.number().nullable()
+
+/**
+ * Cpu in cores, memory in MB of 2^20 bytes, both the mean over the bucket; disk in bytes, its peak. Replicas and processors are
+ * added up. Null where there was no sample: a gap, never a zero.
+ */
+export const UsagePoint = z.object({
+  ts: Time,
+  apiCpuUsage: Gauge,
+  dbCpuUsage: Gauge,
+  processorCpuUsage: Gauge,
+  apiMemUsageMb: Gauge,
+  dbMemUsageMb: Gauge,
+  processorMemUsageMb: Gauge,
+  apiCpuRequested: Gauge,
+  processorCpuRequested: Gauge,
+  apiMemRequestedMb: Gauge,
+  processorMemRequestedMb: Gauge,
+  dbDiskUsedBytes: Gauge,
+  dbDiskRequestedBytes: Gauge,
+})
+export type UsagePoint = z.infer<typeof UsagePoint>
+
 export const metrics = {
   getIngress: endpoint({
     method: 'GET',
@@ -42,5 +65,13 @@ export const metrics = {
     summary: 'Requests and latencies of one version',
     query: range,
     payload: z.object({ timeGroup: z.enum(timeGroups), metrics: z.array(IngressPoint) }),
+  }),
+  getSquidUsage: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/metrics/usage/{squidId}',
+    access: 'member',
+    summary: 'Cpu, memory and disk of one version',
+    query: range,
+    payload: z.object({ timeGroup: z.enum(timeGroups), metrics: z.array(UsagePoint) }),
   }),
 }

@@ -87,6 +87,27 @@ export const settings = {
     .min(1)
     .default(14)
     .describe('How long the logs of squids are kept.'),
+  SHOAL_METRICS_SAMPLE_DAYS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(2)
+    .describe('How long the samples of containers (one each 15 seconds) are kept.'),
+  SHOAL_METRICS_MINUTE_DAYS: z.coerce.number().int().min(2).default(8).describe('How long metrics by minute are kept.'),
+  SHOAL_METRICS_HOUR_DAYS: z.coerce.number().int().min(2).default(100).describe('How long metrics by hour are kept.'),
+  SHOAL_METRICS_DAY_DAYS: z.coerce
+    .number()
+    .int()
+    .min(62)
+    .default(800)
+    .describe('How long metrics by day are kept; those by month are kept for good.'),
+  SHOAL_METRICS_TOKEN: z
+    .string()
+    .min(16)
+    .optional()
+    .describe(
+      "Who sends it as `Authorization: Bearer …` may read the server's own `/metrics`. Unset: only this machine may, and not through a proxy.",
+    ),
   SHOAL_MAIL_URL: z
     .string()
     .optional()

@@ -3,6 +3,7 @@ import { mailJobs } from './mail/index.ts'
 import { authJobs } from './modules/auth/index.ts'
 import { collectionJobs, defaultPace, startEngine, startReconcile, type Pace } from './modules/deployments/index.ts'
 import { startLogIngest } from './modules/logs/index.ts'
+import { startSampling } from './modules/metrics/index.ts'
 import { rpcJobs } from './modules/rpc/index.ts'
 import { startObserving } from './modules/squids/index.ts'
 import { userJobs } from './modules/user/index.ts'
@@ -14,6 +15,7 @@ export async function startWorker(app: App, pace: Pace = defaultPace): Promise<{
   const reconcile = startReconcile(engine.worker, engine.locks)
   const observing = startObserving(app)
   const logs = startLogIngest(app)
+  const sampling = startSampling(app)
   await app.jobs.work([...mailJobs(app), ...authJobs(app), ...userJobs(app), ...rpcJobs(app), ...collectionJobs(app)])
   return {
     close: async () => {
@@ -21,6 +23,7 @@ export async function startWorker(app: App, pace: Pace = defaultPace): Promise<{
       await engine.close()
       await observing.close()
       await logs.close()
+      await sampling.close()
     },
   }
 }

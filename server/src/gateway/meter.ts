@@ -7,13 +7,13 @@ const mostPending = 100_000
 
 /** Counts requests, bytes and latencies of every version, and adds them to the database each second. */
 export class IngressMeter {
-  readonly #app: Pick<App, 'db' | 'clock' | 'log'>
+  readonly #app: Pick<App, 'database' | 'clock' | 'log'>
   #pending = new Map<string, IngressMinute>()
   #minute = new Date(0)
   #writing: Promise<void> = Promise.resolve()
   readonly #timer: NodeJS.Timeout
 
-  constructor(app: Pick<App, 'db' | 'clock' | 'log'>) {
+  constructor(app: Pick<App, 'database' | 'clock' | 'log'>) {
     this.#app = app
     this.#timer = setInterval(() => void this.flush(), flushMs).unref()
     this.#setMinute()
@@ -59,7 +59,7 @@ export class IngressMeter {
     if (rows.size === 0) return
     this.#pending = new Map()
     try {
-      await addIngress(this.#app.db, [...rows.values()])
+      await addIngress(this.#app.database, [...rows.values()])
     } catch (error) {
       this.#app.log.warn({ err: error }, 'the gateway cannot write its counts')
       for (const row of rows.values()) this.#putBack(row)

@@ -10,7 +10,7 @@ import { authHandlers } from '../modules/auth/index.ts'
 import type { Handlers } from '../modules/call.ts'
 import { deploymentsHandlers, squidActionHandlers } from '../modules/deployments/index.ts'
 import { logsHandlers } from '../modules/logs/index.ts'
-import { metricsHandlers } from '../modules/metrics/index.ts'
+import { metricsHandlers, monitoringHandlers } from '../modules/metrics/index.ts'
 import { orgsHandlers } from '../modules/orgs/index.ts'
 import { portalHandlers } from '../modules/portal/index.ts'
 import { rpcHandlers } from '../modules/rpc/index.ts'
@@ -64,6 +64,7 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
     deployments: deploymentsHandlers(app),
     logs: logsHandlers(app),
     metrics: metricsHandlers(app),
+    monitoring: monitoringHandlers(app),
     secrets: secretsHandlers(app),
     rpc: rpcHandlers(app),
     portal: portalHandlers(app),

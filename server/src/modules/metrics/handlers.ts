@@ -4,8 +4,9 @@ import { days } from '../../clock.ts'
 import { notFound } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
 import { selectSquid, type SquidRow } from '../squids/index.ts'
+import { dailyCounts, squidIngress } from './ingress/read-ingress.ts'
 import { rangeOf } from './range.ts'
-import { dailyCounts, squidIngress } from './read-ingress.ts'
+import { squidUsage } from './usage/read-usage.ts'
 
 /** Spec 9: metrics are of the last seven days unless asked otherwise. */
 const defaultMs = days(7)
@@ -16,6 +17,10 @@ export function metricsHandlers(app: App): Handlers<Contract['metrics']> {
     getSquidIngress: async ({ params, query, org }) => {
       const squid = await squidOf(app, org, params.squidId)
       return squidIngress(app, squid.id, rangeOf(query, app.clock.now(), defaultMs))
+    },
+    getSquidUsage: async ({ params, query, org }) => {
+      const squid = await squidOf(app, org, params.squidId)
+      return squidUsage(app, squid.id, rangeOf(query, app.clock.now(), defaultMs))
     },
   }
 }

@@ -1,3 +1,6 @@
 export { metricsHandlers } from './handlers.ts'
-export { bucketCount, bucketOf } from './histogram.ts'
-export { addIngress, type IngressMinute } from './ingress-store.ts'
+export { addIngress, type IngressMinute } from './ingress/add-ingress-store.ts'
+export { bucketCount, bucketOf } from './ingress/histogram.ts'
+export { monitoringHandlers } from './monitoring/handlers.ts'
+export { latencyPercentiles, latestSamples, observedHours, processorHistory } from './observed.ts'
+export { startSampling } from './sampling/sampler.ts'

@@ -23,7 +23,7 @@ export {
 } from './images-store.ts'
 export { InvalidManifest, parseManifest } from './manifest.ts'
 export { startObserving } from './observe.ts'
-export { existingSquids } from './observe-store.ts'
+export { existingSquids, selectProcessorStates, type ProcessorRow } from './observe-store.ts'
 export { planOf, type SquidPlan } from './plan.ts'
 export { probeApi } from './probe.ts'
 export { billedProfile, programResources } from './profiles.ts'

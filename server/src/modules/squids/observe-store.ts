@@ -20,11 +20,14 @@ export type Observations = { containers: ContainerRow[]; processors: ProcessorRo
 export async function selectObservations(db: Db): Promise<Observations> {
   const [containers, processors, apis] = await Promise.all([
     db.select().from(containerStates),
-    db.select().from(processorStates),
+    selectProcessorStates(db),
     db.select().from(apiStates),
   ])
   return { containers, processors, apis }
 }
+
+/** What every processor last said of itself. */
+export const selectProcessorStates = (db: Db): Promise<ProcessorRow[]> => db.select().from(processorStates)
 
 export async function putContainers(db: Db, rows: ContainerRow[]): Promise<void> {
   const t = containerStates

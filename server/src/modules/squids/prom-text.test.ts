@@ -10,6 +10,8 @@ sqd_processor_chain_height 1.8123460e+07 1763700000000
 sqd_processor_mapping_blocks_per_second NaN
 sqd_processor_sync_eta_seconds 0
 sqd_rpc_request_count{url="https://rpc.example.com/a} 7",kind="success"} 41
+sqd_rpc_request_count{url="https://rpc.example.com/b",kind="failure"} 2
+sqd_rpc_request_count_of_something_else 7
 process_cpu_user_seconds_total 0.1
 `
 
@@ -20,6 +22,9 @@ describe('the metrics of a processor', () => {
       totalBlocks: 18_123_460,
       blocksPerSecond: null,
       etaSeconds: 0,
+      syncRatio: null,
+      rpcRequests: 43,
+      rpcFailures: 2,
     })
   })
 

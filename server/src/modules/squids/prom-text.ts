@@ -13,3 +13,15 @@ export function readMetrics(text: string, names: ReadonlySet<string>): Map<strin
   }
   return values
 }
+
+/** The sum of all samples of a metric whose labels hold this text, as in `kind="failure"`; null when there is no such metric. */
+export function sumMetric(text: string, name: string, label: string): number | null {
+  let sum: number | null = null
+  for (const line of text.split('\n')) {
+    if (!line.startsWith(name)) continue
+    const [, found = '', value = ''] = sample.exec(line.endsWith('\r') ? line.slice(0, -1) : line) ?? []
+    const number = found === name && value !== '' ? Number(value) : Number.NaN
+    if (Number.isFinite(number)) sum = (sum ?? 0) + (line.includes(label) ? Math.max(0, Math.round(number)) : 0)
+  }
+  return sum
+}

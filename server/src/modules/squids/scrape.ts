@@ -1,6 +1,6 @@
 import type { Endpoint } from '@shoal/runtime'
 import { askContainer } from './ask-container.ts'
-import { readMetrics } from './prom-text.ts'
+import { readMetrics, sumMetric } from './prom-text.ts'
 
 /** Where a processor says it is (contract 7). */
 export type ProcessorMetrics = {
@@ -9,6 +9,11 @@ export type ProcessorMetrics = {
   totalBlocks: number
   blocksPerSecond: number | null
   etaSeconds: number | null
+  /** 0 to 1. */
+  syncRatio: number | null
+  /** Requests to its RPC node since its program started, good and bad; null when it asks none. */
+  rpcRequests: number | null
+  rpcFailures: number | null
 }
 
 /** Short, so that one that hangs does not hold up the others. */
@@ -18,7 +23,9 @@ const lastBlock = 'sqd_processor_last_block'
 const chainHeight = 'sqd_processor_chain_height'
 const speed = 'sqd_processor_mapping_blocks_per_second'
 const eta = 'sqd_processor_sync_eta_seconds'
-const names = new Set([lastBlock, chainHeight, speed, eta])
+const ratio = 'sqd_processor_sync_ratio'
+const rpcCount = 'sqd_rpc_request_count'
+const names = new Set([lastBlock, chainHeight, speed, eta, ratio])
 
 /** Null for a page that says nothing of a processor. */
 export function processorMetrics(text: string): ProcessorMetrics | null {
@@ -30,6 +37,9 @@ export function processorMetrics(text: string): ProcessorMetrics | null {
     totalBlocks: Math.max(Math.floor(values.get(chainHeight) ?? current), Math.floor(current), 0),
     blocksPerSecond: values.get(speed) ?? null,
     etaSeconds: values.get(eta) ?? null,
+    syncRatio: values.get(ratio) ?? null,
+    rpcRequests: sumMetric(text, rpcCount, ''),
+    rpcFailures: sumMetric(text, rpcCount, 'kind="failure"'),
   }
 }
 

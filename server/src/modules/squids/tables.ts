@@ -170,6 +170,11 @@ export const processorStates = pgTable(
     totalBlocks: bigId().notNull(),
     blocksPerSecond: doublePrecision(),
     etaSeconds: doublePrecision(),
+    /** 0 to 1. */
+    syncRatio: doublePrecision(),
+    /** Since its program started. */
+    rpcRequests: bigId(),
+    rpcFailures: bigId(),
     /** When `currentBlock` last moved. */
     progressedAt: time(),
     /** When `totalBlocks` last moved. */

@@ -1,7 +1,8 @@
 import type { ClientBase } from 'pg'
+import { inTransaction } from '../../../db/transaction.ts'
 import { bloomOf } from '../bloom.ts'
 import type { Run } from '../lines-store.ts'
-import { addBlock, inTransaction, readLinesOfBlock, type LineOfBlock, type NewLine } from './ingest-store.ts'
+import { addBlock, readLinesOfBlock, type LineOfBlock, type NewLine } from './ingest-store.ts'
 
 /** Small enough to look through in a millisecond, large enough that five million lines have only five thousand blocks. */
 export const linesOfBlock = 1_000

@@ -18,19 +18,6 @@ export type NewLine = {
 
 export type StreamState = { squidId: number; lastSeq: number; indexedSeq: number }
 
-/** Runs `work` in a transaction of this very connection. */
-export async function inTransaction<T>(client: ClientBase, work: () => Promise<T>): Promise<T> {
-  await client.query('begin')
-  try {
-    const result = await work()
-    await client.query('commit')
-    return result
-  } catch (error) {
-    await client.query('rollback').catch(() => undefined)
-    throw error
-  }
-}
-
 export async function readCursor(client: ClientBase): Promise<Record<string, string>> {
   const { rows } = await client.query<{ source: string; position: string }>('select source, position from log_cursors')
   return Object.fromEntries(rows.map((row) => [row.source, row.position]))

@@ -1,18 +1,11 @@
 import type { LogBatch, LogLine } from '@shoal/runtime'
 import type { ClientBase } from 'pg'
+import { dayOf, ensureDay } from '../../../db/day-partitions.ts'
+import { inTransaction } from '../../../db/transaction.ts'
 import { shownContainer } from '../containers.ts'
 import { joinStacks, parseLine, type ParsedLine } from '../parse-line.ts'
 import { fillBlocks, indexBlock, type OpenBlock } from './blocks.ts'
-import {
-  copyLines,
-  inTransaction,
-  moveCursor,
-  moveStreams,
-  notifyFollowers,
-  readStreams,
-  type NewLine,
-} from './ingest-store.ts'
-import { dayOf, ensureDay } from './partition-store.ts'
+import { copyLines, moveCursor, moveStreams, notifyFollowers, readStreams, type NewLine } from './ingest-store.ts'
 
 /** What becomes of a line's text before it is stored, for example without the values of secrets. */
 export type Redact = (squidId: number, text: string) => string
@@ -55,7 +48,7 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
 
   const ensureDays = async (lines: NewLine[]) => {
     for (const day of new Set(lines.map((line) => dayOf(line.atMs)))) {
-      if (!knownDays.has(day)) await ensureDay(client, day)
+      if (!knownDays.has(day)) await ensureDay(client, 'log_lines', day)
       knownDays.add(day)
     }
   }

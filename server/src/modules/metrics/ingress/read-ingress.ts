@@ -1,8 +1,8 @@
 import type { IngressCount, IngressPoint, TimeGroup } from '@shoal/contract'
-import type { App } from '../../app.ts'
+import type { App } from '../../../app.ts'
 import { bucketCount, percentile } from './histogram.ts'
-import { selectDailyCounts, selectIngress, type IngressBucket } from './ingress-read-store.ts'
-import { bucketsOf, timeGroupOf, type Range } from './range.ts'
+import { selectDailyCounts, selectIngress, type IngressBucket } from './read-ingress-store.ts'
+import { bucketsOf, timeGroupOf, type Range } from '../range.ts'
 
 /** Requests to every version of an organization by day (UTC); days without requests are left out. */
 export async function dailyCounts({ db }: Pick<App, 'db'>, orgId: number, range: Range): Promise<IngressCount[]> {
@@ -23,8 +23,11 @@ export async function squidIngress(
   range: Range,
 ): Promise<{ timeGroup: TimeGroup; metrics: IngressPoint[] }> {
   const timeGroup = timeGroupOf(range)
-  const known = new Map((await selectIngress(db, squidId, range, timeGroup)).map((row) => [row.atMs, row]))
-  const metrics = bucketsOf(range, timeGroup).map((at) => pointOf(at, known.get(at.getTime()) ?? none))
+  const buckets = bucketsOf(range, timeGroup)
+  const fromMs = buckets[0]?.getTime() ?? range.fromMs
+  const rows = await selectIngress(db, squidId, { ...range, fromMs }, timeGroup)
+  const known = new Map(rows.map((row) => [row.atMs, row]))
+  const metrics = buckets.map((at) => pointOf(at, known.get(at.getTime()) ?? none))
   return { timeGroup, metrics }
 }
 

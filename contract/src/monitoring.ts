@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { endpoint } from './endpoint.ts'
+import { TimeParam } from './fields.ts'
+
+/** Spec 7; `cpu_trotting` is spelt so. */
+export const monitoringQueries = [
+  'cpu_utilization',
+  'cpu_trotting',
+  'mem_utilization',
+  'disk_utilization',
+  'crashes',
+  'oom_kills',
+  'indexed_blocks',
+  'indexed_height',
+] as const
+export type MonitoringQuery = (typeof monitoringQueries)[number]
+
+/**
+ * One container of one version; `container` is `api`, `api-2` (a further replica), `db` or a processor's name, `squid_tags` are
+ * separated by commas. Cpu and throttling are means of the bucket, memory and disk its peak, all in percent of what is allowed;
+ * crashes, kills and blocks are counts of the bucket; heights are blocks. `t`, the beginning of the bucket, is in seconds. All
+ * series of an answer have the same times; null is a time that nothing is known of.
+ */
+export const MonitoringSeries = z.object({
+  labels: z.object({ squid_id: z.string(), squid_name: z.string(), container: z.string(), squid_tags: z.string() }),
+  values: z.array(z.object({ t: z.number(), v: z.number().nullable() })),
+})
+export type MonitoringSeries = z.infer<typeof MonitoringSeries>
+
+export const monitoring = {
+  scrape: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/monitoring/squids',
+    access: 'member',
+    summary: 'All versions of the organization as Prometheus text',
+    kind: 'file',
+    payload: z.null(),
+  }),
+  query: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/monitoring/squids/{query}',
+    access: 'member',
+    summary: `Series of one of: ${monitoringQueries.join(', ')}`,
+    query: {
+      from: TimeParam.optional(),
+      to: TimeParam.optional(),
+      /** Of one series, by default 300; large organizations are answered more coarsely. */
+      maxPoints: z
+        .string()
+        .regex(/^\d{1,5}$/)
+        .optional(),
+    },
+    payload: z.array(MonitoringSeries),
+  }),
+}

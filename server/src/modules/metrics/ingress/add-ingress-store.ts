@@ -1,0 +1,76 @@
+import { DatabaseError } from 'pg'
+import type { Database } from '../../../db/database.ts'
+import { dayOf, ensureDay } from '../../../db/day-partitions.ts'
+
+/** Requests to a version in one minute, as one gateway counted them. */
+export type IngressMinute = {
+  squidId: number
+  /** Its beginning. */
+  minute: Date
+  successes: number
+  errors: number
+  successBytes: number
+  errorBytes: number
+  /** Counts by bucket of latency, of successes only (`histogram.ts`). */
+  histogram: number[]
+}
+
+/** Adds to what is there: exact with any number of gateways, and also when it comes late. */
+export async function addIngress(database: Database, rows: IngressMinute[]): Promise<void> {
+  if (rows.length === 0) return
+  // Always in one order, so that two gateways never wait for each other in a circle.
+  const ordered = rows.toSorted((a, b) => a.squidId - b.squidId || a.minute.getTime() - b.minute.getTime())
+  try {
+    await add(database, ordered)
+  } catch (error) {
+    if (!isWithoutPartition(error)) throw error
+    await ensureDays(database, ordered)
+    await add(database, ordered)
+  }
+}
+
+/** In one statement: longer buckets are made anew from the earliest minute that something was added to. */
+async function add(database: Database, rows: IngressMinute[]): Promise<void> {
+  await database.pool.query(
+    `with added as (
+       select * from jsonb_to_recordset($1) as r (squid_id bigint, at timestamptz, successes bigint, errors bigint,
+         success_bytes bigint, error_bytes bigint, histogram bigint[])
+     ), back as (
+       update metric_rollups set rolled_until = (select min(at) from added)
+       where family = 'ingress' and rolled_until > (select min(at) from added)
+     )
+     insert into ingress_minutes as t (squid_id, at, successes, errors, success_bytes, error_bytes, histogram)
+     select squid_id, at, successes, errors, success_bytes, error_bytes, histogram from added
+     on conflict (squid_id, at) do update set
+       successes = t.successes + excluded.successes,
+       errors = t.errors + excluded.errors,
+       success_bytes = t.success_bytes + excluded.success_bytes,
+       error_bytes = t.error_bytes + excluded.error_bytes,
+       histogram = (select array_agg(coalesce(a, 0) + coalesce(b, 0) order by i)
+                    from unnest(t.histogram, excluded.histogram) with ordinality as both_ (a, b, i))`,
+    [JSON.stringify(rows.map(toRecord))],
+  )
+}
+
+const toRecord = (row: IngressMinute) => ({
+  squid_id: row.squidId,
+  at: row.minute.toISOString(),
+  successes: row.successes,
+  errors: row.errors,
+  success_bytes: row.successBytes,
+  error_bytes: row.errorBytes,
+  histogram: row.histogram,
+})
+
+/** Postgres tells a row that no partition takes by this code. */
+const isWithoutPartition = (error: unknown) => error instanceof DatabaseError && error.code === '23514'
+
+async function ensureDays(database: Database, rows: IngressMinute[]): Promise<void> {
+  const client = await database.pool.connect()
+  try {
+    for (const day of new Set(rows.map((row) => dayOf(row.minute.getTime()))))
+      await ensureDay(client, 'ingress_minutes', day)
+  } finally {
+    client.release()
+  }
+}

@@ -1,0 +1,58 @@
+import type { TimeGroup } from '@shoal/contract'
+import { sql } from 'drizzle-orm'
+import type { Db } from '../../../db/database.ts'
+import { levelOfGroup, tableOf } from '../levels.ts'
+import type { Range } from '../range.ts'
+import { bucketCount } from './histogram.ts'
+
+export type IngressBucket = {
+  squidId: number
+  atMs: number
+  successes: number
+  errors: number
+  successBytes: number
+  errorBytes: number
+  histogram: number[]
+}
+
+export type DailyCount = Pick<IngressBucket, 'squidId' | 'atMs' | 'successes' | 'errors'>
+
+const timeOf = (ms: number) => sql`to_timestamp(${ms}::float8 / 1000)`
+const atMs = sql`(extract(epoch from at) * 1000)::float8 as "atMs"`
+
+/** Requests to all versions of an organization by day, in the order of time. */
+export async function selectDailyCounts(db: Db, orgId: number, { fromMs, toMs }: Range): Promise<DailyCount[]> {
+  const { rows } = await db.execute<DailyCount>(
+    sql`select squid_id as "squidId", ${atMs}, successes, errors from ingress_days
+        where squid_id in (select id from squids where org_id = ${orgId})
+          and at >= date_trunc('day', ${timeOf(fromMs)}, 'UTC') and at < ${timeOf(toMs)} order by at, squid_id`,
+  )
+  return rows
+}
+
+/** What was asked of a version, in buckets of time that had requests. */
+export async function selectIngress(
+  db: Db,
+  squidId: number,
+  { fromMs, toMs }: Range,
+  group: TimeGroup,
+): Promise<IngressBucket[]> {
+  const { rows } = await db.execute<IngressBucket>(
+    sql`select squid_id as "squidId", ${atMs}, successes, errors, success_bytes as "successBytes", error_bytes as "errorBytes",
+          to_json(histogram) as histogram
+        from ${sql.identifier(tableOf('ingress', levelOfGroup[group]))}
+        where squid_id = ${squidId} and at >= ${timeOf(fromMs)} and at < ${timeOf(toMs)} order by at`,
+  )
+  return rows
+}
+
+/** Of several versions since a time, in one histogram for each that was asked anything. */
+export async function selectHistograms(db: Db, squidIds: number[], sinceMs: number): Promise<Map<number, number[]>> {
+  const { rows } = await db.execute<{ squidId: number; histogram: number[] }>(
+    sql`select squid_id as "squidId", to_json(array_agg(n order by i)) as histogram from (
+          select squid_id, i, sum(n)::float8 as n from ingress_minutes, unnest(histogram) with ordinality as h (n, i)
+          where squid_id = any(${sql.param(squidIds)}::bigint[]) and at >= ${timeOf(sinceMs)} group by 1, 2
+        ) places where i <= ${bucketCount} group by 1`,
+  )
+  return new Map(rows.map((row) => [row.squidId, row.histogram]))
+}

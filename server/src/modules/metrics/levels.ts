@@ -1,0 +1,43 @@
+import type { TimeGroup } from '@shoal/contract'
+import type { Config } from '../../config.ts'
+import { days, hours, minutes } from '../../clock.ts'
+
+/**
+ * How finely is kept, from fine to coarse; each level but the first is made from the one before it. Minutes and hours (and
+ * samples, the 15 seconds before them) are partitioned by day, so that the past is dropped at no cost.
+ */
+export type Level = 'samples' | 'minutes' | 'hours' | 'days' | 'months'
+
+/** `containers`: what they used and how far processors came. `ingress`: requests, as gateways counted them. */
+export type Family = 'container' | 'ingress'
+
+export const tableOf = (family: Family, level: Level): string => `${family}_${level}`
+
+export const coarserLevels = {
+  container: [
+    { from: 'samples', to: 'minutes', unit: 'minute' },
+    { from: 'minutes', to: 'hours', unit: 'hour' },
+    { from: 'hours', to: 'days', unit: 'day' },
+    { from: 'days', to: 'months', unit: 'month' },
+  ],
+  ingress: [
+    { from: 'minutes', to: 'hours', unit: 'hour' },
+    { from: 'hours', to: 'days', unit: 'day' },
+    { from: 'days', to: 'months', unit: 'month' },
+  ],
+} as const satisfies Record<Family, { from: Level; to: Level; unit: string }[]>
+
+export const levelOfGroup: Record<TimeGroup, Level> = { Minute: 'minutes', Hour: 'hours', Day: 'days', Month: 'months' }
+
+/** For how many days a level is kept; months are kept for good. */
+export function keptDays(config: Config, level: Exclude<Level, 'months'>): number {
+  return {
+    samples: config.SHOAL_METRICS_SAMPLE_DAYS,
+    minutes: config.SHOAL_METRICS_MINUTE_DAYS,
+    hours: config.SHOAL_METRICS_HOUR_DAYS,
+    days: config.SHOAL_METRICS_DAY_DAYS,
+  }[level]
+}
+
+/** Of a bucket; a month's is not used as a length. */
+export const levelMs = { samples: 15_000, minutes: minutes(1), hours: hours(1), days: days(1) }

@@ -1,0 +1,48 @@
+import type { MonitoringQuery, MonitoringSeries } from '@shoal/contract'
+import type { App } from '../../../app.ts'
+import { days } from '../../../clock.ts'
+import { dayOf } from '../../../db/day-partitions.ts'
+import { keptDays } from '../levels.ts'
+import type { Range } from '../range.ts'
+import { countContainers, selectLabels, selectSeries, type LabelledSquid, type Series } from './series-store.ts'
+import { stepOf, timesOf, type Step } from './step.ts'
+
+/** In one answer, whatever the size of the organization: what a browser can draw and we can send within a blink. */
+const mostPoints = 100_000
+const fewestPoints = 24
+
+/** Of these only containers that had any are told of. */
+const rareEvents: MonitoringQuery[] = ['crashes', 'oom_kills']
+
+/** One series for each container that has values in the range, all with the same times. */
+export async function readSeries(
+  app: Pick<App, 'db' | 'clock' | 'config'>,
+  orgId: number,
+  query: MonitoringQuery,
+  { range, maxPoints }: { range: Range; maxPoints: number },
+): Promise<MonitoringSeries[]> {
+  const containers = await countContainers(app.db, orgId)
+  const affordable = Math.max(fewestPoints, Math.floor(mostPoints / Math.max(1, containers)))
+  const step = stepOf(range, Math.max(1, Math.min(maxPoints, affordable)), isKept(app))
+  const times = timesOf(range, step.ms)
+  const asked = { fromMs: times[0] ?? range.fromMs, toMs: range.toMs, step }
+  const [series, labels] = await Promise.all([selectSeries(app.db, orgId, query, asked), selectLabels(app.db, orgId)])
+  const squids = new Map(labels.map((squid) => [squid.id, squid]))
+  const shown = rareEvents.includes(query) ? series.filter(({ values }) => values.some((v) => v !== 0)) : series
+  return shown.map((one) => {
+    const values = valuesOf(one)
+    return { labels: labelsOf(one, squids.get(one.squidId)), values: times.map((ms) => pointAt(ms / 1000, values)) }
+  })
+}
+
+const isKept = (app: Pick<App, 'clock' | 'config'>) => (level: Step['level'], fromMs: number) =>
+  fromMs >= Date.parse(dayOf(app.clock.now().getTime() - days(keptDays(app.config, level))))
+
+const valuesOf = ({ times, values }: Series) => new Map(times.map((t, i) => [t, values[i] ?? null]))
+
+const pointAt = (t: number, values: Map<number, number | null>) => ({ t, v: values.get(t) ?? null })
+
+function labelsOf({ squidId, container }: Series, squid: LabelledSquid | undefined): MonitoringSeries['labels'] {
+  const name = squid ? `${squid.name}@${squid.slot}` : ''
+  return { squid_id: String(squidId), squid_name: name, container, squid_tags: squid?.tags.join(',') ?? '' }
+}

@@ -1,0 +1,101 @@
+import { Counter, Gauge, Registry } from 'prom-client'
+import type { App } from '../../../app.ts'
+import { minutes } from '../../../clock.ts'
+import { percentile } from '../ingress/histogram.ts'
+import { selectHistograms } from '../ingress/read-ingress-store.ts'
+import { gapMs } from '../sampling/sample.ts'
+import {
+  selectContainerTotals,
+  selectIngressTotals,
+  selectLabels,
+  selectNewest,
+  type LabelledSquid,
+} from './series-store.ts'
+
+const ofSquid = ['squid_id', 'squid_name', 'squid_slot', 'squid_tags'] as const
+const ofContainer = [...ofSquid, 'container'] as const
+const latencyMinutes = 5
+
+/** Everything that is known of an organization's versions now, for Prometheus. Unknown values are left out. */
+export async function scrapeText({ db, clock }: Pick<App, 'db' | 'clock'>, orgId: number) {
+  const nowMs = clock.now().getTime()
+  const squids = new Map((await selectLabels(db, orgId)).map((squid) => [squid.id, squid]))
+  const ids = [...squids.keys()]
+  const [newest, totals, ingress, histograms] = await Promise.all([
+    selectNewest(db, ids, nowMs - gapMs),
+    selectContainerTotals(db, ids),
+    selectIngressTotals(db, ids),
+    selectHistograms(db, ids, nowMs - minutes(latencyMinutes)),
+  ])
+  const registry = new Registry()
+  const labelsOf = (squidId: number) => squidLabels(squidId, squids.get(squidId))
+  const gauge = <Row extends { squidId: number }>(
+    name: string,
+    help: string,
+    rows: (Row & { container: string })[],
+    value: (row: Row) => number | null,
+  ) => {
+    const metric = new Gauge({ name, help, labelNames: ofContainer, registers: [registry] })
+    for (const row of rows) {
+      const v = value(row)
+      if (v !== null) metric.set({ ...labelsOf(row.squidId), container: row.container }, v)
+    }
+  }
+  gauge('shoal_container_cpu_cores', 'Processor time used, in cores.', newest, (s) => s.cpuCores)
+  gauge('shoal_container_cpu_limit_cores', 'Cores it may use.', newest, (s) => s.cpuLimitCores)
+  gauge('shoal_container_cpu_throttled_ratio', 'Share of the time it was held back.', newest, (s) => s.throttledShare)
+  gauge('shoal_container_memory_bytes', 'Memory used.', newest, (s) => s.memoryBytes)
+  gauge('shoal_container_memory_limit_bytes', 'Memory it may use.', newest, (s) => s.memoryLimitBytes)
+  gauge('shoal_database_used_bytes', 'Size of the database.', newest, (s) => s.diskUsedBytes)
+  gauge('shoal_database_limit_bytes', 'Room for the database.', newest, (s) => s.diskTotalBytes)
+  // Under the names that the SDK gives them.
+  gauge('sqd_processor_last_block', 'Last processed block.', newest, (s) => s.lastBlock)
+  gauge('sqd_processor_chain_height', 'Height of the chain.', newest, (s) => s.chainHeight)
+  gauge('sqd_processor_sync_ratio', 'Share of the chain that is processed.', newest, (s) => s.syncRatio)
+  gauge('sqd_processor_sync_eta_seconds', 'Time until it has caught up.', newest, (s) => s.etaSeconds)
+  gauge('sqd_processor_mapping_blocks_per_second', 'Speed of mapping.', newest, (s) => s.blocksPerSecond)
+
+  const counter = (name: string, help: string, label: 'container' | 'result' | 'kind' | null) => {
+    const labelNames = [...ofSquid, ...(name.includes('ingress') ? [] : ['container']), ...(label ? [label] : [])]
+    const metric = new Counter({ name, help, labelNames: [...new Set(labelNames)], registers: [registry] })
+    return (squidId: number, labels: Record<string, string>, value: number | null) => {
+      if (value !== null) metric.inc({ ...labelsOf(squidId), ...labels }, value)
+    }
+  }
+  const crashes = counter('shoal_container_crashes_total', 'Crashes since the container was first seen.', null)
+  const kills = counter('shoal_container_oom_kills_total', 'Kills for lack of memory.', null)
+  const rpc = counter('sqd_rpc_request_count', 'Requests of a processor to its RPC node.', 'kind')
+  for (const { squidId, container, ...row } of totals) {
+    crashes(squidId, { container }, row.crashes)
+    kills(squidId, { container }, row.oomKills)
+    rpc(squidId, { container, kind: 'success' }, row.rpcRequests && row.rpcRequests - (row.rpcFailures ?? 0))
+    rpc(squidId, { container, kind: 'failure' }, row.rpcFailures)
+  }
+  const requests = counter('shoal_ingress_requests_total', 'Answered requests.', 'result')
+  const bytes = counter('shoal_ingress_bytes_total', 'Bytes sent.', 'result')
+  for (const row of ingress) {
+    requests(row.squidId, { result: 'success' }, row.successes)
+    requests(row.squidId, { result: 'error' }, row.errors)
+    bytes(row.squidId, { result: 'success' }, row.successBytes)
+    bytes(row.squidId, { result: 'error' }, row.errorBytes)
+  }
+  const latency = new Gauge({
+    name: 'shoal_ingress_latency_seconds',
+    help: `Latency of successful requests of the last ${latencyMinutes} minutes.`,
+    labelNames: [...ofSquid, 'quantile'],
+    registers: [registry],
+  })
+  for (const [squidId, histogram] of histograms)
+    for (const quantile of [0.5, 0.9, 0.95, 0.99]) {
+      const ms = percentile(histogram, quantile)
+      if (ms !== null) latency.set({ ...labelsOf(squidId), quantile: String(quantile) }, ms / 1000)
+    }
+  return { contentType: registry.contentType, body: await registry.metrics() }
+}
+
+const squidLabels = (squidId: number, squid: LabelledSquid | undefined) => ({
+  squid_id: String(squidId),
+  squid_name: squid?.name ?? '',
+  squid_slot: squid?.slot ?? '',
+  squid_tags: squid?.tags.join(',') ?? '',
+})

@@ -1,0 +1,42 @@
+import { sql } from 'drizzle-orm'
+import type { Db } from '../../db/database.ts'
+import type { Range } from './range.ts'
+import { atMs, timeOf } from './usage/usage-store.ts'
+
+export type ProgressSample = { atMs: number; lastBlock: number; chainHeight: number; blocks: number | null }
+
+export async function selectProgress(
+  db: Db,
+  squidId: number,
+  processor: string,
+  { fromMs, toMs }: Range,
+): Promise<ProgressSample[]> {
+  const { rows } = await db.execute<ProgressSample>(
+    sql`select ${atMs}, last_block as "lastBlock", chain_height as "chainHeight", blocks from container_samples
+        where squid_id = ${squidId} and container = ${processor} and last_block is not null
+          and at >= ${timeOf(fromMs)} and at < ${timeOf(toMs)} order by at`,
+  )
+  return rows
+}
+
+/** Of one container in one hour. `observedSeconds` is how long it was seen, in whatever state but finished. */
+export type ObservedHour = {
+  squidId: number
+  container: string
+  atMs: number
+  observedSeconds: number
+  cpuSeconds: number | null
+  memoryPeakBytes: number | null
+  diskUsedBytes: number | null
+  diskTotalBytes: number | null
+}
+
+export async function selectHours(db: Db, squidIds: number[], { fromMs, toMs }: Range): Promise<ObservedHour[]> {
+  const { rows } = await db.execute<ObservedHour>(
+    sql`select squid_id as "squidId", container, ${atMs}, observed_seconds as "observedSeconds", cpu_seconds as "cpuSeconds",
+          memory_peak_bytes as "memoryPeakBytes", disk_used_bytes as "diskUsedBytes", disk_total_bytes as "diskTotalBytes"
+        from container_hours where squid_id = any(${sql.param(squidIds)}::bigint[])
+          and at >= ${timeOf(fromMs)} and at < ${timeOf(toMs)} order by at, squid_id, container`,
+  )
+  return rows
+}

@@ -1,0 +1,38 @@
+import type { Db } from '../../db/database.ts'
+import { percentile } from './ingress/histogram.ts'
+import { selectHistograms } from './ingress/read-ingress-store.ts'
+import { selectNewest, type NewestSample } from './monitoring/series-store.ts'
+import { selectHours, selectProgress, type ObservedHour, type ProgressSample } from './observed-store.ts'
+import type { Range } from './range.ts'
+import { gapMs } from './sampling/sample.ts'
+
+/** The newest sample of every container of these versions; none of a container that was not seen for 45 s. */
+export function latestSamples(db: Db, squidIds: number[], now: Date): Promise<NewestSample[]> {
+  return selectNewest(db, squidIds, now.getTime() - gapMs)
+}
+
+/** How far a processor came, a point each 15 seconds, oldest first; times without an answer are missing. */
+export function processorHistory(db: Db, squidId: number, processor: string, range: Range): Promise<ProgressSample[]> {
+  return selectProgress(db, squidId, processor, range)
+}
+
+/** In milliseconds, of the successful requests to each version since `sinceMs`; no entry for one that nobody asked. */
+export async function latencyPercentiles(
+  db: Db,
+  squidIds: number[],
+  share: number,
+  sinceMs: number,
+): Promise<Map<number, number>> {
+  const histograms = await selectHistograms(db, squidIds, sinceMs)
+  return new Map(
+    [...histograms].flatMap(([squidId, histogram]) => {
+      const ms = percentile(histogram, share)
+      return ms === null ? [] : [[squidId, ms]]
+    }),
+  )
+}
+
+/** What every container of these versions was seen to use, by hour (UTC), oldest first. Deleted versions are known too. */
+export function observedHours(db: Db, squidIds: number[], range: Range): Promise<ObservedHour[]> {
+  return selectHours(db, squidIds, range)
+}

@@ -1,0 +1,27 @@
+import type { ClientBase } from 'pg'
+import type { App } from '../../../app.ts'
+import { days } from '../../../clock.ts'
+import { dayOf, dropDaysBefore, ensureDay } from '../../../db/day-partitions.ts'
+import { keptDays, tableOf } from '../levels.ts'
+import { deleteBefore } from './retention-store.ts'
+
+const partitioned = [
+  ['container', 'samples'],
+  ['container', 'minutes'],
+  ['container', 'hours'],
+  ['ingress', 'minutes'],
+  ['ingress', 'hours'],
+] as const
+
+/** Makes room for today and tomorrow, and drops what is past retention. Done twice is done once. */
+export async function keepDays({ clock, config }: Pick<App, 'clock' | 'config'>, client: ClientBase): Promise<void> {
+  const nowMs = clock.now().getTime()
+  for (const [family, level] of partitioned) {
+    const table = tableOf(family, level)
+    for (const day of [dayOf(nowMs), dayOf(nowMs + days(1))]) await ensureDay(client, table, day)
+    await dropDaysBefore(client, table, dayOf(nowMs - days(keptDays(config, level))))
+  }
+  const oldest = dayOf(nowMs - days(keptDays(config, 'days')))
+  await deleteBefore(client, 'container_days', oldest)
+  await deleteBefore(client, 'ingress_days', oldest)
+}

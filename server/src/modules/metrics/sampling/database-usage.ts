@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises'
+import type { Database } from '../../../db/database.ts'
+import { backendsOf, ownBackend, type Backend } from './backend-store.ts'
+
+export type DatabaseUsage = {
+  /** Of its connections' processes since this meter began; what a process did after it was last seen is not in it. */
+  cpuSeconds: number
+  /** Private to its connections' processes: the cache that all databases share belongs to none of them. */
+  memoryBytes: number
+}
+
+/** `USER_HZ` of Linux: the unit of times in /proc, the same everywhere. */
+const ticksPerSecond = 100
+
+type Seen = { database: string; cpuSeconds: number }
+
+/**
+ * What databases use, told by the processes that serve their connections: Postgres itself counts no processor time. Only where
+ * these processes can be seen, which is a Postgres on this very Linux host; elsewhere nothing is answered.
+ */
+export class DatabaseMeter {
+  readonly #cluster: Database
+  #seen: Map<string, Seen> | null = null
+  readonly #cpuSeconds = new Map<string, number>()
+
+  constructor(cluster: Database) {
+    this.#cluster = cluster
+  }
+
+  /** Null where it cannot be known. @throws Error when Postgres does not answer */
+  async measure(databases: string[]): Promise<Map<string, DatabaseUsage> | null> {
+    const backends = await backendsOf(this.#cluster, databases)
+    if (!(await this.#isLocal())) return null
+    const isFirst = this.#seen === null
+    const seen = new Map<string, Seen>()
+    const usage = new Map(databases.map((name) => [name, { cpuSeconds: 0, memoryBytes: 0 }]))
+    for (const { pid, database } of backends) {
+      const process = await readProcess(pid)
+      if (!process) continue
+      const key = `${pid} ${process.startedTicks}`
+      seen.set(key, { database, cpuSeconds: process.cpuSeconds })
+      // A process that came since the last look did all of its work since then.
+      const before = this.#seen?.get(key)?.cpuSeconds ?? (isFirst ? process.cpuSeconds : 0)
+      this.#cpuSeconds.set(database, (this.#cpuSeconds.get(database) ?? 0) + process.cpuSeconds - before)
+      const of = usage.get(database)
+      if (of) of.memoryBytes += process.privateBytes
+    }
+    this.#seen = seen
+    for (const [name, of] of usage) of.cpuSeconds = this.#cpuSeconds.get(name) ?? 0
+    return usage
+  }
+
+  /** The process of this very connection is one of this host's: its number and its start agree. */
+  async #isLocal(): Promise<boolean> {
+    const own: Backend & { startedMs: number } = await ownBackend(this.#cluster)
+    const process = await readProcess(own.pid)
+    const bootedSeconds = Number(/^btime (\d+)$/m.exec(await readText('/proc/stat'))?.[1] ?? Number.NaN)
+    if (!process || Number.isNaN(bootedSeconds)) return false
+    const startedMs = (bootedSeconds + process.startedTicks / ticksPerSecond) * 1000
+    return Math.abs(startedMs - own.startedMs) < 5_000
+  }
+}
+
+const readText = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '')
+
+async function readProcess(pid: number) {
+  const [stat, status] = await Promise.all([readText(`/proc/${pid}/stat`), readText(`/proc/${pid}/status`)])
+  // The program's name, in parentheses, may hold anything; the numbers come after it.
+  const numbers = stat.slice(stat.lastIndexOf(') ') + 2).split(' ')
+  const privateKilobytes = /^RssAnon:\s+(\d+)/m.exec(status)?.[1]
+  if (numbers.length < 20 || privateKilobytes === undefined) return null
+  return {
+    cpuSeconds: (Number(numbers[11]) + Number(numbers[12])) / ticksPerSecond,
+    startedTicks: Number(numbers[19]),
+    privateBytes: Number(privateKilobytes) * 1024,
+  }
+}

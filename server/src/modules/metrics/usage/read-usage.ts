@@ -1,0 +1,57 @@
+import type { TimeGroup, UsagePoint } from '@shoal/contract'
+import type { App } from '../../../app.ts'
+import { isApi } from '../../squids/index.ts'
+import { bucketsOf, timeGroupOf, type Range } from '../range.ts'
+import { selectUsage, type UsedBucket } from './usage-store.ts'
+
+/** What a version's api, processors and database used; replicas and processors are added up. */
+export async function squidUsage(
+  { db }: Pick<App, 'db'>,
+  squidId: number,
+  range: Range,
+): Promise<{ timeGroup: TimeGroup; metrics: UsagePoint[] }> {
+  const timeGroup = timeGroupOf(range)
+  const buckets = bucketsOf(range, timeGroup)
+  const fromMs = buckets[0]?.getTime() ?? range.fromMs
+  const rows = Map.groupBy(await selectUsage(db, squidId, { ...range, fromMs }, timeGroup), (row) => row.atMs)
+  return { timeGroup, metrics: buckets.map((at) => pointOf(at, rows.get(at.getTime()) ?? [])) }
+}
+
+function pointOf(at: Date, rows: UsedBucket[]): UsagePoint {
+  const parts = Map.groupBy(rows, ({ container }) => partOf(container))
+  const of = (part: Part) => {
+    const containers = parts.get(part) ?? []
+    return (value: (row: UsedBucket) => number | null, unit = 1) => sumOf(containers.map(value), unit)
+  }
+  const [api, db, processor] = [of('api'), of('db'), of('processor')]
+  return {
+    ts: at.toISOString(),
+    apiCpuUsage: api((row) => row.cpuCores),
+    dbCpuUsage: db((row) => row.cpuCores),
+    processorCpuUsage: processor((row) => row.cpuCores),
+    apiMemUsageMb: api((row) => row.memoryBytes, megabyte),
+    dbMemUsageMb: db((row) => row.memoryBytes, megabyte),
+    processorMemUsageMb: processor((row) => row.memoryBytes, megabyte),
+    apiCpuRequested: api((row) => row.cpuLimitCores),
+    processorCpuRequested: processor((row) => row.cpuLimitCores),
+    apiMemRequestedMb: api((row) => row.memoryLimitBytes, megabyte),
+    processorMemRequestedMb: processor((row) => row.memoryLimitBytes, megabyte),
+    dbDiskUsedBytes: db((row) => row.diskUsedBytes),
+    dbDiskRequestedBytes: db((row) => row.diskTotalBytes),
+  }
+}
+
+const megabyte = 2 ** 20
+
+type Part = 'api' | 'db' | 'processor' | 'init'
+
+function partOf(container: string): Part {
+  if (container === 'db' || container === 'init') return container
+  return isApi({ name: container }) ? 'api' : 'processor'
+}
+
+/** Null when none of them is known. */
+function sumOf(values: (number | null)[], unit: number): number | null {
+  const known = values.filter((value) => value !== null)
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / unit
+}
