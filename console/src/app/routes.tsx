@@ -108,12 +108,12 @@ const versionTabs = [
   createRoute({
     getParentRoute: () => version,
     path: '/',
-    component: lazyRouteComponent(() => import('../pages/version/GeneralTab.tsx')),
+    component: lazyRouteComponent(() => import('../pages/version/general/GeneralTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
     path: '/details',
-    component: lazyRouteComponent(() => import('../pages/version/DetailsTab.tsx')),
+    component: lazyRouteComponent(() => import('../pages/version/general/DetailsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
@@ -123,7 +123,7 @@ const versionTabs = [
   createRoute({
     getParentRoute: () => version,
     path: '/db',
-    component: lazyRouteComponent(() => import('../pages/version/DatabaseTab.tsx')),
+    component: lazyRouteComponent(() => import('../pages/version/database/DatabaseTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
@@ -133,27 +133,27 @@ const versionTabs = [
   createRoute({
     getParentRoute: () => version,
     path: '/manifest',
-    component: lazyRouteComponent(() => import('../pages/version/ManifestTab.tsx')),
+    component: lazyRouteComponent(() => import('../pages/version/files/ManifestTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
     path: '/package',
-    component: lazyRouteComponent(() => import('../pages/version/PackageTab.tsx')),
+    component: lazyRouteComponent(() => import('../pages/version/files/PackageTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
     path: '/processors',
-    component: lazyRouteComponent(() => import('../pages/version/ProcessorsTab.tsx')),
+    component: lazyRouteComponent(() => import('../pages/version/processors/ProcessorsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
     path: '/deployments',
-    component: lazyRouteComponent(() => import('../pages/version/DeploymentsTab.tsx')),
+    component: lazyRouteComponent(() => import('../pages/version/deployments/DeploymentsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
     path: '/deployments/$deployId',
-    component: lazyRouteComponent(() => import('../pages/version/DeploymentTab.tsx')),
+    component: lazyRouteComponent(() => import('../pages/version/deployments/DeploymentTab.tsx')),
   }),
 ] as const
 // Beside the tabs, on a page of its own: the playground wants the whole width. The address is ours.

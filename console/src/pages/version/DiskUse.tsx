@@ -1,0 +1,23 @@
+import type { Squid } from '@shoal/contract'
+import { formatInteger, formatPercent } from '../../lib/format.ts'
+import { ProgressBar } from '../../ui/ProgressBar.tsx'
+
+type Disk = NonNullable<Squid['addons']['postgres']>['disk']
+
+const bytesOfMegabyte = 1024 * 1024
+const tones = { LOW: 'good', NORMAL: 'good', UNKNOWN: 'info', WARNING: 'warn', CRITICAL: 'bad' } as const
+
+/** How full a database is, in MB (spec 2.9). */
+export function DiskUse({ disk: { usedBytes, totalBytes, usageStatus } }: { disk: Disk }) {
+  if (totalBytes <= 0 || usageStatus === 'UNKNOWN') return <span className="text-ink-3">not measured yet</span>
+  const ratio = usedBytes / totalBytes
+  return (
+    <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      <span className="tabular">
+        {formatInteger(usedBytes / bytesOfMegabyte)} of {formatInteger(totalBytes / bytesOfMegabyte)} MB
+      </span>
+      <ProgressBar label="Database size" ratio={ratio} tone={tones[usageStatus]} />
+      <span className="tabular text-ink-3">{formatPercent(ratio)}</span>
+    </span>
+  )
+}

@@ -1,0 +1,45 @@
+import { Link, useMatches } from '@tanstack/react-router'
+import { cx } from '../../ui/classes.ts'
+import { tabClass, tabListClass } from '../../ui/tab-look.ts'
+import type { VersionTab } from './tabs.ts'
+
+/** The tab that the address is about; undefined on a page below one, as on one deployment. */
+export function useCurrentTab(tabs: readonly VersionTab[]): VersionTab | undefined {
+  const path = useMatches({ select: (matches) => matches.at(-1)?.fullPath.replace(/\/$/, '') })
+  return tabs.find(({ to }) => to === path)
+}
+
+/** Links to the parts of the page. A part that cannot be opened stays in sight and says why. */
+export function VersionTabs({ tabs }: { tabs: readonly VersionTab[] }) {
+  return (
+    <nav aria-label="Version" className={cx(tabListClass, 'mb-4.5')}>
+      {tabs.map(({ label, to, disabledReason, isHiddenWhenNarrow }) => {
+        const className = cx(tabClass, isHiddenWhenNarrow && 'max-xxs:hidden')
+        if (disabledReason !== null)
+          return (
+            <span
+              key={label}
+              role="link"
+              tabIndex={0}
+              aria-disabled
+              data-tip={disabledReason}
+              className={className}
+            >
+              {label}
+            </span>
+          )
+        return (
+          <Link
+            key={label}
+            from="/squids/$squidName/$squidSlot"
+            to={to}
+            activeOptions={{ exact: label === 'General', includeSearch: false }}
+            className={className}
+          >
+            {label}
+          </Link>
+        )
+      })}
+    </nav>
+  )
+}

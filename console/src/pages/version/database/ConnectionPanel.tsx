@@ -1,0 +1,68 @@
+import { Eye, EyeOff } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import { Button } from '../../../ui/Button.tsx'
+import { Card } from '../../../ui/Card.tsx'
+import { CodeBlock } from '../../../ui/CodeBlock.tsx'
+import { CopyButton } from '../../../ui/CopyButton.tsx'
+import { Skeleton } from '../../../ui/Skeleton.tsx'
+import type { Connection } from './database-access.ts'
+import { connectionKinds, connectionText, hiddenPassword } from './database-commands.ts'
+
+const Tabs = lazy(async () => ({ default: (await import('../../../ui/Tabs.tsx')).Tabs }))
+
+/** How to connect to the database. Copying takes the password along, shown or not. */
+export function ConnectionPanel({ connection }: { connection: Connection }) {
+  const [isShown, setIsShown] = useState(false)
+  const { host, port, database, user, password } = connection.params
+  const seen = isShown ? password : hiddenPassword
+  const parts = [
+    ['Host', host],
+    ['Port', String(port)],
+    ['Database', database],
+    ['User', user],
+    ['Password', password],
+  ] as const
+  const tabs = connectionKinds.map((kind) => ({
+    id: kind,
+    label: kind,
+    content: (
+      <CodeBlock code={connectionText(kind, connection, password)} what={kind} isWrapped>
+        <span className="break-all">{connectionText(kind, connection, seen)}</span>
+      </CodeBlock>
+    ),
+  }))
+  return (
+    <Card
+      title="Connection"
+      aside={
+        <Button
+          size={28}
+          variant="ghost"
+          aria-pressed={isShown}
+          icon={isShown ? <EyeOff size={14} aria-hidden /> : <Eye size={14} aria-hidden />}
+          onClick={() => setIsShown(!isShown)}
+        >
+          {isShown ? 'Hide password' : 'Show password'}
+        </Button>
+      }
+    >
+      <div className="px-3.5 pt-1.5 pb-3.5">
+        <Suspense fallback={<Skeleton className="h-27.5 w-full" />}>
+          <Tabs label="Ways to connect" tabs={tabs} />
+        </Suspense>
+        <p className="mt-2 text-sm text-ink-3">This user may read everything and change nothing.</p>
+      </div>
+      <dl className="divide-y divide-line border-t border-line">
+        {parts.map(([label, value]) => (
+          <div key={label} className="flex h-10 items-center px-3.5">
+            <dt className="w-34 shrink-0 text-ink-2">{label}</dt>
+            <dd className="flex min-w-0 flex-1 items-center gap-1">
+              <code className="truncate">{label === 'Password' ? seen : value}</code>
+              <CopyButton text={value} what={label.toLowerCase()} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  )
+}

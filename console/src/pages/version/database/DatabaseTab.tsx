@@ -1,0 +1,30 @@
+import { useOrg } from '../../../api/active-org.ts'
+import { Card, KeyValue } from '../../../ui/Card.tsx'
+import { DiskUse } from '../DiskUse.tsx'
+import { useVersion } from '../use-version.ts'
+import { ConnectionPanel } from './ConnectionPanel.tsx'
+import { databaseAccess } from './database-access.ts'
+import { NoDatabaseAccess } from './NoDatabaseAccess.tsx'
+
+/** Spec 2.9, `/db`. */
+export default function DatabaseTab() {
+  const squid = useVersion()
+  const org = useOrg()
+  const { postgres } = squid.addons
+  if (!postgres) return null
+  const access = databaseAccess(org, squid)
+  return (
+    <div className="flex max-w-200 flex-col gap-4.5">
+      {access.isOpen ? <ConnectionPanel connection={access.connection} /> : <NoDatabaseAccess {...access} />}
+      <Card title="Database">
+        <KeyValue
+          rows={[
+            { label: 'Size', value: <DiskUse disk={postgres.disk} /> },
+            { label: 'Postgres', value: postgres.version },
+            { label: 'Profile', value: postgres.profile },
+          ]}
+        />
+      </Card>
+    </div>
+  )
+}

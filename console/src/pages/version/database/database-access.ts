@@ -1,0 +1,28 @@
+import { isCardAdded, isDeploying, isUnpaid, type Org, type Squid } from '@shoal/contract'
+
+export type Connection = NonNullable<Squid['addons']['postgres']>['connections'][number]
+
+type Access =
+  | { isOpen: true; connection: Connection }
+  | { isOpen: false; reason: string; way: 'billing' | 'newOrganization' | null }
+
+/** Whether one can connect to the database of a version, or why not and what to do (spec 2.9: it needs the Pro plan). */
+export function databaseAccess(
+  org: Pick<Org, 'status' | 'limits'>,
+  squid: Pick<Squid, 'status' | 'addons' | 'image'>,
+): Access {
+  if (org.limits.playground)
+    return closed('Access to databases needs the Pro plan, which a playground cannot have.', 'newOrganization')
+  if (!isCardAdded(org.status)) return closed('Access to databases needs the Pro plan.', 'billing')
+  if (isUnpaid(org.status)) return closed('Payment is overdue. Please update your card details.', 'billing')
+  const connection = squid.addons.postgres?.connections[0]
+  if (connection) return { isOpen: true, connection }
+  if (isDeploying(squid) || squid.image === null) return closed('The database can be reached when the version is up.')
+  return closed('The manifest lets nobody in: deploy.addons.postgres.external_access.max_connections is 0.')
+}
+
+const closed = (reason: string, way: 'billing' | 'newOrganization' | null = null): Access => ({
+  isOpen: false,
+  reason,
+  way,
+})

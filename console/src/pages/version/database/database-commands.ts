@@ -1,0 +1,30 @@
+import type { Connection } from './database-access.ts'
+
+/** What stands where the password is, while it is hidden. */
+export const hiddenPassword = '••••••••'
+
+export const connectionKinds = ['PSQL', 'JDBC', 'URI'] as const
+export type ConnectionKind = (typeof connectionKinds)[number]
+
+/** How to connect in one of three ways. `password` may be the stand-in. */
+export function connectionText(kind: ConnectionKind, connection: Connection, password: string): string {
+  const { host, port, database, user } = connection.params
+  const { search, protocol, host: place, pathname } = new URL(connection.uri)
+  const sslMode = new URLSearchParams(search).get('sslmode')
+  const isHidden = password === hiddenPassword
+  if (kind === 'PSQL') {
+    const variables = [`PGPASSWORD=${isHidden ? password : shellWord(password)}`, sslMode && `PGSSLMODE=${sslMode}`]
+    return [...variables, 'psql', `-h ${host}`, `-p ${port}`, `-d ${database}`, `-U ${user}`].filter(Boolean).join(' ')
+  }
+  const secret = isHidden ? password : encodeURIComponent(password)
+  if (kind === 'URI') return `${protocol}//${encodeURIComponent(user)}:${secret}@${place}${pathname}${search}`
+  const properties = [
+    `user=${encodeURIComponent(user)}`,
+    `password=${secret}`,
+    ...(sslMode ? [`sslmode=${sslMode}`] : []),
+  ]
+  return `jdbc:postgresql://${place}${pathname}?${properties.join('&')}`
+}
+
+/** Quoted only when a shell would read something else. */
+const shellWord = (text: string) => (/^[\w.@:/-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)

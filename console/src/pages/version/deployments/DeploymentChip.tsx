@@ -1,0 +1,17 @@
+import type { Deployment } from '@shoal/contract'
+import { StatusDot } from '../../../components/StatusDot.tsx'
+import { deploymentChip } from './deployment-words.ts'
+
+/** Spec 4. Hovering an error says its reason. */
+export function DeploymentChip({
+  deployment,
+}: {
+  deployment: Pick<Deployment, 'status' | 'failed' | 'failureReason'>
+}) {
+  const { text, tone, isMoving } = deploymentChip(deployment)
+  return (
+    <StatusDot tone={tone} isMoving={isMoving} {...(deployment.failureReason && { reason: deployment.failureReason })}>
+      {text}
+    </StatusDot>
+  )
+}

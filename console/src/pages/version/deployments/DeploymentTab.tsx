@@ -1,0 +1,97 @@
+import { isInProgress, type Deployment } from '@shoal/contract'
+import { Link, useParams } from '@tanstack/react-router'
+import { Undo2 } from 'lucide-react'
+import { hasStatus } from '../../../api/error-text.ts'
+import { EmptyState } from '../../../components/EmptyState.tsx'
+import { QueryView } from '../../../components/QueryView.tsx'
+import { Alert } from '../../../ui/Alert.tsx'
+import { Button, buttonClass } from '../../../ui/Button.tsx'
+import { Card } from '../../../ui/Card.tsx'
+import { DeployLog } from './DeployLog.tsx'
+import { DeploymentChip } from './DeploymentChip.tsx'
+import { DeploymentFacts } from './DeploymentFacts.tsx'
+import { deploymentTitle, failureLabels } from './deployment-words.ts'
+import { Timeline } from './Timeline.tsx'
+import { useDeployment } from './use-deployments.ts'
+import { useRollback } from './use-rollback.tsx'
+import { useVersion } from '../use-version.ts'
+
+/** Spec 2.9: one deployment, as it goes on or as it ended. */
+export default function DeploymentTab() {
+  const { deployId } = useParams({ from: '/app/squids/$squidName/$squidSlot/deployments/$deployId' })
+  const query = useDeployment(deployId)
+  const squid = useVersion()
+  if (hasStatus(query.error, 404) || (query.data && query.data.squid?.id !== squid.id)) return <NotFound />
+  return (
+    <QueryView query={query} what="This deployment">
+      {(deployment) => <Shown deployment={deployment} />}
+    </QueryView>
+  )
+}
+
+function Shown({ deployment }: { deployment: Deployment }) {
+  const rollback = useRollback(useVersion())
+  const { id, failed, failureReason, logs, createdAt } = deployment
+  return (
+    <>
+      <header className="mb-3.5 flex flex-wrap items-center gap-x-3 gap-y-2">
+        <h2 className="text-lg font-semibold">
+          <AllDeployments />
+          <span aria-hidden className="px-1.5 font-normal text-ink-3">
+            /
+          </span>
+          {deploymentTitle(deployment)} <span className="tabular font-normal text-ink-3">#{id}</span>
+        </h2>
+        <DeploymentChip deployment={deployment} />
+        <span className="flex-1" />
+        <Button
+          icon={<Undo2 size={14} aria-hidden />}
+          disabledReason={rollback.whyNot(deployment)}
+          onClick={() => rollback.ask(deployment)}
+        >
+          Roll back to this
+        </Button>
+      </header>
+      {failed !== 'NO' && (
+        <Alert tone="bad" title={failureLabels[failed]} className="mb-4.5">
+          <p className="wrap-anywhere whitespace-pre-wrap">{failureReason}</p>
+        </Alert>
+      )}
+      <div className="grid items-start gap-4.5 lg:grid-cols-[minmax(0,1fr)_330px]">
+        <div className="flex flex-col gap-4.5 lg:order-2">
+          <Card title="Steps">
+            <Timeline deployment={deployment} />
+          </Card>
+          <DeploymentFacts deployment={deployment} />
+        </div>
+        <DeployLog key={id} lines={logs} startedAt={createdAt} isGrowing={isInProgress(deployment)} />
+      </div>
+    </>
+  )
+}
+
+const AllDeployments = () => (
+  <Link
+    from="/squids/$squidName/$squidSlot"
+    to="/squids/$squidName/$squidSlot/deployments"
+    className="font-normal text-accent hover:underline"
+  >
+    Deployments
+  </Link>
+)
+
+const NotFound = () => (
+  <EmptyState
+    title="Deployment not found"
+    text="This version has no deployment of this number."
+    action={
+      <Link
+        from="/squids/$squidName/$squidSlot"
+        to="/squids/$squidName/$squidSlot/deployments"
+        className={buttonClass()}
+      >
+        All deployments
+      </Link>
+    }
+  />
+)

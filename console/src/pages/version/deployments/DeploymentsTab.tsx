@@ -1,0 +1,65 @@
+import type { Deployment } from '@shoal/contract'
+import { useNavigate } from '@tanstack/react-router'
+import { List, Undo2 } from 'lucide-react'
+import { useMemo } from 'react'
+import { DataTable } from '../../../components/data-table/DataTable.tsx'
+import { EmptyState } from '../../../components/EmptyState.tsx'
+import { ErrorState } from '../../../components/ErrorState.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { deploymentColumns } from './deployment-columns.tsx'
+import { useDeployments } from './use-deployments.ts'
+import { useRollback } from './use-rollback.tsx'
+import { useVersion } from '../use-version.ts'
+
+/** Spec 2.9: all deployments of the version, newest first. */
+export default function DeploymentsTab() {
+  const squid = useVersion()
+  const navigate = useNavigate({ from: '/squids/$squidName/$squidSlot/deployments' })
+  const rollback = useRollback(squid)
+  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useDeployments()
+  const rows = useMemo(() => data?.pages.flat(), [data])
+
+  const open = ({ id }: Deployment) =>
+    void navigate({ to: '/squids/$squidName/$squidSlot/deployments/$deployId', params: { deployId: String(id) } })
+  const menuOf = (deployment: Deployment) => ({
+    label: `Actions for deployment ${deployment.id}`,
+    groups: [
+      {
+        id: 'deployment',
+        actions: [
+          { id: 'open', label: 'Show log', icon: <List size={16} />, onAction: () => open(deployment) },
+          {
+            id: 'rollback',
+            label: 'Roll back to this',
+            icon: <Undo2 size={16} />,
+            disabledReason: rollback.whyNot(deployment),
+            onAction: () => rollback.ask(deployment),
+          },
+        ],
+      },
+    ],
+  })
+
+  if (error && !data)
+    return <ErrorState what="The deployments could not be loaded" error={error} onRetry={() => void refetch()} />
+  return (
+    <>
+      <DataTable
+        label="Deployments"
+        columns={deploymentColumns}
+        rows={rows}
+        idOf={({ id }) => String(id)}
+        onOpen={open}
+        menuOf={menuOf}
+        empty={<EmptyState title="Deploys not found" text="What is deployed to this version is listed here." />}
+      />
+      {hasNextPage && (
+        <div className="mt-3 text-center">
+          <Button isPending={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+            Show older
+          </Button>
+        </div>
+      )}
+    </>
+  )
+}

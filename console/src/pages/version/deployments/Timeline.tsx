@@ -1,0 +1,54 @@
+import { isInProgress, type Deployment } from '@shoal/contract'
+import { Check, Circle, CircleDashed, X } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { cx } from '../../../ui/classes.ts'
+import { Spinner } from '../../../ui/Spinner.tsx'
+import { stepLabels } from './deployment-words.ts'
+import { Elapsed } from './Elapsed.tsx'
+import { timelineOf, type TimelineStep } from './timeline.ts'
+
+const icons: Record<TimelineStep['state'], ReactNode> = {
+  done: <Check size={14} className="text-good" />,
+  running: <Spinner />,
+  failed: <X size={14} className="text-bad" />,
+  waiting: <Circle size={12} className="text-ink-3" />,
+  skipped: <CircleDashed size={12} className="text-ink-3" />,
+}
+const words: Record<TimelineStep['state'], string> = {
+  done: 'done',
+  running: 'running',
+  failed: 'failed',
+  waiting: 'to come',
+  skipped: 'not reached',
+}
+
+/** The steps of a deployment with the time of each, and all of them together. */
+export function Timeline({ deployment }: { deployment: Deployment }) {
+  const { createdAt, totalElapsedTimeMs } = deployment
+  const steps = timelineOf(deployment)
+  return (
+    <>
+      <ol className="px-3.5 py-2" aria-label="Steps">
+        {steps.map((step) => (
+          <li
+            key={step.status}
+            className={cx('flex h-7.5 items-center gap-2.5', step.startedAt === null && 'text-ink-3')}
+          >
+            <span className="grid w-4 place-items-center" aria-hidden>
+              {icons[step.state]}
+            </span>
+            <span className={cx('flex-1', step.state === 'failed' && 'text-bad')}>
+              {stepLabels[step.status]}
+              <span className="sr-only">, {words[step.state]}</span>
+            </span>
+            {step.startedAt !== null && <Elapsed startedAt={step.startedAt} elapsedMs={step.elapsedMs} />}
+          </li>
+        ))}
+      </ol>
+      <p className="flex items-center border-t border-line px-3.5 py-2.5">
+        <span className="flex-1">Total</span>
+        <Elapsed startedAt={createdAt} elapsedMs={isInProgress(deployment) ? null : totalElapsedTimeMs} />
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,69 @@
+import type { Deployment } from '@shoal/contract'
+import { Link } from '@tanstack/react-router'
+import type { Column } from '../../../components/data-table/columns.ts'
+import { RelativeTime } from '../../../components/RelativeTime.tsx'
+import { nothing } from '../../../lib/format.ts'
+import { isInProgress } from '@shoal/contract'
+import { DeploymentChip } from './DeploymentChip.tsx'
+import { deploymentTitle, shortImage } from './deployment-words.ts'
+import { Elapsed } from './Elapsed.tsx'
+
+export const deploymentColumns: Column<Deployment>[] = [
+  {
+    id: 'type',
+    header: 'Deployment',
+    cell: (deployment) => (
+      <Link
+        from="/squids/$squidName/$squidSlot"
+        to="/squids/$squidName/$squidSlot/deployments/$deployId"
+        params={{ deployId: String(deployment.id) }}
+        className="font-medium hover:underline"
+      >
+        {deploymentTitle(deployment)} <span className="tabular font-normal text-ink-3">#{deployment.id}</span>
+      </Link>
+    ),
+  },
+  {
+    id: 'status',
+    header: 'Status',
+    width: '160px',
+    cell: (deployment) => <DeploymentChip deployment={deployment} />,
+  },
+  {
+    id: 'image',
+    header: 'Image kept',
+    headerTip: 'Images that are kept can be rolled back to.',
+    width: '130px',
+    foldBelow: 'md',
+    cell: ({ image }) =>
+      image === null ? <span className="text-ink-3">{nothing}</span> : <code>{shortImage(image)}</code>,
+  },
+  {
+    id: 'user',
+    header: 'By',
+    width: '160px',
+    foldBelow: 'md',
+    cell: ({ user }) =>
+      user ? <span title={user.email}>{user.fullName ?? user.email}</span> : <span className="text-ink-3">Shoal</span>,
+  },
+  {
+    id: 'created',
+    header: 'Started',
+    width: '120px',
+    foldBelow: 'xs',
+    cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+  },
+  {
+    id: 'elapsed',
+    header: 'Took',
+    width: '90px',
+    isNumber: true,
+    foldBelow: 'xs',
+    cell: (deployment) => (
+      <Elapsed
+        startedAt={deployment.createdAt}
+        elapsedMs={isInProgress(deployment) ? null : deployment.totalElapsedTimeMs}
+      />
+    ),
+  },
+]

@@ -1,0 +1,64 @@
+import {
+  isInProgress,
+  type Deployment,
+  type DeploymentFailure,
+  type DeploymentStatus,
+  type DeploymentType,
+} from '@shoal/contract'
+import type { Tone } from '../../../ui/Badge.tsx'
+
+/** What deployments and their parts are called on screen. */
+export const typeLabels: Record<DeploymentType, string> = {
+  DEPLOY: 'Deploy',
+  DEPLOY_HARD_RESET: 'Deploy with hard reset',
+  RESTART: 'Restart',
+  HIBERNATE: 'Hibernate',
+  DELETE: 'Delete',
+  SCALE: 'Scale',
+  SET_TAG: 'Set tag',
+  REMOVE_TAG: 'Remove tag',
+  ROLLBACK: 'Rollback',
+}
+
+export const stepLabels: Record<DeploymentStatus, string> = {
+  UNPACKING: 'Unpacking',
+  IMAGE_BUILDING: 'Building',
+  RESETTING: 'Resetting data',
+  ADDONS_SYNCING: 'Addons',
+  SQUID_SYNCING: 'Starting',
+  ADDING_INGRESS: 'Adding addresses',
+  REMOVING_INGRESS: 'Removing addresses',
+  SQUID_DELETING: 'Stopping',
+  ADDONS_DELETING: 'Deleting data',
+  DEPLOYING: 'Switching',
+  OK: 'Done',
+}
+
+export const failureLabels: Record<Exclude<DeploymentFailure, 'NO'>, string> = {
+  UNEXPECTED: 'Something failed on our side',
+  PERMISSIONS: 'Not allowed',
+  REQUIREMENTS: 'A requirement is not met',
+  REQUIRED_SOURCE_FILE_MISSED: 'A file is missing',
+  REQUIRED_SOURCE_FILE_INVALID: 'A file is not valid',
+  SOURCE_FILES_BUILD_FAILED: 'The build failed',
+}
+
+/** Spec 4, deployment chip: an error, SUCCEEDED, or the raw status. */
+export function deploymentChip(deployment: Pick<Deployment, 'status' | 'failed'>): {
+  text: string
+  tone: Tone
+  isMoving: boolean
+} {
+  if (deployment.failed !== 'NO') return { text: 'ERROR', tone: 'bad', isMoving: false }
+  if (isInProgress(deployment)) return { text: deployment.status, tone: 'info', isMoving: true }
+  return { text: 'SUCCEEDED', tone: 'good', isMoving: false }
+}
+
+/** `Set tag production` */
+export function deploymentTitle({ type, options: { tag } }: Pick<Deployment, 'type' | 'options'>): string {
+  const isAboutTag = type === 'SET_TAG' || type === 'REMOVE_TAG'
+  return isAboutTag && tag !== null ? `${typeLabels[type]} ${tag}` : typeLabels[type]
+}
+
+/** An image's name is a long hash: so much of it tells one from the other. */
+export const shortImage = (image: string): string => image.slice(0, 12)

@@ -1,0 +1,62 @@
+import { isInProgress, type Deployment } from '@shoal/contract'
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
+import { pollWhile } from '../../../api/poll.ts'
+import { callApi, q } from '../../../api/query.ts'
+import { useVersion, useVersionParams } from '../use-version.ts'
+
+/** Spec 9: every second while one runs, every ten otherwise. */
+const speeds = { fastMs: 1000, slowMs: 10_000 }
+const pageSize = 50
+
+type Pages = { pages: Deployment[][] }
+const pollPages = pollWhile<Pages>(({ pages }) => pages.some((page) => page.some(isInProgress)), speeds)
+
+/** Deployments of the version, newest first, without their logs. Asking again asks for all pages that are in sight. */
+export function useDeployments() {
+  const { code } = useVersionParams()
+  const squidId = String(useVersion().id)
+  return useInfiniteQuery({
+    queryKey: ['deployments.list', { params: { code }, query: { squidId, logs: 'false' } }, 'pages'] as const,
+    queryFn: ({ pageParam, signal }) => {
+      const query = {
+        squidId,
+        logs: 'false',
+        limit: String(pageSize),
+        ...(pageParam && { before: pageParam }),
+      } as const
+      return callApi('deployments.list', { params: { code }, query }, signal)
+    },
+    initialPageParam: '',
+    getNextPageParam: (page) => (page.length < pageSize ? undefined : String(page.at(-1)?.id)),
+    refetchInterval: pollPages,
+  })
+}
+
+const pollNewest = pollWhile<Deployment[]>((deployments) => deployments.some(isInProgress), speeds)
+
+/** The newest deployment of the version; undefined while it is asked for, null when there is none. */
+export function useLastDeployment(): Deployment | null | undefined {
+  const { code } = useVersionParams()
+  const query = { squidId: String(useVersion().id), logs: 'false', limit: '1' } as const
+  const { data } = useQuery(q('deployments.list', { params: { code }, query }, { refetchInterval: pollNewest }))
+  return data && (data[0] ?? null)
+}
+
+const pollOne = pollWhile<Deployment>(isInProgress, speeds)
+
+/** One deployment with its whole log. What of the log is here already is not asked for again. */
+export function useDeployment(id: string) {
+  const { code } = useVersionParams()
+  const client = useQueryClient()
+  const queryKey = ['deployments.get', { params: { code, id } }] as const
+  return useQuery({
+    queryKey,
+    queryFn: async ({ signal }) => {
+      const before = client.getQueryData<Deployment>(queryKey)?.logs ?? []
+      const call = { params: { code, id }, query: { logsAfter: String(before.length) } }
+      const now = await callApi('deployments.get', call, signal)
+      return { ...now, logs: [...before, ...now.logs] }
+    },
+    refetchInterval: (query) => (query.state.data && !isInProgress(query.state.data) ? false : pollOne(query)),
+  })
+}

@@ -1,0 +1,88 @@
+import { ChevronDown, ChevronUp } from 'lucide-react'
+import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
+import { CopyButton } from '../../../ui/CopyButton.tsx'
+import { IconButton } from '../../../ui/IconButton.tsx'
+import { SearchField } from '../../../ui/SearchField.tsx'
+import type { Language } from './highlight.ts'
+import { matchesIn } from './matches.ts'
+import { useMarks } from './use-marks.ts'
+
+/** A file to read: coloured, searchable, to copy. The colours come a moment after the text and move nothing. */
+export function CodeView({ name, code, language }: { name: string; code: string; language: Language }) {
+  const [search, setSearch] = useState('')
+  const [current, setCurrent] = useState(0)
+  const box = useRef<HTMLElement>(null)
+  const html = useHighlighted(code, language)
+  const deferred = useDeferredValue(search)
+  const count = useMemo(() => matchesIn(code, deferred).length, [code, deferred])
+  const now = count === 0 ? 0 : current % count
+  useMarks(box, html ?? code, deferred, now)
+  const step = (by: number) => count > 0 && setCurrent((now + by + count) % count)
+  const lines = code.split('\n').length
+  return (
+    <section aria-label={name} className="overflow-hidden rounded-lg border border-line">
+      <header className="flex flex-wrap items-center gap-2 border-b border-line px-2 py-1.5">
+        {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions */}
+        <div
+          className="flex flex-1 items-center gap-1"
+          onKeyDown={(event) => event.key === 'Enter' && step(event.shiftKey ? -1 : 1)}
+        >
+          <SearchField
+            label={`Search ${name}`}
+            value={search}
+            onChange={(text) => {
+              setSearch(text)
+              setCurrent(0)
+            }}
+            className="w-60"
+          />
+          <IconButton
+            label="Previous match"
+            icon={<ChevronUp size={14} />}
+            isDisabled={count === 0}
+            onClick={() => step(-1)}
+          />
+          <IconButton
+            label="Next match"
+            icon={<ChevronDown size={14} />}
+            isDisabled={count === 0}
+            onClick={() => step(1)}
+          />
+          <span role="status" className="tabular text-sm whitespace-nowrap text-ink-3">
+            {deferred !== '' && (count === 0 ? 'No match' : `${now + 1} of ${count}`)}
+          </span>
+        </div>
+        <span className="tabular text-sm text-ink-3 max-xs:hidden">{lines === 1 ? '1 line' : `${lines} lines`}</span>
+        <CopyButton text={code} what={name} />
+      </header>
+      <pre tabIndex={0} className="flex overflow-x-auto bg-subtle py-2.5 leading-5 -outline-offset-2!">
+        <span aria-hidden className="tabular shrink-0 px-3.5 text-right text-ink-3 select-none">
+          {Array.from({ length: lines }, (_, index) => `${index + 1}\n`).join('')}
+        </span>
+        {html === null ? (
+          <code key="plain" ref={box} className="pr-3.5">
+            {code}
+          </code>
+        ) : (
+          <code key="coloured" ref={box} className="code-colours pr-3.5" dangerouslySetInnerHTML={{ __html: html }} />
+        )}
+      </pre>
+    </section>
+  )
+}
+
+/** Null until the colours have come. */
+function useHighlighted(code: string, language: Language): string | null {
+  const [done, setDone] = useState<{ code: string; html: string } | null>(null)
+  useEffect(() => {
+    let isWanted = true
+    // What colours it is larger than the tab itself; without it the file can be read all the same.
+    void import('./highlight.ts')
+      .then(({ highlight }) => isWanted && setDone({ code, html: highlight(code, language) }))
+      .catch(() => null)
+    return () => {
+      isWanted = false
+    }
+  }, [code, language])
+  return done?.code === code ? done.html : null
+}

@@ -1,0 +1,81 @@
+import { isHibernated, type Squid } from '@shoal/contract'
+import { Link } from '@tanstack/react-router'
+import { RelativeTime } from '../../../components/RelativeTime.tsx'
+import { nothing } from '../../../lib/format.ts'
+import { Card, KeyValue, type KeyValueRow } from '../../../ui/Card.tsx'
+import { HibernationNotice } from './HibernationNotice.tsx'
+import { ImageName } from './ImageName.tsx'
+import { LastDeployment } from './LastDeployment.tsx'
+import { ProcessorsTable } from '../processors/ProcessorsTable.tsx'
+import { syncSummary } from '../processors/sync.ts'
+import { UrlList } from './UrlList.tsx'
+import { urlGroups } from './urls.ts'
+import { useVersion } from '../use-version.ts'
+import { VersionStatus } from '../VersionStatus.tsx'
+import { Warnings } from './Warnings.tsx'
+
+/** Spec 2.9, the index of the version page. */
+export default function GeneralTab() {
+  const squid = useVersion()
+  return (
+    <>
+      {isHibernated(squid) && <HibernationNotice squid={squid} />}
+      <div className="grid items-start gap-4.5 lg:grid-cols-[minmax(0,1fr)_330px]">
+        <div className="flex min-w-0 flex-col gap-4.5">
+          <Card>
+            <KeyValue rows={rowsOf(squid)} />
+          </Card>
+          {!isHibernated(squid) && (squid.processors ?? []).length > 0 && (
+            <section aria-label="Processors">
+              <h2 className="mb-2.5 text-md font-semibold">Processors</h2>
+              <ProcessorsTable squid={squid} />
+            </section>
+          )}
+        </div>
+        <LastDeployment />
+      </div>
+    </>
+  )
+}
+
+function rowsOf(squid: Squid): KeyValueRow[] {
+  const { alerts, description, deployedAt, hibernatedAt, createdAt } = squid
+  const rows: KeyValueRow[] = [
+    { label: 'Status', value: <Status squid={squid} /> },
+    ...urlGroups(squid).map(({ title, urls, note }) => ({
+      label: title,
+      value: <UrlList urls={urls} {...(note && { note })} />,
+    })),
+  ]
+  if (alerts.length > 0) rows.push({ label: 'Warnings', value: <Warnings alerts={alerts} />, isFlush: true })
+  rows.push(
+    { label: 'Description', value: description ?? nothing },
+    { label: 'Image', value: <ImageName squid={squid} /> },
+  )
+  if (hibernatedAt) rows.push({ label: 'Hibernated', value: <RelativeTime at={hibernatedAt} /> })
+  rows.push(
+    { label: 'Deployed', value: deployedAt ? <RelativeTime at={deployedAt} /> : 'never with success' },
+    { label: 'Created', value: <RelativeTime at={createdAt} /> },
+  )
+  return rows
+}
+
+function Status({ squid }: { squid: Squid }) {
+  const summary = isHibernated(squid) ? null : syncSummary(squid.processors ?? [])
+  return (
+    <span className="flex flex-wrap items-center gap-x-2">
+      {isHibernated(squid) ? (
+        <VersionStatus squid={squid} />
+      ) : (
+        <Link
+          from="/squids/$squidName/$squidSlot"
+          to="/squids/$squidName/$squidSlot/details"
+          className="hover:underline"
+        >
+          <VersionStatus squid={squid} />
+        </Link>
+      )}
+      {summary && <span className="tabular text-ink-3">{summary}</span>}
+    </span>
+  )
+}

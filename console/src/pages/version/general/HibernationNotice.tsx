@@ -1,0 +1,39 @@
+import type { Squid } from '@shoal/contract'
+import { squidCan } from '@shoal/contract'
+import { RelativeTime } from '../../../components/RelativeTime.tsx'
+import { useApiMutation } from '../../../api/mutation.ts'
+import { useWhyNot } from '../../../components/Can.tsx'
+import { Alert } from '../../../ui/Alert.tsx'
+import { Button } from '../../../ui/Button.tsx'
+
+/** Spec 2.9: why nothing runs, and the way to wake it. */
+export function HibernationNotice({ squid }: { squid: Squid }) {
+  const noRights = useWhyNot('squids.write')
+  const restart = useApiMutation('squids.restart', { invalidates: ['squids.get', 'squids.list', 'deployments.list'] })
+  const params = { code: squid.organization.code, reference: squid.reference }
+  return (
+    <Alert
+      tone="info"
+      title="This version is hibernated"
+      className="mb-4.5"
+      action={
+        <Button
+          isPending={restart.isPending}
+          disabledReason={noRights ?? squidCan.restart(squid)}
+          onClick={() => restart.mutate({ params })}
+        >
+          Restart
+        </Button>
+      }
+    >
+      Its programs are stopped
+      {squid.hibernatedAt && (
+        <>
+          {' since '}
+          <RelativeTime at={squid.hibernatedAt} />
+        </>
+      )}
+      , its data is kept. Restart it to go on where it stopped.
+    </Alert>
+  )
+}

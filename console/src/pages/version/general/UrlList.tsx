@@ -1,0 +1,19 @@
+import type { SquidUrl } from './urls.ts'
+import { CopyButton } from '../../../ui/CopyButton.tsx'
+
+/** Addresses of one kind, each to copy. Long ones break, they are never cut. */
+export function UrlList({ urls, note }: { urls: readonly SquidUrl[]; note?: string }) {
+  return (
+    <>
+      <ul>
+        {urls.map(({ url, name }) => (
+          <li key={url} className="flex items-start gap-1">
+            <code className="min-w-0 py-1 wrap-anywhere">{url}</code>
+            <CopyButton text={url} what={name ? `URL of ${name}` : 'URL'} />
+          </li>
+        ))}
+      </ul>
+      {note && <p className="text-sm text-ink-3">{note}</p>}
+    </>
+  )
+}

@@ -1,0 +1,28 @@
+import type { Squid } from '@shoal/contract'
+
+export type SquidUrl = NonNullable<Squid['api']>['urls'][number]
+export type UrlGroup = { title: string; urls: SquidUrl[]; note?: string }
+
+/** From this spec on a canonical address never changes (spec 2.9). */
+const immutableFromSpec = 4
+
+/** Spec 2.9: the addresses of a version by their kind, with what to know about each. Kinds without one are left out. */
+export function urlGroups({ api, spec }: Pick<Squid, 'api' | 'spec'>): UrlGroup[] {
+  const of = (type: SquidUrl['type']) => (api?.urls ?? []).filter((url) => url.type === type)
+  const groups: UrlGroup[] = [
+    { title: 'Tag URLs', urls: of('tag') },
+    {
+      title: 'Production URL',
+      urls: of('prod_alias'),
+      note: 'Deprecated: this alias of the tag prod will go away. Use the URL of the tag instead.',
+    },
+    {
+      title: 'Canonical URL',
+      urls: of('canonical'),
+      ...(spec >= immutableFromSpec && {
+        note: 'Immutable: it always points at this slot. Use a tag for a stable URL that can move to another version.',
+      }),
+    },
+  ]
+  return groups.filter(({ urls }) => urls.length > 0)
+}

@@ -1,0 +1,54 @@
+import { syncPercent, type Processor } from '@shoal/contract'
+import { formatDecimal, formatInteger, formatPercent } from '../../../lib/format.ts'
+
+const minuteSeconds = 60
+const hourSeconds = 60 * minuteSeconds
+const daySeconds = 24 * hourSeconds
+
+/** `14 min`, of a time that is only estimated: one unit is all it is good for. */
+export function formatSpan(seconds: number): string {
+  if (seconds < minuteSeconds) return `${Math.max(1, Math.round(seconds))} s`
+  if (seconds < hourSeconds) return `${Math.round(seconds / minuteSeconds)} min`
+  if (seconds < daySeconds) return `${Math.round(seconds / hourSeconds)} h`
+  const days = Math.round(seconds / daySeconds)
+  return days === 1 ? '1 day' : `${days} days`
+}
+
+type Progress = Pick<Processor, 'status' | 'syncState' | 'blocksPerSecond' | 'etaSeconds'>
+
+/** Blocks between a processor and the head of its chain; null until both are known. */
+export function lagBlocks({ status, syncState }: Pick<Progress, 'status' | 'syncState'>): number | null {
+  if (syncPercent({ status, syncState }) === null || syncState.totalBlocks <= 0) return null
+  return Math.max(0, syncState.totalBlocks - Math.max(0, syncState.currentBlock))
+}
+
+/** `1,204 blocks`; `at head` when there is none. */
+export function formatLag(blocks: number): string {
+  if (blocks === 0) return 'at head'
+  return blocks === 1 ? '1 block' : `${formatInteger(blocks)} blocks`
+}
+
+/** `1,204 blocks/s`; a slow chain's with decimals. */
+export const formatSpeed = (blocksPerSecond: number): string =>
+  blocksPerSecond >= 10 ? formatInteger(blocksPerSecond) : formatDecimal(Math.round(blocksPerSecond * 100) / 100)
+
+/**
+ * One line about all processors: how far the one that is furthest behind has come, or that all are at the head. Null when
+ * there is nothing to say yet.
+ */
+export function syncSummary(processors: readonly Progress[]): string | null {
+  const known = processors.flatMap((p) => {
+    const percent = syncPercent(p)
+    return percent === null ? [] : [{ ...p, percent }]
+  })
+  const last = known.toSorted((a, b) => a.percent - b.percent)[0]
+  if (!last) return null
+  if (known.length === processors.length && known.every(({ status }) => status === 'SYNCED')) {
+    const lag = Math.max(...known.map((p) => lagBlocks(p) ?? 0))
+    return lag === 0 ? 'at head' : `${formatLag(lag)} behind the head`
+  }
+  const parts = [`${formatPercent(last.percent / 100)} synced`]
+  if (last.blocksPerSecond) parts.push(`${formatSpeed(last.blocksPerSecond)} blocks/s`)
+  if (last.etaSeconds) parts.push(`about ${formatSpan(last.etaSeconds)} left`)
+  return parts.join(' · ')
+}

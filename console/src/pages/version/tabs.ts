@@ -1,0 +1,51 @@
+import { isHibernated, type Squid } from '@shoal/contract'
+
+const page = '/squids/$squidName/$squidSlot'
+type Part = 'details' | 'processors' | 'logs' | 'metrics' | 'deployments' | 'db' | 'manifest' | 'package'
+
+export type VersionTab = {
+  label: string
+  to: typeof page | `${typeof page}/${Part}`
+  /** Why it cannot be opened now. */
+  disabledReason: string | null
+  /** Not for a phone. */
+  isHiddenWhenNarrow?: boolean
+}
+
+const asleep = 'The version is hibernated. Restart it first.'
+const neverBuilt = 'The version was never deployed with success.'
+
+/** Spec 2.9: which tabs a version has, and which of them cannot be opened now. */
+export function versionTabs(
+  squid: Pick<Squid, 'status' | 'addons' | 'manifest' | 'packageJson' | 'processors'>,
+): VersionTab[] {
+  const whileAwake = isHibernated(squid) ? asleep : null
+  const tabs: VersionTab[] = [
+    { label: 'General', to: page, disabledReason: null },
+    { label: 'Details', to: `${page}/details`, disabledReason: whileAwake },
+    { label: 'Processors', to: `${page}/processors`, disabledReason: whileAwake },
+    {
+      label: 'Logs',
+      to: `${page}/logs`,
+      disabledReason: whileAwake,
+      isHiddenWhenNarrow: true,
+    },
+    { label: 'Metrics', to: `${page}/metrics`, disabledReason: whileAwake },
+    { label: 'Deployments', to: `${page}/deployments`, disabledReason: null },
+  ]
+  if (squid.addons.postgres) tabs.push({ label: 'DB access', to: `${page}/db`, disabledReason: whileAwake })
+  const has = (content: object, text = '') => text !== '' || Object.keys(content).length > 0
+  tabs.push(
+    {
+      label: 'Manifest',
+      to: `${page}/manifest`,
+      disabledReason: has(squid.manifest.current, squid.manifest.raw) ? null : neverBuilt,
+    },
+    {
+      label: 'Package.json',
+      to: `${page}/package`,
+      disabledReason: has(squid.packageJson) ? null : neverBuilt,
+    },
+  )
+  return tabs
+}
