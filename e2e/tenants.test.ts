@@ -1,0 +1,106 @@
+import { rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Client, Contract, Squid } from '@shoal/contract'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openClient, type PublicClient } from '../scripts/public-client.ts'
+import { deploy, ended } from './support/deploy.ts'
+import { startShoal, type Shoal } from './support/shoal.ts'
+import { fileMark, makeSpySquid } from './support/spy-squid.ts'
+import { until } from './support/until.ts'
+
+type Tenant = { shoal: Shoal; org: string; token: string; api: Client<Contract>; project: string }
+type Report = { seen: number; secrets: string[]; marks: string[]; answers: (string | null)[] }
+
+/** Two organizations on one machine, each with a squid that looks for the other's. */
+describe('two tenants that try to reach each other', () => {
+  let shoal: Shoal
+  let sqd: PublicClient
+  let ours: Tenant
+  let theirs: Tenant
+
+  async function addTenant(org: string): Promise<Tenant> {
+    const email = `admin@${org}.dev`
+    await shoal.cli('user', 'add', '--email', email, '--name', 'Mira', '--password', 'correct-horse')
+    await shoal.cli('org', 'add', '--code', org, '--name', org, '--email', email)
+    await shoal.cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
+    const { token } = await shoal.cli<{ token: string }>('token', 'add', '--email', email, '--name', 'laptop')
+    const tenant = { shoal, org, token, api: shoal.as(token), project: makeSpySquid(org) }
+    const secrets = [{ action: 'UPDATE' as const, name: 'SECRET', value: `secret-of-${org}` }]
+    await tenant.api.secrets.change({ params: { code: org }, body: { secrets } })
+    const done = await ended(tenant, await deploy(tenant, { name: org, slot: 'v1' }))
+    expect(done.failureReason).toBeNull()
+    return tenant
+  }
+
+  const addressOf = ({ org }: Tenant, path: string) => `${shoal.gatewayUrl}/${org}/${org}@v1/api/${path}`
+  const squidOf = ({ org, api }: Tenant): Promise<Squid> =>
+    api.squids.get({ params: { code: org, reference: `${org}@v1` } })
+  const databaseOf = async (tenant: Tenant) => {
+    const [connection] = (await squidOf(tenant)).addons.postgres?.connections ?? []
+    if (!connection) throw new Error(`${tenant.org} has no database`)
+    return connection.params
+  }
+
+  beforeAll(async () => {
+    ;[shoal, sqd] = await Promise.all([startShoal(), openClient()])
+    ;[ours, theirs] = await Promise.all([addTenant('insiders'), addTenant('outsiders')])
+  }, 180_000)
+
+  afterAll(async () => {
+    sqd?.close()
+    for (const tenant of [ours, theirs]) if (tenant) rmSync(dirname(tenant.project), { recursive: true, force: true })
+    await shoal?.end()
+  })
+
+  test('a squid finds no file, socket, port or environment of another tenant', async () => {
+    expect(await (await fetch(addressOf(ours, 'name'))).text()).toBe('I am insiders')
+    const places = ['/tmp', '/run', '/var', '/home', '/root', shoal.dataDir].map((dir) => `dir=${dir}`).join('&')
+    const found = await until(async () => {
+      const answer = await fetch(addressOf(theirs, `spy?${places}`))
+      return answer.ok ? ((await answer.json()) as Report) : null
+    }, 'the spy has looked around')
+    // It looked at something, and what it found was its own.
+    expect(found.seen).toBeGreaterThan(0)
+    expect(found.secrets).toContain('SECRET=secret-of-outsiders')
+    expect(new Set(found.secrets)).toEqual(new Set(['SECRET=secret-of-outsiders']))
+    expect(found.marks).toContain(`${fileMark}outsiders`)
+    expect(found.marks.filter((mark) => mark !== `${fileMark}outsiders`)).toEqual([])
+    expect(found.answers.filter((name) => name?.includes('insiders'))).toEqual([])
+  }, 60_000)
+
+  test('the credentials of one database do not open another', async () => {
+    const [mine, other] = [await databaseOf(theirs), await databaseOf(ours)]
+    const open = async (database: string) => {
+      const client = new pg.Client({ ...mine, database })
+      try {
+        await client.connect()
+        return await client.query('select 1 as one').then(({ rows }) => rows)
+      } finally {
+        await client.end().catch(() => undefined)
+      }
+    }
+    expect(await open(mine.database)).toEqual([{ one: 1 }])
+    await expect(open(other.database)).rejects.toThrow(/permission denied|not permitted|no pg_hba/)
+  })
+
+  test('the client with one tenant’s key sees and moves nothing of the other', async () => {
+    await sqd('auth', '-k', theirs.token, '-h', `${shoal.url}/api`)
+    const attempts = [
+      ['view', '-o', 'insiders', '-r', 'insiders@v1'],
+      ['logs', '-o', 'insiders', '-r', 'insiders@v1'],
+      ['restart', '-o', 'insiders', '-r', 'insiders@v1', '--no-interactive'],
+      ['remove', '-o', 'insiders', '-r', 'insiders@v1', '--no-interactive', '--force'],
+      ['tags', 'add', 'prod', '-o', 'insiders', '-r', 'insiders@v1', '--no-interactive'],
+      ['secrets', 'list', '-o', 'insiders'],
+      ['deploy', theirs.project, '-o', 'insiders', '-s', 'v1', '--no-interactive', '--no-stream-logs'],
+    ]
+    for (const attempt of attempts) {
+      const { code, stdout, stderr } = await sqd(...attempt)
+      expect(`${attempt[0]} ends with ${code}`).not.toBe(`${attempt[0]} ends with 0`)
+      expect(stdout + stderr).not.toMatch(/secret-of|I am|mark of/)
+    }
+    const { tags, status, lastDeploy } = await squidOf(ours)
+    expect({ tags, status, type: lastDeploy?.type }).toEqual({ tags: [], status: 'DEPLOYED', type: 'DEPLOY' })
+  }, 60_000)
+})
