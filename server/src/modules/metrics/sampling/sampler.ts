@@ -12,15 +12,15 @@ import { lookAtAll } from './look.ts'
 import { forgetCountersBefore, insertSamples, putCounters, selectCounters } from './sample-store.ts'
 import { addUp, sampleOf, type Counters, type Look } from './sample.ts'
 
-const defaultPace = { everyMs: 15_000 }
+/** `restPerWork`: longer levels are made anew after so many times the time that took: no more than a twentieth of all time. */
+export type SamplingPace = { everyMs: number; restPerWork: number }
 
-/** Longer levels are made anew after this many times the time that took, so that it never takes more than a twentieth. */
-const restPerWork = 19
+const defaultPace: SamplingPace = { everyMs: 15_000, restPerWork: 19 }
 
 /** Samples every container and database, and makes minutes, hours, days and months of it. One worker at a time does it. */
-export function startSampling(app: App, pace = defaultPace): Leading {
+export function startSampling(app: App, pace: SamplingPace = defaultPace): Leading {
   return startLeading(app.database, app.log, 'metrics', async (client, signal) => {
-    const sampler = await openSampler(app, client)
+    const sampler = await openSampler(app, client, pace)
     while (!signal.aborted) {
       const startedMs = performance.now()
       // One failed sample is a gap: the next one comes.
@@ -39,7 +39,11 @@ export type Sampler = {
 }
 
 /** Goes on from where the sampler before it ended, whatever ended it. All it writes goes through `client`. */
-export async function openSampler(app: App, client: ClientBase): Promise<Sampler> {
+export async function openSampler(
+  app: App,
+  client: ClientBase,
+  { restPerWork }: Pick<SamplingPace, 'restPerWork'> = defaultPace,
+): Promise<Sampler> {
   const meter = new DatabaseMeter(app.squidsDatabase)
   const known = new Map((await selectCounters(client)).map((row) => [keyOf(row), row]))
   let day = ''

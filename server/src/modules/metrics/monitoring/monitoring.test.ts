@@ -1,0 +1,166 @@
+import { monitoringQueries } from '@shoal/contract'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { hours, minutes } from '../../../clock.ts'
+import type { TestOrg } from '../../../testing/index.ts'
+import { makeVersion } from '../../squids/testing/make-version.ts'
+import { setTag } from '../../squids/index.ts'
+import { addIngress, bucketCount, bucketOf, latencyPercentiles } from '../index.ts'
+import { startSampledApp, type SampledApp } from '../testing/sampled-app.ts'
+
+const mib = 2 ** 20
+const crash = { afterMs: 20_000, exitCode: 1 }
+const processor = {
+  sync: { fromBlock: 0, headBlock: 1e6, headBlocksPerSecond: 1, blocksPerSecond: 10 },
+  ends: crash,
+  badRuns: 1,
+}
+
+let s: SampledApp
+let other: TestOrg
+let squidId: number
+beforeAll(async () => {
+  s = await startSampledApp()
+  other = await s.t.make.org()
+  const squid = await makeVersion(s.t.app, s.org, {
+    name: 'mine',
+    apis: [{ usage: { cpuCores: 0.5, memoryBytes: 100 * mib } }],
+    processors: { eth: processor },
+  })
+  squidId = squid.id
+  await setTag(s.t.app.db, squid, 'prod', s.clock.now())
+  await makeVersion(s.t.app, other, { name: 'theirs', apis: [{}], processors: { bsc: processor } })
+  await s.pass(minutes(10))
+  await addIngress(s.t.app.database, [minute(squidId, { good: [10, 10, 10, 2000], bad: 3 })])
+  await s.pass(15_000)
+})
+afterAll(() => s.close())
+
+const now = () => s.clock.now().getTime()
+const ago = (ms: number) => new Date(now() - ms).toISOString()
+
+function minute(id: number, { good, bad }: { good: number[]; bad: number }) {
+  const histogram = Array.from({ length: bucketCount }, () => 0)
+  for (const ms of good) histogram[bucketOf(ms)] = (histogram[bucketOf(ms)] ?? 0) + 1
+  const at = new Date(Math.floor(now() / 60_000) * 60_000)
+  const counts = { successes: good.length, errors: bad, successBytes: good.length * 100, errorBytes: bad * 10 }
+  return { squidId: id, minute: at, ...counts, histogram }
+}
+
+const scrape = async (org: TestOrg) => {
+  const answer = await s.t.http.inject({
+    url: `/api/v1/orgs/${org.code}/monitoring/squids`,
+    headers: { authorization: `token ${await s.t.make.token(org.admin)}` },
+  })
+  return { contentType: answer.headers['content-type'], samples: parseText(answer.body) }
+}
+
+type PromSample = { name: string; labels: Record<string, string>; value: number }
+
+/** The text format of Prometheus, as its documentation has it. Throws on a line that is none. */
+function parseText(text: string): PromSample[] {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return lines.map((line) => {
+    const [, name, inner = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/.exec(line) ?? []
+    if (!name || Number.isNaN(Number(value))) throw new Error(`Not a sample: ${line}`)
+    const labels = [...inner.matchAll(/(\w+)="((?:[^"\\]|\\.)*)",?/g)].map(([, key = '', found = '']) => [key, found])
+    return { name, labels: Object.fromEntries(labels) as Record<string, string>, value: Number(value) }
+  })
+}
+
+test('all eight queries answer series with the labels of the version, all with the same times', async () => {
+  const drawn: string[] = []
+  for (const query of monitoringQueries) {
+    const series = await s.t.as(s.org.admin).monitoring.query({ params: { code: s.org.code, query } })
+    if (series.length > 0) drawn.push(query)
+    for (const { labels, values } of series) {
+      expect(labels).toMatchObject({ squid_id: String(squidId), squid_name: 'mine@v1', squid_tags: 'prod' })
+      expect(values.map(({ t }) => t)).toEqual(series[0]?.values.map(({ t }) => t))
+    }
+  }
+  // No database, and nothing ran out of memory.
+  expect(drawn).toEqual(monitoringQueries.filter((query) => query !== 'disk_utilization' && query !== 'oom_kills'))
+})
+
+test('no more points come than were asked for', async () => {
+  const ask = (query: { from: string; maxPoints?: string }) =>
+    s.t.as(s.org.admin).monitoring.query({ params: { code: s.org.code, query: 'cpu_utilization' }, query })
+  for (const maxPoints of ['1', '7', '100']) {
+    const [series] = await ask({ from: ago(hours(6)), maxPoints })
+    expect(series?.values.length).toBeLessThanOrEqual(Number(maxPoints))
+  }
+  // All of it is in one point, too.
+  const [whole] = await ask({ from: ago(minutes(10)), maxPoints: '1' })
+  expect(whole?.values.map(({ v }) => v)).toEqual([expect.closeTo(50, 0)])
+})
+
+test('an unknown query is not found, a wrong time refused', async () => {
+  const ask = (query: string, from?: string) =>
+    s.t.as(s.org.admin).monitoring.query({ params: { code: s.org.code, query }, query: from ? { from } : {} })
+  await expect(ask('cpu_utilisation')).rejects.toMatchObject({ status: 404 })
+  await expect(ask('crashes', 'yesterday')).rejects.toMatchObject({ status: 400 })
+  await expect(ask('crashes', ago(-hours(1)))).rejects.toMatchObject({ status: 400 })
+})
+
+test('requests and latencies of a version are what the gateway counted', async () => {
+  const as = s.t.as(s.org.admin)
+  const params = { code: s.org.code, squidId: String(squidId) }
+  for (const from of [ago(hours(1)), ago(hours(24 * 3)), ago(hours(24 * 100))]) {
+    const { metrics, timeGroup } = await as.metrics.getSquidIngress({ params, query: { from } })
+    const sum = (value: (point: (typeof metrics)[number]) => string) =>
+      metrics.reduce((total, point) => total + Number(value(point)), 0)
+    expect([timeGroup, sum((p) => p.success.count), sum((p) => p.error.count)]).toEqual([timeGroup, 4, 3])
+    expect([sum((p) => p.success.bytesSend), sum((p) => p.error.bytesSend)]).toEqual([400, 30])
+    const asked = metrics.find((point) => point.success.count !== '0')
+    expect(Math.abs((asked?.success.latency.p50 ?? 0) - 10) / 10).toBeLessThan(0.08)
+    expect(Math.abs((asked?.success.latency.p99 ?? 0) - 2000) / 2000).toBeLessThan(0.08)
+    expect(metrics.find((point) => point !== asked)?.success.latency.p95 ?? null).toBeNull()
+  }
+  expect(await as.metrics.getIngress({ params: { code: s.org.code } })).toEqual([
+    { time: '2026-01-15T00:00:00.000Z', squidId, res: 'success', count: '4' },
+    { time: '2026-01-15T00:00:00.000Z', squidId, res: 'error', count: '3' },
+  ])
+  const p95 = await latencyPercentiles(s.t.app.db, [squidId], 0.5, now() - minutes(5))
+  expect(p95.get(squidId)).toBeCloseTo(asked10ms(), 6)
+})
+
+/** What a histogram says of ten milliseconds. */
+const asked10ms = () => 0.1 * 1.15 ** (bucketOf(10) - 0.5)
+
+test('Prometheus reads everything of the organization, and nothing of another', async () => {
+  const { contentType, samples } = await scrape(s.org)
+  expect(contentType).toBe('text/plain; version=0.0.4; charset=utf-8')
+  const valueOf = (name: string, labels: Record<string, string> = {}) =>
+    samples
+      .filter((one) => one.name === name && Object.entries(labels).every(([key, value]) => one.labels[key] === value))
+      .map(({ value }) => value)
+  expect(samples.every(({ labels }) => labels['squid_name'] === 'mine' && labels['squid_slot'] === 'v1')).toBe(true)
+  expect(valueOf('shoal_container_cpu_cores', { container: 'api' })).toEqual([expect.closeTo(0.5, 6)])
+  expect(valueOf('shoal_container_memory_bytes', { container: 'api' })).toEqual([100 * mib])
+  expect(valueOf('shoal_container_memory_limit_bytes', { container: 'api', squid_tags: 'prod' })).toEqual([1024 * mib])
+  expect(valueOf('shoal_container_crashes_total', { container: 'eth' })).toEqual([1])
+  expect(valueOf('shoal_container_oom_kills_total', { container: 'eth' })).toEqual([0])
+  const [sampled] = await s.rows<{ last_block: number; chain_height: number }>(
+    `select last_block, chain_height from container_samples where squid_id = $1 and container = 'eth' order by at desc limit 1`,
+    [squidId],
+  )
+  expect(valueOf('sqd_processor_last_block', { container: 'eth' })).toEqual([sampled?.last_block])
+  expect(valueOf('sqd_processor_chain_height', { container: 'eth' })).toEqual([sampled?.chain_height])
+  expect(valueOf('shoal_ingress_requests_total', { result: 'success' })).toEqual([4])
+  expect(valueOf('shoal_ingress_requests_total', { result: 'error' })).toEqual([3])
+  expect(valueOf('shoal_ingress_bytes_total', { result: 'success' })).toEqual([400])
+  expect(valueOf('shoal_ingress_latency_seconds', { quantile: '0.5' })).toEqual([expect.closeTo(asked10ms() / 1000, 6)])
+  const theirs = await scrape(other)
+  expect(new Set(theirs.samples.map(({ labels }) => labels['squid_name']))).toEqual(new Set(['theirs']))
+})
+
+test('an organization sees its own versions only, by any call', async () => {
+  const as = s.t.as(other.admin)
+  for (const query of monitoringQueries) {
+    const series = await as.monitoring.query({ params: { code: other.code, query } })
+    expect(series.map(({ labels }) => labels.squid_name).filter((name) => name !== 'theirs@v1')).toEqual([])
+  }
+  const params = { code: other.code, squidId: String(squidId) }
+  await expect(as.metrics.getSquidIngress({ params })).rejects.toMatchObject({ status: 404 })
+  await expect(as.metrics.getSquidUsage({ params })).rejects.toMatchObject({ status: 404 })
+  expect(await as.metrics.getIngress({ params: { code: other.code } })).toEqual([])
+})

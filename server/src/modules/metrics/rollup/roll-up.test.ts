@@ -1,0 +1,238 @@
+import fc from 'fast-check'
+import type { PoolClient } from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { days, hours, minutes } from '../../../clock.ts'
+import { ensureDay, dayOf } from '../../../db/day-partitions.ts'
+import { startTestApp, type TestApp } from '../../../testing/index.ts'
+import { addIngress, bucketCount, type IngressMinute } from '../index.ts'
+import { keepDays } from './retention.ts'
+import { rollUp } from './roll-up.ts'
+
+let t: TestApp
+let client: PoolClient
+beforeEach(async () => {
+  t = await startTestApp()
+  client = await t.app.database.pool.connect()
+  // Buckets are of UTC, and know nothing of summer time, wherever Postgres thinks it is.
+  await client.query(`set timezone to 'Europe/Zurich'`)
+})
+afterEach(async () => {
+  client.release()
+  await t.close()
+})
+
+const rows = async <Row extends object>(text: string, values: unknown[] = []) =>
+  (await client.query<Row>(text, values)).rows
+
+const units = { hours: 13, days: 10, months: 7 } as const
+type Unit = keyof typeof units
+/** The UTC bucket of a time as the beginning of its ISO text. */
+const bucketOf = (ms: number, unit: Unit) => new Date(ms).toISOString().slice(0, units[unit])
+
+/** What is added up by a bucket of time and version, without any database. */
+function bruteForce<T extends { squidId: number; ms: number }>(items: T[], unit: Unit, sum: (items: T[]) => object) {
+  const groups = Map.groupBy(items, (item) => `${item.squidId} ${bucketOf(item.ms, unit)}`)
+  return Object.fromEntries([...groups].map(([key, some]) => [key, sum(some)]))
+}
+
+const keyed = (found: ({ squidId: number; at: Date } & object)[], unit: Unit) =>
+  Object.fromEntries(found.map(({ squidId, at, ...row }) => [`${squidId} ${bucketOf(at.getTime(), unit)}`, row]))
+
+const edges = ['2026-01-31T23:30Z', '2026-02-28T23:00Z', '2026-03-29T00:30Z', '2026-10-25T00:15Z', '2026-12-31T23:50Z']
+
+test('requests are added up as by hand, in whatever order gateways bring them', async () => {
+  const count = fc.record({
+    squidId: fc.integer({ min: 1, max: 3 }),
+    minute: fc.integer({ min: 0, max: 60 * 40 }),
+    good: fc.integer({ min: 0, max: 9 }),
+    bad: fc.integer({ min: 0, max: 9 }),
+    bucket: fc.integer({ min: 0, max: bucketCount - 1 }),
+  })
+  const plan = fc.record({
+    start: fc.constantFrom(...edges),
+    // Brought in several goes, with a roll-up after each; some of them long after their time.
+    goes: fc.array(fc.array(count, { maxLength: 12 }), { minLength: 1, maxLength: 5 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(plan, async ({ start, goes }) => {
+      await client.query('truncate ingress_minutes, ingress_hours, ingress_days, ingress_months, metric_rollups')
+      const startMs = Date.parse(start.replace('Z', ':00Z'))
+      const clock = { now: () => new Date(startMs + days(2)) }
+      const app = { ...t.app, clock }
+      for (const go of goes) {
+        await addIngress(t.app.database, onePerMinute(go.map((one) => minuteOf(startMs, one))))
+        await rollUp(app, client)
+      }
+      const all = goes.flat().map((one) => ({ ...minuteOf(startMs, one), ms: startMs + minutes(one.minute) }))
+      for (const unit of ['hours', 'days', 'months'] as const) {
+        const found = await rows<{ squidId: number; at: Date }>(
+          `select squid_id as "squidId", at, successes, errors, success_bytes as "successBytes", to_json(histogram) as histogram from ingress_${unit}`,
+        )
+        expect(keyed(found, unit)).toEqual(bruteForce(all, unit, sumOfMinutes))
+      }
+    }),
+    { numRuns: 25 },
+  )
+})
+
+function minuteOf(
+  startMs: number,
+  one: { squidId: number; minute: number; good: number; bad: number; bucket: number },
+) {
+  const histogram = Array.from({ length: bucketCount }, (_, i) => (i === one.bucket ? one.good : 0))
+  const at = Math.floor((startMs + minutes(one.minute)) / 60_000) * 60_000
+  const { squidId, good: successes, bad: errors } = one
+  return {
+    squidId,
+    minute: new Date(at),
+    successes,
+    errors,
+    successBytes: successes * 7,
+    errorBytes: errors,
+    histogram,
+  }
+}
+
+/** As a gateway sends them. */
+function onePerMinute(all: IngressMinute[]): IngressMinute[] {
+  const groups = Map.groupBy(all, ({ squidId, minute }) => `${squidId} ${minute.getTime()}`)
+  return [...groups.values()].flatMap((some) => {
+    const [first] = some
+    return first ? [{ ...first, ...sumOfMinutes(some), errorBytes: 0 }] : []
+  })
+}
+
+function sumOfMinutes(some: IngressMinute[]) {
+  const sum = (value: (one: IngressMinute) => number) => some.reduce((total, one) => total + value(one), 0)
+  return {
+    successes: sum((one) => one.successes),
+    errors: sum((one) => one.errors),
+    successBytes: sum((one) => one.successBytes),
+    histogram: Array.from({ length: bucketCount }, (_, i) => sum((one) => one.histogram[i] ?? 0)),
+  }
+}
+
+type StoredSample = {
+  squidId: number
+  ms: number
+  cpu: number | null
+  memory: number
+  crashes: number
+  block: number | null
+}
+
+test('samples are added up as by hand, however often and whenever that is done', async () => {
+  const sample = fc.record({
+    squidId: fc.integer({ min: 1, max: 2 }),
+    second: fc.integer({ min: 0, max: 3600 * 30 }),
+    cpu: fc.option(fc.integer({ min: 0, max: 15 })),
+    memory: fc.integer({ min: 0, max: 1000 }),
+    crashes: fc.integer({ min: 0, max: 2 }),
+    block: fc.option(fc.integer({ min: 0, max: 1e9 })),
+  })
+  const plan = fc.record({
+    start: fc.constantFrom(...edges),
+    goes: fc.array(fc.array(sample, { maxLength: 25 }), { maxLength: 4 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(plan, async ({ start, goes }) => {
+      await client.query(
+        'truncate container_samples, container_minutes, container_hours, container_days, container_months, metric_rollups',
+      )
+      const startMs = Date.parse(start.replace('Z', ':00Z'))
+      const seen = new Map<string, StoredSample>()
+      for (const { second, ...one } of goes.flat())
+        seen.set(`${one.squidId} ${second}`, { ...one, ms: startMs + second * 1000 })
+      // A sampler writes them in the order of time, and rolls up in between.
+      const all = [...seen.values()].toSorted((a, b) => a.ms - b.ms)
+      for (let i = 0; i < all.length; i += 10) {
+        const some = all.slice(i, i + 10)
+        for (const one of some) await insertSample(one)
+        const nowMs = some.at(-1)?.ms ?? startMs
+        await rollUp({ ...t.app, clock: { now: () => new Date(nowMs) } }, client)
+      }
+      for (const unit of ['hours', 'days', 'months'] as const) {
+        const found = await rows<{ squidId: number; at: Date }>(
+          `select squid_id as "squidId", at, observed_seconds as seconds, cpu_seconds as cpu, memory_peak_bytes as peak, crashes, last_block as block
+           from container_${unit}`,
+        )
+        expect(keyed(found, unit)).toEqual(bruteForce(all, unit, sumOfSamples))
+      }
+    }),
+    { numRuns: 25 },
+  )
+})
+
+async function insertSample({ squidId, ms, cpu, memory, crashes, block }: StoredSample): Promise<void> {
+  await ensureDay(client, 'container_samples', dayOf(ms))
+  await client.query(
+    `insert into container_samples (squid_id, at, container, observed_seconds, cpu_seconds, memory_peak_bytes, oom_kills, crashes, last_block)
+     values ($1, to_timestamp($2::float8 / 1000), 'eth', 15, $3, $4, 0, $5, $6)`,
+    [squidId, ms, cpu, memory, crashes, block],
+  )
+}
+
+function sumOfSamples(some: StoredSample[]) {
+  const known = some.flatMap(({ cpu }) => (cpu === null ? [] : [cpu]))
+  return {
+    seconds: 15 * some.length,
+    cpu: known.length === 0 ? null : known.reduce((total, cpu) => total + cpu, 0),
+    peak: Math.max(...some.map(({ memory }) => memory)),
+    crashes: some.reduce((total, one) => total + one.crashes, 0),
+    block: some.findLast(({ block }) => block !== null)?.block ?? null,
+  }
+}
+
+test('the fine goes after its time, the coarse stays', async () => {
+  const at = t.clock.now().getTime()
+  const histogram = Array.from({ length: bucketCount }, () => 1)
+  const minute = { squidId: 1, successes: 100, errors: 5, successBytes: 1000, errorBytes: 50, histogram }
+  await addIngress(t.app.database, [{ ...minute, minute: new Date(at) }])
+  await keepDays(t.app, client)
+  await insertSample({ squidId: 1, ms: at, cpu: 1, memory: 1, crashes: 1, block: 1 })
+  const left = async () => {
+    const names = ['container_samples', 'container_minutes', 'ingress_minutes', 'container_hours', 'ingress_hours']
+    const all = [...names, 'container_days', 'ingress_days', 'container_months', 'ingress_months']
+    const found: string[] = []
+    for (const name of all) if ((await rows(`select 1 from ${name} limit 1`)).length > 0) found.push(name)
+    return found
+  }
+  const after = async (ms: number) => {
+    t.clock.advance(ms)
+    await rollUp(t.app, client)
+    await keepDays(t.app, client)
+    return left()
+  }
+  const coarse = ['container_days', 'ingress_days', 'container_months', 'ingress_months']
+  expect(await after(minutes(5))).toHaveLength(9)
+  expect(await after(days(3))).not.toContain('container_samples')
+  expect(await after(days(6))).toEqual(['container_hours', 'ingress_hours', ...coarse])
+  expect(await after(days(100))).toEqual(coarse)
+  expect(await after(days(800))).toEqual(['container_months', 'ingress_months'])
+  // What is gone takes nothing with it that was made of it.
+  expect(await rows('select successes, errors from ingress_months')).toEqual([{ successes: 100, errors: 5 }])
+  expect(await rows('select crashes from container_months')).toEqual([{ crashes: 1 }])
+})
+
+test('a gateway that comes days later still counts, as long as its minutes are kept', async () => {
+  await keepDays(t.app, client)
+  const now = t.clock.now().getTime()
+  const histogram = Array.from({ length: bucketCount }, () => 0)
+  const late = (agoMs: number): IngressMinute => ({
+    squidId: 1,
+    minute: new Date(now - agoMs),
+    successes: 1,
+    errors: 0,
+    successBytes: 1,
+    errorBytes: 0,
+    histogram,
+  })
+  await addIngress(t.app.database, [late(0)])
+  await rollUp(t.app, client)
+  for (const agoMs of [hours(5), days(1), days(5)]) {
+    await addIngress(t.app.database, [late(agoMs)])
+    await rollUp(t.app, client)
+  }
+  expect(await rows('select sum(successes)::int as sum from ingress_days')).toEqual([{ sum: 4 }])
+  expect(await rows('select count(*)::int as count from ingress_days')).toEqual([{ count: 3 }])
+})

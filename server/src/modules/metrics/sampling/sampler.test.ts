@@ -1,0 +1,174 @@
+import type { MonitoringQuery, MonitoringSeries } from '@shoal/contract'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { hours, minutes } from '../../../clock.ts'
+import { makeVersion, specOf, workloadOf } from '../../squids/testing/make-version.ts'
+import { latestSamples, observedHours, processorHistory } from '../index.ts'
+import { sampleMs, startSampledApp, type SampledApp } from '../testing/sampled-app.ts'
+
+const mib = 2 ** 20
+const sync = { fromBlock: 0, headBlock: 10_000, headBlocksPerSecond: 1, blocksPerSecond: 100 }
+
+let s: SampledApp
+beforeEach(async () => void (s = await startSampledApp()))
+afterEach(() => s.close())
+
+const now = () => s.clock.now().getTime()
+const as = () => s.t.as(s.org.admin)
+const usageOf = async (squidId: number, lastMs: number) =>
+  (
+    await as().metrics.getSquidUsage({
+      params: { code: s.org.code, squidId: String(squidId) },
+      query: { from: new Date(now() - lastMs).toISOString() },
+    })
+  ).metrics
+
+const seriesOf = (query: MonitoringQuery, lastMs = minutes(10), maxPoints = 12): Promise<MonitoringSeries[]> =>
+  as().monitoring.query({
+    params: { code: s.org.code, query },
+    query: { from: new Date(now() - lastMs).toISOString(), maxPoints: String(maxPoints) },
+  })
+const valuesOf = async (query: MonitoringQuery, container: string, lastMs = minutes(10)) =>
+  (await seriesOf(query, lastMs)).find(({ labels }) => labels.container === container)?.values.map(({ v }) => v)
+
+/** What a chart should say of each minute, from the raw samples alone. */
+async function fromSamples(squidId: number, container: string) {
+  const samples = await s.rows<{
+    at: Date
+    seconds: number
+    cpu: number | null
+    memory: number | null
+    blocks: number
+  }>(
+    `select at, observed_seconds as seconds, cpu_seconds as cpu, memory_byte_seconds as memory, blocks
+     from container_samples where squid_id = $1 and container = $2 order by at`,
+    [squidId, container],
+  )
+  const minutesOf = Map.groupBy(samples, ({ at }) => new Date(Math.floor(at.getTime() / 60_000) * 60_000).toISOString())
+  return [...minutesOf].map(([ts, some]) => {
+    const sum = (value: (sample: (typeof some)[number]) => number | null) =>
+      some.reduce((total, sample) => total + (value(sample) ?? 0), 0)
+    const seconds = sum((sample) => sample.seconds)
+    return {
+      ts,
+      cores: sum((x) => x.cpu) / seconds,
+      mb: sum((x) => x.memory) / seconds / mib,
+      blocks: sum((x) => x.blocks),
+    }
+  })
+}
+
+test('charts say what the samples say, and the samples what was used', async () => {
+  const squid = await makeVersion(s.t.app, s.org, {
+    apis: [{ usage: { cpuCores: 0.25, memoryBytes: 100 * mib } }, { usage: { cpuCores: 0.5, memoryBytes: 50 * mib } }],
+    // Twice of what it may have: held back half of the time.
+    processors: { eth: { sync, usage: { cpuCores: 2, memoryBytes: 64 * mib, memoryGrowthBytesPerSecond: mib / 4 } } },
+  })
+  await s.pass(minutes(5))
+  const points = await usageOf(squid.id, minutes(6))
+  for (const { ts, cores, mb } of await fromSamples(squid.id, 'eth')) {
+    const point = points.find((one) => one.ts === ts)
+    expect(point?.processorCpuUsage).toBeCloseTo(cores, 9)
+    expect(point?.processorMemUsageMb).toBeCloseTo(mb, 9)
+  }
+  expect(points.at(-2)).toMatchObject({
+    apiCpuUsage: expect.closeTo(0.75, 6),
+    apiMemUsageMb: expect.closeTo(150, 6),
+    apiCpuRequested: expect.closeTo(2, 6),
+    apiMemRequestedMb: 2048,
+    processorCpuUsage: expect.closeTo(1, 6),
+    dbCpuUsage: null,
+    dbDiskUsedBytes: null,
+  })
+  expect((await valuesOf('cpu_utilization', 'eth'))?.at(-2)).toBeCloseTo(100, 6)
+  expect((await valuesOf('cpu_trotting', 'eth'))?.at(-2)).toBeCloseTo(50, 6)
+  expect((await valuesOf('cpu_trotting', 'api-2'))?.at(-2)).toBe(0)
+  // The peak of the minute: 64 MiB and a quarter more each second.
+  const secondsAtPeak = (now() - Date.parse('2026-01-15T12:00:05Z')) / 1000
+  const [peak] = (await valuesOf('mem_utilization', 'eth'))?.slice(-1) ?? []
+  expect(peak).toBeCloseTo((100 * (64 + secondsAtPeak / 4)) / 1024, 6)
+})
+
+test('a processor is followed block by block', async () => {
+  const squid = await makeVersion(s.t.app, s.org, { processors: { eth: { sync } } })
+  await s.pass(minutes(3))
+  const samples = await processorHistory(s.t.app.db, squid.id, 'eth', { fromMs: now() - minutes(5), toMs: now() + 1 })
+  expect(samples).toHaveLength(minutes(3) / sampleMs)
+  expect(samples.map(({ lastBlock }) => lastBlock)).toEqual(
+    samples.map((_, i) => Math.min(1500 * (i + 1), 10_000 + 15 * (i + 1))),
+  )
+  expect(samples.at(-1)).toMatchObject({ lastBlock: 10_180, chainHeight: 10_180 })
+  const heights = await valuesOf('indexed_height', 'eth')
+  expect(heights?.findLast((v) => v !== null)).toBe(10_180)
+  const blocks = await valuesOf('indexed_blocks', 'eth')
+  // From the first sample on: what came before it nobody saw.
+  expect(blocks?.reduce((sum: number, v) => sum + (v ?? 0), 0)).toBe(10_180 - 1500)
+  expect(await latestSamples(s.t.app.db, [squid.id], s.clock.now())).toMatchObject([
+    { container: 'eth', lastBlock: 10_180, chainHeight: 10_180, syncRatio: 1, etaSeconds: 0 },
+  ])
+})
+
+test('a time without samples is a gap and not a zero, and what is counted in it is counted once', async () => {
+  const crashing = { ends: { afterMs: 90_000, exitCode: 1 }, badRuns: 3, usage: { cpuCores: 0.5, memoryBytes: mib } }
+  const squid = await makeVersion(s.t.app, s.org, { processors: { eth: { ...crashing, sync } } })
+  await s.pass(minutes(1))
+  // It crashes while nobody looks, and all the worker knew is what it had written.
+  s.passUnseen(minutes(4))
+  await s.restart()
+  await s.pass(minutes(4))
+  const [observation] = await s.driver.observe()
+  const points = await usageOf(squid.id, minutes(9))
+  const gap = points.slice(2, 5)
+  expect(gap.map(({ processorCpuUsage, processorMemUsageMb }) => [processorCpuUsage, processorMemUsageMb])).toEqual(
+    gap.map(() => [null, null]),
+  )
+  expect((await valuesOf('mem_utilization', 'eth', minutes(9)))?.slice(2, 5)).toEqual([null, null, null])
+  const crashes = await valuesOf('crashes', 'eth', minutes(9))
+  expect(crashes?.slice(2, 5)).toEqual([null, null, null])
+  expect(crashes?.reduce((sum: number, v) => sum + (v ?? 0), 0)).toBe(observation?.restarts)
+  expect(observation?.restarts).toBe(3)
+  // Restarting without a gap changes nothing either.
+  const before = await s.rows('select sum(crashes) as crashes, sum(cpu_seconds) as cpu from container_samples')
+  await s.restart()
+  await s.pass(sampleMs)
+  const [sums] = await s.rows<{ crashes: string; cpu: number }>(
+    'select sum(crashes) as crashes, sum(cpu_seconds) as cpu from container_samples',
+  )
+  expect(sums).toEqual({ crashes: (before[0] as { crashes: string }).crashes, cpu: expect.any(Number) })
+  expect((sums?.cpu ?? 0) - (before[0] as { cpu: number }).cpu).toBeCloseTo(7.5, 6)
+})
+
+test('kills for lack of memory are counted, and only containers that had any are told of', async () => {
+  await makeVersion(s.t.app, s.org, {
+    apis: [{}],
+    processors: { eth: { ends: { afterMs: 20_000, outOfMemory: true }, badRuns: 2, sync } },
+  })
+  await s.pass(minutes(3))
+  const series = await seriesOf('oom_kills')
+  expect(series.map(({ labels }) => labels.container)).toEqual(['eth'])
+  expect(series[0]?.values.reduce((sum, { v }) => sum + (v ?? 0), 0)).toBe(2)
+  expect((await seriesOf('crashes')).map(({ labels }) => labels.container)).toEqual(['eth'])
+})
+
+test('generations that run side by side are added up, and the next one goes on', async () => {
+  const squid = await makeVersion(s.t.app, s.org, { processors: { eth: { sync } } })
+  await s.pass(minutes(1))
+  const api = specOf('api', 4350, { usage: { cpuCores: 0.25, memoryBytes: 10 * mib } })
+  await s.driver.apply(workloadOf(squid, [api]))
+  await s.driver.apply(workloadOf({ ...squid, generation: 2 }, [api]))
+  await s.pass(minutes(2))
+  expect((await usageOf(squid.id, minutes(2))).at(-2)).toMatchObject({
+    apiCpuUsage: expect.closeTo(0.5, 6),
+    apiMemUsageMb: expect.closeTo(20, 6),
+    processorCpuUsage: null,
+  })
+})
+
+test('hours tell how long each container was seen', async () => {
+  const squid = await makeVersion(s.t.app, s.org, { apis: [{ usage: { cpuCores: 0.1, memoryBytes: mib } }] })
+  await s.pass(hours(1))
+  const range = { fromMs: now() - hours(2), toMs: now() + 1 }
+  const observed = await observedHours(s.t.app.db, [squid.id], range)
+  const seen = observed.reduce((sum, hour) => sum + hour.observedSeconds, 0)
+  expect(seen).toBe(3600 - 15)
+  expect(observed.reduce((sum, hour) => sum + (hour.cpuSeconds ?? 0), 0)).toBeCloseTo(seen / 10, 3)
+})

@@ -1,0 +1,62 @@
+import { createSimDriver, ManualClock, type SimDriver } from '@shoal/runtime'
+import type { PoolClient } from 'pg'
+import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
+import { lookAtContainers } from '../../squids/observe-containers.ts'
+import { observeProcessors } from '../../squids/observe-processors.ts'
+import { readSeen } from '../../squids/seen.ts'
+import { openSampler, type Sampler } from '../sampling/sampler.ts'
+
+export type SampledApp = {
+  t: TestApp
+  clock: ManualClock
+  driver: SimDriver
+  org: TestOrg
+  client: PoolClient
+  /** Lets time pass; every 15 seconds what is true is noted and sampled, as workers do it. */
+  pass: (ms: number) => Promise<void>
+  /** Lets time pass while no worker is there. */
+  passUnseen: (ms: number) => void
+  /** The worker is killed, another one takes over. */
+  restart: () => Promise<void>
+  rows: <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>
+  close: () => Promise<void>
+}
+
+export const sampleMs = 15_000
+
+/** A server with simulated versions, sampled in a time that stands still until it is moved. */
+export async function startSampledApp(env: Record<string, string> = {}): Promise<SampledApp> {
+  // Not on the minute: what happens right now is not in a range that ends now.
+  const clock = new ManualClock(new Date('2026-01-15T12:00:05Z'))
+  const driver = createSimDriver({ clock, serve: true })
+  const t = await startTestApp({ clock, driver, env })
+  const client = await t.app.database.pool.connect()
+  let sampler: Sampler = await openSampler(t.app, client, { restPerWork: 0 })
+  const seen = await readSeen(t.app)
+  const tick = async () => {
+    await seen.noteContainers(await lookAtContainers(driver))
+    await observeProcessors(t.app, seen)
+    await sampler.tick()
+  }
+  return {
+    t,
+    clock,
+    driver,
+    org: await t.make.org(),
+    client,
+    pass: async (ms) => {
+      for (let passed = 0; passed < ms; passed += sampleMs) {
+        clock.advance(sampleMs)
+        await tick()
+      }
+    },
+    passUnseen: (ms) => clock.advance(ms),
+    restart: async () => void (sampler = await openSampler(t.app, client, { restPerWork: 0 })),
+    rows: async <Row extends object>(text: string, values: unknown[] = []) =>
+      (await client.query<Row>(text, values)).rows,
+    close: async () => {
+      client.release()
+      await t.close()
+    },
+  }
+}
