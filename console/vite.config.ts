@@ -15,7 +15,7 @@ const chunks = [
   // What forms validate with. Not the contract's files that carry no schema: those are small, and many pages ask them.
   {
     name: 'schemas',
-    test: /node_modules\/zod\/|contract\/src\/(?!api-error|limits|onboarding-answers|org-code|org-status|permissions|squid-status|url)|src\/components\/(form-schemas|new-password)/,
+    test: /node_modules\/zod\/|contract\/src\/(?!api-error|limits|log-levels|onboarding-answers|org-code|org-status|permissions|squid-status|url)|src\/components\/(form-schemas|new-password)/,
     includeDependenciesRecursively: false,
   },
   // What is there before any page is, with the small parts that nearly every page has: not worth a request of their own.

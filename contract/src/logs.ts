@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { endpoint, ListOf } from './endpoint.ts'
 import { Time, TimeParam } from './fields.ts'
-
-export const logLevels = ['DEBUG', 'INFO', 'NOTICE', 'WARNING', 'ERROR', 'CRITICAL', 'FATAL'] as const
-export type LogLevel = (typeof logLevels)[number]
+import { logLevels } from './log-levels.ts'
 
 export const LogEntry = z.object({
   id: z.string(),
@@ -14,9 +12,6 @@ export const LogEntry = z.object({
   payload: z.union([z.string(), z.record(z.string(), z.unknown())]),
 })
 export type LogEntry = z.infer<typeof LogEntry>
-
-/** An entry of a stream that says lines were left out because the reader was too slow. */
-export const gapContainer = 'shoal'
 
 /** The client sends levels in upper case for history and in lower case for follow (contract 2.6). */
 const LevelParam = z.string().transform((level) => level.toUpperCase())

@@ -21,6 +21,16 @@ const search = {
     sort: oneOf('name', 'deployedAt'),
     order: oneOf('asc', 'desc'),
   }),
+  logs: searchOf({
+    range: text,
+    from: text,
+    to: text,
+    container: list,
+    level: list,
+    search: text,
+    order: oneOf('asc', 'desc'),
+    line: text,
+  }),
   monitoring: searchOf({ container_type: oneOf('all', 'db', 'api', 'processor'), tag: list }),
   rpc: searchOf({ search: text, type: list, sortBy: oneOf('name', 'usage') }),
   portalChains: searchOf({ search: text, type: list }),
@@ -118,7 +128,8 @@ const versionTabs = [
   createRoute({
     getParentRoute: () => version,
     path: '/logs',
-    component: unbuilt('Logs', 'What the programs of this version print.'),
+    validateSearch: search.logs,
+    component: lazyRouteComponent(() => import('../pages/logs/LogsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,

@@ -2,8 +2,8 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useDeferredValue, useEffect, useEffectEvent, useState } from 'react'
 import type { Sort } from './columns.ts'
 
-/** The address follows this long after the last key. */
-const settleMs = 250
+/** The address follows this long after the last key, unless the page says otherwise. */
+const usualSettleMs = 250
 
 /** Changes some parameters of the page's query string and leaves the others; without a new entry in the history. */
 export function useSetSearch(): (changes: Record<string, string | string[] | undefined>) => void {
@@ -25,7 +25,10 @@ const useParam = (key: string): unknown =>
  * A search box whose text lives in the address. `text` is for the box, `deferred` for filtering: typing never waits
  * for a long table.
  */
-export function useSearchText(key: string): { text: string; deferred: string; setText: (text: string) => void } {
+export function useSearchText(
+  key: string,
+  settleMs = usualSettleMs,
+): { text: string; deferred: string; setText: (text: string) => void } {
   const stored = useParam(key)
   const inAddress = typeof stored === 'string' ? stored : ''
   const setSearch = useSetSearch()
@@ -44,7 +47,7 @@ export function useSearchText(key: string): { text: string; deferred: string; se
   useEffect(() => {
     const timer = setTimeout(settle, settleMs)
     return () => clearTimeout(timer)
-  }, [text])
+  }, [text, settleMs])
   return { text, deferred: useDeferredValue(text), setText }
 }
 

@@ -26,7 +26,8 @@ function textOf({ timestamp, level, container, payload }: LogEntry): string {
   return `${timestamp} ${level} ${container} ${typeof payload === 'string' ? payload : textOfObject(payload)}`
 }
 
-function textOfObject({ ns, msg, level: _, ...rest }: Record<string, unknown>): string {
+function textOfObject({ ns, msg, ...rest }: Record<string, unknown>): string {
+  delete rest['level']
   const fields = Object.keys(rest).length > 0 ? JSON.stringify(rest) : undefined
   return [ns, msg, fields].filter((part) => part !== undefined).join(' ')
 }

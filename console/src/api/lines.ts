@@ -1,0 +1,48 @@
+import type { Contract } from '@shoal/contract'
+import { open, type EndpointName } from './client.ts'
+import type { CallArgument, Payload } from './query.ts'
+
+type LinesName = {
+  [N in EndpointName]: N extends `${infer A extends keyof Contract}.${infer V}`
+    ? V extends keyof Contract[A]
+      ? Contract[A][V] extends { kind: 'lines' }
+        ? N
+        : never
+      : never
+    : never
+}[EndpointName]
+
+/** The server says something at least every 5 s (contract 2.6). */
+const silentForMs = 20_000
+
+/**
+ * The batches of a stream as they come; an empty one is a sign of life. Ends when the server ends it. Throws ApiError when it
+ * is refused, and whatever the browser says when the line breaks or falls silent.
+ */
+export async function* readLines<N extends LinesName>(
+  name: N,
+  call: CallArgument<N>,
+  signal: AbortSignal,
+): AsyncGenerator<Payload<N>[]> {
+  const silence = new AbortController()
+  let timer = 0
+  const heard = () => {
+    clearTimeout(timer)
+    timer = window.setTimeout(() => silence.abort(), silentForMs)
+  }
+  heard()
+  try {
+    const { body } = await open(name, call, AbortSignal.any([signal, silence.signal]))
+    const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
+    let rest = ''
+    for (let chunk = await reader?.read(); chunk && !chunk.done; chunk = await reader?.read()) {
+      heard()
+      const lines = (rest + chunk.value).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) yield line === '' ? [] : (JSON.parse(line) as Payload<N>[])
+    }
+  } finally {
+    clearTimeout(timer)
+    silence.abort()
+  }
+}

@@ -1,0 +1,63 @@
+import type { Squid } from '@shoal/contract'
+import { useSearchText } from '../../components/data-table/url-state.ts'
+import { SearchField } from '../../ui/SearchField.tsx'
+import { MultiSelect, Select } from '../../ui/Select.tsx'
+import { TimeField } from './TimeField.tsx'
+import { levels, rangeOf, ranges, searchOfRange, useLogsSearch, useSetLogsSearch, type RangeId } from './filters.ts'
+
+/** Spec 2.9. */
+const searchDebounceMs = 500
+
+const rangeOptions = [...ranges, { id: 'custom' as const, label: 'From … to …' }]
+
+/** What is looked for in the logs. All of it is in the address. */
+export function LogFilters({ squid }: { squid: Pick<Squid, 'processors' | 'api'> }) {
+  const search = useLogsSearch()
+  const setSearch = useSetLogsSearch()
+  const { text, setText } = useSearchText('search', searchDebounceMs)
+  const range = rangeOf(search)
+  const pickRange = (id: RangeId) => setSearch(searchOfRange(id, range, Date.now()))
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <Select
+        label="Time range"
+        isLabelHidden
+        className="w-37"
+        options={rangeOptions}
+        value={range}
+        onChange={pickRange}
+      />
+      {range === 'custom' && (
+        <>
+          <TimeField label="From" value={search.from} onChange={(from) => setSearch({ from })} />
+          <TimeField label="To" value={search.to} onChange={(to) => setSearch({ to })} />
+        </>
+      )}
+      <MultiSelect
+        label="Containers"
+        isLabelHidden
+        className="w-37"
+        none="All containers"
+        options={containersOf(squid).map((id) => ({ id, label: id }))}
+        value={search.container ?? []}
+        onChange={(container) => setSearch({ container })}
+      />
+      <MultiSelect
+        label="Levels"
+        isLabelHidden
+        className="w-37"
+        none="All levels"
+        options={levels}
+        value={levels.flatMap(({ id }) => (search.level?.includes(id) ? [id] : []))}
+        onChange={(level) => setSearch({ level })}
+      />
+      <SearchField label="Search logs" value={text} onChange={setText} className="max-w-96 min-w-48 flex-1 basis-56" />
+    </div>
+  )
+}
+
+const containersOf = ({ processors = [], api }: Pick<Squid, 'processors' | 'api'>): string[] => [
+  'init',
+  ...(api ? ['api'] : []),
+  ...processors.map(({ name }) => name),
+]

@@ -1,0 +1,185 @@
+import { useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { Download, Pause, Play } from 'lucide-react'
+import { useState } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { hasStatus } from '../../api/error-text.ts'
+import { q } from '../../api/query.ts'
+import { useSetSearch } from '../../components/data-table/url-state.ts'
+import { EmptyState } from '../../components/EmptyState.tsx'
+import { ErrorState } from '../../components/ErrorState.tsx'
+import { QueryView } from '../../components/QueryView.tsx'
+import { StatusDot } from '../../components/StatusDot.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { useLogsSearch, useSetLogsSearch, type LogsSearch } from './filters.ts'
+import { LogFilters } from './LogFilters.tsx'
+import type { FeedState, Live, LogFeed } from './log-feed.ts'
+import { LogView } from './LogView.tsx'
+import { useDownload } from './use-download.ts'
+import { useLogFeed } from './use-log-feed.ts'
+
+/** Spec 2.9, Logs: history backwards, what comes forwards. */
+export default function LogsTab() {
+  const { squidName, squidSlot } = useParams({ from: '/app/squids/$squidName/$squidSlot/logs' })
+  const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
+  const squid = useQuery(q('squids.get', { params }))
+  const { order: _, ...question } = useLogsSearch()
+  const { feed, state, asked, key } = useLogFeed(params, question)
+  const [follows, setFollows] = useState({ key, isOn: true })
+  const isFollowing = follows.key === key ? follows.isOn : asked.line === undefined
+  const follow = (isOn: boolean) => {
+    feed.hold(!isOn)
+    setFollows((before) => (before.key === key && before.isOn === isOn ? before : { key, isOn }))
+  }
+  const setSearch = useSetLogsSearch()
+  const resume = () => {
+    const isFar = state.live === 'cut' || state.window.newer !== null
+    if (isFar && question.line) return setSearch({})
+    if (isFar) feed.toEnd()
+    follow(true)
+  }
+  const { isPending, download } = useDownload(params, asked)
+  return (
+    <QueryView query={squid} what="This version" skeleton={<SkeletonRows count={12} />}>
+      {(version) => (
+        <div className="flex flex-col gap-3">
+          <div className="flex flex-wrap items-center gap-2">
+            <LogFilters squid={version} />
+            <div className="ml-auto flex items-center gap-2">
+              {asked.to === undefined && state.status === 'ready' && (
+                <>
+                  <LiveState live={state.live} isFollowing={isFollowing} />
+                  <Button
+                    icon={isFollowing ? <Pause size={14} aria-hidden /> : <Play size={14} aria-hidden />}
+                    onClick={() => (isFollowing ? follow(false) : resume())}
+                  >
+                    {isFollowing ? 'Pause' : 'Resume'}
+                  </Button>
+                </>
+              )}
+              <Button icon={<Download size={14} aria-hidden />} isPending={isPending} onClick={download}>
+                Download
+              </Button>
+            </div>
+          </div>
+          <Lines
+            key={key}
+            feed={feed}
+            state={state}
+            question={question}
+            isFollowing={isFollowing}
+            onFollow={follow}
+            onResume={resume}
+            reference={params.reference}
+          />
+        </div>
+      )}
+    </QueryView>
+  )
+}
+
+type LinesProps = {
+  feed: LogFeed
+  state: FeedState
+  question: LogsSearch
+  isFollowing: boolean
+  onFollow: (isFollowing: boolean) => void
+  /** To the newest line, wherever it is. */
+  onResume: () => void
+  reference: string
+}
+
+function Lines({ feed, state, question, isFollowing, onFollow, onResume, reference }: LinesProps) {
+  const order = useLogsSearch().order ?? 'asc'
+  const setSearch = useSetLogsSearch()
+  const setOrder = useSetSearch()
+  const linkOf = useLinkOf(reference)
+  const { status, error, window: held, pageError } = state
+  if (status === 'loading') return <SkeletonRows count={16} />
+  if (status === 'failed')
+    return hasStatus(error, 404) && question.line ? (
+      <LineGone onLeave={() => setSearch({})} />
+    ) : (
+      <ErrorState what="The logs could not be loaded" error={error} onRetry={feed.open} />
+    )
+  if (held.lines.length === 0 && held.older === null && held.newer === null) return <NoLines question={question} />
+  return (
+    <>
+      {pageError !== null && (
+        <ErrorState what="More lines could not be loaded" error={pageError} onRetry={feed.retry} />
+      )}
+      <LogView
+        feed={feed}
+        state={state}
+        order={order}
+        onOrder={(next) => {
+          setOrder({ order: next === 'asc' ? undefined : next })
+          onFollow(held.newer === null)
+        }}
+        search={question.search ?? ''}
+        target={question.line}
+        linkOf={linkOf}
+        isFollowing={isFollowing}
+        onFollow={onFollow}
+        onResume={onResume}
+      />
+    </>
+  )
+}
+
+function LineGone({ onLeave }: { onLeave: () => void }) {
+  return (
+    <EmptyState
+      title="Log line not found"
+      text="Lines are kept for a while only, and those of a deleted version go with it."
+      action={<Button onClick={onLeave}>Show the newest lines</Button>}
+    />
+  )
+}
+
+function NoLines({ question: { search, level, container } }: { question: LogsSearch }) {
+  const setSearch = useSetLogsSearch()
+  if (!search && !level && !container)
+    return (
+      <EmptyState
+        title="No log lines"
+        text="Nothing was printed in this time. Lines appear here as soon as a program of the version prints one."
+      />
+    )
+  return (
+    <EmptyState
+      title="No lines match"
+      text="Nothing in this time fits the filters. New lines that do appear here by themselves."
+      action={
+        <Button onClick={() => setSearch({ search: undefined, level: undefined, container: undefined })}>
+          Clear filters
+        </Button>
+      }
+    />
+  )
+}
+
+function LiveState({ live, isFollowing }: { live: Live; isFollowing: boolean }) {
+  if (live === 'off' || live === 'cut') return null
+  if (live !== 'live')
+    return (
+      <StatusDot tone="warn" isMoving>
+        {live === 'connecting' ? 'Connecting' : 'Reconnecting'}
+      </StatusDot>
+    )
+  return isFollowing ? (
+    <StatusDot tone="good" isMoving>
+      Live
+    </StatusDot>
+  ) : (
+    <StatusDot tone="neutral">Paused</StatusDot>
+  )
+}
+
+/** The address of one line for somebody else: in its organization, without filters. */
+function useLinkOf(reference: string): (id: string) => string {
+  const { code } = useOrg()
+  const [name, slot] = reference.split('@')
+  return (id) => `${window.location.origin}/squids/${name}/${slot}/logs?organization=${code}&line=${id}`
+}

@@ -1,0 +1,35 @@
+import type { LogEntry } from '@shoal/contract'
+
+/** What is shown of an entry. `fields` is what a program said beside its words. */
+export type LineText = { ns: string; message: string; fields: Record<string, unknown> | null }
+
+// eslint-disable-next-line no-control-regex -- that is what colours of terminals are made of
+const ansi = /[\u001b\u009b](?:\[[0-?]*[ -/]*[@-~]|\][^\u0007]*(?:\u0007|\u001b\\)|[0-?]*[ -/]*[@-~])/g
+
+/** Without the colours and other orders to a terminal. */
+export const withoutAnsi = (text: string): string => (text.includes('\u001b') ? text.replaceAll(ansi, '') : text)
+
+export function textOf({ payload }: Pick<LogEntry, 'payload'>): LineText {
+  if (typeof payload === 'string') return { ns: '', message: withoutAnsi(payload), fields: null }
+  const { ns, msg, ...fields } = payload
+  delete fields['level']
+  return {
+    ns: typeof ns === 'string' ? ns : '',
+    message: typeof msg === 'string' ? withoutAnsi(msg) : '',
+    fields: Object.keys(fields).length > 0 ? fields : null,
+  }
+}
+
+/** An entry as one piece of text, to be pasted into a message. */
+export function plainLine(entry: LogEntry): string {
+  const { ns, message, fields } = textOf(entry)
+  const parts = [entry.timestamp, entry.level, entry.container, ns, message, fields && JSON.stringify(fields)]
+  return parts.filter(Boolean).join(' ')
+}
+
+/** Splits text where `search` is in it, whatever the case: parts at odd places are what was searched for. */
+export function splitAt(text: string, search: string): string[] {
+  if (search === '') return [text]
+  const escaped = search.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
+  return text.split(new RegExp(`(${escaped})`, 'iu'))
+}

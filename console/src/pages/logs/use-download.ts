@@ -1,0 +1,28 @@
+import { useState } from 'react'
+import { open } from '../../api/client.ts'
+import { errorText } from '../../api/error-text.ts'
+import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
+import type { LogsAsked } from './log-feed.ts'
+
+/** Saves all lines of the question as a file; the browser keeps them on disk while they come. */
+export function useDownload(params: { code: string; reference: string }, { filter, from, to }: LogsAsked) {
+  const [isPending, setIsPending] = useState(false)
+  const download = async () => {
+    setIsPending(true)
+    try {
+      const answer = await open('logs.download', { params, query: { ...filter, from, to } })
+      save(await answer.blob(), `${params.reference}.log`)
+    } catch (error) {
+      toast({ tone: 'bad', title: unexpectedErrorTitle, message: errorText(error) })
+    }
+    setIsPending(false)
+  }
+  return { isPending, download: () => void download() }
+}
+
+function save(blob: Blob, fileName: string): void {
+  const url = URL.createObjectURL(blob)
+  const link = Object.assign(document.createElement('a'), { href: url, download: fileName })
+  link.click()
+  URL.revokeObjectURL(url)
+}
