@@ -1,15 +1,14 @@
 import type { Squid } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
-import { Play } from 'lucide-react'
 import { PageHeader } from '../../components/PageHeader.tsx'
-import { buttonClass } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
+import { PlaygroundLink } from './PlaygroundLink.tsx'
 import { Tags } from './tags/Tags.tsx'
 import { VersionStatus } from './VersionStatus.tsx'
 
 /** Name, slot, status and tags of the version, and what can be done with it. */
 export function VersionHeader({ squid }: { squid: Squid }) {
-  const { name, slot, reference, api } = squid
+  const { name, slot, reference } = squid
   return (
     <PageHeader
       title={reference}
@@ -27,18 +26,7 @@ export function VersionHeader({ squid }: { squid: Squid }) {
           <Tags squid={squid} />
         </span>
       }
-      actions={
-        api && (
-          <Link
-            from="/squids/$squidName/$squidSlot"
-            to="/squids/$squidName/$squidSlot/playground"
-            className={buttonClass()}
-          >
-            <Play size={14} aria-hidden />
-            GraphQL playground
-          </Link>
-        )
-      }
+      actions={<PlaygroundLink squid={squid} />}
     />
   )
 }

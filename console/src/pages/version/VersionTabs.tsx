@@ -1,4 +1,5 @@
-import { Link, useMatches } from '@tanstack/react-router'
+import { Link, useMatches, useRouterState } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
 import { cx } from '../../ui/classes.ts'
 import { tabClass, tabListClass } from '../../ui/tab-look.ts'
 import type { VersionTab } from './tabs.ts'
@@ -11,20 +12,19 @@ export function useCurrentTab(tabs: readonly VersionTab[]): VersionTab | undefin
 
 /** Links to the parts of the page. A part that cannot be opened stays in sight and says why. */
 export function VersionTabs({ tabs }: { tabs: readonly VersionTab[] }) {
+  const nav = useRef<HTMLElement>(null)
+  const path = useRouterState({ select: ({ location }) => location.pathname })
+  useEffect(() => {
+    // On a phone the row of tabs is wider than the screen.
+    nav.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [path])
   return (
-    <nav aria-label="Version" className={cx(tabListClass, 'mb-4.5')}>
+    <nav ref={nav} aria-label="Version" className={cx(tabListClass, 'mb-4.5')}>
       {tabs.map(({ label, to, disabledReason, isHiddenWhenNarrow }) => {
         const className = cx(tabClass, isHiddenWhenNarrow && 'max-xxs:hidden')
         if (disabledReason !== null)
           return (
-            <span
-              key={label}
-              role="link"
-              tabIndex={0}
-              aria-disabled
-              data-tip={disabledReason}
-              className={className}
-            >
+            <span key={label} role="link" tabIndex={0} aria-disabled data-tip={disabledReason} className={className}>
               {label}
             </span>
           )

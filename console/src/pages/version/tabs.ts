@@ -16,9 +16,7 @@ const asleep = 'The version is hibernated. Restart it first.'
 const neverBuilt = 'The version was never deployed with success.'
 
 /** Spec 2.9: which tabs a version has, and which of them cannot be opened now. */
-export function versionTabs(
-  squid: Pick<Squid, 'status' | 'addons' | 'manifest' | 'packageJson' | 'processors'>,
-): VersionTab[] {
+export function versionTabs(squid: Pick<Squid, 'status' | 'addons' | 'manifest' | 'packageJson'>): VersionTab[] {
   const whileAwake = isHibernated(squid) ? asleep : null
   const tabs: VersionTab[] = [
     { label: 'General', to: page, disabledReason: null },

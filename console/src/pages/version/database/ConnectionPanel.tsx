@@ -27,7 +27,7 @@ export function ConnectionPanel({ connection }: { connection: Connection }) {
     label: kind,
     content: (
       <CodeBlock code={connectionText(kind, connection, password)} what={kind} isWrapped>
-        <span className="break-all">{connectionText(kind, connection, seen)}</span>
+        {connectionText(kind, connection, seen)}
       </CodeBlock>
     ),
   }))

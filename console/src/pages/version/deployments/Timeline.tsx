@@ -3,7 +3,7 @@ import { Check, Circle, CircleDashed, X } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { cx } from '../../../ui/classes.ts'
 import { Spinner } from '../../../ui/Spinner.tsx'
-import { stepLabels } from './deployment-words.ts'
+import { stepLabel } from './deployment-words.ts'
 import { Elapsed } from './Elapsed.tsx'
 import { timelineOf, type TimelineStep } from './timeline.ts'
 
@@ -38,7 +38,7 @@ export function Timeline({ deployment }: { deployment: Deployment }) {
               {icons[step.state]}
             </span>
             <span className={cx('flex-1', step.state === 'failed' && 'text-bad')}>
-              {stepLabels[step.status]}
+              {stepLabel(deployment.type, step.status)}
               <span className="sr-only">, {words[step.state]}</span>
             </span>
             {step.startedAt !== null && <Elapsed startedAt={step.startedAt} elapsedMs={step.elapsedMs} />}

@@ -20,7 +20,7 @@ export const typeLabels: Record<DeploymentType, string> = {
   ROLLBACK: 'Rollback',
 }
 
-export const stepLabels: Record<DeploymentStatus, string> = {
+const stepLabels: Record<DeploymentStatus, string> = {
   UNPACKING: 'Unpacking',
   IMAGE_BUILDING: 'Building',
   RESETTING: 'Resetting data',
@@ -33,6 +33,10 @@ export const stepLabels: Record<DeploymentStatus, string> = {
   DEPLOYING: 'Switching',
   OK: 'Done',
 }
+
+/** What a step does in a deployment of this type: all that hibernating does to the programs is to stop them. */
+export const stepLabel = (type: DeploymentType, status: DeploymentStatus): string =>
+  type === 'HIBERNATE' && status === 'SQUID_SYNCING' ? 'Stopping' : stepLabels[status]
 
 export const failureLabels: Record<Exclude<DeploymentFailure, 'NO'>, string> = {
   UNEXPECTED: 'Something failed on our side',

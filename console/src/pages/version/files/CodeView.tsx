@@ -21,10 +21,10 @@ export function CodeView({ name, code, language }: { name: string; code: string;
   const lines = code.split('\n').length
   return (
     <section aria-label={name} className="overflow-hidden rounded-lg border border-line">
-      <header className="flex flex-wrap items-center gap-2 border-b border-line px-2 py-1.5">
+      <header className="flex items-center gap-2 border-b border-line px-2 py-1.5">
         {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions */}
         <div
-          className="flex flex-1 items-center gap-1"
+          className="flex min-w-0 flex-1 items-center gap-1"
           onKeyDown={(event) => event.key === 'Enter' && step(event.shiftKey ? -1 : 1)}
         >
           <SearchField
@@ -34,20 +34,14 @@ export function CodeView({ name, code, language }: { name: string; code: string;
               setSearch(text)
               setCurrent(0)
             }}
-            className="w-60"
+            className="max-w-60 min-w-0 flex-1"
           />
-          <IconButton
-            label="Previous match"
-            icon={<ChevronUp size={14} />}
-            isDisabled={count === 0}
-            onClick={() => step(-1)}
-          />
-          <IconButton
-            label="Next match"
-            icon={<ChevronDown size={14} />}
-            isDisabled={count === 0}
-            onClick={() => step(1)}
-          />
+          {count > 0 && (
+            <>
+              <IconButton label="Previous match" size={28} icon={<ChevronUp size={14} />} onClick={() => step(-1)} />
+              <IconButton label="Next match" size={28} icon={<ChevronDown size={14} />} onClick={() => step(1)} />
+            </>
+          )}
           <span role="status" className="tabular text-sm whitespace-nowrap text-ink-3">
             {deferred !== '' && (count === 0 ? 'No match' : `${now + 1} of ${count}`)}
           </span>

@@ -25,7 +25,11 @@ export function ApiCard({ api }: { api: NonNullable<Squid['api']> }) {
             label: 'Status',
             value: (
               <>
-                <StatusDot tone={isAvailable ? 'good' : 'bad'}>{isAvailable ? 'Available' : 'Not available'}</StatusDot>
+                <span className="flex">
+                  <StatusDot tone={isAvailable ? 'good' : 'bad'}>
+                    {isAvailable ? 'Available' : 'Not available'}
+                  </StatusDot>
+                </span>
                 {api.reason && <p className="text-ink-2">{api.reason}</p>}
               </>
             ),

@@ -14,6 +14,12 @@ export default function DetailsTab() {
       <div className="grid items-start gap-4.5 lg:grid-cols-2">
         {api && <ApiCard api={api} />}
         {postgres && <PostgresCard postgres={postgres} />}
+      </div>
+      <section aria-label="Processors">
+        <h2 className="mb-2.5 text-md font-semibold">Processors</h2>
+        <ProcessorsTable squid={squid} />
+      </section>
+      <div className="grid items-start gap-4.5 lg:grid-cols-2">
         <Card title="Scale">
           <KeyValue
             rows={[
@@ -28,10 +34,6 @@ export default function DetailsTab() {
           />
         </Card>
       </div>
-      <section aria-label="Processors">
-        <h2 className="mb-2.5 text-md font-semibold">Processors</h2>
-        <ProcessorsTable squid={squid} />
-      </section>
     </div>
   )
 }

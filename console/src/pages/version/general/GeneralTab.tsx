@@ -20,7 +20,7 @@ export default function GeneralTab() {
   return (
     <>
       {isHibernated(squid) && <HibernationNotice squid={squid} />}
-      <div className="grid items-start gap-4.5 lg:grid-cols-[minmax(0,1fr)_330px]">
+      <div className="grid items-start gap-4.5 min-[1400px]:grid-cols-[minmax(0,1fr)_330px]">
         <div className="flex min-w-0 flex-col gap-4.5">
           <Card>
             <KeyValue rows={rowsOf(squid)} />
@@ -28,7 +28,7 @@ export default function GeneralTab() {
           {!isHibernated(squid) && (squid.processors ?? []).length > 0 && (
             <section aria-label="Processors">
               <h2 className="mb-2.5 text-md font-semibold">Processors</h2>
-              <ProcessorsTable squid={squid} />
+              <ProcessorsTable squid={squid} isNarrow />
             </section>
           )}
         </div>

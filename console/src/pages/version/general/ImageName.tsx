@@ -7,7 +7,7 @@ export function ImageName({ squid: { image, links } }: { squid: Pick<Squid, 'ima
   if (image === null) return <span className="text-ink-3">none yet</span>
   const name = <code title={image}>{shortImage(image)}</code>
   return (
-    <span className="flex items-center gap-1">
+    <span className="-my-1 flex items-center gap-1">
       {links.dockerImageUrl ? (
         <a href={links.dockerImageUrl} target="_blank" rel="noreferrer" className="text-accent hover:underline">
           {name}

@@ -18,7 +18,14 @@ export function PostgresCard({ postgres }: { postgres: NonNullable<Squid['addons
     <Card title="Postgres">
       <KeyValue
         rows={[
-          { label: 'Status', value: <StatusDot tone={look.tone}>{look.label}</StatusDot> },
+          {
+            label: 'Status',
+            value: (
+              <span className="flex">
+                <StatusDot tone={look.tone}>{look.label}</StatusDot>
+              </span>
+            ),
+          },
           { label: 'Size', value: <DiskUse disk={postgres.disk} /> },
           { label: 'Version', value: postgres.version },
           { label: 'Profile', value: postgres.profile },

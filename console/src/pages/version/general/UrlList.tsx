@@ -5,7 +5,7 @@ import { CopyButton } from '../../../ui/CopyButton.tsx'
 export function UrlList({ urls, note }: { urls: readonly SquidUrl[]; note?: string }) {
   return (
     <>
-      <ul>
+      <ul className="-my-1">
         {urls.map(({ url, name }) => (
           <li key={url} className="flex items-start gap-1">
             <code className="min-w-0 py-1 wrap-anywhere">{url}</code>
@@ -13,7 +13,7 @@ export function UrlList({ urls, note }: { urls: readonly SquidUrl[]; note?: stri
           </li>
         ))}
       </ul>
-      {note && <p className="text-sm text-ink-3">{note}</p>}
+      {note && <p className="mt-1 text-sm text-ink-3">{note}</p>}
     </>
   )
 }

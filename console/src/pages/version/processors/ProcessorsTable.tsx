@@ -4,10 +4,10 @@ import { Activity, Copy, ScrollText } from 'lucide-react'
 import { DataTable } from '../../../components/data-table/DataTable.tsx'
 import { EmptyState } from '../../../components/EmptyState.tsx'
 import { toast } from '../../../lib/toasts.ts'
-import { processorColumns } from './processor-columns.tsx'
+import { fewProcessorColumns, processorColumns } from './processor-columns.tsx'
 
 /** Spec 2.9: the processors of a version, with what can be done about each. */
-export function ProcessorsTable({ squid }: { squid: Squid }) {
+export function ProcessorsTable({ squid, isNarrow = false }: { squid: Squid; isNarrow?: boolean }) {
   const navigate = useNavigate()
   const { name: squidName, slot: squidSlot } = squid
   const menuOf = ({ name, metrics }: Processor) => ({
@@ -49,7 +49,7 @@ export function ProcessorsTable({ squid }: { squid: Squid }) {
   return (
     <DataTable
       label="Processors"
-      columns={processorColumns}
+      columns={isNarrow ? fewProcessorColumns : processorColumns}
       rows={squid.processors}
       idOf={({ name }) => name}
       menuOf={menuOf}

@@ -4,7 +4,7 @@ import { StatusDot } from '../../../components/StatusDot.tsx'
 import { formatInteger, formatPercent, nothing } from '../../../lib/format.ts'
 import type { Tone } from '../../../ui/Badge.tsx'
 import { ProgressBar } from '../../../ui/ProgressBar.tsx'
-import { formatLag, formatSpan, formatSpeed, lagBlocks } from './sync.ts'
+import { formatSpan, formatSpeed, lagBlocks } from './sync.ts'
 
 /** Spec 4: what is neither syncing nor synced is starting. */
 const looks: Record<Processor['status'], { label: string; tone: Tone; isMoving: boolean }> = {
@@ -15,94 +15,106 @@ const looks: Record<Processor['status'], { label: string; tone: Tone; isMoving: 
   UNKNOWN: { label: 'Starting', tone: 'warn', isMoving: false },
 }
 
+const barTones = { STARTING: 'info', SYNCING: 'info', SYNCED: 'good', STUCK: 'bad', UNKNOWN: 'warn' } as const
+
 const none = <span className="text-ink-3">{nothing}</span>
 
-export const processorColumns: Column<Processor>[] = [
-  { id: 'name', header: 'Name', cell: ({ name }) => <code className="text-[13px]">{name}</code> },
-  {
-    id: 'status',
-    header: 'Status',
-    width: '110px',
-    cell: ({ status, reason }) => (
-      <StatusDot tone={looks[status].tone} isMoving={looks[status].isMoving} {...(reason && { reason })}>
-        {looks[status].label}
-      </StatusDot>
+const name: Column<Processor> = {
+  id: 'name',
+  header: 'Name',
+  cell: ({ name }) => <code className="text-[13px]">{name}</code>,
+}
+
+const status: Column<Processor> = {
+  id: 'status',
+  header: 'Status',
+  width: '104px',
+  cell: ({ status, reason }) => (
+    <StatusDot tone={looks[status].tone} isMoving={looks[status].isMoving} {...(reason && { reason })}>
+      {looks[status].label}
+    </StatusDot>
+  ),
+}
+
+const progress: Column<Processor> = {
+  id: 'progress',
+  header: 'Progress',
+  width: '172px',
+  cell: (processor) => {
+    const percent = syncPercent(processor)
+    if (percent === null || processor.syncState.totalBlocks <= 0) return none
+    return (
+      <span className="flex items-center gap-2.5">
+        <ProgressBar
+          label={`Progress of ${processor.name}`}
+          ratio={percent / 100}
+          tone={barTones[processor.status]}
+          className="max-xs:hidden"
+        />
+        <span className="tabular">{formatPercent(percent / 100)}</span>
+      </span>
+    )
+  },
+}
+
+const block: Column<Processor> = {
+  id: 'block',
+  header: 'Block',
+  headerTip: 'The last one that is indexed. Hovering it tells the head of the chain.',
+  width: '104px',
+  isNumber: true,
+  foldBelow: 'sm',
+  cell: ({ syncState: { currentBlock, totalBlocks } }) =>
+    currentBlock < 0 ? (
+      none
+    ) : (
+      <span data-tip={`Head: ${formatInteger(totalBlocks)}`}>{formatInteger(currentBlock)}</span>
     ),
+}
+
+const lag: Column<Processor> = {
+  id: 'lag',
+  header: 'Lag',
+  headerTip: 'Blocks between the last one that is indexed and the head of the chain.',
+  width: '104px',
+  isNumber: true,
+  foldBelow: 'lg',
+  cell: (processor) => {
+    const blocks = lagBlocks(processor)
+    return blocks === null ? none : blocks === 0 ? 'at head' : formatInteger(blocks)
   },
-  {
-    id: 'progress',
-    header: 'Progress',
-    width: '176px',
-    cell: (processor) => {
-      const percent = syncPercent(processor)
-      if (percent === null) return none
-      return (
-        <span className="flex items-center gap-2.5">
-          <ProgressBar
-            label={`Progress of ${processor.name}`}
-            ratio={percent / 100}
-            tone={processor.status === 'STUCK' ? 'bad' : processor.status === 'SYNCED' ? 'good' : 'info'}
-            className="max-xs:hidden"
-          />
-          <span className="tabular">{formatPercent(percent / 100)}</span>
-        </span>
-      )
-    },
-  },
-  {
-    id: 'block',
-    header: 'Block',
-    width: '110px',
-    isNumber: true,
-    foldBelow: 'sm',
-    cell: ({ syncState: { currentBlock } }) => (currentBlock < 0 ? none : formatInteger(currentBlock)),
-  },
-  {
-    id: 'head',
-    header: 'Head',
-    headerTip: 'The height of its chain.',
-    width: '110px',
-    isNumber: true,
-    foldBelow: 'lg',
-    cell: ({ syncState: { totalBlocks } }) => (totalBlocks <= 0 ? none : formatInteger(totalBlocks)),
-  },
-  {
-    id: 'lag',
-    header: 'Lag',
-    headerTip: 'Blocks between the last indexed one and the head of the chain.',
-    width: '124px',
-    isNumber: true,
-    foldBelow: 'lg',
-    cell: (processor) => {
-      const lag = lagBlocks(processor)
-      return lag === null ? none : formatLag(lag)
-    },
-  },
-  {
-    id: 'speed',
-    header: 'Blocks/s',
-    width: '86px',
-    isNumber: true,
-    foldBelow: 'sm',
-    cell: ({ blocksPerSecond }) => (blocksPerSecond === null ? none : formatSpeed(blocksPerSecond)),
-  },
-  {
-    id: 'eta',
-    header: 'ETA',
-    headerTip: 'When it reaches the head at its present speed.',
-    width: '80px',
-    isNumber: true,
-    foldBelow: 'xs',
-    cell: ({ status, etaSeconds }) =>
-      status === 'SYNCING' && etaSeconds !== null && etaSeconds > 0 ? formatSpan(etaSeconds) : none,
-  },
-  {
-    id: 'restarts',
-    header: 'Restarts',
-    headerTip: 'How often it was started anew after it had ended by itself.',
-    width: '84px',
-    isNumber: true,
-    foldBelow: 'md',
-    cell: ({ restarts }) => <span className={restarts > 0 ? 'text-warn' : ''}>{formatInteger(restarts)}</span>,
-  },
-]
+}
+
+const speed: Column<Processor> = {
+  id: 'speed',
+  header: 'Blocks/s',
+  width: '86px',
+  isNumber: true,
+  foldBelow: 'lg',
+  cell: ({ blocksPerSecond }) => (blocksPerSecond === null ? none : formatSpeed(blocksPerSecond)),
+}
+
+const eta: Column<Processor> = {
+  id: 'eta',
+  header: 'ETA',
+  headerTip: 'In what time it reaches the head at its present speed.',
+  width: '76px',
+  isNumber: true,
+  foldBelow: 'xs',
+  cell: ({ status, etaSeconds }) =>
+    status === 'SYNCING' && etaSeconds !== null && etaSeconds > 0 ? formatSpan(etaSeconds) : none,
+}
+
+const restarts: Column<Processor> = {
+  id: 'restarts',
+  header: 'Restarts',
+  headerTip: 'How often it was started anew after it had ended by itself.',
+  width: '84px',
+  isNumber: true,
+  foldBelow: 'lg',
+  cell: ({ restarts }) => <span className={restarts > 0 ? 'text-warn' : ''}>{formatInteger(restarts)}</span>,
+}
+
+export const processorColumns = [name, status, progress, block, lag, speed, eta, restarts]
+/** Beside other things. */
+export const fewProcessorColumns = [name, status, progress, block, lag, eta]

@@ -1,16 +1,14 @@
 import { syncPercent, type Processor } from '@shoal/contract'
 import { formatDecimal, formatInteger, formatPercent } from '../../../lib/format.ts'
 
-const minuteSeconds = 60
-const hourSeconds = 60 * minuteSeconds
-const daySeconds = 24 * hourSeconds
-
 /** `14 min`, of a time that is only estimated: one unit is all it is good for. */
 export function formatSpan(seconds: number): string {
-  if (seconds < minuteSeconds) return `${Math.max(1, Math.round(seconds))} s`
-  if (seconds < hourSeconds) return `${Math.round(seconds / minuteSeconds)} min`
-  if (seconds < daySeconds) return `${Math.round(seconds / hourSeconds)} h`
-  const days = Math.round(seconds / daySeconds)
+  if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`
+  const minutes = Math.round(seconds / 60)
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.round(minutes / 60)
+  if (hours < 24) return `${hours} h`
+  const days = Math.round(hours / 24)
   return days === 1 ? '1 day' : `${days} days`
 }
 
@@ -22,13 +20,7 @@ export function lagBlocks({ status, syncState }: Pick<Progress, 'status' | 'sync
   return Math.max(0, syncState.totalBlocks - Math.max(0, syncState.currentBlock))
 }
 
-/** `1,204 blocks`; `at head` when there is none. */
-export function formatLag(blocks: number): string {
-  if (blocks === 0) return 'at head'
-  return blocks === 1 ? '1 block' : `${formatInteger(blocks)} blocks`
-}
-
-/** `1,204 blocks/s`; a slow chain's with decimals. */
+/** Blocks per second; a slow chain's with decimals. */
 export const formatSpeed = (blocksPerSecond: number): string =>
   blocksPerSecond >= 10 ? formatInteger(blocksPerSecond) : formatDecimal(Math.round(blocksPerSecond * 100) / 100)
 
@@ -39,13 +31,13 @@ export const formatSpeed = (blocksPerSecond: number): string =>
 export function syncSummary(processors: readonly Progress[]): string | null {
   const known = processors.flatMap((p) => {
     const percent = syncPercent(p)
-    return percent === null ? [] : [{ ...p, percent }]
+    return percent === null || p.syncState.totalBlocks <= 0 ? [] : [{ ...p, percent }]
   })
   const last = known.toSorted((a, b) => a.percent - b.percent)[0]
   if (!last) return null
   if (known.length === processors.length && known.every(({ status }) => status === 'SYNCED')) {
     const lag = Math.max(...known.map((p) => lagBlocks(p) ?? 0))
-    return lag === 0 ? 'at head' : `${formatLag(lag)} behind the head`
+    return lag === 0 ? 'at head' : `${lag === 1 ? '1 block' : `${formatInteger(lag)} blocks`} behind the head`
   }
   const parts = [`${formatPercent(last.percent / 100)} synced`]
   if (last.blocksPerSecond) parts.push(`${formatSpeed(last.blocksPerSecond)} blocks/s`)

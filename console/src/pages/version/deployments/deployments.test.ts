@@ -1,0 +1,60 @@
+import type { Deployment } from '@shoal/contract'
+import { expect, test } from 'vitest'
+import { deploymentChip, deploymentTitle, stepLabel } from './deployment-words.ts'
+import { whyNoRollback } from './rollback-rule.ts'
+import { timelineOf } from './timeline.ts'
+
+const at = '2026-09-02T12:00:00.000Z'
+const plan: Deployment['plan'] = ['UNPACKING', 'IMAGE_BUILDING', 'SQUID_SYNCING']
+const unpacked = { status: 'UNPACKING', startedAt: at, elapsedMs: 40 } as const
+const states = (deployment: Parameters<typeof timelineOf>[0]) =>
+  timelineOf(deployment).map(({ status, state, elapsedMs }) => [status, state, elapsedMs])
+
+test('the chip of a deployment: an error, SUCCEEDED, or the raw status', () => {
+  expect(deploymentChip({ status: 'IMAGE_BUILDING', failed: 'UNEXPECTED' }).text).toBe('ERROR')
+  expect(deploymentChip({ status: 'OK', failed: 'NO' })).toEqual({ text: 'SUCCEEDED', tone: 'good', isMoving: false })
+  expect(deploymentChip({ status: 'IMAGE_BUILDING', failed: 'NO' })).toMatchObject({
+    text: 'IMAGE_BUILDING',
+    isMoving: true,
+  })
+})
+
+test('deployments about a tag name it; hibernating stops what others start', () => {
+  const options = { tag: 'production', hardReset: false }
+  expect(deploymentTitle({ type: 'SET_TAG', options })).toBe('Set tag production')
+  expect(deploymentTitle({ type: 'DEPLOY', options })).toBe('Deploy')
+  expect(stepLabel('RESTART', 'SQUID_SYNCING')).toBe('Starting')
+  expect(stepLabel('HIBERNATE', 'SQUID_SYNCING')).toBe('Stopping')
+})
+
+test('a timeline shows where it is and what is to come', () => {
+  const building = { status: 'IMAGE_BUILDING', startedAt: at, elapsedMs: null } as const
+  expect(states({ status: 'IMAGE_BUILDING', failed: 'NO', plan, steps: [unpacked, building] })).toEqual([
+    ['UNPACKING', 'done', 40],
+    ['IMAGE_BUILDING', 'running', null],
+    ['SQUID_SYNCING', 'waiting', null],
+  ])
+  expect(states({ status: 'UNPACKING', failed: 'NO', plan, steps: [] }).map(([, state]) => state)).toEqual([
+    ...['waiting', 'waiting', 'waiting'],
+  ])
+})
+
+test('a timeline shows where it failed and what was not reached', () => {
+  const steps = [unpacked, { status: 'IMAGE_BUILDING', startedAt: at, elapsedMs: 900 }] as const
+  expect(states({ status: 'IMAGE_BUILDING', failed: 'SOURCE_FILES_BUILD_FAILED', plan, steps: [...steps] })).toEqual([
+    ['UNPACKING', 'done', 40],
+    ['IMAGE_BUILDING', 'failed', 900],
+    ['SQUID_SYNCING', 'skipped', null],
+  ])
+})
+
+test('a version can go back to an image that is kept and is not the present one', () => {
+  const squid = { status: 'DEPLOYED', lastDeploy: null, image: 'new' } as const
+  const deploy = { type: 'DEPLOY', failed: 'NO', image: 'old' } as const
+  expect(whyNoRollback(squid, deploy)).toBeNull()
+  expect(whyNoRollback(squid, { ...deploy, image: 'new' })).toBe('This image is the present one.')
+  expect(whyNoRollback(squid, { ...deploy, image: null })).toBe('Its image is no longer kept.')
+  expect(whyNoRollback(squid, { ...deploy, failed: 'UNEXPECTED' })).toMatch(/^It failed/)
+  expect(whyNoRollback(squid, { ...deploy, type: 'RESTART' })).toMatch(/^It brought no new image/)
+  expect(whyNoRollback({ ...squid, status: 'DEPLOYING' }, deploy)).toMatch(/is in progress/)
+})

@@ -1,0 +1,87 @@
+import type { Squid } from '@shoal/contract'
+import { expect, test } from 'vitest'
+import { urlGroups } from './general/urls.ts'
+import { matchesIn, pieceAt } from './files/matches.ts'
+import { tagHolders } from './tags/tag-holders.ts'
+import { versionTabs } from './tabs.ts'
+
+const postgres: NonNullable<Squid['addons']['postgres']> = {
+  connections: [],
+  disk: { usageStatus: 'LOW', usedBytes: 1, totalBytes: 9 },
+  version: '16',
+  profile: 'small',
+}
+const manifest = { current: {}, raw: 'name: one' }
+const awake = { status: 'DEPLOYED', addons: { postgres }, manifest, packageJson: { name: 'one' } } as const
+const closedTabs = (squid: Parameters<typeof versionTabs>[0]) =>
+  versionTabs(squid).flatMap(({ label, disabledReason }) => (disabledReason === null ? [] : [label]))
+
+test('tabs of a version that runs are all open', () => {
+  expect(versionTabs(awake).map(({ label }) => label)).toEqual([
+    ...['General', 'Details', 'Processors', 'Logs', 'Metrics', 'Deployments', 'DB access', 'Manifest', 'Package.json'],
+  ])
+  expect(closedTabs(awake)).toEqual([])
+  expect(
+    versionTabs(awake)
+      .filter((tab) => tab.isHiddenWhenNarrow)
+      .map(({ label }) => label),
+  ).toEqual(['Logs'])
+})
+
+test('what needs running programs is closed while the version is hibernated', () => {
+  expect(closedTabs({ ...awake, status: 'HIBERNATED' })).toEqual([
+    ...['Details', 'Processors', 'Logs', 'Metrics', 'DB access'],
+  ])
+})
+
+test('a version without a database has no DB access, one that was never built no files', () => {
+  const fresh = { ...awake, addons: {}, manifest: { current: {}, raw: '' }, packageJson: {} }
+  expect(versionTabs(fresh).map(({ label }) => label)).not.toContain('DB access')
+  expect(closedTabs(fresh)).toEqual(['Manifest', 'Package.json'])
+  expect(closedTabs({ ...fresh, manifest: { current: { name: 'one' }, raw: '' } })).toEqual(['Package.json'])
+})
+
+test('addresses are grouped by kind, and only those of a new spec are called immutable', () => {
+  const urls = [
+    { url: 'https://x/one:prod/api/graphql', type: 'tag', name: 'prod' },
+    { url: 'https://x/one/graphql', type: 'prod_alias' },
+    { url: 'https://x/one@v1/api/graphql', type: 'canonical' },
+  ] as const
+  const api = { status: 'AVAILABLE', urls: [...urls], replicas: 1, profile: 'small', reason: null } as const
+  const groups = urlGroups({ spec: 4, api: { ...api, urls: [...urls] } })
+  expect(groups.map(({ title }) => title)).toEqual(['Tag URLs', 'Production URL', 'Canonical URL'])
+  expect(groups[1]?.note).toMatch(/^Deprecated/)
+  expect(groups[2]?.note).toMatch(/^Immutable/)
+  expect(urlGroups({ spec: 3, api: { ...api, urls: [...urls] } })[2]?.note).toBeUndefined()
+  expect(urlGroups({ spec: 4 })).toEqual([])
+})
+
+test('tags of other versions of the same squid can move here', () => {
+  const version = (id: number, slot: string, ...tags: string[]): Pick<Squid, 'id' | 'name' | 'reference' | 'tags'> => ({
+    id,
+    name: 'one',
+    reference: `one@${slot}`,
+    tags: tags.map((name) => ({ name })),
+  })
+  const all = [
+    version(1, 'v1', 'own'),
+    version(2, 'v2', 'production', 'old'),
+    { ...version(3, 'v3', 'x'), name: 'two' },
+  ]
+  expect([...tagHolders(all, { id: 1, name: 'one' })]).toEqual([
+    ['production', 'one@v2'],
+    ['old', 'one@v2'],
+  ])
+})
+
+test('a search finds text in any case, across the pieces it is drawn in', () => {
+  expect(matchesIn('Name: one\nname: two', 'NAME')).toEqual([0, 10])
+  expect(matchesIn('aaa', 'aa')).toEqual([0])
+  expect(matchesIn('anything', '')).toEqual([])
+  const pieces = [
+    { start: 0, length: 5 },
+    { start: 5, length: 1 },
+    { start: 6, length: 9 },
+  ]
+  expect([0, 4, 5, 6, 14].map((place) => pieceAt(pieces, place))).toEqual([0, 0, 1, 2, 2])
+})
