@@ -106,7 +106,7 @@ export const settings = {
     .min(16)
     .optional()
     .describe(
-      "Who sends it as `Authorization: Bearer …` may read the server's own `/metrics`. Unset: only this machine may, and not through a proxy.",
+      "Who sends it as `Authorization: Bearer …` may read the server's own `/metrics`. Unset: there is no such page.",
     ),
   SHOAL_MAIL_URL: z
     .string()

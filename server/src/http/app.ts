@@ -22,6 +22,7 @@ import { mountDocs } from './docs.ts'
 import { mountHealth } from './health.ts'
 import { errorBody, mount } from './mount.ts'
 import { mountOutbox } from './outbox.ts'
+import { mountServerMetrics } from './server-metrics.ts'
 
 type AllHandlers = { [Area in keyof Contract]: Handlers<Contract[Area]> }
 
@@ -69,6 +70,7 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
     rpc: rpcHandlers(app),
     portal: portalHandlers(app),
   }
+  mountServerMetrics(server, app)
   mount(server, app, contract, handlers)
   mountHealth(server, app)
   mountOutbox(server, app)

@@ -40,3 +40,12 @@ export async function selectHours(db: Db, squidIds: number[], { fromMs, toMs }: 
   )
   return rows
 }
+
+/** When anything was last sampled; null before the first time. */
+export async function newestSampleAt(db: Db): Promise<Date | null> {
+  const { rows } = await db.execute<{ atMs: number | null }>(
+    sql`select (extract(epoch from max(at)) * 1000)::float8 as "atMs" from sampled_counters`,
+  )
+  const ms = rows[0]?.atMs ?? null
+  return ms === null ? null : new Date(ms)
+}

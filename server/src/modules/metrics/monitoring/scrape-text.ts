@@ -4,13 +4,8 @@ import { minutes } from '../../../clock.ts'
 import { percentile } from '../ingress/histogram.ts'
 import { selectHistograms } from '../ingress/read-ingress-store.ts'
 import { gapMs } from '../sampling/sample.ts'
-import {
-  selectContainerTotals,
-  selectIngressTotals,
-  selectLabels,
-  selectNewest,
-  type LabelledSquid,
-} from './series-store.ts'
+import { selectContainerTotals, selectIngressTotals, selectNewest } from './now-store.ts'
+import { selectLabels, type LabelledSquid } from './series-store.ts'
 
 const ofSquid = ['squid_id', 'squid_name', 'squid_slot', 'squid_tags'] as const
 const ofContainer = [...ofSquid, 'container'] as const

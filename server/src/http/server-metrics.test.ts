@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestApp, type TestApp } from '../testing/index.ts'
+
+const token = 'a-token-of-the-operator'
+
+let t: TestApp
+beforeAll(async () => void (t = await startTestApp({ env: { SHOAL_METRICS_TOKEN: token } })))
+afterAll(() => t.close())
+
+const ask = (from: TestApp, headers: Record<string, string>) => from.http.inject({ url: '/metrics', headers })
+
+test('who knows the token reads how the server does, and no name of a tenant', async () => {
+  const org = await t.make.org({ code: 'very-secret' })
+  await t.as(org.admin).squids.list({ params: { code: org.code } })
+  const answer = await ask(t, { authorization: `Bearer ${token}` })
+  expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
+  expect(answer.body).toContain(
+    'shoal_http_request_seconds_count{method="GET",route="/api/v1/orgs/:code/squids",status="200"} 1',
+  )
+  expect(answer.body).toMatch(/^shoal_database_connections\{state="idle"\} \d+$/m)
+  expect(answer.body).toMatch(/^shoal_installation_count\{of="organizations"\} \d+$/m)
+  expect(answer.body).toMatch(/^process_resident_memory_bytes \d+$/m)
+  expect(answer.body).not.toContain('very-secret')
+})
+
+test('nobody else does, from wherever they ask', async () => {
+  const org = await t.make.org()
+  const wrong = ['', 'Bearer wrong', `Bearer ${org.admin.token}`, token]
+  expect((await ask(t, {})).statusCode).toBe(404)
+  for (const authorization of wrong) expect((await ask(t, { authorization })).statusCode).toBe(404)
+})
+
+test('without a token in the settings there is no such page', async () => {
+  await using stack = new AsyncDisposableStack()
+  const without = await startTestApp()
+  stack.defer(without.close)
+  const answer = await ask(without, { authorization: 'Bearer ' })
+  expect(answer.body).not.toContain('process_')
+})

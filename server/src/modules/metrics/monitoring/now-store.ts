@@ -1,0 +1,74 @@
+import { sql } from 'drizzle-orm'
+import type { Db } from '../../../db/database.ts'
+import { atMs, timeOf } from '../usage/usage-store.ts'
+
+/** The newest sample of each container of an organization. */
+export type NewestSample = {
+  squidId: number
+  container: string
+  atMs: number
+  cpuCores: number | null
+  throttledShare: number | null
+  cpuLimitCores: number | null
+  memoryBytes: number | null
+  memoryLimitBytes: number | null
+  diskUsedBytes: number | null
+  diskTotalBytes: number | null
+  lastBlock: number | null
+  chainHeight: number | null
+  syncRatio: number | null
+  etaSeconds: number | null
+  blocksPerSecond: number | null
+}
+
+const among = (squidIds: number[]) => sql`squid_id = any(${sql.param(squidIds)}::bigint[])`
+
+/** Older ones than `sinceMs` say nothing of now. */
+export async function selectNewest(db: Db, squidIds: number[], sinceMs: number): Promise<NewestSample[]> {
+  const { rows } = await db.execute<NewestSample>(
+    sql`select distinct on (squid_id, container) squid_id as "squidId", container, ${atMs},
+          cpu_seconds / nullif(observed_seconds, 0) as "cpuCores", throttled_seconds / nullif(observed_seconds, 0) as "throttledShare",
+          cpu_limit_seconds / nullif(observed_seconds, 0) as "cpuLimitCores", memory_peak_bytes as "memoryBytes",
+          memory_limit_bytes as "memoryLimitBytes", disk_used_bytes as "diskUsedBytes", disk_total_bytes as "diskTotalBytes",
+          last_block as "lastBlock", chain_height as "chainHeight", sync_ratio as "syncRatio", eta_seconds as "etaSeconds",
+          blocks_per_second as "blocksPerSecond"
+        from container_samples where ${among(squidIds)} and at >= ${timeOf(sinceMs)} order by squid_id, container, at desc`,
+  )
+  return rows
+}
+
+/** Since a container was first seen: what only ever grows. */
+export type ContainerTotals = {
+  squidId: number
+  container: string
+  crashes: number
+  oomKills: number
+  rpcRequests: number | null
+  rpcFailures: number | null
+}
+
+export async function selectContainerTotals(db: Db, squidIds: number[]): Promise<ContainerTotals[]> {
+  const { rows } = await db.execute<ContainerTotals>(
+    sql`select squid_id as "squidId", container, sum(crashes)::float8 as crashes, sum(oom_kills)::float8 as "oomKills",
+          sum(rpc_requests)::float8 as "rpcRequests", sum(rpc_failures)::float8 as "rpcFailures"
+        from container_months where ${among(squidIds)} group by 1, 2 order by 1, 2`,
+  )
+  return rows
+}
+
+export type IngressTotals = {
+  squidId: number
+  successes: number
+  errors: number
+  successBytes: number
+  errorBytes: number
+}
+
+export async function selectIngressTotals(db: Db, squidIds: number[]): Promise<IngressTotals[]> {
+  const { rows } = await db.execute<IngressTotals>(
+    sql`select squid_id as "squidId", sum(successes)::float8 as successes, sum(errors)::float8 as errors,
+          sum(success_bytes)::float8 as "successBytes", sum(error_bytes)::float8 as "errorBytes"
+        from ingress_months where ${among(squidIds)} group by 1 order by 1`,
+  )
+  return rows
+}
