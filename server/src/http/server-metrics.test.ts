@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../testing/index.ts'
 
@@ -21,6 +22,15 @@ test('who knows the token reads how the server does, and no name of a tenant', a
   expect(answer.body).toMatch(/^shoal_installation_count\{of="organizations"\} \d+$/m)
   expect(answer.body).toMatch(/^process_resident_memory_bytes \d+$/m)
   expect(answer.body).not.toContain('very-secret')
+})
+
+test('the dashboard asks for nothing that is not told', async () => {
+  const { body } = await ask(t, { authorization: `Bearer ${token}` })
+  const dashboard = readFileSync(new URL('../../../docs/grafana/server.json', import.meta.url), 'utf8')
+  const asked = new Set(dashboard.match(/\b(shoal|process|nodejs)_[a-z0-9_]+\b/g))
+  expect(asked.size).toBeGreaterThan(5)
+  const told = (name: string) => new RegExp(`^# TYPE ${name.replace(/_(bucket|count)$/, '(_count)?')} `, 'm').test(body)
+  expect([...asked].filter((name) => !told(name))).toEqual([])
 })
 
 test('nobody else does, from wherever they ask', async () => {

@@ -1,4 +1,5 @@
 import { monitoringQueries } from '@shoal/contract'
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hours, minutes } from '../../../clock.ts'
 import type { TestOrg } from '../../../testing/index.ts'
@@ -51,7 +52,8 @@ const scrape = async (org: TestOrg) => {
     url: `/api/v1/orgs/${org.code}/monitoring/squids`,
     headers: { authorization: `token ${await s.t.make.token(org.admin)}` },
   })
-  return { contentType: answer.headers['content-type'], samples: parseText(answer.body) }
+  const names = [...answer.body.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
+  return { contentType: answer.headers['content-type'], names, samples: parseText(answer.body) }
 }
 
 type PromSample = { name: string; labels: Record<string, string>; value: number }
@@ -151,6 +153,14 @@ test('Prometheus reads everything of the organization, and nothing of another', 
   expect(valueOf('shoal_ingress_latency_seconds', { quantile: '0.5' })).toEqual([expect.closeTo(asked10ms() / 1000, 6)])
   const theirs = await scrape(other)
   expect(new Set(theirs.samples.map(({ labels }) => labels['squid_name']))).toEqual(new Set(['theirs']))
+})
+
+test('the dashboard asks for nothing that is not told', async () => {
+  const { names } = await scrape(s.org)
+  const dashboard = readFileSync(new URL('../../../../../docs/grafana/organization.json', import.meta.url), 'utf8')
+  const asked = new Set(dashboard.match(/\b(shoal|sqd)_[a-z_]+\b/g))
+  expect(asked.size).toBeGreaterThan(10)
+  expect([...asked].filter((name) => !names.includes(name))).toEqual([])
 })
 
 test('an organization sees its own versions only, by any call', async () => {

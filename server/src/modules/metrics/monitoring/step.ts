@@ -17,12 +17,13 @@ const steps: Step[] = [
 
 /** The finest step whose level still holds the whole range, and that makes at most so many points of it. */
 export function stepOf(range: Range, points: number, isKept: (level: Step['level'], fromMs: number) => boolean): Step {
-  const fits = ({ ms, level }: Step) => timesOf(range, ms).length <= points && isKept(level, range.fromMs)
+  const fits = ({ ms, level }: Step) => countOf(range, ms) <= points && isKept(level, range.fromMs)
   return steps.find(fits) ?? { ms: days(365), level: 'days' }
 }
 
+const firstOf = ({ fromMs }: Range, stepMs: number) => Math.floor(fromMs / stepMs) * stepMs
+const countOf = (range: Range, stepMs: number) => Math.max(0, Math.ceil((range.toMs - firstOf(range, stepMs)) / stepMs))
+
 /** The beginnings of all buckets that touch the range, in UTC. */
-export function timesOf({ fromMs, toMs }: Range, stepMs: number): number[] {
-  const first = Math.floor(fromMs / stepMs) * stepMs
-  return Array.from({ length: Math.max(0, Math.ceil((toMs - first) / stepMs)) }, (_, i) => first + i * stepMs)
-}
+export const timesOf = (range: Range, stepMs: number): number[] =>
+  Array.from({ length: countOf(range, stepMs) }, (_, i) => firstOf(range, stepMs) + i * stepMs)
