@@ -31,6 +31,7 @@ const search = {
     order: oneOf('asc', 'desc'),
     line: text,
   }),
+  playground: searchOf({ endpoint: text }),
   monitoring: searchOf({ container_type: oneOf('all', 'db', 'api', 'processor'), tag: list }),
   rpc: searchOf({ search: text, type: list, sortBy: oneOf('name', 'usage') }),
   portalChains: searchOf({ search: text, type: list }),
@@ -171,7 +172,8 @@ const versionTabs = [
 const playground = createRoute({
   getParentRoute: () => app,
   path: '/squids/$squidName/$squidSlot/playground',
-  component: unbuilt('GraphQL playground', 'Queries against the API of this version.'),
+  validateSearch: search.playground,
+  component: lazyRouteComponent(() => import('../pages/playground/PlaygroundPage.tsx')),
 })
 
 const monitoring = createRoute({

@@ -141,10 +141,7 @@ function copy(text: string, done: string): void {
 }
 
 /** As high as what is left of the screen. */
-function Scroller({
-  boxRef,
-  ...rest
-}: { boxRef: React.RefObject<HTMLDivElement | null> } & React.ComponentProps<'div'>) {
+function Scroller({ boxRef, ...rest }: { boxRef: RefObject<HTMLDivElement | null> } & ComponentProps<'div'>) {
   const [topPx, setTopPx] = useState(300)
   useLayoutEffect(() => {
     const measure = () => boxRef.current && setTopPx(boxRef.current.getBoundingClientRect().top + window.scrollY)

@@ -1,0 +1,100 @@
+import { squidCan, type Squid } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { lazy, Suspense, useMemo, useState } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { q } from '../../api/query.ts'
+import { useSetSearch } from '../../components/data-table/url-state.ts'
+import { EmptyState } from '../../components/EmptyState.tsx'
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { QueryView } from '../../components/QueryView.tsx'
+import { useSetting } from '../../lib/local-settings.ts'
+import { CopyField } from '../../ui/CopyButton.tsx'
+import { Select } from '../../ui/Select.tsx'
+import { Skeleton } from '../../ui/Skeleton.tsx'
+import { endpointsOf, type PlaygroundEndpoint } from './endpoints.ts'
+import { createFetcher } from './fetcher.ts'
+
+const GraphiqlEditor = lazy(() => import('./GraphiqlEditor.tsx'))
+const route = getRouteApi('/app/squids/$squidName/$squidSlot/playground')
+
+/** Queries against the API of a version, with its schema at hand. */
+export default function PlaygroundPage() {
+  const { squidName, squidSlot } = route.useParams()
+  const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
+  const query = useQuery(q('squids.get', { params }))
+  return (
+    <>
+      <PageHeader
+        title="GraphQL playground"
+        crumbs={[
+          <Link key="squids" to="/squids">
+            Squids
+          </Link>,
+          <Link key="version" to="/squids/$squidName/$squidSlot" params={{ squidName, squidSlot }}>
+            {params.reference}
+          </Link>,
+        ]}
+      />
+      <QueryView query={query} what="This version" skeleton={<Skeleton className="h-96" />}>
+        {(squid) => <Playground squid={squid} params={params} />}
+      </QueryView>
+    </>
+  )
+}
+
+type Params = { code: string; reference: string }
+
+function Playground({ squid, params }: { squid: Squid; params: Params }) {
+  const endpoints = endpointsOf(squid)
+  const { endpoint: chosen } = route.useSearch()
+  const setSearch = useSetSearch()
+  const disabledReason = squidCan.copyEndpoint(squid)
+  const current = endpoints.find(({ id }) => id === chosen) ?? endpoints.at(-1)
+  if (!current || disabledReason !== null)
+    return (
+      <EmptyState title="There is no API to ask" text={disabledReason ?? 'The manifest of this version has no api.'} />
+    )
+  return (
+    <>
+      <div className="mb-3 flex flex-wrap items-center gap-2">
+        <Select
+          label="Endpoint"
+          isLabelHidden
+          className="w-44"
+          options={endpoints}
+          value={current.id}
+          onChange={(id) => setSearch({ endpoint: id === endpoints.at(-1)?.id ? undefined : id })}
+        />
+        <div className="min-w-64 flex-1">
+          <CopyField text={current.url} what="endpoint" />
+        </div>
+      </div>
+      <Editor key={current.url} endpoint={current} params={params} />
+    </>
+  )
+}
+
+function Editor({ endpoint: { url }, params: { code, reference } }: { endpoint: PlaygroundEndpoint; params: Params }) {
+  const theme = useSetting('theme')
+  const [isDetour, setIsDetour] = useState(false)
+  const fetcher = useMemo(
+    () => createFetcher(url, { code, reference }, () => setIsDetour(true)),
+    [url, code, reference],
+  )
+  return (
+    <>
+      {isDetour && (
+        <p role="status" className="mb-2 text-ink-2">
+          The CORS rules of this squid do not let the console ask it, so Shoal asks in its place. Your own pages need to
+          be among its allowed origins.
+        </p>
+      )}
+      <div className="h-[calc(100dvh-232px)] min-h-96 overflow-hidden rounded-lg border border-line">
+        <Suspense fallback={<Skeleton className="h-full" />}>
+          <GraphiqlEditor fetcher={fetcher} theme={theme} />
+        </Suspense>
+      </div>
+    </>
+  )
+}
