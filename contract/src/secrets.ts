@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
-import { SecretName, SecretValue } from './fields.ts'
+import { SecretName, SecretValue, Time } from './fields.ts'
 
 /** Name to a masked value: what is stored is never shown again (spec 2.12). */
 export const Secrets = z.object({ secrets: z.record(z.string(), z.string()) })
@@ -11,6 +11,23 @@ export const SecretChange = z.discriminatedUnion('action', [
 ])
 export type SecretChange = z.infer<typeof SecretChange>
 
+/** A secret and the versions whose programs were given it. */
+export const SecretUse = z.object({
+  name: z.string(),
+  updatedAt: Time,
+  versions: z.array(
+    z.object({
+      name: z.string(),
+      slot: z.string(),
+      /** `name@slot` */
+      reference: z.string(),
+      /** It runs with the value from before the last change: restart it. */
+      isOutdated: z.boolean(),
+    }),
+  ),
+})
+export type SecretUse = z.infer<typeof SecretUse>
+
 export const secrets = {
   list: endpoint({
     method: 'GET',
@@ -18,6 +35,13 @@ export const secrets = {
     access: 'member',
     summary: 'Names of the secrets, values masked',
     payload: Secrets,
+  }),
+  listUses: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/secrets/uses',
+    access: 'member',
+    summary: 'When each secret was last set, and which versions use it',
+    payload: z.array(SecretUse),
   }),
   change: endpoint({
     method: 'PUT',

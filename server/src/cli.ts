@@ -4,6 +4,7 @@ import type { App } from './app.ts'
 import { loadConfig } from './config.ts'
 import { addOrg, addToken, addUser, setStatus, status, type Values } from './cli-commands.ts'
 import { openApp } from './open-app.ts'
+import { dropOldKeys, rotateKey } from './rotate-key.ts'
 
 type Command = { run: (app: App, values: Values) => Promise<Record<string, unknown>>; options: string[]; does: string }
 
@@ -21,6 +22,12 @@ const commands: Record<string, Command> = {
     options: ['code', 'status'],
     does: `set the billing status: ${orgStatuses.join(', ')}`,
   },
+  'secrets rotate-key': {
+    run: rotateKey,
+    options: [],
+    does: 'seal everything with a new key, beside a running server; the old one still opens',
+  },
+  'secrets drop-old-keys': { run: dropOldKeys, options: [], does: 'forget keys that nothing is sealed with any more' },
   status: { run: status, options: [], does: 'what runs, what waits, what is wrong' },
 }
 

@@ -54,7 +54,9 @@ export const settings = {
   SHOAL_SECRETS_KEY: z
     .string()
     .optional()
-    .describe('The key that seals secrets, 32 bytes in base64. Default: a file made in SHOAL_DATA_DIR.'),
+    .describe(
+      'Keys that seal secrets, each 32 bytes in base64, with commas between: the first seals, all open. Unset: a file in SHOAL_DATA_DIR.',
+    ),
   SHOAL_TRUST_PROXY: flag.default(false).describe('Believe `X-Forwarded-For` and `-Proto` of the proxy in front.'),
   SHOAL_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])

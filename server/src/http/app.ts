@@ -15,7 +15,7 @@ import { orgsHandlers } from '../modules/orgs/index.ts'
 import { portalHandlers } from '../modules/portal/index.ts'
 import { rpcHandlers } from '../modules/rpc/index.ts'
 import { secretsHandlers } from '../modules/secrets/index.ts'
-import { squidReadHandlers } from '../modules/squids/index.ts'
+import { secretUseHandlers, squidReadHandlers } from '../modules/squids/index.ts'
 import { createUser, userHandlers } from '../modules/user/index.ts'
 import { mountConsole } from './console.ts'
 import { mountDocs } from './docs.ts'
@@ -66,7 +66,7 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
     logs: logsHandlers(app),
     metrics: metricsHandlers(app),
     monitoring: monitoringHandlers(app),
-    secrets: secretsHandlers(app),
+    secrets: { ...secretsHandlers(app), ...secretUseHandlers(app) },
     rpc: rpcHandlers(app),
     portal: portalHandlers(app),
   }

@@ -10,11 +10,13 @@ export type Mailer = {
   send: (mail: Mail) => Promise<void>
 }
 
+export const mailContext = (to: string): string => `mail:${to}`
+
 /** Mails go to the SMTP server of SHOAL_MAIL_URL; without one they stay in the outbox. */
 export function createMailer(app: Pick<App, 'config' | 'db' | 'jobs' | 'sealer' | 'clock'>): Mailer {
   return {
     send: async ({ to, subject, text, html }) => {
-      const sealedBody = app.sealer.seal(JSON.stringify({ text, html }), `mail:${to}`)
+      const sealedBody = app.sealer.seal(JSON.stringify({ text, html }), mailContext(to))
       const { id } = await addMail(app.db, { to, subject, sealedBody, createdAt: app.clock.now() })
       if (app.config.SHOAL_MAIL_URL) await app.jobs.send(sendMail, { id })
     },
@@ -23,6 +25,6 @@ export function createMailer(app: Pick<App, 'config' | 'db' | 'jobs' | 'sealer' 
 
 /** @throws Error when it was sealed with a key that is gone */
 export function openMail(app: Pick<App, 'sealer'>, row: MailRow): Mail {
-  const { text, html } = JSON.parse(app.sealer.open(row.sealedBody, `mail:${row.to}`)) as Pick<Mail, 'text' | 'html'>
+  const { text, html } = JSON.parse(app.sealer.open(row.sealedBody, mailContext(row.to))) as Pick<Mail, 'text' | 'html'>
   return { to: row.to, subject: row.subject, text, html }
 }

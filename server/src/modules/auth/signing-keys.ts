@@ -4,6 +4,8 @@ import { findOrAddSigningKey } from './store.ts'
 
 export type SigningPurpose = 'session' | 'challenge'
 
+export const signingKeyContext = (purpose: string): string => `signing-key:${purpose}`
+
 const known = new WeakMap<App, Map<SigningPurpose, Promise<Uint8Array>>>()
 
 /** 32 bytes, the same for all copies of the API: made by whichever asks first and kept sealed in the database. */
@@ -18,7 +20,7 @@ export function signingKey(app: App, purpose: SigningPurpose): Promise<Uint8Arra
 }
 
 async function load(app: App, purpose: SigningPurpose): Promise<Uint8Array> {
-  const context = `signing-key:${purpose}`
+  const context = signingKeyContext(purpose)
   const sealed = await findOrAddSigningKey(
     app.db,
     purpose,

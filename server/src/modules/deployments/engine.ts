@@ -1,6 +1,7 @@
 import type { App } from '../../app.ts'
 import { openLocks, type Lock, type Locks } from '../../db/locks.ts'
 import { notificationsOf } from '../../db/notifications.ts'
+import { createHiding } from '../squids/index.ts'
 import { createLook } from './look.ts'
 import { runDeployment, type Worker } from './run-deployment.ts'
 import type { Pace } from './step.ts'
@@ -23,7 +24,7 @@ export type Engine = {
 export function startEngine(app: App, pace: Pace): Engine {
   const stopping = new AbortController()
   const running = new Map<number, Promise<void>>()
-  const worker: Worker = { app, pace, look: createLook(app.driver) }
+  const worker: Worker = { app, pace, look: createLook(app.driver), hiding: createHiding(app) }
   const locks = openLocks(app.database, lockSpace)
   let sweeping: Promise<void> | null = null
   let isAskedAgain = false

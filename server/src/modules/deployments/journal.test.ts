@@ -15,7 +15,15 @@ afterAll(() => t?.close())
 
 const newJournal = async (id?: number) => {
   const of = id ?? (await d.deploy({}, { slot: `s${++slots}` })).id
-  return { id: of, journal: await openJournal(t.app.db, systemClock, of) }
+  return {
+    id: of,
+    journal: await openJournal({
+      db: t.app.db,
+      clock: systemClock,
+      deploymentId: of,
+      redactor: async () => (text) => text,
+    }),
+  }
 }
 const messages = async (id: number) => (await listLogs(t.app.db, id)).map((l) => l.message)
 

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
+import type { Redactor } from '../secrets/index.ts'
 import { appendLogs, nextLogSeq, type LogRow } from './log-store.ts'
 import { storableText } from './storable.ts'
 
@@ -25,7 +26,10 @@ const mostCharacters = 4_000
 const flushMs = 150
 const batch = 1_000
 
-export async function openJournal(db: Db, clock: Clock, deploymentId: number): Promise<Journal> {
+/** `redactor` is asked for before lines are written: by then it knows what their programs were given. */
+type JournalOptions = { db: Db; clock: Clock; deploymentId: number; redactor: () => Promise<Redactor> }
+
+export async function openJournal({ db, clock, deploymentId, redactor }: JournalOptions): Promise<Journal> {
   let seq = await nextLogSeq(db, deploymentId)
   let room = mostOutputLines - seq
   let waiting: LogRow[] = []
@@ -47,8 +51,11 @@ export async function openJournal(db: Db, clock: Clock, deploymentId: number): P
   const append = async (before: Promise<void>, rows: LogRow[]) => {
     await before
     try {
-      for (let at = 0; at < rows.length && failure === null; at += batch)
-        await appendLogs(db, rows.slice(at, at + batch))
+      if (rows.length === 0) return
+      const redact = await redactor()
+      const clean = rows.map((row) => ({ ...row, message: cut(redact(row.message)) }))
+      for (let at = 0; at < clean.length && failure === null; at += batch)
+        await appendLogs(db, clean.slice(at, at + batch))
     } catch (error) {
       // After a gap later lines would stand in the wrong place: whoever waits next learns of it.
       failure ??= error
@@ -76,8 +83,8 @@ export async function openJournal(db: Db, clock: Clock, deploymentId: number): P
   }
 }
 
-/** Without colours and NULs, and not endless. */
-function readable(message: string): string {
-  const text = storableText(stripVTControlCharacters(message))
-  return text.length > mostCharacters ? `${text.slice(0, mostCharacters)} … (cut)` : text
-}
+/** Without colours and NULs. */
+const readable = (message: string): string => storableText(stripVTControlCharacters(message))
+
+/** Not endless. What must be hidden was hidden before: half a value would not be found. */
+const cut = (text: string): string => (text.length > mostCharacters ? `${text.slice(0, mostCharacters)} … (cut)` : text)

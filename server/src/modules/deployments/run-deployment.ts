@@ -1,6 +1,6 @@
 import type { App } from '../../app.ts'
 import type { Lock } from '../../db/locks.ts'
-import { selectSquid, setLastDeploy } from '../squids/index.ts'
+import { selectSquid, setLastDeploy, type Hiding } from '../squids/index.ts'
 import { DeployFailure, failureOf, unexpected } from './failure.ts'
 import { openJournal, type Journal } from './journal.ts'
 import type { Look } from './look.ts'
@@ -19,7 +19,7 @@ const mostAttempts = 30
 /** How often the clock is compared with the deadline. */
 const tickMs = 100
 
-export type Worker = { app: App; pace: Pace; look: Look }
+export type Worker = { app: App; pace: Pace; look: Look; hiding: Hiding }
 
 /**
  * Works on a deployment from where it stands to its end. Whoever calls it holds the version's lock. Lets go without a trace
@@ -33,7 +33,9 @@ export async function runDeployment(worker: Worker, id: number, lock: Lock, stop
   if (!deployment) return
   const org = await selectOrg(app.db, deployment.orgId)
   if (!org) return
-  const journal = await openJournal(app.db, app.clock, id)
+  const { squidId } = deployment
+  const redactor = async () => (await worker.hiding([squidId]))(squidId)
+  const journal = await openJournal({ db: app.db, clock: app.clock, deploymentId: id, redactor })
   const context = contextOf(worker, deployment, org, journal, letGo)
   try {
     await runSteps(context, letGo)
@@ -44,7 +46,8 @@ export async function runDeployment(worker: Worker, id: number, lock: Lock, stop
     const told = { orgCode: org.code, deploymentId: id }
     const known = failureOf(error, told)
     if (!known) app.log.error({ err: error, deploymentId: id }, 'deployment failed')
-    await fail(context, known ?? unexpected(told))
+    const failure = known ?? unexpected(told)
+    await fail(context, new DeployFailure(failure.kind, (await redactor())(failure.message)))
   } finally {
     await journal.close(lock.lost.aborted ? 'drop' : 'keep')
   }

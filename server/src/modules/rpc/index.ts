@@ -12,4 +12,12 @@ export {
   type UsageRow,
 } from './store.ts'
 export { rpcUpstreamStates, rpcUsage } from './tables.ts'
-export { hashOfRpcToken, looksLikeRpcToken, rpcTokenChannel, rpcTokenOf, rpcVariables } from './tokens.ts'
+export {
+  existingRpcToken,
+  hashOfRpcToken,
+  looksLikeRpcToken,
+  rpcTokenChannel,
+  rpcTokenContext,
+  rpcTokenOf,
+  rpcVariables,
+} from './tokens.ts'

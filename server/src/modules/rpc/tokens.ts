@@ -15,18 +15,24 @@ export const hashOfRpcToken = (token: string): string => createHash('sha256').up
 export const looksLikeRpcToken = (token: string): boolean =>
   token.length === beginning.length + 32 && token.startsWith(beginning)
 
-const sealContext = (orgId: number) => `rpc-token:${orgId}`
+export const rpcTokenContext = (orgId: number) => `rpc-token:${orgId}`
 
 function newToken({ sealer, clock }: App, orgId: number): { token: string; row: TokenRow } {
   const token = `${beginning}${randomBytes(24).toString('base64url')}`
-  const sealed = sealer.seal(token, sealContext(orgId))
+  const sealed = sealer.seal(token, rpcTokenContext(orgId))
   return { token, row: { orgId, hash: hashOfRpcToken(token), sealed, createdAt: clock.now() } }
 }
 
 /** The token of the organization's RPC endpoints; makes one when there is none. */
 export async function rpcTokenOf(app: App, orgId: number): Promise<string> {
   const found = (await findToken(app.db, orgId)) ?? (await makeFirst(app, orgId))
-  return app.sealer.open(found.sealed, sealContext(orgId))
+  return app.sealer.open(found.sealed, rpcTokenContext(orgId))
+}
+
+/** The same without making one; null when nobody has asked for it yet. */
+export async function existingRpcToken(app: Pick<App, 'db' | 'sealer'>, orgId: number): Promise<string | null> {
+  const found = await findToken(app.db, orgId)
+  return found && app.sealer.open(found.sealed, rpcTokenContext(orgId))
 }
 
 async function makeFirst(app: App, orgId: number): Promise<TokenRow> {

@@ -6,7 +6,7 @@ import { changeSecrets, listSecretNames } from './secrets.ts'
 /** What is answered in place of every value (spec 2.12). */
 const mask = '***'
 
-export function secretsHandlers(app: App): Handlers<Contract['secrets']> {
+export function secretsHandlers(app: App): Pick<Handlers<Contract['secrets']>, 'list' | 'change'> {
   const masked = async (orgId: number) => ({
     secrets: Object.fromEntries((await listSecretNames(app, orgId)).map(({ name }) => [name, mask])),
   })

@@ -1,2 +1,3 @@
 export { secretsHandlers } from './handlers.ts'
-export { listSecretNames, readSecrets } from './secrets.ts'
+export { createRedactor, redactJson, type Redactor } from './redactor.ts'
+export { listSecretNames, readHiddenValues, readSecrets, secretContext } from './secrets.ts'

@@ -1,20 +1,38 @@
 import type { SecretChange } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { invalid, invalidField, refuse } from '../../errors.ts'
-import { deleteSecret, listSecrets, putSecret } from './store.ts'
+import { deleteSecret, listSealedValues, listSecrets, lockSecret, putSecret, retireSecret } from './store.ts'
 
 /** How many an organization may have. */
 const most = 500
 
+/** How many values of one name are still hidden in logs after they were replaced. */
+const mostRetired = 10
+
 /** A value moved to another row does not open. */
-const sealContext = (orgId: number, name: string) => `secret ${orgId} ${name}`
+export const secretContext = (orgId: number, name: string) => `secret ${orgId} ${name}`
 
 /** All secrets of the organization in clear, for the environment of its containers and nothing else. */
 export async function readSecrets(app: Pick<App, 'db' | 'sealer'>, orgId: number): Promise<Record<string, string>> {
   const rows = await listSecrets(app.db, orgId)
   return Object.fromEntries(
-    rows.map(({ name, sealedValue }) => [name, app.sealer.open(sealedValue, sealContext(orgId, name))]),
+    rows.map(({ name, sealedValue }) => [name, app.sealer.open(sealedValue, secretContext(orgId, name))]),
   )
+}
+
+/**
+ * Per organization every value that its programs may hold: those that were replaced too, since who was started before has
+ * them still. For hiding them, and nothing else.
+ */
+export async function readHiddenValues(
+  app: Pick<App, 'db' | 'sealer'>,
+  orgIds: number[],
+): Promise<{ orgId: number; value: string }[]> {
+  const rows = await listSealedValues(app.db, orgIds)
+  return rows.map(({ orgId, name, sealedValue }) => ({
+    orgId,
+    value: app.sealer.open(sealedValue, secretContext(orgId, name)),
+  }))
 }
 
 /** Names, and when each was last set. */
@@ -33,9 +51,11 @@ export async function changeSecrets(app: App, orgId: number, userId: number, cha
   await app.db.transaction(async (tx) => {
     for (const change of changes) {
       const name = change.name.trim().toUpperCase()
+      const before = await lockSecret(tx, orgId, name)
+      if (before) await retireSecret(tx, before, mostRetired)
       if (change.action === 'DELETE') {
-        if (!(await deleteSecret(tx, orgId, name)))
-          throw invalid('UNKNOWN_SECRET', `There is no secret "${name.slice(0, 100)}".`)
+        if (!before) throw invalid('UNKNOWN_SECRET', `There is no secret "${name.slice(0, 100)}".`)
+        await deleteSecret(tx, orgId, name)
         continue
       }
       // No program can be given such a value.
@@ -43,7 +63,7 @@ export async function changeSecrets(app: App, orgId: number, userId: number, cha
       await putSecret(tx, {
         orgId,
         name,
-        sealedValue: app.sealer.seal(change.value, sealContext(orgId, name)),
+        sealedValue: app.sealer.seal(change.value, secretContext(orgId, name)),
         updatedAt: app.clock.now(),
         updatedBy: userId,
       })

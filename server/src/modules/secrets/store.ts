@@ -1,12 +1,22 @@
-import { and, asc, eq } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, notInArray } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
-import { secrets } from './tables.ts'
+import { retiredSecrets, secrets } from './tables.ts'
 
 export type SecretRow = typeof secrets.$inferSelect
 
 /** By name. */
 export function listSecrets(db: Db, orgId: number): Promise<SecretRow[]> {
   return db.select().from(secrets).where(eq(secrets.orgId, orgId)).orderBy(asc(secrets.name))
+}
+
+/** For a change: nobody else changes it until the transaction ends. */
+export async function lockSecret(db: Db, orgId: number, name: string): Promise<SecretRow | null> {
+  const [row] = await db
+    .select()
+    .from(secrets)
+    .where(and(eq(secrets.orgId, orgId), eq(secrets.name, name)))
+    .for('update')
+  return row ?? null
 }
 
 export async function putSecret(db: Db, secret: typeof secrets.$inferInsert): Promise<void> {
@@ -17,11 +27,33 @@ export async function putSecret(db: Db, secret: typeof secrets.$inferInsert): Pr
     .onConflictDoUpdate({ target: [secrets.orgId, secrets.name], set: { sealedValue, updatedAt, updatedBy } })
 }
 
-/** False when there was none. */
-export async function deleteSecret(db: Db, orgId: number, name: string): Promise<boolean> {
-  const rows = await db
-    .delete(secrets)
-    .where(and(eq(secrets.orgId, orgId), eq(secrets.name, name)))
-    .returning({ name: secrets.name })
-  return rows.length > 0
+export async function deleteSecret(db: Db, orgId: number, name: string): Promise<void> {
+  await db.delete(secrets).where(and(eq(secrets.orgId, orgId), eq(secrets.name, name)))
+}
+
+/** Keeps a value that was replaced or deleted, and of its name no more than the newest `most`. */
+export async function retireSecret(db: Db, { orgId, name, sealedValue }: SecretRow, most: number): Promise<void> {
+  await db.insert(retiredSecrets).values({ orgId, name, sealedValue })
+  const ofName = and(eq(retiredSecrets.orgId, orgId), eq(retiredSecrets.name, name))
+  const newest = db
+    .select({ id: retiredSecrets.id })
+    .from(retiredSecrets)
+    .where(ofName)
+    .orderBy(desc(retiredSecrets.id))
+    .limit(most)
+  await db.delete(retiredSecrets).where(and(ofName, notInArray(retiredSecrets.id, newest)))
+}
+
+/** Sealed values of the organizations, those that were replaced too. */
+export async function listSealedValues(db: Db, orgIds: number[]) {
+  const fields = (table: typeof secrets | typeof retiredSecrets) => ({
+    orgId: table.orgId,
+    name: table.name,
+    sealedValue: table.sealedValue,
+  })
+  const [now, before] = await Promise.all([
+    db.select(fields(secrets)).from(secrets).where(inArray(secrets.orgId, orgIds)),
+    db.select(fields(retiredSecrets)).from(retiredSecrets).where(inArray(retiredSecrets.orgId, orgIds)),
+  ])
+  return [...now, ...before]
 }

@@ -1,4 +1,4 @@
-import { bigint, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
+import { bigint, index, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
 import { orgs } from '../orgs/index.ts'
 import { users } from '../user/index.ts'
 
@@ -16,4 +16,21 @@ export const secrets = pgTable(
     updatedBy: bigint({ mode: 'number' }).references(() => users.id, { onDelete: 'set null' }),
   },
   (t) => [primaryKey({ columns: [t.orgId, t.name] })],
+)
+
+/**
+ * Values that were replaced or deleted: programs started before still hold them, so logs must still hide them. Sealed like
+ * secrets.
+ */
+export const retiredSecrets = pgTable(
+  'retired_secrets',
+  {
+    id: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    orgId: bigint({ mode: 'number' })
+      .notNull()
+      .references(() => orgs.id, { onDelete: 'cascade' }),
+    name: text().notNull(),
+    sealedValue: text().notNull(),
+  },
+  (t) => [index('retired_secrets_org').on(t.orgId, t.name)],
 )

@@ -154,4 +154,4 @@ function connectionOf(app: App, row: SquidDatabaseRow, user: string, password: s
 
 const databaseOf = (url: string) => decodeURIComponent(new URL(url).pathname.slice(1))
 const newPassword = () => randomBytes(24).toString('base64url')
-const passwordContext = (squidId: number, whose: 'owner' | 'reader') => `squid ${squidId} database ${whose}`
+export const passwordContext = (squidId: number, whose: 'owner' | 'reader') => `squid ${squidId} database ${whose}`

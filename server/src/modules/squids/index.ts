@@ -6,6 +6,7 @@ export {
   dropDatabase,
   eraseDatabase,
   ownerConnection,
+  passwordContext,
   syncDatabase,
 } from './database.ts'
 export { selectSquidDatabase } from './database-store.ts'
@@ -21,12 +22,14 @@ export {
   orgsWithUnusedImages,
   unusedImagesOf,
 } from './images-store.ts'
+export { createHiding, type Hiding } from './hidden-values.ts'
 export { InvalidManifest, parseManifest } from './manifest.ts'
 export { startObserving } from './observe.ts'
 export { existingSquids, selectProcessorStates, type ProcessorRow } from './observe-store.ts'
 export { planOf, type SquidPlan } from './plan.ts'
 export { probeApi } from './probe.ts'
 export { billedProfile, programResources } from './profiles.ts'
+export { secretUseHandlers } from './secret-uses.ts'
 export { squidStatusOf } from './status.ts'
 export {
   announceSquid,
@@ -43,6 +46,7 @@ export {
   squidsChannel,
   updateSquid,
   wantNothing,
+  workloadContext,
   type SquidRow,
   type Wanted,
 } from './store.ts'

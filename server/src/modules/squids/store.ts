@@ -1,5 +1,5 @@
 import type { Workload } from '@shoal/runtime'
-import { and, count, eq, sql } from 'drizzle-orm'
+import { and, asc, count, eq, sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
 import type { Sealer } from '../../sealer.ts'
 import { squids, squidTags, type LastDeploy } from './tables.ts'
@@ -77,6 +77,16 @@ export async function wantNothing(db: Db, id: number, change: Partial<typeof squ
   await announceSquid(db, id)
 }
 
+/** The versions of the organization that use secrets, by name and slot. */
+export function listSecretUsers(db: Db, orgId: number) {
+  const { name, slot, wanted, secretNames, secretsReadAt } = squids
+  return db
+    .select({ name, slot, wanted, secretNames, secretsReadAt })
+    .from(squids)
+    .where(and(eq(squids.orgId, orgId), sql`${secretNames} <> '[]'::jsonb`))
+    .orderBy(asc(name), asc(slot))
+}
+
 /** Of every version: enough to tell whether what runs is what should run. */
 export function listWanted(db: Db) {
   return db
@@ -92,11 +102,11 @@ export function listWanted(db: Db) {
 }
 export type Wanted = Awaited<ReturnType<typeof listWanted>>[number]
 
-const sealContext = (squidId: number) => `squid ${squidId} workload`
+export const workloadContext = (squidId: number) => `squid ${squidId} workload`
 
 export const sealWorkload = (sealer: Sealer, squidId: number, workload: Workload): string =>
-  sealer.seal(JSON.stringify(workload), sealContext(squidId))
+  sealer.seal(JSON.stringify(workload), workloadContext(squidId))
 
 /** @throws Error when the key is missing */
 export const openWorkload = (sealer: Sealer, squidId: number, sealed: string): Workload =>
-  JSON.parse(sealer.open(sealed, sealContext(squidId))) as Workload
+  JSON.parse(sealer.open(sealed, workloadContext(squidId))) as Workload

@@ -84,11 +84,42 @@ test('a line is stored once and in order, however often workers come, go and com
   }
 })
 
-test('what is to be kept secret is not stored', async () => {
-  await makeVersion(t.app, org, { processors: { eth: { print: ['the key is hunter2'] } } })
-  const ingest = startLogIngest(t.app, { redact: (_squidId, text) => text.replaceAll('hunter2', '***') })
+test('values of secrets are not stored, however a program writes them, and whichever it was started with', async () => {
+  const api = t.as(org.admin).secrets
+  const set = (name: string, value: string) =>
+    api.change({ params: { code: org.code }, body: { secrets: [{ action: 'UPDATE', name, value }] } })
+  await set('KEY', 'hunter2 "quoted" / and\nanother line of it')
+  await set('PIN', '4711471147')
+  await set('SHORT', 'no')
+  const value = 'hunter2 "quoted" / and\nanother line of it'
+  const record = {
+    level: 2,
+    msg: `key ${value}`,
+    err: { url: `https://x/?k=${encodeURIComponent(value)}`, pin: 4711471147 },
+  }
+  const print = [
+    'the key is hunter2 "quoted" / and',
+    '  another line of it',
+    JSON.stringify({ ...record, 4711471147: [JSON.stringify({ body: value })] }),
+    // The same character, written otherwise.
+    '{"level":2,"msg":"k\\u0065y \\u0068unter2 \\"quoted\\" \\/ and\\nanother line of it"}',
+    'pins 4711471147 and no others',
+  ]
+  const squid = await makeVersion(t.app, org, { processors: { eth: { print } } })
+  const ingest = startLogIngest(t.app)
   try {
-    await until(async () => expect(await messages()).toEqual(['the key is ***']))
+    await until(async () => expect(await history()).toHaveLength(print.length))
+    const stored = await t.app.database.pool.query<{ fields: string }>('select * from log_lines')
+    expect(JSON.stringify(stored.rows)).not.toMatch(/hunter2|another line|4711471147/)
+    expect((await messages()).at(-1)).toBe('pins *** and no others')
+    const [record3] = stored.rows.flatMap((row) => (row.fields === null ? [] : [JSON.parse(row.fields)]))
+    expect(record3).toMatchObject({ '***': ['{"body":"***"}'], err: { url: 'https://x/?k=***', pin: '***' } })
+
+    await set('KEY', 'a new value')
+    await driver.apply(
+      workloadOf(squid, [specOf('eth', 3000, { print: ['was hunter2 "quoted" / and', 'is a new value'] })]),
+    )
+    await until(async () => expect((await messages()).slice(-2)).toEqual(['was ***', 'is ***']))
   } finally {
     await ingest.close()
   }

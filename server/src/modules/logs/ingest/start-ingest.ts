@@ -1,23 +1,18 @@
 import type { App } from '../../../app.ts'
 import { hours } from '../../../clock.ts'
 import { startLeading, type Leading } from '../../../db/leader.ts'
+import { createHiding } from '../../squids/index.ts'
 import { blocksOfBacklog, indexBlock, linesOfBlock } from './blocks.ts'
 import { findUnindexed, readCursor } from './ingest-store.ts'
 import { keepDays, oldestDay } from './retention.ts'
-import { createWriter, type Redact } from './writer.ts'
-
-type IngestOptions = {
-  /** Default: lines are stored as they are. */
-  redact?: Redact
-}
+import { createWriter } from './writer.ts'
 
 /**
  * Takes the lines of all containers from the driver into the database, in one process at a time. A line is stored exactly
  * once: its place in the driver's log moves in the same transaction, and the driver keeps whatever it was not yet asked to
  * go on from.
  */
-export function startLogIngest(app: App, options: IngestOptions = {}): Leading {
-  const redact = options.redact ?? ((_squidId, text) => text)
+export function startLogIngest(app: App): Leading {
   return startLeading(app.database, app.log, 'log-ingest', async (client, signal) => {
     await keepDays(app)
     const keep = () => void keepDays(app).catch((error: unknown) => app.log.warn({ err: error }, 'log retention'))
@@ -25,7 +20,7 @@ export function startLogIngest(app: App, options: IngestOptions = {}): Leading {
     try {
       for (const { squidId, indexedSeq, lastSeq } of await findUnindexed(client, linesOfBlock))
         for (const block of blocksOfBacklog(indexedSeq, lastSeq)) await indexBlock(client, squidId, block)
-      const writer = createWriter(client, { redact, oldestAtMs: () => Date.parse(oldestDay(app)) })
+      const writer = createWriter(client, { hiding: createHiding(app), oldestAtMs: () => Date.parse(oldestDay(app)) })
       // Asking for the next batch tells the driver that this one is safe.
       for await (const batch of app.driver.logs(await readCursor(client), signal)) await writer.write(batch)
     } finally {

@@ -3,12 +3,11 @@ import type { ClientBase } from 'pg'
 import { dayOf, ensureDay } from '../../../db/day-partitions.ts'
 import { inTransaction } from '../../../db/transaction.ts'
 import { shownContainer } from '../containers.ts'
+import { redactJson, type Redactor } from '../../secrets/index.ts'
+import type { Hiding } from '../../squids/index.ts'
 import { joinStacks, parseLine, type ParsedLine } from '../parse-line.ts'
 import { fillBlocks, indexBlock, type OpenBlock } from './blocks.ts'
 import { copyLines, moveCursor, moveStreams, notifyFollowers, readStreams, type NewLine } from './ingest-store.ts'
-
-/** What becomes of a line's text before it is stored, for example without the values of secrets. */
-export type Redact = (squidId: number, text: string) => string
 
 export type Writer = {
   /** Stores the lines and the cursor behind them, both or neither. */
@@ -25,7 +24,8 @@ type Stream = {
 }
 
 type WriterOptions = {
-  redact: Redact
+  /** Before lines are stored. */
+  hiding: Hiding
   /** A line that says it is older is not believed: its day is gone. */
   oldestAtMs: () => number
 }
@@ -58,9 +58,10 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
     bySquid.delete(null)
     const squidIds = [...bySquid.keys()].filter((id) => id !== null)
     await load(squidIds)
+    const redactorOf = await options.hiding(squidIds)
     const moved = squidIds.flatMap((id) => {
       const stream = streams.get(id)
-      return stream ? [{ stream, lines: numbered(stream, bySquid.get(id) ?? [], options) }] : []
+      return stream ? [{ stream, lines: numbered(stream, bySquid.get(id) ?? [], redactorOf(id), options) }] : []
     })
     const lines = moved.flatMap((of) => of.lines)
     await ensureDays(lines)
@@ -102,14 +103,19 @@ function squidOf(line: LogLine): number | null {
 }
 
 /** Parsed, in the order of their times, and with the next numbers of the version. */
-function numbered(stream: Stream, raw: LogLine[], options: WriterOptions): NewLine[] {
+function numbered(
+  stream: Stream,
+  raw: LogLine[],
+  redact: Redactor,
+  options: Pick<WriterOptions, 'oldestAtMs'>,
+): NewLine[] {
   const { squidId, lastAtMs } = stream
   const timed: Omit<NewLine, 'seq'>[] = []
   for (const [source, ofContainer] of Map.groupBy(raw, (line) => `${line.workload}/${line.container}`)) {
     const container = shownContainer(ofContainer[0]?.container ?? '')
     const entries = joinStacks(ofContainer).map(({ text, readAt }) => ({
       readAtMs: readAt.getTime(),
-      parsed: parseLine(options.redact(squidId, text)),
+      parsed: redactedLine(redact, parseLine(text)),
     }))
     const times = timesOf(entries, lastAtMs.get(source) ?? 0, options.oldestAtMs())
     lastAtMs.set(source, times.at(-1) ?? 0)
@@ -122,6 +128,14 @@ function numbered(stream: Stream, raw: LogLine[], options: WriterOptions): NewLi
   timed.sort((a, b) => a.atMs - b.atMs)
   return timed.map((line) => ({ ...line, seq: ++stream.lastSeq }))
 }
+
+/** Once it is parsed, since JSON can write a value in more ways than anybody would look for. */
+const redactedLine = (redact: Redactor, line: ParsedLine): ParsedLine => ({
+  ...line,
+  ns: line.ns === null ? null : redact(line.ns),
+  message: redact(line.message),
+  fields: line.fields === null ? null : redactJson(redact, line.fields),
+})
 
 /**
  * When each line of a container was written: as it says itself, otherwise like the next line that says so, otherwise when it

@@ -1,0 +1,63 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export type Key = { id: string; bytes: Buffer; text: string }
+
+/** Keys that seal values: the first seals, all open. */
+export type KeyRing = {
+  /** As they are now: a key that was put into the file counts at once, also in a server that runs. */
+  keys: () => [Key, ...Key[]]
+  /** Changes the file. @throws Error for a ring of the environment, which only its operator can change */
+  write: (keys: [Key, ...Key[]]) => void
+}
+
+/** From SHOAL_SECRETS_KEY (comma-separated, newest first), or a file in the data directory that is made on first use. */
+export function openKeyRing(options: { keys?: string | undefined; dataDir: string }): KeyRing {
+  return options.keys === undefined ? fileRing(join(options.dataDir, 'secrets.key')) : fixedRing(parse(options.keys))
+}
+
+export const newKey = (): Key => toKey(randomBytes(32).toString('base64'))
+
+function fixedRing(keys: [Key, ...Key[]]): KeyRing {
+  const write = () => {
+    throw new Error(
+      `The keys are in SHOAL_SECRETS_KEY. Put a new one first, as in SHOAL_SECRETS_KEY=<new>,<old>, restart every server with it, and run this again with the same setting. A new key, made just now: ${newKey().text}`,
+    )
+  }
+  return { keys: () => keys, write }
+}
+
+function fileRing(file: string): KeyRing {
+  if (!existsSync(file)) writeFileSync(file, `${newKey().text}\n`, { mode: 0o600, flag: 'wx' })
+  let known: { stamp: string; keys: [Key, ...Key[]] } | null = null
+  return {
+    keys: () => {
+      const { ino, mtimeMs, size } = statSync(file)
+      const stamp = `${ino} ${mtimeMs} ${size}`
+      if (known?.stamp !== stamp) known = { stamp, keys: parse(readFileSync(file, 'utf8')) }
+      return known.keys
+    },
+    write: (keys) => {
+      // By way of another file: whoever reads meanwhile sees the old ring or the new one, whole.
+      writeFileSync(`${file}.new`, keys.map(({ text }) => `${text}\n`).join(''), { mode: 0o600 })
+      renameSync(`${file}.new`, file)
+    },
+  }
+}
+
+function parse(text: string): [Key, ...Key[]] {
+  const [first, ...others] = text
+    .split(/[\s,]+/)
+    .filter(Boolean)
+    .map(toKey)
+  if (!first) throw new Error('SHOAL_SECRETS_KEY holds no key')
+  return [first, ...others]
+}
+
+function toKey(text: string): Key {
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.length !== 32)
+    throw new Error('SHOAL_SECRETS_KEY must be 32 bytes in base64, for example of `openssl rand -base64 32`')
+  return { id: createHash('sha256').update(bytes).digest('hex').slice(0, 8), bytes, text }
+}

@@ -1,0 +1,45 @@
+/** Answers the text with `***` in place of every hidden value. */
+export type Redactor = (text: string) => string
+
+/** Shorter values stand in ordinary text by chance, and are too easily guessed to be worth hiding. */
+export const shortestHidden = 6
+
+const mask = '***'
+const nothingToHide: Redactor = (text) => text
+
+/**
+ * Hides the values, wherever they stand and also as JSON or an address writes them. Of a value of several lines each line
+ * is hidden, since a log holds them apart.
+ */
+export function createRedactor(values: Iterable<string>): Redactor {
+  const forms = new Set([...values].flatMap(linesOf).flatMap(formsOf))
+  if (forms.size === 0) return nothingToHide
+  // The longest first: of two values of which one begins with the other, no end is left standing.
+  const longestFirst = [...forms].sort((a, b) => b.length - a.length)
+  const pattern = new RegExp(longestFirst.map((form) => RegExp.escape(form)).join('|'), 'g')
+  return (text) => text.replace(pattern, mask)
+}
+
+/** The same for JSON, in which even what hides a number or a key leaves JSON. */
+export function redactJson(redact: Redactor, json: string): string {
+  return redact(json) === json ? json : JSON.stringify(redacted(redact, JSON.parse(json)))
+}
+
+function redacted(redact: Redactor, value: unknown): unknown {
+  if (typeof value === 'string') return redact(value)
+  if (typeof value === 'number') return redact(String(value)) === String(value) ? value : mask
+  if (Array.isArray(value)) return value.map((item) => redacted(redact, item))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [redact(key), redacted(redact, item)]))
+}
+
+const linesOf = (value: string): string[] =>
+  value.includes('\n') ? [value, ...value.split('\n').map((line) => line.trim())] : [value]
+
+/** As it is, in JSON, in JSON within JSON, and in an address. */
+function formsOf(value: string): string[] {
+  if (value.length < shortestHidden) return []
+  const inJson = JSON.stringify(value).slice(1, -1)
+  const inJsonTwice = JSON.stringify(inJson).slice(1, -1)
+  return [value, inJson, inJsonTwice, encodeURIComponent(value.toWellFormed())]
+}

@@ -1,0 +1,25 @@
+import type { Contract } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import type { Handlers } from '../call.ts'
+import { listSecretNames } from '../secrets/index.ts'
+import { listSecretUsers } from './store.ts'
+
+/** Which versions use which secret: known here, asked for among the secrets. */
+export function secretUseHandlers(app: App): Pick<Handlers<Contract['secrets']>, 'listUses'> {
+  return {
+    listUses: async ({ org }) => {
+      const [secrets, users] = await Promise.all([listSecretNames(app, org.id), listSecretUsers(app.db, org.id)])
+      return secrets.map((secret) => ({
+        ...secret,
+        versions: users
+          .filter(({ secretNames }) => secretNames.includes(secret.name))
+          .map(({ name, slot, wanted, secretsReadAt }) => ({
+            name,
+            slot,
+            reference: `${name}@${slot}`,
+            isOutdated: wanted === 'running' && secretsReadAt !== null && secret.updatedAt > secretsReadAt,
+          })),
+      }))
+    },
+  }
+}

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { App } from './app.ts'
+import { newKey, openKeyRing, type Key, type KeyRing } from './key-ring.ts'
+import { mailContext } from './mail/index.ts'
+import { signingKeyContext } from './modules/auth/index.ts'
+import { rpcTokenContext } from './modules/rpc/index.ts'
+import { secretContext } from './modules/secrets/index.ts'
+import { passwordContext, workloadContext } from './modules/squids/index.ts'
+import { createSealer, sealedBeginning } from './sealer.ts'
+import { listSealedOtherwise, replaceSealed, type SealedPlace } from './sealed-store.ts'
+
+const ofSecret = ([orgId = '', name = '']: string[]) => secretContext(Number(orgId), name)
+const ofWorkload = ([squidId = '']: string[]) => workloadContext(Number(squidId))
+
+/** Every column of the database that holds sealed values; a test looks for one that is missing. */
+export const sealedPlaces: SealedPlace[] = [
+  { table: 'secrets', key: ['org_id', 'name'], column: 'sealed_value', contextOf: ofSecret },
+  { table: 'retired_secrets', key: ['org_id', 'name', 'id'], column: 'sealed_value', contextOf: ofSecret },
+  {
+    table: 'rpc_tokens',
+    key: ['org_id'],
+    column: 'sealed',
+    contextOf: ([orgId = '']) => rpcTokenContext(Number(orgId)),
+  },
+  { table: 'squids', key: ['id'], column: 'sealed_workload', contextOf: ofWorkload },
+  {
+    table: 'deployments',
+    key: ['squid_id', 'id'],
+    column: 'notes',
+    field: 'sealedWorkload',
+    contextOf: ofWorkload,
+  },
+  {
+    table: 'squid_databases',
+    key: ['squid_id'],
+    column: 'sealed_password',
+    contextOf: ([id = '']) => passwordContext(Number(id), 'owner'),
+  },
+  {
+    table: 'squid_databases',
+    key: ['squid_id'],
+    column: 'sealed_read_password',
+    contextOf: ([id = '']) => passwordContext(Number(id), 'reader'),
+  },
+  { table: 'mails', key: ['to', 'id'], column: 'sealed_body', contextOf: ([to = '']) => mailContext(to) },
+  {
+    table: 'signing_keys',
+    key: ['purpose'],
+    column: 'sealed_key',
+    contextOf: ([purpose = '']) => signingKeyContext(purpose),
+  },
+]
+
+const batch = 500
+/** A server that took the old key for a value has written it by then. */
+const settleMs = 2_000
+
+type Rotation = { key: string; resealed: number; oldKeys: string[] }
+
+/**
+ * Seals everything with a new key, beside servers that run: they take the key from the file before they need it, and open what
+ * either key has sealed. Keys of the environment are the operator's to change: what the first of them has not sealed is
+ * sealed with it. Answers the keys that nothing needs any more.
+ */
+export async function rotateKey(app: App): Promise<Rotation> {
+  const ring = openKeyRing({ keys: app.config.SHOAL_SECRETS_KEY, dataDir: app.config.dataDir })
+  const isLeftHalfway = ring.keys().length > 1 && (await countOtherwise(app, ring)) > 0
+  if (!isLeftHalfway) ring.write([newKey(), ...ring.keys()])
+  let resealed = await resealAll(app, ring)
+  await sleep(settleMs)
+  resealed += await resealAll(app, ring)
+  const [newest, ...old] = ring.keys()
+  return { key: newest.id, resealed, oldKeys: old.map(({ id }) => id) }
+}
+
+/**
+ * Takes the keys out of the file that nothing in the database is sealed with. Backups made before need them: keep those keys
+ * elsewhere, or make a backup first.
+ * @throws Error while a value needs one of them
+ */
+export async function dropOldKeys(app: App): Promise<{ key: string; dropped: string[] }> {
+  const ring = openKeyRing({ keys: app.config.SHOAL_SECRETS_KEY, dataDir: app.config.dataDir })
+  const [newest, ...old] = ring.keys()
+  const left = await countOtherwise(app, ring)
+  if (left > 0) throw new Error(`${left} values still need an old key. Run secrets rotate-key first.`)
+  if (old.length > 0) ring.write([newest])
+  return { key: newest.id, dropped: old.map(({ id }: Key) => id) }
+}
+
+/** Up to a batch a place. */
+async function countOtherwise(app: App, ring: KeyRing): Promise<number> {
+  const beginning = sealedBeginning(ring.keys()[0].id)
+  let count = 0
+  for (const place of sealedPlaces) count += (await listSealedOtherwise(app.database, place, beginning, batch)).length
+  return count
+}
+
+async function resealAll(app: App, ring: KeyRing): Promise<number> {
+  const sealer = createSealer({ ring })
+  const beginning = sealedBeginning(ring.keys()[0].id)
+  let resealed = 0
+  for (const place of sealedPlaces) {
+    for (let left = batch; left === batch;) {
+      const values = await listSealedOtherwise(app.database, place, beginning, batch)
+      for (const value of values) {
+        const context = place.contextOf(value.key)
+        await replaceSealed(app.database, place, value, sealer.seal(sealer.open(value.sealed, context), context))
+      }
+      left = values.length
+      resealed += values.length
+    }
+  }
+  return resealed
+}
