@@ -18,7 +18,15 @@ const closedTabs = (squid: Parameters<typeof versionTabs>[0]) =>
 
 test('tabs of a version that runs are all open', () => {
   expect(versionTabs(awake).map(({ label }) => label)).toEqual([
-    ...['General', 'Details', 'Processors', 'Logs', 'Metrics', 'Deployments', 'DB access', 'Manifest', 'Package.json'],
+    'General',
+    'Details',
+    'Processors',
+    'Logs',
+    'Metrics',
+    'Deployments',
+    'DB access',
+    'Manifest',
+    'Package.json',
   ])
   expect(closedTabs(awake)).toEqual([])
   expect(
@@ -30,7 +38,11 @@ test('tabs of a version that runs are all open', () => {
 
 test('what needs running programs is closed while the version is hibernated', () => {
   expect(closedTabs({ ...awake, status: 'HIBERNATED' })).toEqual([
-    ...['Details', 'Processors', 'Logs', 'Metrics', 'DB access'],
+    'Details',
+    'Processors',
+    'Logs',
+    'Metrics',
+    'DB access',
   ])
 })
 

@@ -35,7 +35,9 @@ test('a timeline shows where it is and what is to come', () => {
     ['SQUID_SYNCING', 'waiting', null],
   ])
   expect(states({ status: 'UNPACKING', failed: 'NO', plan, steps: [] }).map(([, state]) => state)).toEqual([
-    ...['waiting', 'waiting', 'waiting'],
+    'waiting',
+    'waiting',
+    'waiting',
   ])
 })
 

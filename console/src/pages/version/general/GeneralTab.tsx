@@ -1,6 +1,8 @@
-import { isHibernated, type Squid } from '@shoal/contract'
+import { displayStatus, displayStatusLabels, isHibernated, type Squid } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
+import { statusReason } from '../../../components/squid/status-reason.ts'
+import { squidStatusLook, StatusDot } from '../../../components/StatusDot.tsx'
 import { nothing } from '../../../lib/format.ts'
 import { Card, KeyValue, type KeyValueRow } from '../../../ui/Card.tsx'
 import { HibernationNotice } from './HibernationNotice.tsx'
@@ -11,7 +13,6 @@ import { syncSummary } from '../processors/sync.ts'
 import { UrlList } from './UrlList.tsx'
 import { urlGroups } from './urls.ts'
 import { useVersion } from '../use-version.ts'
-import { VersionStatus } from '../VersionStatus.tsx'
 import { Warnings } from './Warnings.tsx'
 
 /** Spec 2.9, the index of the version page. */
@@ -60,22 +61,28 @@ function rowsOf(squid: Squid): KeyValueRow[] {
   return rows
 }
 
+/** The word, a link to the parts that bring it about, and what there is to say of them. */
 function Status({ squid }: { squid: Squid }) {
+  const status = displayStatus(squid)
   const summary = isHibernated(squid) ? null : syncSummary(squid.processors ?? [])
+  const dot = <StatusDot {...squidStatusLook[status]}>{displayStatusLabels[status]}</StatusDot>
   return (
-    <span className="flex flex-wrap items-center gap-x-2">
-      {isHibernated(squid) ? (
-        <VersionStatus squid={squid} />
-      ) : (
-        <Link
-          from="/squids/$squidName/$squidSlot"
-          to="/squids/$squidName/$squidSlot/details"
-          className="hover:underline"
-        >
-          <VersionStatus squid={squid} />
-        </Link>
-      )}
-      {summary && <span className="tabular text-ink-3">{summary}</span>}
-    </span>
+    <>
+      <span className="flex flex-wrap items-center gap-x-2">
+        {isHibernated(squid) ? (
+          dot
+        ) : (
+          <Link
+            from="/squids/$squidName/$squidSlot"
+            to="/squids/$squidName/$squidSlot/details"
+            className="hover:underline"
+          >
+            {dot}
+          </Link>
+        )}
+        {summary && <span className="tabular text-ink-3">{summary}</span>}
+      </span>
+      {status === 'DEGRADED' && <p className="mt-0.5 whitespace-pre-line text-ink-2">{statusReason(squid)}</p>}
+    </>
   )
 }

@@ -3,13 +3,14 @@ import { squidCan } from '@shoal/contract'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { useWhyNot } from '../../../components/Can.tsx'
+import { changedByActions } from '../../../components/squid/use-squid-actions.tsx'
 import { Alert } from '../../../ui/Alert.tsx'
 import { Button } from '../../../ui/Button.tsx'
 
 /** Spec 2.9: why nothing runs, and the way to wake it. */
 export function HibernationNotice({ squid }: { squid: Squid }) {
   const noRights = useWhyNot('squids.write')
-  const restart = useApiMutation('squids.restart', { invalidates: ['squids.get', 'squids.list', 'deployments.list'] })
+  const restart = useApiMutation('squids.restart', { invalidates: changedByActions })
   const params = { code: squid.organization.code, reference: squid.reference }
   return (
     <Alert

@@ -24,7 +24,7 @@ export function ProcessorsTable({ squid, isNarrow = false }: { squid: Squid; isN
               void navigate({
                 to: '/squids/$squidName/$squidSlot/logs',
                 params: { squidName, squidSlot },
-                search: { container: [name] } as never,
+                search: { container: [name] },
               }),
           },
           {

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { q } from '../../../api/query.ts'
 import { confirm } from '../../../components/confirm.ts'
+import { changedByActions } from '../../../components/squid/use-squid-actions.tsx'
 import { FormShell } from '../../../components/FormShell.tsx'
 import { LazyDialog } from '../../../components/LazyDialog.tsx'
 import { Button } from '../../../ui/Button.tsx'
@@ -17,7 +18,7 @@ export default function AddTagDialog({ squid, onClose }: Props) {
   const siblings = useQuery(q('squids.list', { params: { code }, query: { name: squid.name } }))
   const holders = tagHolders(siblings.data ?? [], squid)
   const set = useApiMutation('squids.setTag', {
-    invalidates: ['squids.get', 'squids.list', 'deployments.list'],
+    invalidates: changedByActions,
     errorsGoTo: 'caller',
   })
   const give = (tag: string) => set.mutateAsync({ params: { code, reference: squid.reference, tag } })

@@ -4,6 +4,7 @@ import { lazy, Suspense, useState } from 'react'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { useWhyNot } from '../../../components/Can.tsx'
 import { confirm } from '../../../components/confirm.ts'
+import { changedByActions } from '../../../components/squid/use-squid-actions.tsx'
 import { toast } from '../../../lib/toasts.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { cx } from '../../../ui/classes.ts'
@@ -17,7 +18,7 @@ export function Tags({ squid }: { squid: Squid }) {
   const noRights = useWhyNot('squids.write')
   const disabledReason = noRights ?? squidCan.changeTags(squid)
   const remove = useApiMutation('squids.removeTag', {
-    invalidates: ['squids.get', 'squids.list', 'deployments.list'],
+    invalidates: changedByActions,
     errorsGoTo: 'caller',
   })
   const urlOf = (tag: string) => squid.api?.urls.find(({ type, name }) => type === 'tag' && name === tag)?.url

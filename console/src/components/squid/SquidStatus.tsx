@@ -1,0 +1,13 @@
+import { displayStatus, displayStatusLabels, type Squid } from '@shoal/contract'
+import { squidStatusLook, StatusDot } from '../StatusDot.tsx'
+import { statusReason } from './status-reason.ts'
+
+/** The status of a version (spec 4). Hovering or focusing it says why. */
+export function SquidStatus({ squid }: { squid: Squid }) {
+  const status = displayStatus(squid)
+  return (
+    <StatusDot {...squidStatusLook[status]} reason={statusReason(squid)}>
+      {displayStatusLabels[status]}
+    </StatusDot>
+  )
+}

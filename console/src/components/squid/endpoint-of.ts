@@ -1,0 +1,10 @@
+import type { Squid } from '@shoal/contract'
+
+/** Where to ask a version: by its tag for production, another tag, or its slot; null without an API. */
+export function endpointOf({ api }: Pick<Squid, 'api'>): string | null {
+  const urls = api?.urls ?? []
+  const tagged = urls.filter(({ type }) => type === 'tag')
+  const isProduction = ({ name }: (typeof urls)[number]) => name === 'prod' || name === 'production'
+  const best = tagged.find(isProduction) ?? tagged[0] ?? urls.find(({ type }) => type === 'canonical')
+  return best?.url ?? null
+}

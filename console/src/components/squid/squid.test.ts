@@ -1,0 +1,45 @@
+import type { Squid } from '@shoal/contract'
+import { expect, test } from 'vitest'
+import { endpointOf } from './endpoint-of.ts'
+import { statusReason } from './status-reason.ts'
+
+const processor = {
+  name: 'eth',
+  status: 'SYNCED',
+  syncState: { currentBlock: 9, totalBlocks: 9 },
+  metrics: '',
+  blocksPerSecond: null,
+  etaSeconds: null,
+  progressedAt: null,
+  restarts: 0,
+  reason: null,
+} as const
+const healthy = {
+  status: 'DEPLOYED',
+  processors: [processor],
+  addons: {},
+  lastDeploy: { id: 7, type: 'RESTART', status: 'OK', failed: 'NO', running: false },
+} as unknown as Squid
+
+test('a status says why it is what it is', () => {
+  expect(statusReason(healthy)).toMatch(/at the head/)
+  const stuck = { ...processor, status: 'STUCK', reason: 'It ran out of memory.' } as const
+  const down = { status: 'NOT_AVAILABLE', urls: [], replicas: 1, profile: 'small', reason: null } as const
+  expect(statusReason({ ...healthy, processors: [processor, stuck], api: { ...down, urls: [] } })).toBe(
+    'API: it does not answer.\neth: It ran out of memory.',
+  )
+  expect(statusReason({ ...healthy, processors: [{ ...processor, status: 'SYNCING' }] })).toBe('eth: syncing.')
+  expect(statusReason({ ...healthy, status: 'DEPLOYING' })).toBe('Deployment 7 starts its programs anew.')
+  expect(statusReason({ ...healthy, status: 'HIBERNATED', hibernatedAt: null })).toBe('Stopped, with its data kept.')
+})
+
+test('the endpoint is the one that outlives the version: production, any tag, then the slot', () => {
+  const tag = (name: string) => ({ type: 'tag' as const, name, url: name })
+  const canonical = { type: 'canonical' as const, url: 'slot' }
+  const of = (...urls: NonNullable<Squid['api']>['urls']) =>
+    endpointOf({ api: { status: 'AVAILABLE', urls, replicas: 1, profile: 'small', reason: null } })
+  expect(of(tag('old'), tag('production'), canonical)).toBe('production')
+  expect(of(tag('old'), canonical)).toBe('old')
+  expect(of(canonical)).toBe('slot')
+  expect(endpointOf({})).toBeNull()
+})

@@ -1,0 +1,90 @@
+import { squidCan, type Squid } from '@shoal/contract'
+import { Copy, Moon, RotateCw, Trash2 } from 'lucide-react'
+import type { EndpointName } from '../../api/client.ts'
+import { useApiMutation } from '../../api/mutation.ts'
+import { toast } from '../../lib/toasts.ts'
+import type { MenuAction } from '../../ui/Menu.tsx'
+import { useWhyNot } from '../Can.tsx'
+import { confirm } from '../confirm.ts'
+import { endpointOf } from './endpoint-of.ts'
+
+/** What every action on a version makes out of date (spec 4). */
+export const changedByActions: EndpointName[] = ['squids.list', 'squids.get', 'deployments.list']
+
+const callOf = ({ organization, reference }: Squid) => ({ params: { code: organization.code, reference } })
+
+/** What can be done with a version, with the questions that come before it (spec 4, Actions). */
+export function useSquidActions() {
+  const noRights = useWhyNot('squids.write')
+  const restart = useApiMutation('squids.restart', { invalidates: changedByActions })
+  const hibernate = useApiMutation('squids.hibernate', { invalidates: changedByActions, errorsGoTo: 'caller' })
+  const remove = useApiMutation('squids.delete', { invalidates: changedByActions, errorsGoTo: 'caller' })
+  const isPending = restart.isPending || hibernate.isPending || remove.isPending
+
+  const askToHibernate = (squid: Squid) =>
+    confirm({
+      title: `Hibernate ${squid.reference}?`,
+      body: 'Its virtual machines are paused, which lowers the costs. All data is kept: it can be restarted or redeployed with the data intact. Until then its API does not answer.',
+      confirmLabel: 'Hibernate',
+      action: () => hibernate.mutateAsync(callOf(squid)),
+    })
+  const askToDelete = (squid: Squid) =>
+    confirm({
+      title: `Delete ${squid.reference}?`,
+      body: `The version will be deleted, with its database, logs and metrics, and ${squid.tags.length === 0 ? 'its URL stops' : 'its URLs and tags stop'} answering. It cannot be undone. Other versions of ${squid.name} stay.`,
+      confirmLabel: 'Delete',
+      isDanger: true,
+      typedName: squid.reference,
+      action: () => remove.mutateAsync(callOf(squid)),
+    })
+
+  return {
+    /** Why the whole menu is closed: no right, or something is under way (spec 4). */
+    whyNoMenu: (squid: Squid): string | null =>
+      noRights ?? (isPending ? 'An action is under way. Wait for it to finish.' : squidCan.delete(squid)),
+    restart: (squid: Squid) => restart.mutate(callOf(squid)),
+    actionsOf: (squid: Squid): Record<'copy' | 'restart' | 'hibernate' | 'delete', MenuAction> => ({
+      copy: {
+        id: 'copy',
+        label: 'Copy endpoint',
+        icon: <Copy size={16} />,
+        disabledReason: whyNoEndpoint(squid),
+        onAction: () => copyEndpoint(squid),
+      },
+      restart: {
+        id: 'restart',
+        label: 'Restart',
+        icon: <RotateCw size={16} />,
+        disabledReason: noRights ?? squidCan.restart(squid),
+        onAction: () => restart.mutate(callOf(squid)),
+      },
+      hibernate: {
+        id: 'hibernate',
+        label: 'Hibernate',
+        icon: <Moon size={16} />,
+        disabledReason: noRights ?? squidCan.hibernate(squid),
+        onAction: () => askToHibernate(squid),
+      },
+      delete: {
+        id: 'delete',
+        label: 'Delete',
+        icon: <Trash2 size={16} />,
+        isDanger: true,
+        disabledReason: noRights ?? squidCan.delete(squid),
+        onAction: () => askToDelete(squid),
+      },
+    }),
+  }
+}
+
+/** Null when there is one to copy. */
+export const whyNoEndpoint = (squid: Squid): string | null =>
+  endpointOf(squid) === null ? 'This version has no API.' : squidCan.copyEndpoint(squid)
+
+export function copyEndpoint(squid: Squid): void {
+  const url = endpointOf(squid)
+  if (url === null) return
+  void navigator.clipboard
+    .writeText(url)
+    .then(() => toast({ tone: 'good', title: 'The endpoint has been copied', message: url }))
+}

@@ -1,0 +1,73 @@
+import type { Squid } from '@shoal/contract'
+import { useState } from 'react'
+import { errorText } from '../../../api/error-text.ts'
+import { LazyDialog } from '../../../components/LazyDialog.tsx'
+import { formatDateTime } from '../../../lib/format.ts'
+import { Alert } from '../../../ui/Alert.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { RadioGroup } from '../../../ui/RadioGroup.tsx'
+import { SkeletonRows } from '../../../ui/Skeleton.tsx'
+import { shortImage } from './deployment-words.ts'
+import { RollbackNote } from './RollbackNote.tsx'
+import { useDeployments } from './use-deployments.ts'
+import { useRollback } from './use-rollback.tsx'
+
+type Props = { squid: Squid; onClose: () => void }
+
+/** The earlier images that are kept, to choose one. */
+export default function RollbackDialog({ squid, onClose }: Props) {
+  const { data, error } = useDeployments()
+  const rollback = useRollback(squid)
+  const [chosen, setChosen] = useState<string | null>(null)
+  const [failure, setFailure] = useState<unknown>(null)
+  const [isPending, setIsPending] = useState(false)
+  const possible = data?.pages.flat().filter((deployment) => rollback.whyNot(deployment) === null)
+  const run = () => {
+    setIsPending(true)
+    rollback.run({ id: Number(chosen) }).then(onClose, (reason: unknown) => {
+      setFailure(reason)
+      setIsPending(false)
+    })
+  }
+  return (
+    <LazyDialog
+      title={`Roll ${squid.reference} back`}
+      isOpen
+      onClose={onClose}
+      isDismissable={!isPending}
+      footer={
+        <>
+          <Button onClick={onClose} isDisabled={isPending}>
+            Cancel
+          </Button>
+          <Button variant="primary" isPending={isPending} isDisabled={chosen === null} onClick={run}>
+            Roll back
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-4 pt-1">
+        {possible === undefined && error === null && <SkeletonRows count={2} />}
+        {possible && possible.length > 0 && (
+          <>
+            <RadioGroup
+              label="Earlier images"
+              value={chosen}
+              onChange={setChosen}
+              options={possible.map(({ id, image, createdAt, user }) => ({
+                value: String(id),
+                label: `Deployment ${id} of ${formatDateTime(createdAt)}`,
+                description: `${shortImage(image ?? '')}${user ? ` by ${user.fullName ?? user.email}` : ''}`,
+              }))}
+            />
+            <RollbackNote />
+          </>
+        )}
+        {possible?.length === 0 && (
+          <p>There is no earlier image to go back to. The images of the latest successful deployments are kept.</p>
+        )}
+        {(failure ?? error) !== null && <Alert tone="bad">{errorText(failure ?? error)}</Alert>}
+      </div>
+    </LazyDialog>
+  )
+}

@@ -1,0 +1,353 @@
+import type { Deployment } from '@shoal/contract'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { keepShot, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
+import { personAs } from '../support/people.ts'
+import { play, played, type Deployer, type PlayedSquid } from '../support/played-squid.ts'
+import { startShoal, type Shoal } from '../support/shoal.ts'
+
+let shoal: Shoal
+let browser: Browser
+let page: Page
+let who: Deployer
+
+const code = 'acme-labs'
+const synced = {
+  sync: { fromBlock: 23_881_000, headBlock: 23_881_204, headBlocksPerSecond: 0.01, blocksPerSecond: 2000 },
+}
+const syncing = {
+  sync: { fromBlock: 14_220_871, headBlock: 20_849_010, headBlocksPerSecond: 0.5, blocksPerSecond: 2100 },
+}
+const transfers: PlayedSquid = {
+  name: 'erc20-transfers',
+  slot: 'v1',
+  tag: 'production',
+  description: 'ERC-20 transfers with balances by holder',
+  processors: { eth: synced, base: syncing },
+}
+
+const crashes = { print: ['Error: connect ECONNREFUSED'], ends: { afterMs: 2500, exitCode: 1 } }
+const crashing: PlayedSquid = { name: 'crashing', slot: 'v1', processors: { processor: crashes } }
+let rolled: Deployment[]
+
+/** One version deployed twice. */
+async function playRolled(): Promise<Deployment[]> {
+  const first = await played(who, { name: 'rolled', slot: 'v1', description: 'the first' })
+  rolled = [first, await played(who, { name: 'rolled', slot: 'v1', description: 'the second' })]
+  return rolled
+}
+
+beforeAll(async () => {
+  shoal = await startShoal({ SHOAL_RUNTIME: 'sim', SHOAL_OUTBOX: 'true' })
+  browser = await openBrowser()
+  const person = await personAs(browser, shoal, 'mira@acme.dev')
+  page = person.page
+  who = { shoal, org: code, token: person.token, api: person.api }
+  await who.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@acme.dev' } })
+  await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
+  const others = [transfers, { ...transfers, slot: 'v2', tag: 'old' }, crashing]
+  const ends = await Promise.all([...others.map((one) => played(who, one)), playRolled()])
+  expect(new Set(ends.flat().map(({ failed }) => failed))).toEqual(new Set(['NO']))
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await shoal?.end()
+})
+
+const squid = (reference: string) => who.api.squids.get({ params: { code, reference } })
+const open = (reference: string, tab = '', on = page) =>
+  on.goto(`/squids/${reference.replace('@', '/')}${tab}?organization=${code}`)
+const says = (text: string | RegExp, on = page) => on.getByText(text).first().waitFor()
+const press = (name: string | RegExp, on = page) => on.getByRole('button', { name }).click()
+const tab = (name: string, on = page) => on.getByRole('navigation', { name: 'Version' }).getByRole('link', { name })
+const answer = (name: string) => page.getByRole('alertdialog').getByRole('button', { name }).click()
+/** By the beginning of its words: a disabled one goes on with the reason. */
+const menuItem = (name: string) => page.getByRole('menuitem', { name: new RegExp(`^${name}`) })
+const clipboard = () => page.evaluate<string>('navigator.clipboard.readText()')
+async function openActions(reference: string) {
+  await press(`Actions for ${reference}`)
+  await page.getByRole('menu').waitFor()
+}
+const row = (text: string, on = page) => on.getByRole('row').filter({ hasText: text })
+
+test('the header and the General tab say what the version is and where it answers', async () => {
+  await open('erc20-transfers@v1')
+  await page.getByRole('heading', { name: /^erc20-transfers@v1/ }).waitFor()
+  await press('Copy reference')
+  expect(await clipboard()).toBe('erc20-transfers@v1')
+  await press('Copy endpoint')
+  expect(await clipboard()).toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers:production/api/graphql`)
+  await says('Tag URLs')
+  await press('Copy URL of production')
+  expect(await clipboard()).toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers:production/api/graphql`)
+  await says(/^Immutable: it always points at this slot/)
+  await says('ERC-20 transfers with balances by holder')
+  await says(/% synced · 2,100 blocks\/s · about \d+ min left/)
+  const card = page.locator('section').filter({ hasText: 'Last deployment' })
+  for (const step of ['Unpacking', 'Building', 'Addons', 'Starting', 'Adding addresses'])
+    await card
+      .getByRole('listitem')
+      .filter({ hasText: step })
+      .filter({ hasText: /\d m?s$/ })
+      .waitFor()
+  expect(await page.getByRole('link', { name: 'GraphQL playground' }).getAttribute('href')).toMatch(/\/playground$/)
+  await page.getByRole('link', { name: 'Squids', exact: true }).last().click()
+  await page.waitForURL(/\/squids$/)
+})
+
+test('details and processors follow what is observed', async () => {
+  await open('erc20-transfers@v1', '/details')
+  await page.locator('section').filter({ hasText: 'API' }).getByText('Available', { exact: true }).waitFor()
+  await says('Collocated: shares a host with other squids')
+  await tab('Processors').click()
+  await row('eth').getByText('Synced').waitFor()
+  await row('eth').getByText('100.00%').waitFor()
+  const base = row('base')
+  await base.getByText('Syncing').waitFor()
+  await base.getByText(/^\d+ min$/).waitFor()
+  const before = await base.innerText()
+  // It moves while one looks.
+  await expect.poll(() => base.innerText(), { timeout: 20_000 }).not.toBe(before)
+  await base.locator('[data-row-menu]').click()
+  await menuItem('Copy metrics address').click()
+  await expect.poll(clipboard).toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers@v1/processors/base/metrics`)
+})
+
+test('database access shows the password only when asked, and copies it all the same', async () => {
+  await open('erc20-transfers@v1', '/db')
+  const [connection] = (await squid('erc20-transfers@v1')).addons.postgres?.connections ?? []
+  const password = connection?.params.password ?? ''
+  expect(password).not.toBe('')
+  const panel = page.locator('section').filter({ hasText: 'Connection' })
+  await panel.getByText(/^PGPASSWORD=•+ psql -h/).waitFor()
+  expect(await page.content()).not.toContain(password)
+  await press('Copy PSQL')
+  expect(await clipboard()).toContain(`PGPASSWORD=${password} psql`)
+  await page.getByRole('tab', { name: 'JDBC' }).click()
+  await panel.getByText(/^jdbc:postgresql:.*password=•+$/).waitFor()
+  await page.getByRole('tab', { name: 'URI' }).click()
+  await press('Show password')
+  await panel.getByText(connection?.uri ?? '').waitFor()
+  await says(/\d+ of [\d,]+ MB|not measured yet/)
+
+  await shoal.cli('org', 'set-status', '--code', code, '--status', 'DRAFT')
+  await page.reload()
+  await says('Access to databases needs the Pro plan.')
+  await page.getByRole('link', { name: 'Open billing' }).waitFor()
+  expect(await page.content()).not.toContain(password)
+  await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
+})
+
+test('files are coloured, searched and copied', async () => {
+  await open('erc20-transfers@v1', '/manifest')
+  await page.locator('.hljs-attr').filter({ hasText: 'manifest_version' }).waitFor()
+  await page.getByLabel('Search squid.yaml').fill('NAME:')
+  await says('1 of 3')
+  await page.keyboard.press('Enter')
+  await says('2 of 3')
+  expect(await page.evaluate<number>("CSS.highlights.get('code-match').size")).toBe(3)
+  await page.getByLabel('Search squid.yaml').fill('nowhere')
+  await says('No match')
+  await press('Copy squid.yaml')
+  expect(await clipboard()).toContain('manifest_version: subsquid.io/v0.1')
+  await tab('Package.json').click()
+  await page.locator('.hljs-string').filter({ hasText: 'erc20-transfers' }).waitFor()
+})
+
+test('tags are added, moved from another version after a question, and removed', async () => {
+  await open('erc20-transfers@v1')
+  await press('Add tag')
+  await page.getByRole('textbox', { name: 'Tag' }).fill('No Tag')
+  await page.getByRole('dialog').getByRole('button', { name: 'Add tag' }).click()
+  await says('Only lowercase alphanumeric symbols and hyphens are allowed')
+  expect(await seriousFlaws(page)).toEqual([])
+  await page.getByRole('textbox', { name: 'Tag' }).fill('fresh')
+  await page.getByRole('dialog').getByRole('button', { name: 'Add tag' }).click()
+  await page.getByRole('button', { name: 'Tag fresh' }).waitFor()
+
+  await press('Add tag')
+  await page.getByRole('button', { name: 'old', exact: true }).click()
+  await says('It is on erc20-transfers@v2 and will move from there.')
+  await page.getByRole('dialog').getByRole('button', { name: 'Add tag' }).click()
+  await page.getByRole('alertdialog', { name: 'Move old to erc20-transfers@v1?' }).waitFor()
+  await answer('Move tag')
+  await page.getByRole('button', { name: 'Tag old' }).waitFor()
+  expect((await squid('erc20-transfers@v2')).tags).toEqual([])
+
+  await press('Tag fresh')
+  expect(await seriousFlaws(page)).toEqual([])
+  await menuItem('Remove tag').click()
+  await answer('Remove tag')
+  await page.getByRole('button', { name: 'Tag fresh' }).waitFor({ state: 'detached' })
+})
+
+test('a deployment is followed live, and what failed is said first', async () => {
+  const failing = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'tsc found 3 errors' }
+  const broken: PlayedSquid = {
+    name: 'broken',
+    slot: 'v1',
+    build: { takesMs: 4000, prints: ['> tsc'], fails: failing },
+  }
+  const id = await play(who, broken)
+  await open('broken@v1', '/deployments')
+  await row(`#${id}`).getByText('IMAGE_BUILDING').waitFor()
+  await row(`#${id}`).getByRole('link').click()
+  const steps = page.getByRole('list', { name: 'Steps' })
+  await steps.getByRole('listitem').filter({ hasText: 'Building, running' }).waitFor()
+  await steps.getByRole('listitem').filter({ hasText: 'Starting, to come' }).waitFor()
+  const log = page.getByRole('region', { name: 'Log lines' })
+  await log.getByText('> tsc').waitFor()
+  const roll = page.getByRole('button', { name: 'Roll back to this' })
+  expect(await roll.getAttribute('aria-description')).toMatch(/is in progress/)
+  await page
+    .getByRole('alert')
+    .filter({ hasText: 'The build failed' })
+    .filter({ hasText: 'tsc found 3 errors' })
+    .waitFor()
+  await log.getByText('tsc found 3 errors').waitFor()
+  await says('ERROR')
+  await steps.getByRole('listitem').filter({ hasText: 'Building, failed' }).waitFor()
+  expect(await roll.getAttribute('aria-description')).toBe('It failed, so there is nothing to go back to.')
+  await tab('General').click()
+  await says('Last deploy was finished with an error')
+  expect(await tab('Manifest').getAttribute('aria-disabled')).toBe('true')
+  await open('broken@v1', '/deployments/99999')
+  await says('Deployment not found')
+})
+
+test('a long log is drawn whole and stays at its end', async () => {
+  const prints = Array.from({ length: 3000 }, (_, n) => `line ${n} of the build`)
+  const { id } = await played(who, { name: 'long-log', slot: 'v1', build: { prints } })
+  await open('long-log@v1', `/deployments/${id}`)
+  const log = page.getByRole('region', { name: 'Log lines' })
+  await log.getByText('line 0 of the build', { exact: true }).waitFor()
+  expect(await log.getByText(/line \d+ of the build/).count()).toBe(3000)
+  await press('Copy log')
+  expect((await clipboard()).split('\n').filter((line) => line.startsWith('line '))).toEqual(prints)
+})
+
+test('a version goes back to an earlier image after a question', async () => {
+  const [first, second] = rolled
+  await open('rolled@v1')
+  await says('the second')
+  await openActions('rolled@v1')
+  await menuItem('Roll back…').click()
+  const dialog = page.getByRole('dialog', { name: 'Roll rolled@v1 back' })
+  await dialog.getByRole('radio', { name: new RegExp(`^Deployment ${first?.id} of`) }).waitFor()
+  expect(await dialog.getByRole('radio').count()).toBe(1)
+  expect(await seriousFlaws(page)).toEqual([])
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await tab('Deployments').click()
+  await row(`#${second?.id}`).locator('[data-row-menu]').click()
+  await menuItem('Roll back to this').filter({ hasText: 'This image is the present one.' }).waitFor()
+  await page.keyboard.press('Escape')
+  await row(`#${first?.id}`).locator('[data-row-menu]').click()
+  await menuItem('Roll back to this').click()
+  await page.getByRole('alertdialog', { name: `Roll rolled@v1 back to deployment ${first?.id}?` }).waitFor()
+  expect(await seriousFlaws(page)).toEqual([])
+  await answer('Roll back')
+  await page.waitForURL(/\/deployments\/\d+$/)
+  await page.getByRole('heading', { name: /Rollback/ }).waitFor()
+  await says('SUCCEEDED')
+  await tab('General').click()
+  await says('the first')
+})
+
+test('a hibernated version says so, closes what needs running programs, and wakes', async () => {
+  await open('erc20-transfers@v2')
+  await openActions('erc20-transfers@v2')
+  await menuItem('Hibernate').click()
+  await answer('Hibernate')
+  await says('This version is hibernated')
+  for (const closed of ['Details', 'Processors', 'Logs', 'Metrics', 'DB access'])
+    expect(await tab(closed).getAttribute('data-tip')).toBe('The version is hibernated. Restart it first.')
+  expect(await page.getByRole('button', { name: 'GraphQL playground' }).getAttribute('aria-disabled')).toBe('true')
+  await open('erc20-transfers@v2', '/db')
+  await says('Nothing to show now')
+  await tab('General').click()
+  await press('Restart')
+  await says('Restarting')
+  await expect.poll(() => tab('Details').getAttribute('aria-disabled'), { timeout: 20_000 }).toBeNull()
+})
+
+test('a processor that crashes is told with its reason', async () => {
+  await open('crashing@v1')
+  await page.getByText('processor keeps crashing').waitFor({ timeout: 60_000 })
+  await row('processor').getByText('Stuck').waitFor()
+  await tab('Processors').click()
+  await says(/It was started anew \d+ times/)
+  expect((await squid('crashing@v1')).alerts[0]?.severity).toBe('CRITICAL')
+})
+
+test('one who may only look sees why they cannot change anything', async () => {
+  const { id } = await who.api.orgs.inviteMember({
+    params: { code },
+    body: { email: 'guest@acme.dev', roleType: 'viewer' },
+  })
+  const guest = await personAs(browser, shoal, 'guest@acme.dev')
+  await guest.api.orgs.acceptInvite({ params: { code, id: String(id) } })
+  await open('erc20-transfers@v1', '', guest.page)
+  const add = guest.page.getByRole('button', { name: 'Add tag' })
+  await add.waitFor()
+  const menu = guest.page.getByRole('button', { name: 'Actions for erc20-transfers@v1' })
+  expect(await menu.getAttribute('aria-description')).toMatch(/^Your role may look at squids/)
+  expect(await add.getAttribute('aria-description')).toMatch(/^Your role may look at squids/)
+  await guest.context.close()
+})
+
+test('an unknown version is not found, and one that is deleted meanwhile is left', async () => {
+  await open('nobody@v9')
+  await says('Version not found')
+  await played(who, { name: 'leaving', slot: 'v1' })
+  await open('leaving@v1')
+  await says('Canonical URL')
+  await expect.poll(() => page.title()).toBe('leaving@v1 · Shoal')
+  await openActions('leaving@v1')
+  expect(await seriousFlaws(page)).toEqual([])
+  await menuItem('Delete').click()
+  const confirm = page.getByRole('alertdialog').getByRole('button', { name: 'Delete' })
+  expect(await confirm.getAttribute('aria-disabled')).toBe('true')
+  await page.getByLabel('Type leaving@v1 to confirm').fill('leaving@v1')
+  await confirm.click()
+  await page.waitForURL(/\/squids(\?|$)/)
+  await says('leaving@v1 has been deleted')
+})
+
+test('every tab is accessible in both themes and at every width', async () => {
+  const [deployment] = await who.api.deployments.list({ params: { code }, query: { limit: '1' } })
+  expect(deployment).toBeDefined()
+  const first = (await who.api.deployments.list({ params: { code }, query: {} })).findLast(
+    (one) => one.squid?.reference === 'erc20-transfers@v1',
+  )
+  const screens = [
+    ['general', 'erc20-transfers@v1', ''],
+    ['details', 'erc20-transfers@v1', '/details'],
+    ['processors', 'erc20-transfers@v1', '/processors'],
+    ['db', 'erc20-transfers@v1', '/db'],
+    ['manifest', 'erc20-transfers@v1', '/manifest'],
+    ['deployments', 'erc20-transfers@v1', '/deployments'],
+    ['deployment', 'erc20-transfers@v1', `/deployments/${first?.id}`],
+    ['broken', 'broken@v1', ''],
+    ['not-found', 'nobody@v9', ''],
+  ] as const
+  const flaws: Record<string, string[]> = {}
+  for (const [shot, reference, part] of screens) {
+    await open(reference, part)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await expect.poll(() => page.locator('[aria-busy=true], [aria-label=Loading]').count()).toBe(0)
+    for (const theme of themes) {
+      await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+      for (const width of [...widths, 480]) {
+        await page.setViewportSize({ width, height: 900 })
+        await keepShot(page, `version-${shot}-${theme}-${width}`)
+        // What is folded away differs only between the widest and the narrow ones.
+        const found = width === 1440 || width === 480 ? await seriousFlaws(page) : []
+        if (found.length > 0) flaws[`${shot}, ${theme}, ${width} px`] = found
+        const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+        expect(overflowPx, `${shot} is wider than ${width} px`).toBeLessThanOrEqual(0)
+      }
+    }
+  }
+  expect(flaws).toEqual({})
+})
