@@ -1,5 +1,5 @@
 import { gapContainer, type LogEntry } from '@shoal/contract'
-import { ChevronRight, Copy, Link2 } from 'lucide-react'
+import { Copy, Link2 } from 'lucide-react'
 import { memo, type ReactNode } from 'react'
 import { formatDateTime } from '../../lib/format.ts'
 import { toneText } from '../../ui/Badge.tsx'
@@ -23,11 +23,13 @@ type Props = {
   isOpen: boolean
   /** The address links to it. */
   isTarget: boolean
+  /** Only the row below the pointer has buttons: scrolling makes thousands of rows. */
+  isHovered: boolean
   onResize: (number: number, px: number) => void
 }
 
 /** One line. What is pressed in it is told by `data-act` to the one handler of the view. */
-function Row({ entry, number, rowIndex, search, isOpen, isTarget, onResize }: Props) {
+function Row({ entry, number, rowIndex, search, isOpen, isTarget, isHovered, onResize }: Props) {
   if (entry.container === gapContainer) return <Gap entry={entry} rowIndex={rowIndex} />
   const { ns, message, fields } = textOf(entry)
   const [first = '', ...more] = message.split('\n')
@@ -38,7 +40,7 @@ function Row({ entry, number, rowIndex, search, isOpen, isTarget, onResize }: Pr
       aria-rowindex={rowIndex}
       data-number={number}
       className={cx(
-        'group relative border-l-2',
+        'relative border-l-2',
         isTarget
           ? 'border-accent bg-accent-soft'
           : tone === 'bad'
@@ -66,7 +68,9 @@ function Row({ entry, number, rowIndex, search, isOpen, isTarget, onResize }: Pr
             aria-label={`Whole line ${number}`}
             className="grid size-4 shrink-0 place-items-center rounded-sm text-ink-3 hover:text-ink focus-visible:-outline-offset-1"
           >
-            <ChevronRight size={12} aria-hidden className={cx(isOpen && 'rotate-90')} />
+            <span aria-hidden className={cx('leading-4', isOpen && 'rotate-90')}>
+              ›
+            </span>
           </button>
           <span className="min-w-0 truncate whitespace-pre">
             {ns && (
@@ -85,10 +89,12 @@ function Row({ entry, number, rowIndex, search, isOpen, isTarget, onResize }: Pr
           </span>
         </span>
       </div>
-      <div role="cell" className="absolute top-0 right-1 hidden gap-0.5 rounded-sm bg-canvas group-hover:flex">
-        <RowAction act="copy" label="Copy line" icon={<Copy size={13} aria-hidden />} />
-        <RowAction act="link" label="Copy link to line" icon={<Link2 size={13} aria-hidden />} />
-      </div>
+      {isHovered && (
+        <div role="cell" className="absolute top-0 right-1 flex gap-0.5 rounded-sm bg-canvas">
+          <RowAction act="copy" label="Copy line" icon={<Copy size={13} aria-hidden />} />
+          <RowAction act="link" label="Copy link to line" icon={<Link2 size={13} aria-hidden />} />
+        </div>
+      )}
       {isOpen && <LogDetail entry={entry} search={search} onResize={(px) => onResize(number, px)} />}
     </div>
   )

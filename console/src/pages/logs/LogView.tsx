@@ -42,14 +42,14 @@ export function LogView(props: Props) {
   const rows = useVirtualRows({ scroller, window: held, order, isFollowing, onFollow })
   useEdges(feed, state, rows)
   useTarget(state, target, rows.scrollToNumber, onFollow)
+  const [hovered, setHovered] = useState<number | null>(null)
   const lineAt = (number: number) => held.lines[number - held.first]
 
   const press = (event: MouseEvent<HTMLElement>) => {
-    const pressed = event.target as HTMLElement
-    const act = pressed.closest<HTMLElement>('[data-act]')?.dataset['act']
-    const number = Number(pressed.closest<HTMLElement>('[data-number]')?.dataset['number'])
-    const entry = lineAt(number)
-    if (!act || !entry) return
+    const act = (event.target as HTMLElement).closest<HTMLElement>('[data-act]')?.dataset['act']
+    const number = numberOf(event)
+    const entry = number === null ? undefined : lineAt(number)
+    if (!act || !entry || number === null) return
     if (act === 'copy') copy(plainLine(entry), 'The line is in your clipboard')
     if (act === 'link') copy(linkOf(entry.id), 'The link is in your clipboard')
     if (act === 'toggle') {
@@ -92,7 +92,13 @@ export function LogView(props: Props) {
             </span>
           </div>
         </div>
-        <Scroller boxRef={scroller} onScroll={rows.onScroll} onClick={press}>
+        <Scroller
+          boxRef={scroller}
+          onScroll={rows.onScroll}
+          onClick={press}
+          onPointerOver={(event) => setHovered(numberOf(event))}
+          onPointerLeave={() => setHovered(null)}
+        >
           <div role="presentation" style={{ height: rows.totalPx, paddingTop: rows.beforePx, boxSizing: 'border-box' }}>
             {rows.visible.map(({ index, number }) => {
               const entry = lineAt(number)
@@ -106,6 +112,7 @@ export function LogView(props: Props) {
                     search={search}
                     isOpen={rows.isOpen(number)}
                     isTarget={entry.id === target}
+                    isHovered={number === hovered}
                     onResize={rows.setHeight}
                   />
                 )
@@ -134,6 +141,11 @@ export function LogView(props: Props) {
       />
     </div>
   )
+}
+
+function numberOf(event: MouseEvent<HTMLElement>): number | null {
+  const text = (event.target as HTMLElement).closest<HTMLElement>('[data-number]')?.dataset['number']
+  return text === undefined ? null : Number(text)
 }
 
 function copy(text: string, done: string): void {

@@ -11,7 +11,7 @@ import {
 import type { LogWindow } from './log-window.ts'
 import { indexAt, offsetOf, rowPx, type Extra } from './row-places.ts'
 
-const overscan = 12
+const overscan = 8
 /** As near as this is at the end. */
 const atEndPx = 4
 

@@ -1,0 +1,253 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { keepShot, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
+import { personAs } from '../support/people.ts'
+import { played, type Deployer, type PlayedSquid } from '../support/played-squid.ts'
+import { startShoal, type Shoal } from '../support/shoal.ts'
+
+let shoal: Shoal
+let browser: Browser
+let page: Page
+let who: Deployer
+
+const code = 'acme-labs'
+const json = (line: object) => JSON.stringify(line)
+const progress = (n: number) => json({ level: 2, ns: 'sqd:processor', msg: `${n} / 5000, rate: 2 blocks/sec` })
+
+/** Much that was, and a line every so often. */
+const talking: PlayedSquid = {
+  name: 'talking',
+  slot: 'v1',
+  processors: {
+    eth: { print: Array.from({ length: 350 }, (_, i) => progress(i)), chatter: { everyMs: 300, text: 'beat {n}' } },
+    base: {
+      print: [
+        json({ level: 3, ns: 'sqd:rpc', msg: 'rate limited', url: 'https://rpc.example.com', retryMs: 500 }),
+        '\u001b[32mready\u001b[0m in \u001b[1m41 ms\u001b[22m',
+        'QueryFailedError: statement timeout',
+        '    at run (/app/lib/main.js:10:5)',
+        json({ level: 1, msg: 'a needle in the hay' }),
+      ],
+    },
+  },
+}
+/** Nothing new comes. */
+const silent: PlayedSquid = {
+  name: 'silent',
+  slot: 'v1',
+  processors: { eth: { print: Array.from({ length: 250 }, (_, i) => progress(i)) } },
+}
+
+beforeAll(async () => {
+  shoal = await startShoal({ SHOAL_RUNTIME: 'sim' })
+  browser = await openBrowser()
+  const person = await personAs(browser, shoal, 'mira@acme.dev')
+  page = person.page
+  who = { shoal, org: code, token: person.token, api: person.api }
+  await who.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@acme.dev' } })
+  await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
+  const ends = await Promise.all([played(who, talking), played(who, silent)])
+  expect(ends.map(({ failed }) => failed)).toEqual(['NO', 'NO'])
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await shoal?.end()
+})
+
+const open = (reference: string, query = '') =>
+  page.goto(`/squids/${reference.replace('@', '/')}/logs?organization=${code}${query}`)
+const row = (text: string | RegExp) => page.getByRole('row').filter({ hasText: text })
+const button = (name: string | RegExp) => page.getByRole('button', { name })
+const says = (text: string | RegExp) => page.getByText(text).first().waitFor()
+const clipboard = () => page.evaluate<string>('navigator.clipboard.readText()')
+const parameters = () => new URL(page.url()).searchParams
+const pick = async (list: string, option: string) => {
+  await button(new RegExp(`${list}$`)).click()
+  await page.getByRole('option', { name: option, exact: true }).click()
+  await page.keyboard.press('Escape')
+}
+const scroller = () => page.locator('[aria-label="Lines"]')
+const scrollTo = (px: number) => scroller().evaluate((box, top) => (box.scrollTop = top), px)
+const rows = async () => Number(await page.getByRole('table', { name: 'Log lines' }).getAttribute('aria-rowcount'))
+
+test('the newest lines stand at the end, and new ones come by themselves', async () => {
+  await open('talking@v1')
+  await says('Live')
+  const last = async () =>
+    Number(
+      /beat (\d+)/.exec(
+        (await row(/beat \d+/)
+          .last()
+          .textContent()) ?? '',
+      )?.[1],
+    )
+  await row(/beat \d+/)
+    .last()
+    .waitFor()
+  const seen = await last()
+  await expect.poll(last).toBeGreaterThan(seen + 2)
+  expect(await scroller().evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop)).toBeLessThan(23)
+})
+
+test('scrolling away pauses, loads what was before, and counts what comes', async () => {
+  await open('talking@v1')
+  await says('Live')
+  await scroller().hover()
+  await page.mouse.wheel(0, -600)
+  await says('Paused')
+  await button(/\d+ new lines/).waitFor()
+  await expect.poll(async () => (await scrollTo(0), rows())).toBeGreaterThan(350)
+  await row(/ 0 \/ 5000/).waitFor()
+  await button(/\d+ new lines/).click()
+  await says('Live')
+  await row(/beat \d+/)
+    .last()
+    .waitFor()
+
+  await button('Pause').click()
+  await says('Paused')
+  await button(/\d+ new lines?/).waitFor()
+  await button('Resume').click()
+  await says('Live')
+})
+
+test('the order turns around', async () => {
+  await open('silent@v1')
+  await row(' 249 / 5000').waitFor()
+  await button('Timestamp').click()
+  expect(parameters().get('order')).toBe('desc')
+  await expect.poll(() => page.getByRole('row').nth(1).textContent()).toMatch(/listening|249 \/ 5000/)
+  await page.getByRole('columnheader', { name: 'Timestamp' }).and(page.locator('[aria-sort=descending]')).waitFor()
+  await expect.poll(async () => (await scrollTo(1e6), rows())).toBeGreaterThan(250)
+  await row('No migrations are pending').waitFor()
+})
+
+test('filters are those of the specification, and stand in the address', async () => {
+  await open('talking@v1')
+  await pick('Containers', 'base')
+  await row('rate limited').waitFor()
+  expect(await row('blocks/sec').count()).toBe(0)
+  await pick('Levels', 'Warning')
+  await expect.poll(rows).toBe(2)
+  expect(parameters().getAll('container')).toEqual(['base'])
+  expect(parameters().getAll('level')).toEqual(['WARNING'])
+  await pick('Levels', 'Warning')
+  await page.getByLabel('Search logs').fill('NEEDLE')
+  await page.locator('mark', { hasText: 'needle' }).waitFor()
+  expect(parameters().get('search')).toBe('NEEDLE')
+  await page.reload()
+  await page.locator('mark', { hasText: 'needle' }).waitFor()
+  await expect.poll(rows).toBe(2)
+  await page.getByLabel('Search logs').fill('nowhere to be found')
+  await says('No lines match')
+  await button('Clear filters').click()
+  await row(/beat/).last().waitFor()
+  await pick('Time range', 'Last hour')
+  expect(parameters().get('range')).toBe('1h')
+  await row(/beat/).last().waitFor()
+  await pick('Time range', 'From … to …')
+  await page.getByLabel('From', { exact: true }).fill('2001-01-01T00:00:00')
+  await page.getByLabel('To', { exact: true }).fill('2001-01-02T00:00:00')
+  await page.keyboard.press('Enter')
+  await says('No log lines')
+})
+
+test('a line opens to all that the program said, is copied, and is linked to', async () => {
+  await open('talking@v1', '&container=base')
+  await row('ready in 41 ms').waitFor()
+  const line = row('rate limited')
+  await line.getByRole('button', { name: /^Whole line/ }).click()
+  await line.getByLabel('Whole line', { exact: true }).getByText('"retryMs": 500').waitFor()
+  await line.getByRole('button', { name: 'Copy line' }).last().click()
+  await expect.poll(clipboard).toMatch(/^\S+Z WARNING base sqd:rpc rate limited \{"url":"https:.*"retryMs":500\}$/)
+  await row('statement timeout').getByText('2 lines').waitFor()
+
+  await open('talking@v1', '&search=+7+/+5000')
+  await row('sqd:processor 7 / 5000').hover()
+  await row('sqd:processor 7 / 5000').getByRole('button', { name: 'Copy link to line' }).click()
+  await expect.poll(clipboard).toMatch(/\/squids\/talking\/v1\/logs\?organization=acme-labs&line=\d+$/)
+  await page.goto(await clipboard())
+  await row('sqd:processor 7 / 5000').waitFor()
+  await row('sqd:processor 8 / 5000').waitFor()
+  expect(await row('sqd:processor 7 / 5000').evaluate((element) => element.className)).toContain('border-accent')
+  await button('Newest lines').click()
+  await says('Live')
+  await open('talking@v1', '&line=99999999')
+  await says('Log line not found')
+})
+
+test('the download holds what the filter lets through', async () => {
+  await open('talking@v1', '&container=base&level=DEBUG')
+  await row('needle').waitFor()
+  const [file] = await Promise.all([page.waitForEvent('download'), button('Download').click()])
+  expect(file.suggestedFilename()).toBe('talking@v1.log')
+  expect(readFileSync(await file.path(), 'utf8')).toMatch(/^\S+Z DEBUG base a needle in the hay\n$/)
+})
+
+test('a stream that breaks off goes on where it was', async () => {
+  const broken: string[] = []
+  await page.route(/logs\/follow/, (route) => {
+    if (broken.length === 2) return route.continue()
+    broken.push(route.request().url())
+    return broken.length === 1 ? route.abort('connectionreset') : route.fulfill({ body: '\n' })
+  })
+  await open('talking@v1')
+  await says('Reconnecting')
+  await says('Live')
+  expect(broken).toHaveLength(2)
+  await page.unroute(/logs\/follow/)
+  const beats = async () =>
+    (await row(/beat \d+/).allTextContents()).map((text) => Number(/beat (\d+)/.exec(text)?.[1]))
+  const [first = 0, ...more] = await beats()
+  expect(more.length).toBeGreaterThan(5)
+  expect(more).toEqual(more.map((_, i) => first + i + 1))
+})
+
+test('the playground asks the version, also where its CORS rules do not know the console', async () => {
+  await page.goto(`/squids/talking/v1/playground?organization=${code}`)
+  // What the sim driver plays sends no CORS headers.
+  await says('so Shoal asks in its place')
+  await page.locator('.monaco-editor').first().waitFor()
+  await button(/^Execute query/).click()
+  await page.locator('.result-window').getByText('"__typename"').waitFor()
+  expect(await seriousFlaws(page)).toEqual([])
+  for (const theme of themes)
+    for (const width of widths) {
+      await look(theme, width)
+      await keepShot(page, `playground-${theme}-${width}`)
+    }
+})
+
+async function look(theme: string, width: number) {
+  await page.evaluate((name) => localStorage.setItem('theme', name), theme)
+  await page.setViewportSize({ width, height: 900 })
+  await page.reload()
+  await page.locator('[role=row], .monaco-editor').nth(1).waitFor()
+}
+
+test('everybody can use it', async () => {
+  await open('talking@v1', '&search=sqd')
+  await row('rate limited').waitFor()
+  expect(await seriousFlaws(page)).toEqual([])
+  await row('rate limited')
+    .getByRole('button', { name: /^Whole line/ })
+    .click()
+  expect(await seriousFlaws(page)).toEqual([])
+  await button(/Levels$/).click()
+  await page.getByRole('option', { name: 'Critical' }).waitFor()
+  expect(await seriousFlaws(page)).toEqual([])
+  await page.keyboard.press('Escape')
+  for (const theme of themes)
+    for (const width of [...widths, 480]) {
+      await look(theme, width)
+      expect(await seriousFlaws(page)).toEqual([])
+      await keepShot(page, `logs-${theme}-${width}`)
+    }
+  expect(await page.getByRole('navigation', { name: 'Version' }).getByRole('link', { name: 'Logs' }).isVisible()).toBe(
+    true,
+  )
+  await page.setViewportSize({ width: 400, height: 900 })
+  expect(await page.getByRole('navigation', { name: 'Version' }).getByText('Logs').isVisible()).toBe(false)
+})
