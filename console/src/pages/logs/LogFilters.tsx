@@ -22,7 +22,7 @@ export function LogFilters({ squid }: { squid: Pick<Squid, 'processors' | 'api'>
       <Select
         label="Time range"
         isLabelHidden
-        className="w-37"
+        className="w-37 max-xs:flex-1"
         options={rangeOptions}
         value={range}
         onChange={pickRange}
@@ -36,7 +36,7 @@ export function LogFilters({ squid }: { squid: Pick<Squid, 'processors' | 'api'>
       <MultiSelect
         label="Containers"
         isLabelHidden
-        className="w-37"
+        className="w-37 max-xs:flex-1"
         none="All containers"
         options={containersOf(squid).map((id) => ({ id, label: id }))}
         value={search.container ?? []}
@@ -45,7 +45,7 @@ export function LogFilters({ squid }: { squid: Pick<Squid, 'processors' | 'api'>
       <MultiSelect
         label="Levels"
         isLabelHidden
-        className="w-37"
+        className="w-37 max-xs:flex-1"
         none="All levels"
         options={levels}
         value={levels.flatMap(({ id }) => (search.level?.includes(id) ? [id] : []))}
