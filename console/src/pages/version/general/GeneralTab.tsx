@@ -1,19 +1,25 @@
 import { displayStatus, displayStatusLabels, isHibernated, type Squid } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { statusReason } from '../../../components/squid/status-reason.ts'
 import { squidStatusLook, StatusDot } from '../../../components/StatusDot.tsx'
 import { nothing } from '../../../lib/format.ts'
 import { Card, KeyValue, type KeyValueRow } from '../../../ui/Card.tsx'
+import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { HibernationNotice } from './HibernationNotice.tsx'
 import { ImageName } from './ImageName.tsx'
 import { LastDeployment } from './LastDeployment.tsx'
-import { ProcessorsTable } from '../processors/ProcessorsTable.tsx'
 import { syncSummary } from '../processors/sync.ts'
 import { UrlList } from './UrlList.tsx'
 import { urlGroups } from './urls.ts'
 import { useVersion } from '../use-version.ts'
 import { Warnings } from './Warnings.tsx'
+
+// A table is most of what this tab would weigh, and stands below everything else.
+const ProcessorsTable = lazy(async () => ({
+  default: (await import('../processors/ProcessorsTable.tsx')).ProcessorsTable,
+}))
 
 /** Spec 2.9, the index of the version page. */
 export default function GeneralTab() {
@@ -29,7 +35,9 @@ export default function GeneralTab() {
           {!isHibernated(squid) && (squid.processors ?? []).length > 0 && (
             <section aria-label="Processors">
               <h2 className="mb-2.5 text-md font-semibold">Processors</h2>
-              <ProcessorsTable squid={squid} isNarrow />
+              <Suspense fallback={<SkeletonRows count={(squid.processors ?? []).length + 1} />}>
+                <ProcessorsTable squid={squid} isNarrow />
+              </Suspense>
             </section>
           )}
         </div>
