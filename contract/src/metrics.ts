@@ -11,7 +11,12 @@ const Count = z.string().regex(/^\d+$/)
 const Percentile = z.number().nullable()
 
 /** Requests to one version in one bucket of time, good or bad (spec 3, ingress metric). */
-export const IngressCount = z.object({ time: Time, squidId: Id, res: z.enum(['success', 'error']), count: Count })
+export const IngressCount = z.object({
+  time: z.iso.datetime(),
+  squidId: Id,
+  res: z.enum(['success', 'error']),
+  count: Count,
+})
 export type IngressCount = z.infer<typeof IngressCount>
 
 /** Latencies in milliseconds, from merged histograms; null where nobody asked. */

@@ -93,7 +93,7 @@ export const settings = {
     .number()
     .int()
     .min(1)
-    .default(2)
+    .default(1)
     .describe('How long the samples of containers (one each 15 seconds) are kept.'),
   SHOAL_METRICS_MINUTE_DAYS: z.coerce.number().int().min(2).default(8).describe('How long metrics by minute are kept.'),
   SHOAL_METRICS_HOUR_DAYS: z.coerce.number().int().min(2).default(100).describe('How long metrics by hour are kept.'),

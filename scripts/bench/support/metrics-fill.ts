@@ -34,7 +34,7 @@ export async function fillMetrics(pool: Pool, orgCode: string): Promise<void> {
     `insert into sampled_counters (squid_id, generation, container, at, oom_kills, crashes)
      select id, 1, container, now(), 0, 0 from squids, unnest(array['api', 'eth', 'db']) container`,
   )
-  await run('analyze')
+  await run('vacuum analyze')
 }
 
 async function fillContainers(

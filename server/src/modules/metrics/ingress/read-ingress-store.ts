@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'
 import { levelOfGroup, tableOf } from '../levels.ts'
 import type { Range } from '../range.ts'
+import { atMs, timeOf } from '../usage/usage-store.ts'
 import { bucketCount } from './histogram.ts'
 
 export type IngressBucket = {
@@ -15,17 +16,16 @@ export type IngressBucket = {
   histogram: number[]
 }
 
-export type DailyCount = Pick<IngressBucket, 'squidId' | 'atMs' | 'successes' | 'errors'>
-
-const timeOf = (ms: number) => sql`to_timestamp(${ms}::float8 / 1000)`
-const atMs = sql`(extract(epoch from at) * 1000)::float8 as "atMs"`
+/** Of one day: versions, and the requests to each at the same place. */
+export type DailyCounts = { atMs: number; squidIds: number[]; successes: number[]; errors: number[] }
 
 /** Requests to all versions of an organization by day, in the order of time. */
-export async function selectDailyCounts(db: Db, orgId: number, { fromMs, toMs }: Range): Promise<DailyCount[]> {
-  const { rows } = await db.execute<DailyCount>(
-    sql`select squid_id as "squidId", ${atMs}, successes, errors from ingress_days
+export async function selectDailyCounts(db: Db, orgId: number, { fromMs, toMs }: Range): Promise<DailyCounts[]> {
+  const { rows } = await db.execute<DailyCounts>(
+    sql`select ${atMs}, to_json(array_agg(squid_id)) as "squidIds", to_json(array_agg(successes)) as successes, to_json(array_agg(errors)) as errors
+        from ingress_days
         where squid_id in (select id from squids where org_id = ${orgId})
-          and at >= date_trunc('day', ${timeOf(fromMs)}, 'UTC') and at < ${timeOf(toMs)} order by at, squid_id`,
+          and at >= date_trunc('day', ${timeOf(fromMs)}, 'UTC') and at < ${timeOf(toMs)} group by at order by at`,
   )
   return rows
 }

@@ -6,15 +6,18 @@ import { bucketsOf, timeGroupOf, type Range } from '../range.ts'
 
 /** Requests to every version of an organization by day (UTC); days without requests are left out. */
 export async function dailyCounts({ db }: Pick<App, 'db'>, orgId: number, range: Range): Promise<IngressCount[]> {
-  const rows = await selectDailyCounts(db, orgId, range)
-  return rows.flatMap(({ squidId, atMs, successes, errors }) => {
+  const days = await selectDailyCounts(db, orgId, range)
+  return days.flatMap(({ atMs, squidIds, successes, errors }) => {
     const time = new Date(atMs).toISOString()
-    return [
-      ...(successes > 0 ? [{ time, squidId, res: 'success' as const, count: String(successes) }] : []),
-      ...(errors > 0 ? [{ time, squidId, res: 'error' as const, count: String(errors) }] : []),
-    ]
+    return squidIds.flatMap((squidId, i) => [
+      ...countsOf({ time, squidId, res: 'success' }, successes[i]),
+      ...countsOf({ time, squidId, res: 'error' }, errors[i]),
+    ])
   })
 }
+
+const countsOf = (of: Omit<IngressCount, 'count'>, count = 0): IngressCount[] =>
+  count > 0 ? [{ ...of, count: String(count) }] : []
 
 /** Requests to one version. Every request passes the gateway, so a bucket that counted none has none. */
 export async function squidIngress(

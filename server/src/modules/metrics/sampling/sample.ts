@@ -59,9 +59,10 @@ export const gapMs = 45_000
 
 /**
  * Times and sizes are of the time since `before`, and unknown after a gap. What is counted (crashes, kills, blocks, requests) is
- * counted once whenever it is noticed, so that sums over days are right.
+ * counted once whenever it is noticed, so that sums over days are right. `blockBefore`: where the version's processor was last
+ * seen, in whatever generation.
  */
-export function sampleOf(look: Look, before: Counters | undefined): Sample {
+export function sampleOf(look: Look, before: Counters | undefined, blockBefore: number | null): Sample {
   const elapsedMs = before ? look.atMs - before.atMs : 0
   const observedSeconds = elapsedMs > 0 && elapsedMs <= gapMs ? elapsedMs / 1000 : 0
   const spent = (now: number | null, then: number | null | undefined) =>
@@ -82,10 +83,27 @@ export function sampleOf(look: Look, before: Counters | undefined): Sample {
     crashes: counted(look.crashes, before?.crashes) ?? 0,
     diskUsedBytes: look.diskUsedBytes,
     diskTotalBytes: look.diskTotalBytes,
-    blocks: grownBy(look.lastBlock, before?.lastBlock ?? null) ?? (look.lastBlock === null ? null : 0),
+    blocks: grownBy(look.lastBlock, blockBefore) ?? (look.lastBlock === null ? null : 0),
     progress: look.progress,
     rpcRequests: counted(look.rpcRequests, before?.rpcRequests ?? undefined),
     rpcFailures: counted(look.rpcFailures, before?.rpcFailures ?? undefined),
+  }
+}
+
+/** What to count the next look from: what is not known now is as it was known last. */
+export function countersOf(look: Look, before: Counters | undefined): Counters {
+  return {
+    squidId: look.squidId,
+    generation: look.generation,
+    container: look.container,
+    atMs: look.atMs,
+    cpuSeconds: look.cpuSeconds,
+    throttledSeconds: look.throttledSeconds,
+    oomKills: look.oomKills,
+    crashes: look.crashes,
+    lastBlock: look.lastBlock ?? before?.lastBlock ?? null,
+    rpcRequests: look.rpcRequests ?? before?.rpcRequests ?? null,
+    rpcFailures: look.rpcFailures ?? before?.rpcFailures ?? null,
   }
 }
 

@@ -10,7 +10,7 @@ import { rollUp } from '../rollup/roll-up.ts'
 import { DatabaseMeter } from './database-usage.ts'
 import { lookAtAll } from './look.ts'
 import { forgetCountersBefore, insertSamples, putCounters, selectCounters } from './sample-store.ts'
-import { addUp, sampleOf, type Counters, type Look } from './sample.ts'
+import { addUp, countersOf, sampleOf, type Counters, type Look } from './sample.ts'
 
 /** `restPerWork`: longer levels are made anew after so many times the time that took: no more than a twentieth of all time. */
 export type SamplingPace = { everyMs: number; restPerWork: number }
@@ -63,12 +63,14 @@ export async function openSampler(
       const nowMs = app.clock.now().getTime()
       await turnDay(nowMs)
       const looks = await lookAtAll(app, client, meter)
-      const samples = addUp(looks.map((look) => sampleOf(look, beforeOf(known, look))))
+      const before = (look: Look) => known.get(keyOf(look))
+      const samples = addUp(looks.map((look) => sampleOf(look, before(look), blockBefore(known, look))))
+      const counters = looks.map((look) => countersOf(look, before(look)))
       await inTransaction(client, async () => {
         await insertSamples(client, nowMs, samples)
-        await putCounters(client, looks)
+        await putCounters(client, counters)
       })
-      for (const look of looks) known.set(keyOf(look), look)
+      for (const row of counters) known.set(keyOf(row), row)
       forgetOld(known, nowMs)
       if (performance.now() < rollAtMs) return
       const startedMs = performance.now()
@@ -81,15 +83,13 @@ export async function openSampler(
 const keyOf = ({ squidId, generation, container }: Pick<Counters, 'squidId' | 'generation' | 'container'>) =>
   `${squidId}.${generation}/${container}`
 
-/** A new generation counts from nothing, but its processor goes on where the one before it ended. */
-function beforeOf(known: ReadonlyMap<string, Counters>, look: Look): Counters | undefined {
-  const own = known.get(keyOf(look))
-  if (own?.lastBlock != null || look.lastBlock === null) return own
-  for (let generation = look.generation - 1; generation >= Math.max(0, look.generation - 5); generation--) {
-    const older = known.get(keyOf({ ...look, generation }))
-    if (older?.lastBlock != null) return own ? { ...own, lastBlock: older.lastBlock } : undefined
+/** The processor of a new generation goes on where the one before it ended. */
+function blockBefore(known: ReadonlyMap<string, Counters>, look: Look): number | null {
+  for (let back = 0; back <= 5; back++) {
+    const block = known.get(keyOf({ ...look, generation: look.generation - back }))?.lastBlock
+    if (block != null) return block
   }
-  return own
+  return null
 }
 
 function forgetOld(known: Map<string, Counters>, nowMs: number): void {

@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest'
+import { addUp, countersOf, gapMs, sampleOf, type Counters, type Look } from './sample.ts'
+
+const look = (changes: Partial<Look> = {}): Look => ({
+  squidId: 1,
+  generation: 1,
+  container: 'eth',
+  atMs: 100_000,
+  cpuSeconds: 50,
+  throttledSeconds: 4,
+  oomKills: 2,
+  crashes: 3,
+  lastBlock: 1000,
+  rpcRequests: 500,
+  rpcFailures: 10,
+  cpuLimitCores: 2,
+  memoryBytes: 1e6,
+  memoryLimitBytes: 4e6,
+  diskUsedBytes: null,
+  diskTotalBytes: null,
+  progress: null,
+  ...changes,
+})
+const later = (changes: Partial<Look> = {}) =>
+  look({ atMs: 110_000, cpuSeconds: 55, throttledSeconds: 5, lastBlock: 1100, rpcRequests: 530, ...changes })
+const before = countersOf(look(), undefined)
+const sampled = (now: Look, then: Counters = before) => sampleOf(now, then, then.lastBlock)
+
+test('a sample is what was used since the look before', () => {
+  expect(sampled(later())).toMatchObject({
+    observedSeconds: 10,
+    cpuSeconds: 5,
+    cpuLimitSeconds: 20,
+    throttledSeconds: 1,
+    memoryByteSeconds: 1e7,
+    memoryPeakBytes: 1e6,
+    oomKills: 0,
+    crashes: 0,
+    blocks: 100,
+    rpcRequests: 30,
+    rpcFailures: 0,
+  })
+})
+
+test('the first look and the first after a gap cover no time, but count what happened', () => {
+  expect(sampleOf(look(), undefined, null)).toMatchObject({
+    observedSeconds: 0,
+    cpuSeconds: null,
+    memoryByteSeconds: null,
+    crashes: 3,
+    blocks: 0,
+  })
+  expect(sampled(later({ atMs: 100_001 + gapMs, crashes: 5 }))).toMatchObject({
+    observedSeconds: 0,
+    cpuSeconds: null,
+    cpuLimitSeconds: null,
+    throttledSeconds: null,
+    crashes: 2,
+    blocks: 100,
+  })
+})
+
+test('a counter that began anew is counted from nothing, a clock that did is not known', () => {
+  expect(sampled(later({ cpuSeconds: 1, crashes: 1, rpcRequests: 7, lastBlock: 20 }))).toMatchObject({
+    cpuSeconds: null,
+    cpuLimitSeconds: null,
+    crashes: 1,
+    rpcRequests: 7,
+    blocks: 0,
+  })
+})
+
+test('what is not known for a while is counted from where it was known last', () => {
+  const silent = countersOf(later({ lastBlock: null, rpcRequests: null }), before)
+  expect(sampled(later({ lastBlock: null, rpcRequests: null }))).toMatchObject({ blocks: null, rpcRequests: null })
+  expect(sampled(later({ atMs: 120_000, lastBlock: 1200, rpcRequests: 560 }), silent)).toMatchObject({
+    blocks: 200,
+    rpcRequests: 60,
+  })
+})
+
+test('what is not known of one of two generations takes nothing from the other', () => {
+  const unknown = { ...sampleOf(look(), undefined, null), rpcRequests: null, progress: null }
+  const [sum, ...others] = addUp([unknown, sampled(later())])
+  expect(others).toEqual([])
+  expect(sum).toMatchObject({ observedSeconds: 10, cpuSeconds: 5, crashes: 3, blocks: 100, rpcRequests: 30 })
+})
