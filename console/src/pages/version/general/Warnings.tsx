@@ -8,7 +8,7 @@ export function Warnings({ alerts }: { alerts: Squid['alerts'] }) {
     <ul className="divide-y divide-line">
       {alerts.map(({ label, severity, reason, since }) => (
         <li key={label}>
-          <Alert tone={severity === 'CRITICAL' ? 'bad' : 'warn'} title={label} className="rounded-none">
+          <Alert tone={severity === 'CRITICAL' ? 'bad' : 'warn'} title={label} className="rounded-none!">
             {reason}
             {since && (
               <span className="text-ink-2">
