@@ -44,6 +44,8 @@ export const rpcTimeGroups = ['Hour', 'Day'] as const
 export const RpcChainDetails = RpcChain.extend({
   /** Of EVM chains. */
   chainId: z.number().nullable(),
+  /** What manifests name it in `deploy.addons.rpc`, as in `eth.http`; null for a chain they do not know. */
+  manifestName: z.string().nullable(),
   /** Whether this installation has any upstream for it. */
   isConfigured: z.boolean(),
   headBlock: z.number().nullable(),

@@ -186,17 +186,17 @@ const monitoring = createRoute({
 const secrets = createRoute({
   getParentRoute: () => app,
   path: '/secrets',
-  component: unbuilt('Secrets', 'Values that squids read from their environment and nobody else sees.'),
+  component: lazyRouteComponent(() => import('../pages/secrets/SecretsPage.tsx')),
 })
 const addSecret = createRoute({
   getParentRoute: () => app,
   path: '/secrets/add',
-  component: unbuilt('New secret', 'Name and value of a secret.'),
+  component: lazyRouteComponent(() => import('../pages/secrets/AddSecretPage.tsx')),
 })
 const editSecret = createRoute({
   getParentRoute: () => app,
   path: '/secrets/edit/$name',
-  component: unbuilt('Edit value', 'A new value for a secret.'),
+  component: lazyRouteComponent(() => import('../pages/secrets/EditSecretPage.tsx')),
 })
 const oldSecrets = createRoute({
   getParentRoute: () => app,
@@ -210,17 +210,17 @@ const rpc = createRoute({
   getParentRoute: () => app,
   path: '/rpc',
   validateSearch: search.rpc,
-  component: unbuilt('RPC endpoints', 'Endpoints of many chains behind one token.'),
+  component: lazyRouteComponent(() => import('../pages/rpc/EndpointsPage.tsx')),
 })
 const rpcToken = createRoute({
   getParentRoute: () => app,
   path: '/rpc/token',
-  component: unbuilt('API token', 'The token of all RPC endpoints.'),
+  component: lazyRouteComponent(() => import('../pages/rpc/TokenPage.tsx')),
 })
 const rpcChain = createRoute({
   getParentRoute: () => app,
   path: '/rpc/chains/$id',
-  component: unbuilt('RPC endpoint', 'The address of one chain and how to use it.'),
+  component: lazyRouteComponent(() => import('../pages/rpc/ChainPage.tsx')),
 })
 
 const portal = createRoute({
@@ -234,12 +234,12 @@ const portalChains = createRoute({
   getParentRoute: () => app,
   path: '/portal/chains',
   validateSearch: search.portalChains,
-  component: unbuilt('Portal', 'Datasets that squids can read blocks from.'),
+  component: lazyRouteComponent(() => import('../pages/portal/DatasetsPage.tsx')),
 })
 const portalChain = createRoute({
   getParentRoute: () => app,
   path: '/portal/chains/$id',
-  component: unbuilt('Portal dataset', 'The address of one dataset and how to use it.'),
+  component: lazyRouteComponent(() => import('../pages/portal/DatasetPage.tsx')),
 })
 
 const settings = createRoute({

@@ -13,6 +13,8 @@ export type Chain = {
   iconUrl: string | null
   type: RpcChainType
   isTestnet: boolean
+  /** The `rpc` addon of manifests knows it. */
+  isInManifests: boolean
   /** Of EVM chains; a node that says another is not asked. */
   chainId: number | null
   finalityBlocks: number | null
@@ -54,7 +56,7 @@ async function loadChains(settings: Record<string, ChainSettings>, devnetUrl?: s
   const evm = await evmFacts()
   const chains = NETWORKS.flatMap((n) => n.endpoints).map(({ name, type }) => {
     const id = name.replace(/\.http$/, '')
-    return configured(shipped(id, type, evm.get(id)), settings[id])
+    return { ...configured(shipped(id, type, evm.get(id)), settings[id]), isInManifests: true }
   })
   const shippedIds = new Set(chains.map((c) => c.id))
   for (const [id, own] of Object.entries(settings))
@@ -71,6 +73,7 @@ function shipped(id: string, type: RpcChainType, facts: EvmFacts | undefined): C
     iconUrl: null,
     type,
     isTestnet: facts?.isTestnet ?? substrateTestnets.has(id),
+    isInManifests: false,
     chainId: facts?.chainId ?? null,
     finalityBlocks: null,
     headPollMs: publicHeadPollMs,

@@ -41,6 +41,7 @@ export function rpcHandlers(app: App): Handlers<Contract['rpc']> {
       return {
         ...chainAnswer(app, org, chain, used),
         chainId: chain.chainId,
+        manifestName: chain.isInManifests ? `${chain.id}.http` : null,
         isConfigured: chain.upstreams.length > 0,
         headBlock: highest(upstreams.map((u) => u.headBlock)),
         finalizedBlock: highest(upstreams.map((u) => u.finalizedBlock)),

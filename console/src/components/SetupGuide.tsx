@@ -1,0 +1,41 @@
+import { lazy, Suspense } from 'react'
+import { Card } from '../ui/Card.tsx'
+import { CodeBlock } from '../ui/CodeBlock.tsx'
+import { Skeleton } from '../ui/Skeleton.tsx'
+
+const Tabs = lazy(async () => ({ default: (await import('../ui/Tabs.tsx')).Tabs }))
+
+/** One way to use an address. */
+export type Recipe = {
+  id: string
+  label: string
+  text: string
+  /** As it is shown; `copied` is the same with what is not for the screen. */
+  code: string
+  copied?: string
+}
+
+/** How to use an address, in each place where one would. */
+export function SetupGuide({ recipes }: { recipes: readonly Recipe[] }) {
+  const tabs = recipes.map(({ id, label, text, code, copied = code }) => ({
+    id,
+    label,
+    content: (
+      <>
+        <p className="mb-2.5 text-ink-2">{text}</p>
+        <CodeBlock code={copied} what={label}>
+          {code}
+        </CodeBlock>
+      </>
+    ),
+  }))
+  return (
+    <Card title="Setup guidance">
+      <div className="px-3.5 pt-1.5 pb-3.5">
+        <Suspense fallback={<Skeleton className="h-42 w-full" />}>
+          <Tabs label="Ways to use it" tabs={tabs} />
+        </Suspense>
+      </div>
+    </Card>
+  )
+}

@@ -1,0 +1,40 @@
+import type { ReactNode } from 'react'
+import { Chip } from '../../ui/Badge.tsx'
+import { SearchField } from '../../ui/SearchField.tsx'
+import { useSetSearch, useSearchText } from '../data-table/url-state.ts'
+import { typeLabel } from './filter-chains.ts'
+
+/** What is looked for, from the address; `type` is what the route reads of it. */
+export function useChainFilters(type: readonly string[] | undefined) {
+  const search = useSearchText('search')
+  const setSearch = useSetSearch()
+  const chosen = type ?? []
+  const toggle = (one: string) =>
+    setSearch({ type: chosen.includes(one) ? chosen.filter((other) => other !== one) : [...chosen, one] })
+  return { search, chosen, toggle }
+}
+
+type Props = {
+  filters: ReturnType<typeof useChainFilters>
+  label: string
+  types: readonly string[]
+  /** At the right. */
+  children?: ReactNode
+}
+
+/** A search box and a chip for each type. */
+export function ChainFilters({ filters: { search, chosen, toggle }, label, types, children }: Props) {
+  return (
+    <div className="mb-4 flex flex-wrap items-center gap-x-4 gap-y-2.5">
+      <SearchField label={label} value={search.text} onChange={search.setText} className="max-xs:w-full" />
+      <div role="group" aria-label="Type" className="flex flex-wrap gap-2">
+        {types.map((type) => (
+          <Chip key={type} isOn={chosen.includes(type)} onClick={() => toggle(type)}>
+            {typeLabel(type)}
+          </Chip>
+        ))}
+      </div>
+      {children && <div className="ml-auto flex items-center gap-2 max-xs:ml-0">{children}</div>}
+    </div>
+  )
+}

@@ -1,0 +1,84 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { Label } from '../../ui/Badge.tsx'
+import { Skeleton } from '../../ui/Skeleton.tsx'
+import { EmptyState } from '../EmptyState.tsx'
+import { ChainIcon } from './ChainIcon.tsx'
+import { typeLabel, type Listed } from './filter-chains.ts'
+
+const gridClass = 'grid grid-cols-1 gap-3 xs:grid-cols-2 md:grid-cols-3'
+const cardClass =
+  'flex h-full items-start gap-3 rounded-lg border border-line bg-canvas p-3.5 transition-colors hover:border-edge-strong hover:bg-subtle'
+
+type Props<T extends Listed> = {
+  label: string
+  items: readonly T[]
+  /** The page of an item. */
+  to: '/rpc/chains/$id' | '/portal/chains/$id'
+  /** A figure at the bottom of the card. */
+  factOf?: (item: T) => ReactNode
+  /** What is searched for, to say that it was not found. */
+  search: string
+}
+
+/** Cards of chains or datasets, three a row (spec 9). */
+export function ChainGrid<T extends Listed>({ label, items, to, factOf, search }: Props<T>) {
+  if (items.length === 0)
+    return (
+      <EmptyState
+        title={search ? `Nothing found for “${search}”` : 'Nothing found'}
+        text="Look for another name, or choose another type."
+      />
+    )
+  return (
+    <ul aria-label={label} className={gridClass}>
+      {items.map((item) => (
+        <li key={item.id} className="min-w-0 [contain-intrinsic-size:auto_96px] [content-visibility:auto]">
+          <Link to={to} params={{ id: item.id }} className={cardClass}>
+            <CardContent item={item} fact={factOf?.(item)} />
+          </Link>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function CardContent({ item, fact }: { item: Listed; fact: ReactNode }) {
+  return (
+    <>
+      <ChainIcon title={item.title} iconUrl={item.iconUrl} />
+      <span className="min-w-0 flex-1">
+        <span className="flex items-center gap-2">
+          <span className="truncate font-medium" title={item.title}>
+            {item.title}
+          </span>
+          {item.testnet && <Label>TESTNET</Label>}
+        </span>
+        <code className="block truncate text-ink-3" title={item.id}>
+          {item.id}
+        </code>
+        <span className="mt-1.5 flex justify-between gap-3 text-sm text-ink-2">
+          <span>{typeLabel(item.type)}</span>
+          {fact}
+        </span>
+      </span>
+    </>
+  )
+}
+
+/** In the size of the real ones. */
+export function ChainGridSkeleton() {
+  return (
+    <div role="status" aria-label="Loading" className={gridClass}>
+      {Array.from({ length: 9 }, (_, index) => (
+        <div key={index} className="flex h-24 gap-3 rounded-lg border border-line p-3.5">
+          <Skeleton className="size-8 rounded-md" />
+          <span className="flex-1">
+            <Skeleton className="mt-1 h-3 w-1/2" />
+            <Skeleton className="mt-3 h-3 w-1/3" />
+          </span>
+        </div>
+      ))}
+    </div>
+  )
+}

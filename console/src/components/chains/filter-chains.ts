@@ -1,0 +1,16 @@
+/** What chains and datasets have in common. */
+export type Listed = { id: string; title: string; iconUrl: string | null; type: string; testnet: boolean }
+
+const typeLabels: Record<string, string> = { evm: 'EVM', substrate: 'Substrate' }
+
+/** `EVM`, `Substrate`, `Solana`. */
+export const typeLabel = (type: string): string => typeLabels[type] ?? type.charAt(0).toUpperCase() + type.slice(1)
+
+/** Those whose title or id holds the text, in any case, and that are of one of the types; of all types when none is chosen. */
+export function filterChains<T extends Listed>(items: readonly T[], search: string, types: readonly string[]): T[] {
+  const wanted = search.trim().toLowerCase()
+  return items.filter(
+    ({ id, title, type }) =>
+      (types.length === 0 || types.includes(type)) && (id.includes(wanted) || title.toLowerCase().includes(wanted)),
+  )
+}

@@ -1,0 +1,93 @@
+import type { PortalDatasetDetails } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import { useMemo, type ReactNode } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { hasStatus } from '../../api/error-text.ts'
+import { q } from '../../api/query.ts'
+import { typeLabel } from '../../components/chains/filter-chains.ts'
+import { EmptyState } from '../../components/EmptyState.tsx'
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { QueryView } from '../../components/QueryView.tsx'
+import { SetupGuide } from '../../components/SetupGuide.tsx'
+import { Alert } from '../../ui/Alert.tsx'
+import { buttonClass } from '../../ui/Button.tsx'
+import { Card } from '../../ui/Card.tsx'
+import { CopyButton } from '../../ui/CopyButton.tsx'
+import { Skeleton } from '../../ui/Skeleton.tsx'
+import { datasetRecipes } from './dataset-recipes.ts'
+import { PortalOnly } from './PortalOnly.tsx'
+
+/** Spec 2.11, `/portal/chains/{id}`. */
+export default function DatasetPage() {
+  const { code } = useOrg()
+  const id = useParams({ from: '/app/portal/chains/$id', select: (params) => params.id })
+  const dataset = useQuery(q('portal.getDataset', { params: { code, id } }))
+  const { data } = dataset
+  const context = data && `${typeLabel(data.type)} · ${data.testnet ? 'testnet' : 'mainnet'} · ${data.id}`
+  return (
+    <PortalOnly>
+      <div className="max-w-250">
+        <PageHeader
+          title={data?.title ?? id}
+          context={context ?? <Skeleton className="my-1 h-3 w-40" />}
+          crumbs={<Link to="/portal/chains">Portal</Link>}
+        />
+        {hasStatus(dataset.error, 404) ? (
+          <EmptyState
+            title="Dataset not found"
+            text="The catalogue has none of that name."
+            action={
+              <Link to="/portal/chains" className={buttonClass()}>
+                All datasets
+              </Link>
+            }
+          />
+        ) : (
+          <QueryView query={dataset} what="The dataset" skeleton={<Skeleton className="h-90 w-full" />}>
+            {(found) => <Dataset dataset={found} />}
+          </QueryView>
+        )}
+      </div>
+    </PortalOnly>
+  )
+}
+
+function Dataset({ dataset }: { dataset: PortalDatasetDetails }) {
+  const recipes = useMemo(() => datasetRecipes(dataset), [dataset])
+  return (
+    <div className="flex flex-col gap-4.5">
+      <SourceNote dataset={dataset} />
+      <Card title="Portal URL" isPadded>
+        <div className="flex min-h-8 items-center rounded-md border border-line bg-subtle pr-0.5">
+          <code className="min-w-0 flex-1 px-2.5 py-1.5 wrap-anywhere">{dataset.url}</code>
+          <CopyButton text={dataset.url} what="Portal URL" />
+        </div>
+      </Card>
+      <SetupGuide recipes={recipes} />
+    </div>
+  )
+}
+
+function SourceNote({ dataset: { source, chain } }: { dataset: PortalDatasetDetails }): ReactNode {
+  if (source === 'portal') return null
+  if (source === null)
+    return (
+      <Alert tone="warn" title="Nobody answers for this dataset yet">
+        Whoever runs this installation has to connect it to a portal, or name a node of the chain.
+      </Alert>
+    )
+  return (
+    <Alert tone="info" title="Made here from the RPC endpoint">
+      Blocks, transactions, receipts and logs come from{' '}
+      {chain === null ? (
+        'the chain'
+      ) : (
+        <Link to="/rpc/chains/$id" params={{ id: chain }} className="underline">
+          {chain}
+        </Link>
+      )}
+      ; there are neither traces nor state diffs.
+    </Alert>
+  )
+}

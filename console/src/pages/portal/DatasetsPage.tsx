@@ -1,0 +1,42 @@
+import { useQuery } from '@tanstack/react-query'
+import { useSearch } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { q } from '../../api/query.ts'
+import { ChainFilters, useChainFilters } from '../../components/chains/ChainFilters.tsx'
+import { ChainGrid, ChainGridSkeleton } from '../../components/chains/ChainGrid.tsx'
+import { filterChains } from '../../components/chains/filter-chains.ts'
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { QueryView } from '../../components/QueryView.tsx'
+import { PortalOnly } from './PortalOnly.tsx'
+
+/** Spec 2.11, `/portal/chains`. */
+export default function DatasetsPage() {
+  return (
+    <PortalOnly>
+      <PageHeader title="Portal" context="Datasets that squids read blocks from, much faster than from a node." />
+      <Datasets />
+    </PortalOnly>
+  )
+}
+
+function Datasets() {
+  const { code } = useOrg()
+  const { type } = useSearch({ from: '/app/portal/chains' })
+  const datasets = useQuery(q('portal.listDatasets', { params: { code } }, { staleTime: 60_000 }))
+  const filters = useChainFilters(type)
+  const { deferred } = filters.search
+  const types = useMemo(
+    () => [...new Set((datasets.data ?? []).map((dataset) => dataset.type))].sort(),
+    [datasets.data],
+  )
+  const shown = useMemo(() => filterChains(datasets.data ?? [], deferred, type ?? []), [datasets.data, deferred, type])
+  return (
+    <>
+      <ChainFilters filters={filters} label="Find dataset" types={types} />
+      <QueryView query={datasets} what="The datasets" skeleton={<ChainGridSkeleton />}>
+        {() => <ChainGrid label="Datasets" items={shown} search={deferred} to="/portal/chains/$id" />}
+      </QueryView>
+    </>
+  )
+}

@@ -1,0 +1,9 @@
+import { Navigate } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { TeamOnly } from '../../components/TeamOnly.tsx'
+import { isPreviewOn } from '../../lib/preview-mode.ts'
+
+/** Neither a playground nor anybody without the beta flag has the Portal (spec 6). */
+export function PortalOnly({ children }: { children: ReactNode }) {
+  return <TeamOnly>{isPreviewOn() ? children : <Navigate to="/squids" replace />}</TeamOnly>
+}

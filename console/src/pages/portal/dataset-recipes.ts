@@ -1,0 +1,38 @@
+import type { PortalDatasetDetails } from '@shoal/contract'
+import type { Recipe } from '../../components/SetupGuide.tsx'
+
+type Dataset = Pick<PortalDatasetDetails, 'id' | 'type' | 'url'>
+
+/** How to use the dataset from a squid, by a variable of its environment. */
+export function datasetRecipes({ id, type, url }: Dataset): Recipe[] {
+  const variable = `PORTAL_${id.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')}_URL`
+  const source =
+    type === 'evm'
+      ? `import { EvmBatchProcessor } from '@subsquid/evm-processor'\n\nexport const processor = new EvmBatchProcessor()\n  .setGateway(process.env.${variable}!)`
+      : type === 'substrate'
+        ? `import { SubstrateBatchProcessor } from '@subsquid/substrate-processor'\n\nexport const processor = new SubstrateBatchProcessor()\n  .setGateway(process.env.${variable}!)`
+        : null
+  return [
+    {
+      id: 'env',
+      label: '.env',
+      text: 'For a squid on your own machine.',
+      code: `${variable}=${url}`,
+    },
+    {
+      id: 'manifest',
+      label: 'squid.yaml',
+      text: 'For a squid that is deployed: the same variable in its manifest.',
+      code: `deploy:\n  env:\n    ${variable}: ${url}`,
+    },
+    ...(source === null
+      ? []
+      : [{ id: 'processor', label: 'processor.ts', text: 'Where the processor reads its blocks from.', code: source }]),
+    {
+      id: 'curl',
+      label: 'curl',
+      text: 'What it is, and how high it is.',
+      code: `curl ${url}/metadata\ncurl ${url}/height`,
+    },
+  ]
+}

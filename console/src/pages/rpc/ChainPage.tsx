@@ -1,0 +1,123 @@
+import { rpcTokenPlaceholder, type RpcChainDetails } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import { lazy, Suspense, useMemo, type ReactNode } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { hasStatus } from '../../api/error-text.ts'
+import { pollWhile } from '../../api/poll.ts'
+import { q } from '../../api/query.ts'
+import { typeLabel } from '../../components/chains/filter-chains.ts'
+import { EmptyState } from '../../components/EmptyState.tsx'
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { QueryView } from '../../components/QueryView.tsx'
+import { SetupGuide } from '../../components/SetupGuide.tsx'
+import { TeamOnly } from '../../components/TeamOnly.tsx'
+import { formatInteger, nothing } from '../../lib/format.ts'
+import { buttonClass } from '../../ui/Button.tsx'
+import { Card } from '../../ui/Card.tsx'
+import { CopyButton } from '../../ui/CopyButton.tsx'
+import { Skeleton } from '../../ui/Skeleton.tsx'
+import { chainRecipes } from './chain-recipes.ts'
+import { Upstreams } from './Upstreams.tsx'
+
+const RequestsChart = lazy(() => import('./RequestsChart.tsx'))
+
+/** A gateway looks when it is asked to; until it has, there is nothing to show. */
+const liveMs = pollWhile<RpcChainDetails>((chain) => chain.isConfigured && chain.upstreams.length === 0, {
+  fastMs: 1_000,
+  slowMs: 3_000,
+  giveUpAfterMs: 60_000,
+})
+
+/** Spec 2.11, `/rpc/chains/{id}`. */
+export default function ChainPage() {
+  const { code } = useOrg()
+  const id = useParams({ from: '/app/rpc/chains/$id', select: (params) => params.id })
+  const chain = useQuery(q('rpc.getChain', { params: { code, id } }, { refetchInterval: liveMs }))
+  const title = chain.data?.title ?? id
+  return (
+    <TeamOnly>
+      <div className="max-w-250">
+        <PageHeader title={title} context={contextOf(chain.data)} crumbs={<Link to="/rpc">RPC endpoints</Link>} />
+        {hasStatus(chain.error, 404) ? (
+          <ChainNotFound />
+        ) : (
+          <QueryView query={chain} what="The endpoint" skeleton={<Skeleton className="h-90 w-full" />}>
+            {(data) => <Chain chain={data} code={code} />}
+          </QueryView>
+        )}
+      </div>
+    </TeamOnly>
+  )
+}
+
+function contextOf(chain: RpcChainDetails | undefined): ReactNode {
+  if (!chain) return <Skeleton className="my-1 h-3 w-40" />
+  return [
+    typeLabel(chain.type),
+    chain.testnet ? 'testnet' : 'mainnet',
+    ...(chain.chainId === null ? [] : [`chain id ${chain.chainId}`]),
+  ].join(' · ')
+}
+
+function Chain({ chain, code }: { chain: RpcChainDetails; code: string }) {
+  const token = useQuery(q('rpc.getToken', { params: { code } }))
+  const tokenUrl = chain.url.replace(rpcTokenPlaceholder, token.data?.token ?? rpcTokenPlaceholder)
+  const { id, type, url, manifestName } = chain
+  const recipes = useMemo(
+    () => chainRecipes({ id, type, url, manifestName }, tokenUrl),
+    [id, type, url, manifestName, tokenUrl],
+  )
+  return (
+    <div className="flex flex-col gap-4.5">
+      <Card title="HTTPS endpoint" isPadded>
+        <div className="flex min-h-8 items-center rounded-md border border-line bg-subtle pr-0.5">
+          <code className="min-w-0 flex-1 px-2.5 py-1.5 wrap-anywhere">{chain.url}</code>
+          <CopyButton text={tokenUrl} what="endpoint" />
+        </div>
+        <p className="mt-2 text-sm text-ink-3">
+          Copying puts the{' '}
+          <Link to="/rpc/token" className="text-accent underline">
+            API token
+          </Link>{' '}
+          of the organization in place of {rpcTokenPlaceholder}.
+        </p>
+      </Card>
+      <dl className="grid grid-cols-1 gap-3 xs:grid-cols-3">
+        <Figure label="Head" value={orNothing(chain.headBlock)} />
+        <Figure label="Finalized" value={orNothing(chain.finalizedBlock)} />
+        <Figure label="Requests this month" value={formatInteger(Number(chain.requests))} />
+      </dl>
+      <Upstreams chain={chain} />
+      <Suspense fallback={<Skeleton className="h-80 w-full" />}>
+        <RequestsChart chain={chain} />
+      </Suspense>
+      <SetupGuide recipes={recipes} />
+    </div>
+  )
+}
+
+const orNothing = (block: number | null) => (block === null ? nothing : formatInteger(block))
+
+function Figure({ label, value }: { label: string; value: string }) {
+  return (
+    <div className="rounded-lg border border-line bg-canvas px-3.5 py-2.5">
+      <dt className="text-sm text-ink-2">{label}</dt>
+      <dd className="tabular text-md font-semibold">{value}</dd>
+    </div>
+  )
+}
+
+function ChainNotFound() {
+  return (
+    <EmptyState
+      title="Chain not found"
+      text="This installation has no endpoint of that name."
+      action={
+        <Link to="/rpc" className={buttonClass()}>
+          All endpoints
+        </Link>
+      }
+    />
+  )
+}

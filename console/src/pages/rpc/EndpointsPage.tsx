@@ -1,0 +1,70 @@
+import type { RpcChain } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { useSearch } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { q } from '../../api/query.ts'
+import { ChainFilters, useChainFilters } from '../../components/chains/ChainFilters.tsx'
+import { ChainGrid, ChainGridSkeleton } from '../../components/chains/ChainGrid.tsx'
+import { filterChains } from '../../components/chains/filter-chains.ts'
+import { useSetSearch } from '../../components/data-table/url-state.ts'
+import { QueryView } from '../../components/QueryView.tsx'
+import { TeamOnly } from '../../components/TeamOnly.tsx'
+import { formatCount } from '../../lib/format.ts'
+import { Chip } from '../../ui/Badge.tsx'
+import { RpcHeader } from './RpcHeader.tsx'
+
+const byUsage = (a: RpcChain, b: RpcChain) => Number(b.requests) - Number(a.requests) || a.title.localeCompare(b.title)
+
+const requestsOf = ({ requests }: RpcChain) =>
+  Number(requests) > 0 && (
+    <span className="tabular" data-tip="Requests this month">
+      {formatCount(Number(requests))} req.
+    </span>
+  )
+
+/** Spec 2.11, `/rpc`. */
+export default function EndpointsPage() {
+  return (
+    <TeamOnly>
+      <RpcHeader />
+      <Endpoints />
+    </TeamOnly>
+  )
+}
+
+function Endpoints() {
+  const { code } = useOrg()
+  const { type, sortBy = 'name' } = useSearch({ from: '/app/rpc' })
+  const chains = useQuery(q('rpc.listChains', { params: { code } }, { staleTime: 10_000 }))
+  const filters = useChainFilters(type)
+  const setSearch = useSetSearch()
+  const { deferred } = filters.search
+  const shown = useMemo(() => {
+    const found = filterChains(chains.data ?? [], deferred, type ?? [])
+    // They come by name.
+    return sortBy === 'usage' ? found.sort(byUsage) : found
+  }, [chains.data, deferred, type, sortBy])
+  return (
+    <>
+      <ChainFilters filters={filters} label="Find endpoint" types={['evm', 'substrate']}>
+        <span id="sort-label" className="text-sm text-ink-3">
+          Sort by
+        </span>
+        <div role="group" aria-labelledby="sort-label" className="flex gap-2">
+          <Chip isOn={sortBy === 'name'} onClick={() => setSearch({ sortBy: undefined })}>
+            Name
+          </Chip>
+          <Chip isOn={sortBy === 'usage'} onClick={() => setSearch({ sortBy: 'usage' })}>
+            Usage
+          </Chip>
+        </div>
+      </ChainFilters>
+      <QueryView query={chains} what="The RPC endpoints" skeleton={<ChainGridSkeleton />}>
+        {() => (
+          <ChainGrid label="RPC endpoints" items={shown} search={deferred} to="/rpc/chains/$id" factOf={requestsOf} />
+        )}
+      </QueryView>
+    </>
+  )
+}

@@ -1,0 +1,21 @@
+import type { RpcChainDetails } from '@shoal/contract'
+import { useMemo } from 'react'
+import { TimeSeriesChart } from '../../components/chart/TimeSeriesChart.tsx'
+import { formatCount } from '../../lib/format.ts'
+import { requestsChart } from './requests-chart.ts'
+
+const scale = { format: formatCount, isStacked: true }
+
+/** Of the last seven days. Lazy: few come for it, and what draws it is larger than the page. */
+export default function RequestsChart({ chain: { metrics, timeGroup } }: { chain: RpcChainDetails }) {
+  const data = useMemo(() => requestsChart({ metrics, timeGroup }), [metrics, timeGroup])
+  return (
+    <TimeSeriesChart
+      title="Requests by method"
+      data={data}
+      scale={scale}
+      emptyText="No requests in the last 7 days"
+      heightPx={200}
+    />
+  )
+}

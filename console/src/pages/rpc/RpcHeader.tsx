@@ -1,0 +1,24 @@
+import { Link } from '@tanstack/react-router'
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { cx } from '../../ui/classes.ts'
+import { tabClass, tabListClass } from '../../ui/tab-look.ts'
+
+/** The head of both tabs of spec 2.11. */
+export function RpcHeader() {
+  return (
+    <>
+      <PageHeader
+        title="RPC endpoints"
+        context="JSON-RPC of many chains behind one token, for squids and for everything else."
+      />
+      <nav aria-label="RPC" className={cx(tabListClass, 'mb-4.5')}>
+        <Link to="/rpc" activeOptions={{ exact: true, includeSearch: false }} className={tabClass}>
+          Endpoints
+        </Link>
+        <Link to="/rpc/token" className={tabClass}>
+          API token
+        </Link>
+      </nav>
+    </>
+  )
+}

@@ -1,0 +1,97 @@
+import { useQuery } from '@tanstack/react-query'
+import { Eye, EyeOff } from 'lucide-react'
+import { useState } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { errorText, hasStatus } from '../../api/error-text.ts'
+import { useApiMutation } from '../../api/mutation.ts'
+import { q } from '../../api/query.ts'
+import { useWhyNot } from '../../components/Can.tsx'
+import { confirm } from '../../components/confirm.ts'
+import { QueryView } from '../../components/QueryView.tsx'
+import { TeamOnly } from '../../components/TeamOnly.tsx'
+import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Card } from '../../ui/Card.tsx'
+import { CopyButton } from '../../ui/CopyButton.tsx'
+import { IconButton } from '../../ui/IconButton.tsx'
+import { Skeleton } from '../../ui/Skeleton.tsx'
+import { RpcHeader } from './RpcHeader.tsx'
+
+/** Spec 2.11, `/rpc/token`. */
+export default function TokenPage() {
+  return (
+    <TeamOnly>
+      <RpcHeader />
+      <Token />
+    </TeamOnly>
+  )
+}
+
+function Token() {
+  const { code } = useOrg()
+  const whyNot = useWhyNot('rpc.write')
+  const query = useQuery(q('rpc.getToken', { params: { code } }))
+  const refresh = useApiMutation('rpc.createToken', {
+    invalidates: ['rpc.getToken'],
+    errorsGoTo: 'caller',
+    onSuccess: () => toast({ tone: 'good', title: 'The RPC token has been replaced' }),
+  })
+  const askAndRefresh = () =>
+    confirm({
+      title: 'Refresh the RPC token?',
+      body: 'The token in use stops working at once. Programs that use it need the new one; squids with the rpc addon take it with a restart.',
+      confirmLabel: 'Refresh',
+      isDanger: true,
+      // Spec 8 has a toast for a refusal, so the dialog closes on it.
+      action: () => refresh.mutateAsync({ params: { code } }).catch(sayWhyNot),
+    })
+  return (
+    <div className="max-w-180">
+      <Card
+        title="API token"
+        aside={
+          <Button size={28} disabledReason={whyNot} onClick={askAndRefresh}>
+            Refresh
+          </Button>
+        }
+        isPadded
+      >
+        <p className="mb-2.5 text-ink-2">
+          One token for all endpoints of the organization. It stands in the address of each, in place of{' '}
+          <code>{'{TOKEN}'}</code>. Whoever has it makes requests on your account.
+        </p>
+        <QueryView query={query} what="The RPC token" skeleton={<Skeleton className="h-8 w-full" />}>
+          {({ token }) => <HiddenToken key={token} token={token} />}
+        </QueryView>
+      </Card>
+    </div>
+  )
+}
+
+const sayWhyNot = (error: unknown) =>
+  toast(
+    hasStatus(error, 405)
+      ? { tone: 'bad', title: `Action is not allowed: ${errorText(error)}` }
+      : { tone: 'bad', title: unexpectedErrorTitle, message: errorText(error) },
+  )
+
+function HiddenToken({ token }: { token: string }) {
+  const [isShown, setIsShown] = useState(false)
+  return (
+    <div className="flex h-8 items-center rounded-md border border-line bg-subtle pr-0.5">
+      <input
+        readOnly
+        aria-label="RPC token"
+        value={isShown ? token : '•'.repeat(24)}
+        className="h-full min-w-0 flex-1 rounded-md bg-transparent px-2.5 font-mono text-[12.5px] focus-visible:-outline-offset-1"
+      />
+      <IconButton
+        size={28}
+        label={isShown ? 'Hide token' : 'Show token'}
+        icon={isShown ? <EyeOff size={14} aria-hidden /> : <Eye size={14} aria-hidden />}
+        onClick={() => setIsShown(!isShown)}
+      />
+      <CopyButton text={token} what="token" />
+    </div>
+  )
+}

@@ -1,0 +1,84 @@
+import type { RpcChainDetails, RpcUpstream } from '@shoal/contract'
+import { Label } from '../../ui/Badge.tsx'
+import type { Column } from '../../components/data-table/columns.ts'
+import { DataTable } from '../../components/data-table/DataTable.tsx'
+import { StatusDot } from '../../components/StatusDot.tsx'
+import { formatDuration, formatInteger, nothing } from '../../lib/format.ts'
+import { Alert } from '../../ui/Alert.tsx'
+
+const orNothing = (value: number | null, format: (value: number) => string) =>
+  value === null ? nothing : format(value)
+
+const columns: Column<RpcUpstream>[] = [
+  {
+    id: 'name',
+    header: 'Upstream',
+    cell: ({ name, isArchive }) => (
+      <span className="flex items-center gap-2">
+        <span className="truncate font-medium" title={name}>
+          {name}
+        </span>
+        {isArchive && <Label>ARCHIVE</Label>}
+      </span>
+    ),
+  },
+  {
+    id: 'status',
+    header: 'Status',
+    width: '130px',
+    cell: ({ isHealthy, reason }) => (
+      <StatusDot tone={isHealthy ? 'good' : 'bad'} {...(reason !== null && { reason })}>
+        {isHealthy ? 'Healthy' : 'Not used'}
+      </StatusDot>
+    ),
+  },
+  {
+    id: 'head',
+    header: 'Head',
+    headerTip: 'The highest block it has shown',
+    width: '130px',
+    isNumber: true,
+    foldBelow: 'xs',
+    cell: ({ headBlock }) => orNothing(headBlock, formatInteger),
+  },
+  {
+    id: 'p50',
+    header: 'P50',
+    headerTip: 'Half of its answers are faster',
+    width: '90px',
+    isNumber: true,
+    foldBelow: 'sm',
+    cell: ({ latencyP50Ms }) => orNothing(latencyP50Ms, formatDuration),
+  },
+  {
+    id: 'p95',
+    header: 'P95',
+    headerTip: '95 of 100 of its answers are faster',
+    width: '90px',
+    isNumber: true,
+    cell: ({ latencyP95Ms }) => orNothing(latencyP95Ms, formatDuration),
+  },
+]
+
+/** The nodes behind a chain: health, head and latency of each, as a gateway sees them now. */
+export function Upstreams({ chain }: { chain: RpcChainDetails }) {
+  if (!chain.isConfigured)
+    return (
+      <Alert tone="warn" title="Nobody answers for this chain yet">
+        Whoever runs this installation has to name a node for it.
+      </Alert>
+    )
+  return (
+    <section aria-label="Upstreams">
+      <h2 className="mb-2.5 text-md font-semibold">Upstreams</h2>
+      <DataTable
+        label="Upstreams"
+        columns={columns}
+        rows={chain.upstreams.length === 0 ? undefined : chain.upstreams}
+        idOf={({ name }) => name}
+        loadingRows={2}
+        empty={null}
+      />
+    </section>
+  )
+}

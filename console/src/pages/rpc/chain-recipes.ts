@@ -1,0 +1,64 @@
+import type { RpcChainDetails } from '@shoal/contract'
+import type { Recipe } from '../../components/SetupGuide.tsx'
+
+type Chain = Pick<RpcChainDetails, 'id' | 'type' | 'url' | 'manifestName'>
+
+/** What the `rpc` addon puts into the environment of squids (contract 4.2). */
+const variableOf = (id: string): string => `RPC_${id.toUpperCase().replaceAll('-', '_')}_HTTP`
+
+const bodies: Record<Chain['type'], string> = {
+  evm: '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}',
+  substrate: '{"jsonrpc":"2.0","id":1,"method":"chain_getHeader","params":[]}',
+  solana: '{"jsonrpc":"2.0","id":1,"method":"getSlot","params":[]}',
+}
+
+/** How to use the endpoint; what is copied has the token in it. */
+export function chainRecipes(chain: Chain, tokenUrl: string): Recipe[] {
+  const variable = variableOf(chain.id)
+  const withUrl = (write: (url: string) => string) => ({ code: write(chain.url), copied: write(tokenUrl) })
+  const all: (Recipe | null)[] = [
+    {
+      id: 'env',
+      label: '.env',
+      text: 'For a squid on your own machine: the same variable as in the cloud.',
+      ...withUrl((url) => `${variable}=${url}`),
+    },
+    chain.manifestName === null
+      ? null
+      : {
+          id: 'manifest',
+          label: 'squid.yaml',
+          text: `The addon gives the squid ${variable} with the token in it: nothing to copy, and no secret to keep.`,
+          code: `deploy:\n  addons:\n    rpc:\n      - ${chain.manifestName}`,
+        },
+    chain.type !== 'evm'
+      ? null
+      : {
+          id: 'viem',
+          label: 'viem',
+          text: 'Calls made at the same time go as one batch.',
+          ...withUrl(
+            (url) =>
+              `import { createPublicClient, http } from 'viem'\n\nconst client = createPublicClient({\n  transport: http('${url}', { batch: true }),\n})\n\nconsole.log(await client.getBlockNumber())`,
+          ),
+        },
+    chain.type !== 'evm'
+      ? null
+      : {
+          id: 'ethers',
+          label: 'ethers',
+          text: 'Events are polled for; the endpoint has no filters and no subscriptions.',
+          ...withUrl(
+            (url) =>
+              `import { JsonRpcProvider } from 'ethers'\n\nconst provider = new JsonRpcProvider(\n  '${url}',\n  undefined,\n  { polling: true },\n)\n\nconsole.log(await provider.getBlockNumber())`,
+          ),
+        },
+    {
+      id: 'curl',
+      label: 'curl',
+      text: 'One call, or an array of up to 1,000.',
+      ...withUrl((url) => `curl -H 'content-type: application/json' \\\n  -d '${bodies[chain.type]}' \\\n  ${url}`),
+    },
+  ]
+  return all.filter((recipe) => recipe !== null)
+}

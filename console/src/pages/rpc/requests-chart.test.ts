@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { requestsChart } from './requests-chart.ts'
+
+const at = (hour: number, method: string, requests: number) => ({
+  ts: `2026-09-01T0${hour}:00:00.000Z`,
+  method,
+  requests,
+  failures: 0,
+})
+
+test('hours without requests are zero, the most used method is first, rare ones are one series', () => {
+  const rare = ['a', 'b', 'c', 'd', 'e'].map((method) => at(3, method, 2))
+  const metrics = [at(1, 'eth_call', 5), at(1, 'eth_getLogs', 7), at(3, 'eth_getLogs', 1), ...rare]
+  const { times, series } = requestsChart({ timeGroup: 'Hour', metrics })
+  expect(times.map((s) => new Date(s * 1000).getUTCHours())).toEqual([1, 2, 3])
+  expect(series.map(({ label, values }) => [label, values])).toEqual([
+    ['eth_getLogs', [7, 0, 1]],
+    ['eth_call', [5, 0, 0]],
+    ['a', [0, 0, 2]],
+    ['b', [0, 0, 2]],
+    ['c', [0, 0, 2]],
+    ['Other', [0, 0, 4]],
+  ])
+})
+
+test('nothing asked is an empty chart', () => {
+  expect(requestsChart({ timeGroup: 'Hour', metrics: [] })).toEqual({ times: [], series: [] })
+})

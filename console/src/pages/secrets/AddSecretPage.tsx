@@ -1,0 +1,88 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useOrg } from '../../api/active-org.ts'
+import { useApiMutation } from '../../api/mutation.ts'
+import { q } from '../../api/query.ts'
+import { FormShell } from '../../components/FormShell.tsx'
+import { OnlyWith } from '../../components/OnlyWith.tsx'
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { toast } from '../../lib/toasts.ts'
+import { buttonClass } from '../../ui/Button.tsx'
+import { TextArea, TextField } from '../../ui/TextField.tsx'
+import { secretErrorText } from './secret-error.ts'
+
+const initial = { name: '', value: '' }
+
+/** Spec 2.12, `/secrets/add`. */
+export default function AddSecretPage() {
+  const { code } = useOrg()
+  const navigate = useNavigate()
+  const { data: known = [] } = useQuery(q('secrets.listUses', { params: { code } }))
+  const add = useApiMutation('secrets.change', {
+    invalidates: ['secrets.listUses'],
+    errorsGoTo: 'caller',
+    onSuccess: async () => {
+      toast({ tone: 'good', title: 'The secret has been added' })
+      await navigate({ to: '/secrets' })
+    },
+  })
+  const back = (
+    <Link to="/secrets" className={buttonClass()}>
+      Cancel
+    </Link>
+  )
+  return (
+    <div className="max-w-140">
+      <PageHeader
+        title="New secret"
+        context="Its value is never shown again, so keep it somewhere else too."
+        crumbs={<Link to="/secrets">Secrets</Link>}
+      />
+      <OnlyWith permission="secrets.write" title="You cannot add secrets" action={back}>
+        <FormShell
+          schema={({ z, SecretName, SecretValue }) =>
+            z.object({
+              name: SecretName.refine((name) => !known.some((secret) => secret.name === name), {
+                error: 'There is a secret of this name. Edit its value instead.',
+              }),
+              value: SecretValue,
+            })
+          }
+          values={initial}
+          onSubmit={({ name, value }) =>
+            add.mutate({ params: { code }, body: { secrets: [{ action: 'UPDATE', name, value }] } })
+          }
+          pending={add.isPending}
+          submitError={add.error}
+          describeError={secretErrorText}
+          submitLabel="Add"
+          secondary={back}
+        >
+          {({ field, form }) => {
+            const name = field('name')
+            return (
+              <>
+                <TextField
+                  label="Name"
+                  description="A manifest names it as ${{ secrets.NAME }}."
+                  autoComplete="off"
+                  spellCheck={false}
+                  isMono
+                  {...name}
+                  onChange={(event) => {
+                    const { selectionStart } = event.target
+                    event.target.value = event.target.value.toUpperCase()
+                    event.target.setSelectionRange(selectionStart, selectionStart)
+                    form.clearErrors('name')
+                    return name.onChange(event)
+                  }}
+                />
+                <TextArea label="Value" autoComplete="off" spellCheck={false} isMono {...field('value')} />
+              </>
+            )
+          }}
+        </FormShell>
+      </OnlyWith>
+    </div>
+  )
+}

@@ -1,0 +1,104 @@
+import type { SecretUse } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { useApiMutation } from '../../api/mutation.ts'
+import { q } from '../../api/query.ts'
+import { confirmed } from '../../components/confirm.ts'
+import { EmptyState } from '../../components/EmptyState.tsx'
+import { FormShell } from '../../components/FormShell.tsx'
+import { OnlyWith } from '../../components/OnlyWith.tsx'
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { QueryView } from '../../components/QueryView.tsx'
+import { toast } from '../../lib/toasts.ts'
+import { buttonClass } from '../../ui/Button.tsx'
+import { TextArea } from '../../ui/TextField.tsx'
+import { secretErrorText } from './secret-error.ts'
+
+/** Spec 2.12, `/secrets/edit/{name}`. */
+export default function EditSecretPage() {
+  const { code } = useOrg()
+  const name = useParams({ from: '/app/secrets/edit/$name', select: (params) => params.name.toUpperCase() })
+  const secrets = useQuery(q('secrets.listUses', { params: { code } }))
+  const back = (
+    <Link to="/secrets" className={buttonClass()}>
+      Cancel
+    </Link>
+  )
+  return (
+    <div className="max-w-140">
+      <PageHeader title="Edit value" context={<code>{name}</code>} crumbs={<Link to="/secrets">Secrets</Link>} />
+      <OnlyWith permission="secrets.write" title="You cannot edit secrets" action={back}>
+        <QueryView query={secrets} what="The secret">
+          {(all) => {
+            const secret = all.find((candidate) => candidate.name === name)
+            if (!secret)
+              return (
+                <EmptyState
+                  title="Secret not found"
+                  text="It may have been deleted, or belong to another organization."
+                  action={
+                    <Link to="/secrets" className={buttonClass()}>
+                      All secrets
+                    </Link>
+                  }
+                />
+              )
+            return <ValueForm code={code} secret={secret} back={back} />
+          }}
+        </QueryView>
+      </OnlyWith>
+    </div>
+  )
+}
+
+const initial = { value: '' }
+
+function ValueForm({ code, secret, back }: { code: string; secret: SecretUse; back: ReactNode }) {
+  const { name, versions } = secret
+  const navigate = useNavigate()
+  const update = useApiMutation('secrets.change', {
+    invalidates: ['secrets.listUses', 'squids.list', 'squids.get'],
+    errorsGoTo: 'caller',
+    onSuccess: async () => {
+      toast({ tone: 'good', title: `The value of ${name} has been updated` })
+      await navigate({ to: '/secrets' })
+    },
+  })
+  const used = versions.map(({ reference }) => reference).join(', ')
+  const askAndUpdate = async (value: string) => {
+    const isSure = await confirmed({
+      title: `Update ${name}?`,
+      body:
+        used === ''
+          ? 'The value it has now is lost. No version uses it yet.'
+          : `The value it has now is lost. A redeploy or restart is needed to apply the new one: ${used}.`,
+      confirmLabel: 'Update',
+    })
+    if (isSure) update.mutate({ params: { code }, body: { secrets: [{ action: 'UPDATE', name, value }] } })
+  }
+  return (
+    <FormShell
+      schema={({ z, SecretValue }) => z.object({ value: SecretValue })}
+      values={initial}
+      onSubmit={({ value }) => void askAndUpdate(value)}
+      pending={update.isPending}
+      submitError={update.error}
+      describeError={secretErrorText}
+      submitLabel="Update"
+      secondary={back}
+    >
+      {({ field }) => (
+        <TextArea
+          label="New value"
+          description="The value it has now is not shown. Versions that use it take the new one with their next restart or deployment."
+          autoComplete="off"
+          spellCheck={false}
+          isMono
+          {...field('value')}
+        />
+      )}
+    </FormShell>
+  )
+}

@@ -1,0 +1,32 @@
+import type { SecretUse } from '@shoal/contract'
+import { Link } from '@tanstack/react-router'
+import { Alert } from '../../ui/Alert.tsx'
+
+/** Which versions still run with values from before. */
+export function OutdatedNotice({ secrets }: { secrets: readonly SecretUse[] }) {
+  const outdated = new Map(
+    secrets
+      .flatMap(({ versions }) => versions)
+      .filter(({ isOutdated }) => isOutdated)
+      .map((version) => [version.reference, version]),
+  )
+  if (outdated.size === 0) return null
+  return (
+    <Alert tone="warn" title="Secrets changed, restart to apply" className="mb-4">
+      These versions still run with the values from before:{' '}
+      {[...outdated.values()].map(({ name, slot, reference }, index) => (
+        <span key={reference}>
+          {index > 0 && ', '}
+          <Link
+            to="/squids/$squidName/$squidSlot"
+            params={{ squidName: name, squidSlot: slot }}
+            className="font-medium underline"
+          >
+            {reference}
+          </Link>
+        </span>
+      ))}
+      .
+    </Alert>
+  )
+}

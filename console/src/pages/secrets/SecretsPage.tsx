@@ -1,0 +1,126 @@
+import type { SecretUse } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { Pencil, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { useApiMutation } from '../../api/mutation.ts'
+import { q } from '../../api/query.ts'
+import { useWhyNot } from '../../components/Can.tsx'
+import { confirm } from '../../components/confirm.ts'
+import type { Sort } from '../../components/data-table/columns.ts'
+import { DataTable } from '../../components/data-table/DataTable.tsx'
+import { EmptyState } from '../../components/EmptyState.tsx'
+import { ErrorState } from '../../components/ErrorState.tsx'
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { toast } from '../../lib/toasts.ts'
+import { Button, buttonClass } from '../../ui/Button.tsx'
+import { OutdatedNotice } from './OutdatedNotice.tsx'
+import { secretColumns } from './secret-columns.tsx'
+
+/** Spec 2.12, `/secrets`. */
+export default function SecretsPage() {
+  const { code } = useOrg()
+  const whyNot = useWhyNot('secrets.write')
+  const navigate = useNavigate()
+  const { data, error, refetch } = useQuery(q('secrets.listUses', { params: { code } }, { refetchInterval: 10_000 }))
+  const [sort, setSort] = useState<Sort>({ column: 'name', order: 'asc' })
+  const change = useApiMutation('secrets.change', { invalidates: ['secrets.listUses'], errorsGoTo: 'caller' })
+
+  const remove = async ({ name }: SecretUse) => {
+    await change.mutateAsync({ params: { code }, body: { secrets: [{ action: 'DELETE', name }] } })
+    toast({ tone: 'good', title: `The secret ${name} has been deleted` })
+  }
+  const askToDelete = (secret: SecretUse) =>
+    confirm({
+      title: `Delete ${secret.name}?`,
+      body: <DeleteText secret={secret} />,
+      confirmLabel: 'Delete',
+      isDanger: true,
+      action: () => remove(secret),
+    })
+  const menuOf = (secret: SecretUse) => ({
+    label: `Actions for ${secret.name}`,
+    groups: [
+      {
+        id: 'secret',
+        actions: [
+          {
+            id: 'edit',
+            label: 'Edit value',
+            icon: <Pencil size={16} />,
+            disabledReason: whyNot,
+            onAction: () => void navigate({ to: '/secrets/edit/$name', params: { name: secret.name } }),
+          },
+          {
+            id: 'delete',
+            label: 'Delete',
+            icon: <Trash2 size={16} />,
+            isDanger: true,
+            disabledReason: whyNot,
+            onAction: () => askToDelete(secret),
+          },
+        ],
+      },
+    ],
+  })
+  return (
+    <div className="max-w-250">
+      <PageHeader
+        title="Secrets"
+        context="Values that squids read from their environment. They are never shown again."
+        actions={data?.length === 0 ? undefined : <AddSecret whyNot={whyNot} />}
+      />
+      {error && data === undefined ? (
+        <ErrorState what="The secrets could not be loaded" error={error} onRetry={() => void refetch()} />
+      ) : (
+        <>
+          {data && <OutdatedNotice secrets={data} />}
+          <DataTable
+            label="Secrets"
+            columns={secretColumns}
+            rows={data}
+            idOf={({ name }) => name}
+            sort={sort}
+            onSort={setSort}
+            menuOf={menuOf}
+            loadingRows={3}
+            empty={
+              <EmptyState
+                title="No secrets yet"
+                text="Keys and addresses that do not belong into an archive. A manifest names them as ${{ secrets.NAME }}."
+                action={<AddSecret whyNot={whyNot} />}
+                command={`sqd secrets set NAME value -o ${code}`}
+              />
+            }
+          />
+        </>
+      )}
+    </div>
+  )
+}
+
+function AddSecret({ whyNot }: { whyNot: string | null }) {
+  if (whyNot !== null)
+    return (
+      <Button variant="primary" disabledReason={whyNot}>
+        Add secret
+      </Button>
+    )
+  return (
+    <Link to="/secrets/add" className={buttonClass('primary')}>
+      Add secret
+    </Link>
+  )
+}
+
+function DeleteText({ secret: { versions } }: { secret: SecretUse }) {
+  if (versions.length === 0) return <>No version uses it. Its value cannot be brought back.</>
+  return (
+    <>
+      Its value cannot be brought back. {versions.map(({ reference }) => reference).join(', ')}{' '}
+      {versions.length === 1 ? 'goes on with it, but cannot be' : 'go on with it, but cannot be'} restarted or deployed
+      again while the manifest needs it.
+    </>
+  )
+}

@@ -1,0 +1,71 @@
+import type { SecretUse } from '@shoal/contract'
+import { Link } from '@tanstack/react-router'
+import type { Column } from '../../components/data-table/columns.ts'
+import { RelativeTime } from '../../components/RelativeTime.tsx'
+import { StatusDot } from '../../components/StatusDot.tsx'
+
+const mostShown = 3
+
+export const secretColumns: Column<SecretUse>[] = [
+  {
+    id: 'name',
+    header: 'Name',
+    sortBy: ({ name }) => name,
+    cell: ({ name }) => (
+      <code className="block truncate font-medium" title={name}>
+        {name}
+      </code>
+    ),
+  },
+  { id: 'versions', header: 'Used by', foldBelow: 'sm', cell: ({ versions }) => <Versions versions={versions} /> },
+  {
+    id: 'state',
+    header: 'State',
+    width: '150px',
+    cell: ({ versions }) => <State versions={versions} />,
+  },
+  {
+    id: 'updated',
+    header: 'Changed',
+    width: '130px',
+    foldBelow: 'sm',
+    sortBy: ({ updatedAt }) => Date.parse(updatedAt),
+    cell: ({ updatedAt }) => <RelativeTime at={updatedAt} />,
+  },
+]
+
+function Versions({ versions }: Pick<SecretUse, 'versions'>) {
+  if (versions.length === 0) return <span className="text-ink-3">no version</span>
+  const more = versions.slice(mostShown)
+  return (
+    <span className="flex flex-wrap gap-x-2.5 py-1.5">
+      {versions.slice(0, mostShown).map(({ name, slot, reference }) => (
+        <Link
+          key={reference}
+          to="/squids/$squidName/$squidSlot"
+          params={{ squidName: name, squidSlot: slot }}
+          className="min-w-0 wrap-anywhere text-accent hover:underline"
+        >
+          {reference}
+        </Link>
+      ))}
+      {more.length > 0 && (
+        <span className="text-ink-3" tabIndex={0} data-tip={more.map(({ reference }) => reference).join(', ')}>
+          and {more.length} more
+        </span>
+      )}
+    </span>
+  )
+}
+
+function State({ versions }: Pick<SecretUse, 'versions'>) {
+  if (versions.length === 0) return <StatusDot tone="neutral">Unused</StatusDot>
+  const outdated = versions.filter(({ isOutdated }) => isOutdated)
+  if (outdated.length === 0) return <StatusDot tone="good">Applied</StatusDot>
+  const reason = `${outdated.map(({ reference }) => reference).join(', ')}: the value from before is used until a restart`
+  return (
+    <StatusDot tone="warn" reason={reason}>
+      Restart needed
+    </StatusDot>
+  )
+}
