@@ -1,7 +1,7 @@
 import type { Squid } from '@shoal/contract'
 import { useSearchText } from '../../components/data-table/url-state.ts'
+import { LazyMultiSelect, LazySelect } from '../../components/LazySelect.tsx'
 import { SearchField } from '../../ui/SearchField.tsx'
-import { MultiSelect, Select } from '../../ui/Select.tsx'
 import { TimeField } from './TimeField.tsx'
 import { levels, rangeOf, ranges, searchOfRange, useLogsSearch, useSetLogsSearch, type RangeId } from './filters.ts'
 
@@ -19,9 +19,8 @@ export function LogFilters({ squid }: { squid: Pick<Squid, 'processors' | 'api'>
   const pickRange = (id: RangeId) => setSearch(searchOfRange(id, range, Date.now()))
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <Select
+      <LazySelect
         label="Time range"
-        isLabelHidden
         className="w-37 max-xs:flex-1"
         options={rangeOptions}
         value={range}
@@ -33,18 +32,16 @@ export function LogFilters({ squid }: { squid: Pick<Squid, 'processors' | 'api'>
           <TimeField label="To" value={search.to} onChange={(to) => setSearch({ to })} />
         </>
       )}
-      <MultiSelect
+      <LazyMultiSelect
         label="Containers"
-        isLabelHidden
         className="w-37 max-xs:flex-1"
         none="All containers"
         options={containersOf(squid).map((id) => ({ id, label: id }))}
         value={search.container ?? []}
         onChange={(container) => setSearch({ container })}
       />
-      <MultiSelect
+      <LazyMultiSelect
         label="Levels"
-        isLabelHidden
         className="w-37 max-xs:flex-1"
         none="All levels"
         options={levels}

@@ -6,11 +6,11 @@ import { useOrg } from '../../api/active-org.ts'
 import { q } from '../../api/query.ts'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
+import { LazySelect } from '../../components/LazySelect.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { useSetting } from '../../lib/local-settings.ts'
 import { CopyField } from '../../ui/CopyButton.tsx'
-import { Select } from '../../ui/Select.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { endpointsOf, type PlaygroundEndpoint } from './endpoints.ts'
 import { createFetcher } from './fetcher.ts'
@@ -58,9 +58,8 @@ function Playground({ squid, params }: { squid: Squid; params: Params }) {
   return (
     <>
       <div className="mb-3 flex flex-wrap items-center gap-2">
-        <Select
+        <LazySelect
           label="Endpoint"
-          isLabelHidden
           className="w-44"
           options={endpoints}
           value={current.id}

@@ -1,0 +1,34 @@
+import { lazy, Suspense, type ComponentProps } from 'react'
+import { cx } from '../ui/classes.ts'
+import { triggerClass } from '../ui/option-list.ts'
+import type { MultiSelect, Select } from '../ui/Select.tsx'
+
+const load = () => import('../ui/Select.tsx')
+const LoadedSelect = lazy(async () => ({ default: (await load()).Select })) as unknown as typeof Select
+const LoadedMultiSelect = lazy(async () => ({ default: (await load()).MultiSelect })) as unknown as typeof MultiSelect
+
+/** For filters without a visible label: their code comes after the page, in a place of the final size. */
+export function LazySelect<Id extends string>(props: ComponentProps<typeof Select<Id>>) {
+  const chosen = props.options.find(({ id }) => id === props.value)?.label
+  return (
+    <Suspense fallback={<Place text={chosen ?? props.placeholder ?? ''} className={props.className} />}>
+      <LoadedSelect {...props} isLabelHidden />
+    </Suspense>
+  )
+}
+
+export function LazyMultiSelect<Id extends string>(props: ComponentProps<typeof MultiSelect<Id>>) {
+  return (
+    <Suspense fallback={<Place text={props.none} className={props.className} />}>
+      <LoadedMultiSelect {...props} isLabelHidden />
+    </Suspense>
+  )
+}
+
+function Place({ text, className }: { text: string; className: string | undefined }) {
+  return (
+    <div aria-hidden className={className}>
+      <div className={cx(triggerClass, 'text-ink-3')}>{text}</div>
+    </div>
+  )
+}
