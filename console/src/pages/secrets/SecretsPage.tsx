@@ -5,6 +5,7 @@ import { Pencil, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
+import { pollWhile } from '../../api/poll.ts'
 import { q } from '../../api/query.ts'
 import { useWhyNot } from '../../components/Can.tsx'
 import { confirm } from '../../components/confirm.ts'
@@ -18,12 +19,20 @@ import { Button, buttonClass } from '../../ui/Button.tsx'
 import { OutdatedNotice } from './OutdatedNotice.tsx'
 import { secretColumns } from './secret-columns.tsx'
 
+/** Somebody restarts those that are behind. */
+const whileOutdated = pollWhile<SecretUse[]>(
+  (secrets) => secrets.some(({ versions }) => versions.some(({ isOutdated }) => isOutdated)),
+  { fastMs: 2_000, slowMs: 10_000 },
+)
+
 /** Spec 2.12, `/secrets`. */
 export default function SecretsPage() {
   const { code } = useOrg()
   const whyNot = useWhyNot('secrets.write')
   const navigate = useNavigate()
-  const { data, error, refetch } = useQuery(q('secrets.listUses', { params: { code } }, { refetchInterval: 10_000 }))
+  const { data, error, refetch } = useQuery(
+    q('secrets.listUses', { params: { code } }, { refetchInterval: whileOutdated }),
+  )
   const [sort, setSort] = useState<Sort>({ column: 'name', order: 'asc' })
   const change = useApiMutation('secrets.change', { invalidates: ['secrets.listUses'], errorsGoTo: 'caller' })
 

@@ -1,0 +1,331 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { keepShot, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
+import { personAs } from '../support/people.ts'
+import { played } from '../support/played-squid.ts'
+import { startShoal, type Shoal } from '../support/shoal.ts'
+
+type Person = Awaited<ReturnType<typeof personAs>>
+
+const code = 'harbour'
+let shoal: Shoal
+let browser: Browser
+let node: Server
+let folder: string
+let admin: Person
+let developer: Person
+let viewer: Person
+
+beforeAll(async () => {
+  node = await startNode()
+  folder = mkdtempSync(join(tmpdir(), 'shoal-rpc-'))
+  const config = join(folder, 'rpc.json')
+  const upstreams = [
+    { name: 'own node', url: `http://127.0.0.1:${(node.address() as AddressInfo).port}`, archive: true },
+  ]
+  writeFileSync(config, JSON.stringify({ chains: { eth: { upstreams } } }))
+  ;[shoal, browser] = await Promise.all([startShoal({ SHOAL_RUNTIME: 'sim', SHOAL_RPC_CONFIG: config }), openBrowser()])
+  admin = await personAs(browser, shoal, 'admin@harbour.dev')
+  await admin.api.orgs.create({ body: { code, name: 'Harbour Analytics', email: 'admin@harbour.dev' } })
+  ;[developer, viewer] = await Promise.all([joined('developer'), joined('viewer')])
+}, 120_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await shoal?.end()
+  node?.close()
+  if (folder) rmSync(folder, { recursive: true, force: true })
+})
+
+async function joined(roleType: 'developer' | 'viewer'): Promise<Person> {
+  const email = `${roleType}@harbour.dev`
+  const { id } = await admin.api.orgs.inviteMember({ params: { code }, body: { email, roleType } })
+  const person = await personAs(browser, shoal, email)
+  await person.api.orgs.acceptInvite({ params: { code, id: String(id) } })
+  return person
+}
+
+/** A node of chain 1 that stands at block 100. */
+function startNode(): Promise<Server> {
+  const block = { number: '0x64', hash: `0x${'ab'.repeat(32)}`, parentHash: `0x${'cd'.repeat(32)}` }
+  const answers: Record<string, unknown> = { eth_chainId: '0x1', eth_blockNumber: '0x64', eth_gasPrice: '0x7' }
+  const answer = ({ id, method }: { id: number; method: string }) => ({
+    jsonrpc: '2.0',
+    id,
+    result: answers[method] ?? block,
+  })
+  const server = createServer((req, res) => {
+    let body = ''
+    req.on('data', (chunk: Buffer) => (body += chunk.toString()))
+    req.on('end', () => {
+      const asked = JSON.parse(body) as { id: number; method: string } | { id: number; method: string }[]
+      res.setHeader('content-type', 'application/json')
+      res.end(JSON.stringify(Array.isArray(asked) ? asked.map(answer) : answer(asked)))
+    })
+  })
+  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)))
+}
+
+const open = (page: Page, path: string) => page.goto(`${path}${path.includes('?') ? '&' : '?'}organization=${code}`)
+const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).first().waitFor()
+const says = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor()
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+const rowOf = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text })
+const clipboard = (page: Page) => page.evaluate<string>('navigator.clipboard.readText()')
+
+test('an administrator adds, edits and deletes secrets, and is told who has to restart', async () => {
+  const { page, api } = admin
+  await open(page, '/secrets')
+  await says(page, 'No secrets yet')
+  await page.getByRole('link', { name: 'Add secret' }).click()
+  await heading(page, 'New secret')
+  await button(page, 'Add').click()
+  await says(page, 'Secret name is required')
+  await says(page, 'Value is required')
+  await page.getByLabel('Name').pressSequentially('1key-x')
+  expect(await page.getByLabel('Name').inputValue()).toBe('1KEY-X')
+  await button(page, 'Add').click()
+  await says(
+    page,
+    'Only latin letters, numbers and the underscore symbol are allowed for the secret name. The secret name cannot start with a number',
+  )
+  await page.getByLabel('Name').fill('a'.repeat(64))
+  await button(page, 'Add').click()
+  await says(page, 'Max 63 symbols.')
+  expect(await seriousFlaws(page)).toEqual([])
+  await page.getByLabel('Name').fill('api_key')
+  await page.getByLabel('Value').fill(' the first value ')
+  await button(page, 'Add').click()
+  await rowOf(page, 'API_KEY').getByText('Unused').waitFor()
+
+  await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
+  const who = { shoal, org: code, token: admin.token, api }
+  const print = { print: ['the key is ${{ secrets.API_KEY }}'] }
+  const done = await played(who, { name: 'fleet', slot: 'v1', processors: { processor: print } })
+  expect(done.failureReason).toBeNull()
+  await open(page, '/secrets')
+  await rowOf(page, 'API_KEY').getByRole('link', { name: 'fleet@v1' }).waitFor()
+  await rowOf(page, 'API_KEY').getByText('Applied').waitFor()
+
+  await page.getByRole('link', { name: 'Add secret' }).click()
+  await page.getByLabel('Name').fill('API_KEY')
+  await page.getByLabel('Value').fill('another')
+  await button(page, 'Add').click()
+  await says(page, 'There is a secret of this name. Edit its value instead.')
+
+  await open(page, '/secrets/edit/API_KEY')
+  await heading(page, 'Edit value')
+  await button(page, 'Update').click()
+  await says(page, 'Value is required')
+  await page.getByLabel('New value').fill('the second value')
+  await button(page, 'Update').click()
+  const dialog = page.getByRole('alertdialog', { name: 'Update API_KEY?' })
+  await dialog.getByText('A redeploy or restart is needed to apply the new one: fleet@v1.').waitFor()
+  expect(await seriousFlaws(page)).toEqual([])
+  await dialog.getByRole('button', { name: 'Update' }).click()
+  await says(page, 'Secrets changed, restart to apply')
+  await rowOf(page, 'API_KEY').getByText('Restart needed').waitFor()
+
+  await api.squids.restart({ params: { code, reference: 'fleet@v1' } })
+  // The page asks again by itself.
+  await rowOf(page, 'API_KEY').getByText('Applied').waitFor()
+  expect(await page.getByText('Secrets changed, restart to apply').count()).toBe(0)
+
+  const { logs } = await api.logs.history({ params: { code, reference: 'fleet@v1' }, query: { limit: '1000' } })
+  const lines = JSON.stringify(logs)
+  expect(lines).toContain('the key is ***')
+  expect(lines).not.toMatch(/the (first|second) value/)
+
+  await rowOf(page, 'API_KEY').locator('[data-row-menu]').click()
+  await page.getByRole('menu').waitFor()
+  expect(await seriousFlaws(page)).toEqual([])
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await page.getByRole('alertdialog', { name: 'Delete API_KEY?' }).getByRole('button', { name: 'Delete' }).click()
+  await says(page, 'No secrets yet')
+  await page.goto('/organizations/secretes')
+  await heading(page, 'Secrets')
+})
+
+test('others see names and change nothing; they are told why', async () => {
+  const secrets = [{ action: 'UPDATE' as const, name: 'NODE_URL', value: 'https://node.example.com' }]
+  await admin.api.secrets.change({ params: { code }, body: { secrets } })
+  for (const { page } of [developer, viewer]) {
+    await open(page, '/secrets')
+    const add = button(page, 'Add secret')
+    expect(await add.getAttribute('aria-description')).toBe('Only administrators may manage secrets.')
+    await rowOf(page, 'NODE_URL').locator('[data-row-menu]').click()
+    const edit = page.getByRole('menuitem', { name: /^Edit value/ })
+    expect(await edit.getAttribute('aria-disabled')).toBe('true')
+    await page.keyboard.press('Escape')
+    for (const path of ['/secrets/add', '/secrets/edit/NODE_URL']) {
+      await open(page, path)
+      await says(page, 'Only administrators may manage secrets.')
+    }
+    await open(page, '/rpc/token')
+    expect(await button(page, 'Refresh').getAttribute('aria-description')).toBe(
+      'Only administrators may refresh the RPC token.',
+    )
+  }
+})
+
+test('the token is hidden, shown, copied and refreshed, unless the organization is not active', async () => {
+  const { page, api } = admin
+  const tokenNow = async () => (await api.rpc.getToken({ params: { code } })).token
+  const refresh = async () => {
+    await button(page, 'Refresh').click()
+    const dialog = page.getByRole('alertdialog', { name: 'Refresh the RPC token?' })
+    await dialog.getByRole('button', { name: 'Refresh' }).click()
+    await dialog.waitFor({ state: 'detached' })
+  }
+  await open(page, '/rpc')
+  await page.getByRole('navigation', { name: 'RPC' }).getByRole('link', { name: 'API token' }).click()
+  const field = page.getByLabel('RPC token')
+  const before = await tokenNow()
+  expect(await field.inputValue()).toMatch(/^•+$/)
+  await button(page, 'Show token').click()
+  expect(await field.inputValue()).toBe(before)
+  await button(page, 'Copy token').click()
+  expect(await clipboard(page)).toBe(before)
+  await refresh()
+  await says(page, 'The RPC token has been replaced')
+  const next = await tokenNow()
+  expect(next).not.toBe(before)
+  await button(page, 'Copy token').click()
+  await expect.poll(() => clipboard(page)).toBe(next)
+
+  await shoal.cli('org', 'set-status', '--code', code, '--status', 'DRAFT')
+  await refresh()
+  await says(
+    page,
+    'Action is not allowed: Organization is not active. Please make sure your billing information is set up correctly.',
+  )
+  expect(await tokenNow()).toBe(next)
+  await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
+})
+
+test('endpoints are found by name, type and use; a chain page tells how to use it and how it is', async () => {
+  const { page, api } = admin
+  const { token } = await api.rpc.getToken({ params: { code } })
+  const url = `${new URL(shoal.gatewayUrl).origin}/rpc/eth/${token}`
+  for (const method of ['eth_gasPrice', 'eth_chainId'])
+    await fetch(url, { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] }) })
+  const used = async () => (await api.rpc.listChains({ params: { code } })).find(({ id }) => id === 'eth')?.requests
+  await expect.poll(used, { timeout: 10_000 }).toBe('2')
+
+  await open(page, '/rpc')
+  const cards = page.getByRole('list', { name: 'RPC endpoints' }).getByRole('link')
+  await cards.first().waitFor()
+  const all = await cards.count()
+  await button(page, 'Substrate').click()
+  await page.waitForURL(/type=substrate/)
+  const substrate = await cards.count()
+  expect(substrate).toBeLessThan(all)
+  await button(page, 'EVM').click()
+  await expect.poll(() => cards.count()).toBeGreaterThan(substrate)
+  await button(page, 'Usage').click()
+  await page.waitForURL(/sortBy=usage/)
+  await expect.poll(() => cards.first().textContent()).toContain('2 req.')
+  await page.getByLabel('Find endpoint').fill('moonb')
+  await page.waitForURL(/search=moonb/)
+  await expect.poll(async () => (await cards.allTextContents()).every((text) => /moonb/i.test(text))).toBe(true)
+  await page.getByLabel('Find endpoint').fill('nothing like it')
+  await says(page, 'Nothing found for “nothing like it”')
+
+  await open(page, '/rpc/chains/eth')
+  await says(page, /\/rpc\/eth\/\{TOKEN\}/)
+  await button(page, 'Copy endpoint').click()
+  expect(await clipboard(page)).toBe(url)
+  await rowOf(page, 'own node').getByText('Healthy').waitFor()
+  await rowOf(page, 'own node').getByText('100', { exact: true }).waitFor()
+  const tab = (name: string) => page.getByRole('tab', { name, exact: true })
+  const panel = page.getByRole('tabpanel')
+  for (const [name, shown] of [
+    ['.env', 'RPC_ETH_HTTP='],
+    ['squid.yaml', '- eth.http'],
+    ['viem', 'createPublicClient'],
+    ['ethers', 'JsonRpcProvider'],
+    ['curl', 'eth_blockNumber'],
+  ] as const) {
+    await tab(name).click()
+    await panel.getByText(shown).waitFor()
+    await button(page, `Copy ${name}`).click()
+    const copied = await clipboard(page)
+    expect(copied).toContain(name === 'squid.yaml' ? 'rpc:' : token)
+    expect(await panel.textContent()).not.toContain(token)
+  }
+  await page.getByRole('img', { name: /Requests by method.*eth_gasPrice: 1/ }).waitFor()
+
+  await open(page, '/rpc/chains/polkadot')
+  await says(page, 'Nobody answers for this chain yet')
+  expect(await page.getByRole('tab').allTextContents()).toEqual(['.env', 'squid.yaml', 'curl'])
+  await open(page, '/rpc/chains/no-such-chain')
+  await heading(page, 'Chain not found')
+})
+
+test('the Portal is for organizations with the beta flag, RPC for organizations', async () => {
+  const { page, context, api } = admin
+  await open(page, '/portal/chains')
+  await page.waitForURL(/\/squids/)
+  await context.addCookies([{ name: 'beta', value: 'true', url: shoal.url }])
+  await open(page, '/portal')
+  const cards = page.getByRole('list', { name: 'Datasets' }).getByRole('link')
+  await cards.first().waitFor()
+  await button(page, 'Substrate').click()
+  await page.waitForURL(/type=substrate/)
+  await page.getByLabel('Find dataset').fill('kusama')
+  await cards.filter({ hasText: 'kusama' }).first().click()
+  await says(page, 'Nobody answers for this dataset yet')
+  await open(page, '/portal/chains/ethereum-mainnet')
+  await says(page, 'Made here from the RPC endpoint')
+  await button(page, 'Copy Portal URL').click()
+  expect(await clipboard(page)).toBe(`${new URL(shoal.gatewayUrl).origin}/portal/datasets/ethereum-mainnet`)
+  await page.getByRole('tab', { name: 'squid.yaml' }).click()
+  await page.getByRole('tabpanel').getByText('PORTAL_ETHEREUM_MAINNET_URL').waitFor()
+
+  const playground = (await api.user.get({})).organizations.find(({ limits }) => limits.playground)
+  for (const path of ['/rpc', '/rpc/token', '/rpc/chains/eth', '/portal/chains', '/portal/chains/ethereum-mainnet']) {
+    await page.goto(`${path}?organization=${playground?.code}`)
+    await page.waitForURL(/\/squids/)
+    const items = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allTextContents()
+    expect(items.join(' ')).not.toMatch(/RPC|Portal/)
+  }
+})
+
+test('every page is accessible in both themes and at every width', async () => {
+  const pages: [shot: string, path: string, title: string][] = [
+    ['secrets', '/secrets', 'Secrets'],
+    ['secret-add', '/secrets/add', 'New secret'],
+    ['secret-edit', '/secrets/edit/NODE_URL', 'Edit value'],
+    ['rpc', '/rpc', 'RPC endpoints'],
+    ['rpc-token', '/rpc/token', 'RPC endpoints'],
+    ['rpc-chain', '/rpc/chains/eth', 'Ethereum'],
+    ['portal', '/portal/chains', 'Portal'],
+    ['portal-dataset', '/portal/chains/ethereum-mainnet', 'Ethereum'],
+  ]
+  const flaws: Record<string, string[]> = {}
+  const { page } = admin
+  for (const [shot, path, title] of pages) {
+    await open(page, path)
+    await page.getByRole('heading', { level: 1, name: new RegExp(title) }).waitFor()
+    await expect.poll(() => page.locator('[aria-busy=true], [aria-label=Loading], .skeleton').count()).toBe(0)
+    for (const theme of themes) {
+      await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+      for (const width of [...widths, 480]) {
+        await page.setViewportSize({ width, height: 900 })
+        if (width !== 480) await keepShot(page, `${shot}-${theme}-${width}`)
+        const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+        expect(overflowPx, `${shot} is wider than ${width} px`).toBeLessThanOrEqual(0)
+        if (width !== 1440 && width !== 480) continue
+        const found = await seriousFlaws(page)
+        if (found.length > 0) flaws[`${shot}, ${theme}, ${width} px`] = found
+      }
+    }
+    await page.setViewportSize({ width: 1440, height: 900 })
+  }
+  expect(flaws).toEqual({})
+}, 120_000)
