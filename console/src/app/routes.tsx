@@ -103,12 +103,12 @@ const squids = createRoute({
   getParentRoute: () => app,
   path: '/squids',
   validateSearch: search.squids,
-  component: unbuilt('Squids', 'All versions of your squids, their status, progress and traffic.'),
+  component: lazyRouteComponent(() => import('../pages/squids/SquidsPage.tsx')),
 })
 const deployGuide = createRoute({
   getParentRoute: () => app,
   path: '/squids/deploy',
-  component: unbuilt('Deploy squid', 'The way from a template to a running squid, step by step.'),
+  component: lazyRouteComponent(() => import('../pages/deploy/DeployPage.tsx')),
 })
 const version = createRoute({
   getParentRoute: () => app,

@@ -4,7 +4,7 @@ import { StatusDot } from '../../../components/StatusDot.tsx'
 import { formatInteger, formatPercent, nothing } from '../../../lib/format.ts'
 import type { Tone } from '../../../ui/Badge.tsx'
 import { ProgressBar } from '../../../ui/ProgressBar.tsx'
-import { formatSpan, formatSpeed, lagBlocks } from './sync.ts'
+import { formatSpan, formatSpeed, lagBlocks } from '../../../components/squid/sync.ts'
 
 /** Spec 4: what is neither syncing nor synced is starting. */
 const looks: Record<Processor['status'], { label: string; tone: Tone; isMoving: boolean }> = {

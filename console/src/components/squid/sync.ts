@@ -1,5 +1,5 @@
 import { syncPercent, type Processor } from '@shoal/contract'
-import { formatDecimal, formatInteger, formatPercent } from '../../../lib/format.ts'
+import { formatDecimal, formatInteger, formatPercent } from '../../lib/format.ts'
 
 /** `14 min`, of a time that is only estimated: one unit is all it is good for. */
 export function formatSpan(seconds: number): string {

@@ -1,0 +1,61 @@
+import { isInProgress, type Deployment, type Squid } from '@shoal/contract'
+import { useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { useOrg } from './active-org.ts'
+import { pollWhile } from './poll.ts'
+import { invalidate, q } from './query.ts'
+
+/** Spec 9. */
+const listMs = 10_000
+const inProgressMs = 1000
+
+export const squidsQuery = (code: string) => q('squids.list', { params: { code } }, { refetchInterval: listMs })
+
+/** Requests by day: the server's own range is the last seven days. */
+export const ingressQuery = (code: string) =>
+  q('metrics.getIngress', { params: { code } }, { refetchInterval: listMs, staleTime: listMs })
+
+const isAny = (deployments: readonly Deployment[]) => deployments.length > 0
+
+const inProgressQuery = (code: string) =>
+  q(
+    'deployments.list',
+    { params: { code }, query: { statusGroup: 'IN_PROGRESS', logs: 'false' } },
+    { refetchInterval: pollWhile<Deployment[]>(isAny, { fastMs: inProgressMs, slowMs: listMs }) },
+  )
+
+/**
+ * The versions of the active organization, every ten seconds. While deployments run they are asked for every second, and
+ * the versions again when there are more or fewer of them (spec 4).
+ */
+export function useSquids(): UseQueryResult<Squid[]> {
+  const { code } = useOrg()
+  const client = useQueryClient()
+  const running = useQuery(inProgressQuery(code)).data?.length
+  const before = useRef(running)
+  useEffect(() => {
+    const hasChanged = before.current !== undefined && running !== before.current
+    before.current = running
+    if (hasChanged) void invalidate(client, 'squids.list')
+  }, [client, running])
+  return useQuery(squidsQuery(code))
+}
+
+/**
+ * The newest deployment that began after this was first asked, as it is now; null until there is one. Asked for every
+ * second, since somebody waits for it.
+ */
+export function useNextDeployment(): Deployment | null {
+  const { code } = useOrg()
+  const newest = useQuery(
+    q(
+      'deployments.list',
+      { params: { code }, query: { limit: '1', logs: 'false' } },
+      { refetchInterval: pollWhile<Deployment[]>(() => true, { fastMs: inProgressMs, slowMs: listMs }) },
+    ),
+  ).data
+  const [lastOldId, setLastOldId] = useState<number | null>(null)
+  const deployment = newest?.[0]
+  if (newest && lastOldId === null) setLastOldId(deployment && !isInProgress(deployment) ? deployment.id : 0)
+  return deployment && lastOldId !== null && deployment.id > lastOldId ? deployment : null
+}

@@ -1,0 +1,93 @@
+import { Link } from '@tanstack/react-router'
+import { useState, type ReactNode } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { documentationUrl } from '../../lib/installation.ts'
+import { CodeBlock } from '../../ui/CodeBlock.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+import { authCommand, deployCommand, initCommand, installCommand, type Template } from './commands.ts'
+import { GuideHeader } from './GuideHeader.tsx'
+import { SquidNameFields } from './SquidNameFields.tsx'
+import { WaitingLine } from './WaitingLine.tsx'
+
+const linkClass = 'text-accent underline underline-offset-2'
+
+/** Spec 2.8: from nothing to a running squid, with commands for this installation and organization. */
+export default function DeployGuide() {
+  const { code } = useOrg()
+  const [token, setToken] = useState('')
+  const [name, setName] = useState('')
+  const [template, setTemplate] = useState<Template>('evm')
+  return (
+    <div className="max-w-190">
+      <GuideHeader />
+      <ol className="mt-5 flex flex-col gap-6">
+        <Step number={1} title="Install the command-line tool">
+          <p>
+            Install it globally, then configure it with an API token. Make one on the page{' '}
+            <Link to="/profile/api-tokens" className={linkClass}>
+              API tokens
+            </Link>
+            .
+          </p>
+          <CodeBlock code={installCommand} what="install command" />
+          <TextField
+            label="API token"
+            type="password"
+            description="Only completes the command below; it is not stored."
+            value={token}
+            onChange={(event) => setToken(event.target.value)}
+            autoComplete="off"
+            isMono
+            className="max-w-90"
+          />
+          <CodeBlock code={authCommand(location.origin, token)} what="auth command">
+            {authCommand(location.origin, token && '••••••••')}
+          </CodeBlock>
+        </Step>
+        <Step number={2} title="Make a squid from a template">
+          <SquidNameFields name={name} onName={setName} template={template} onTemplate={setTemplate} />
+          <CodeBlock code={initCommand(name, template)} what="init command" />
+        </Step>
+        <Step number={3} title="Customize it" note="Optional">
+          <p>
+            The template runs as it is. To index what is yours, change <Code>schema.graphql</Code>, the handlers below{' '}
+            <Code>src/</Code> and <Code>squid.yaml</Code>. The{' '}
+            <a href={documentationUrl()} target="_blank" rel="noreferrer" className={linkClass}>
+              documentation
+            </a>{' '}
+            tells how.
+          </p>
+        </Step>
+        <Step number={4} title="Deploy it">
+          <CodeBlock code={deployCommand(code)} what="deploy command" />
+          <WaitingLine />
+        </Step>
+      </ol>
+    </div>
+  )
+}
+
+type StepProps = { number: number; title: string; note?: string; children: ReactNode }
+
+function Step({ number, title, note, children }: StepProps) {
+  return (
+    <li className="flex gap-3.5">
+      <span
+        aria-hidden
+        className="tabular grid size-7 shrink-0 place-items-center rounded-full border border-edge text-sm font-medium text-ink-2"
+      >
+        {number}
+      </span>
+      <div className="flex min-w-0 flex-1 flex-col gap-3 pt-0.5">
+        <h2 className="text-md font-semibold">
+          {title} {note && <span className="ml-1 text-sm font-normal text-ink-3">{note}</span>}
+        </h2>
+        {children}
+      </div>
+    </li>
+  )
+}
+
+const Code = ({ children }: { children: string }) => (
+  <code className="rounded-sm bg-muted px-1 font-mono text-sm">{children}</code>
+)

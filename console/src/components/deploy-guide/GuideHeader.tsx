@@ -1,0 +1,50 @@
+import { isCardAdded, isUnpaid } from '@shoal/contract'
+import { Link } from '@tanstack/react-router'
+import { useOrg } from '../../api/active-org.ts'
+import { documentationUrl } from '../../lib/installation.ts'
+import { Alert } from '../../ui/Alert.tsx'
+
+const linkClass = 'text-accent underline underline-offset-2'
+
+/** What one should know first: it depends on the organization (spec 2.8). */
+export function GuideHeader() {
+  const { status, limits } = useOrg()
+  if (limits.playground)
+    return (
+      <Alert tone="info">
+        The playground is your personal workspace, with one free squid. For more,{' '}
+        <Link to="/organizations/create/{-$code}" className={linkClass}>
+          create an organization
+        </Link>
+        .
+      </Alert>
+    )
+  if (isUnpaid(status))
+    return (
+      <Alert tone="bad">
+        Payment is overdue. Please update your card details.{' '}
+        <Link to="/billing" className={linkClass}>
+          Open billing
+        </Link>
+      </Alert>
+    )
+  if (isCardAdded(status))
+    return (
+      <p className="text-ink-2">
+        Everything about squids, step by step, is in the{' '}
+        <a href={documentationUrl()} target="_blank" rel="noreferrer" className={linkClass}>
+          documentation
+        </a>
+        .
+      </p>
+    )
+  return (
+    <Alert tone="info">
+      No card has been added yet.{' '}
+      <Link to="/billing" className={linkClass}>
+        Upgrade to Pro
+      </Link>{' '}
+      to run squids in production.
+    </Alert>
+  )
+}

@@ -1,0 +1,17 @@
+import { Link } from '@tanstack/react-router'
+import DeployGuide from '../../components/deploy-guide/DeployGuide.tsx'
+import { PageHeader } from '../../components/PageHeader.tsx'
+
+/** Spec 2.8, `/squids/deploy`. */
+export default function DeployPage() {
+  return (
+    <>
+      <PageHeader
+        title="Deploy squid"
+        context="From a template to a running squid, in four steps."
+        crumbs={<Link to="/squids">Squids</Link>}
+      />
+      <DeployGuide />
+    </>
+  )
+}

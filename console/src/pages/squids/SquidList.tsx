@@ -1,0 +1,108 @@
+import type { Squid } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { ingressQuery } from '../../api/squids.ts'
+import { useWhyNot } from '../../components/Can.tsx'
+import { DataTable } from '../../components/data-table/DataTable.tsx'
+import { useSearchText, useUrlSort } from '../../components/data-table/url-state.ts'
+import { EmptyState } from '../../components/EmptyState.tsx'
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { useSquidActions } from '../../components/squid/use-squid-actions.tsx'
+import { Alert } from '../../ui/Alert.tsx'
+import { dailyRequests } from './daily-requests.ts'
+import { DeployButton } from './DeployButton.tsx'
+import { filterSquids } from './filter-squids.ts'
+import { squidColumns } from './squid-columns.tsx'
+import { SquidFilters } from './SquidFilters.tsx'
+import { leftWarning, squidsLeft, whyNoDeploy } from './squids-left.ts'
+
+const route = getRouteApi('/app/squids')
+const none: readonly string[] = []
+const nameOf = ({ name }: Squid) => name
+const referenceOf = ({ reference }: Squid) => reference
+
+/** The versions under their squids. `squids` is undefined while loading. */
+export function SquidList({ squids }: { squids: Squid[] | undefined }) {
+  const org = useOrg()
+  const navigate = useNavigate()
+  const { status = none, tag = none } = route.useSearch()
+  const { text, deferred, setText } = useSearchText('search')
+  const { sort, setSort } = useUrlSort({ column: 'name', order: 'asc' })
+  const noRights = useWhyNot('squids.write')
+  const actions = useSquidActions()
+
+  const ingress = useQuery(ingressQuery(org.code))
+  const columns = useMemo(
+    () => squidColumns(ingress.data ? dailyRequests(ingress.data, ingress.dataUpdatedAt) : null),
+    // What was answered before stays the same object: only another answer draws the rows again.
+    // oxlint-disable-next-line react/exhaustive-deps
+    [ingress.data],
+  )
+  const shown = useMemo(
+    () => squids && filterSquids(squids, { search: deferred, status, tag }),
+    [squids, deferred, status, tag],
+  )
+  const left = squids && squidsLeft(org, squids.length)
+  const warning = left === undefined ? null : leftWarning(org, left)
+
+  const menuOf = (squid: Squid) => {
+    const { copy, restart, hibernate, delete: remove } = actions.actionsOf(squid)
+    const whyNone = actions.whyNoMenu(squid)
+    const locked = [restart, hibernate, remove].map((action) => ({
+      ...action,
+      disabledReason: action.disabledReason ?? whyNone,
+    }))
+    return {
+      label: `Actions for ${squid.reference}`,
+      groups: [
+        { id: 'copy', actions: [copy] },
+        { id: 'change', actions: locked },
+      ],
+    }
+  }
+  return (
+    <>
+      <PageHeader
+        title="Squids"
+        context={squids && left !== undefined ? summaryOf(squids, left) : 'Loading…'}
+        actions={<DeployButton whyNot={whyNoDeploy(org, left ?? 1, noRights)} />}
+      />
+      {warning && (
+        <Alert tone="warn" className="mb-4">
+          {warning}
+        </Alert>
+      )}
+      <SquidFilters squids={squids ?? []} text={text} onText={setText} />
+      <DataTable
+        label="Squids"
+        columns={columns}
+        rows={shown}
+        idOf={referenceOf}
+        sort={sort}
+        onSort={setSort}
+        groupOf={nameOf}
+        renderGroupHead={(name, versions) => (
+          <>
+            {name} <span className="ml-1 font-normal text-ink-3">{countOf(versions.length, 'version')}</span>
+          </>
+        )}
+        onOpen={({ name, slot }) =>
+          void navigate({ to: '/squids/$squidName/$squidSlot', params: { squidName: name, squidSlot: slot } })
+        }
+        menuOf={menuOf}
+        empty={<EmptyState title={emptyTitle(deferred)} text="No version passes the search and the filters." />}
+      />
+    </>
+  )
+}
+
+const emptyTitle = (search: string) => (search.trim() === '' ? 'No squids found' : `No squids found: ${search.trim()}`)
+
+const countOf = (count: number, word: string) => `${count.toLocaleString('en-US')} ${word}${count === 1 ? '' : 's'}`
+
+function summaryOf(squids: readonly Squid[], left: number): string {
+  const names = new Set(squids.map(nameOf)).size
+  return `${countOf(squids.length, 'version')} of ${countOf(names, 'squid')} · ${left.toLocaleString('en-US')} left in this organization`
+}

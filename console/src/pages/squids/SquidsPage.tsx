@@ -1,0 +1,28 @@
+import type { Squid } from '@shoal/contract'
+import { lazy, Suspense } from 'react'
+import { useSquids } from '../../api/squids.ts'
+import { ErrorState } from '../../components/ErrorState.tsx'
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { SquidList } from './SquidList.tsx'
+
+const DeployGuide = lazy(() => import('../../components/deploy-guide/DeployGuide.tsx'))
+
+/** Spec 2.7, `/squids`: the versions, or how to get a first one. */
+export default function SquidsPage() {
+  const { data, error, refetch } = useSquids()
+  if (error && data === undefined)
+    return <ErrorState what="The squids could not be loaded" error={error} onRetry={() => void refetch()} />
+  return data?.length === 0 ? <FirstSquid /> : <SquidList squids={data satisfies Squid[] | undefined} />
+}
+
+function FirstSquid() {
+  return (
+    <>
+      <PageHeader title="Squids" context="There are none yet. Four steps to the first one." />
+      <Suspense fallback={<SkeletonRows count={8} />}>
+        <DeployGuide />
+      </Suspense>
+    </>
+  )
+}

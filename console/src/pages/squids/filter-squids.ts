@@ -1,0 +1,32 @@
+import { displayStatus, type Squid, type SquidDisplayStatus } from '@shoal/contract'
+
+export type SquidFilters = { search: string; status: readonly string[]; tag: readonly string[] }
+
+/** What passes: the pattern in the full name, any of the statuses, all of the tags (spec 2.7). */
+export function filterSquids(squids: readonly Squid[], { search, status, tag }: SquidFilters): Squid[] {
+  const isNamed = matcherOf(search)
+  const wanted = new Set(status)
+  return squids.filter(
+    (squid) =>
+      isNamed(squid.fullName) &&
+      (wanted.size === 0 || wanted.has(displayStatus(squid) satisfies SquidDisplayStatus)) &&
+      tag.every((name) => squid.tags.some((has) => has.name === name)),
+  )
+}
+
+/** A case-insensitive pattern; what is no valid one, as `a(` while one types, is looked for as it stands. */
+export function matcherOf(search: string): (name: string) => boolean {
+  const text = search.trim()
+  if (text === '') return () => true
+  try {
+    const pattern = new RegExp(text, 'i')
+    return (name) => pattern.test(name)
+  } catch {
+    const lower = text.toLowerCase()
+    return (name) => name.toLowerCase().includes(lower)
+  }
+}
+
+/** Every tag in use, once, by name. */
+export const tagsOf = (squids: readonly Squid[]): string[] =>
+  [...new Set(squids.flatMap(({ tags }) => tags.map(({ name }) => name)))].toSorted((a, b) => a.localeCompare(b))

@@ -1,0 +1,81 @@
+import { isDeploying, isHibernated, type Squid } from '@shoal/contract'
+import { Link } from '@tanstack/react-router'
+import type { Column } from '../../components/data-table/columns.ts'
+import { MiniBars } from '../../components/MiniBars.tsx'
+import { RelativeTime } from '../../components/RelativeTime.tsx'
+import { SquidStatus } from '../../components/squid/SquidStatus.tsx'
+import { syncSummary } from '../../components/squid/sync.ts'
+import { formatCount, formatDayMonth, formatInteger, nothing } from '../../lib/format.ts'
+import { Tag } from '../../ui/Badge.tsx'
+import { dayStarts, requestsOf, type DailyRequests } from './daily-requests.ts'
+
+/** `requests` is null while it is loaded. */
+export const squidColumns = (requests: ReadonlyMap<number, DailyRequests> | null): Column<Squid>[] => [
+  {
+    id: 'name',
+    header: 'Name',
+    cell: (squid) => <Name squid={squid} />,
+    // By the squid: its versions stay in the order of the server, newest first.
+    sortBy: ({ name }) => name,
+  },
+  { id: 'status', header: 'Status', width: '144px', cell: (squid) => <SquidStatus squid={squid} /> },
+  {
+    id: 'sync',
+    header: 'Sync',
+    width: '26%',
+    foldBelow: 'lg',
+    cell: (squid) => <span className="text-ink-3">{syncOf(squid) ?? nothing}</span>,
+  },
+  {
+    id: 'requests',
+    header: 'Last 7d Req.',
+    headerTip: 'Total number of queries made to the squid version in the last 7 days',
+    isNumber: true,
+    width: '150px',
+    foldBelow: 'sm',
+    cell: ({ id }) => (requests ? <Requests of={requestsOf(requests, id)} /> : nothing),
+  },
+  {
+    id: 'deployedAt',
+    header: 'Deploy date',
+    width: '132px',
+    foldBelow: 'xs',
+    // A first deployment under way is the newest of all.
+    sortBy: ({ deployedAt }) => (deployedAt === null ? Number.MAX_SAFE_INTEGER : Date.parse(deployedAt)),
+    cell: ({ deployedAt }) => (deployedAt === null ? nothing : <RelativeTime at={deployedAt} />),
+  },
+]
+
+function Name({ squid: { name, slot, tags } }: { squid: Squid }) {
+  return (
+    <>
+      <Link
+        to="/squids/$squidName/$squidSlot"
+        params={{ squidName: name, squidSlot: slot }}
+        aria-label={`${name}@${slot}`}
+        className="mr-2 rounded-sm font-mono text-sm hover:underline"
+      >
+        @{slot}
+      </Link>
+      {tags.map((tag) => (
+        <span key={tag.name} className="mr-1">
+          <Tag isMain={tag.name === 'production' || tag.name === 'prod'}>{tag.name}</Tag>
+        </span>
+      ))}
+    </>
+  )
+}
+
+const syncOf = (squid: Squid) =>
+  isDeploying(squid) || isHibernated(squid) ? null : syncSummary(squid.processors ?? [])
+
+function Requests({ of: { days, total } }: { of: DailyRequests }) {
+  const starts = dayStarts(Date.now())
+  const tip = days.map((count, index) => `${formatDayMonth(starts[index] ?? 0)}: ${formatInteger(count)}`).join('\n')
+  return (
+    <span className="flex items-center justify-between gap-2">
+      <MiniBars label="Requests of the last 7 days" values={days} tip={tip} />
+      {formatCount(total)}
+    </span>
+  )
+}

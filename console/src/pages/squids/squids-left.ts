@@ -1,0 +1,19 @@
+import { limits, type Org } from '@shoal/contract'
+
+/** How many versions the organization may still have (spec 2.7). */
+export const squidsLeft = ({ limits: { squids } }: Pick<Org, 'limits'>, versions: number): number =>
+  Math.max(0, squids - versions)
+
+/** The warning, from fewer than three left on; null when there is nothing to warn about. */
+export function leftWarning({ limits: { playground } }: Pick<Org, 'limits'>, left: number): string | null {
+  if (left >= limits.squidsLeftWarning) return null
+  const place = playground ? 'your playground' : 'this organization'
+  if (left === 0) return `No squids are left in ${place}. Delete a version to deploy another one.`
+  return `${left === 1 ? 'Only 1 squid is' : `Only ${left} squids are`} left in ${place}.`
+}
+
+/** Why a new squid cannot be deployed; null when it can. `noRights`: why the role may not. */
+export function whyNoDeploy({ limits: { playground } }: Pick<Org, 'limits'>, left: number, noRights: string | null) {
+  if (left === 0) return 'The organization has as many squids as it may have. Delete a version first.'
+  return playground ? noRights : null
+}

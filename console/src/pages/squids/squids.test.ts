@@ -1,0 +1,71 @@
+import type { Squid } from '@shoal/contract'
+import { expect, test } from 'vitest'
+import { dailyRequests, dayStarts, requestsOf } from './daily-requests.ts'
+import { filterSquids, matcherOf, tagsOf } from './filter-squids.ts'
+import { leftWarning, squidsLeft, whyNoDeploy } from './squids-left.ts'
+
+const squid = (fullName: string, status: Squid['status'], ...tags: string[]) =>
+  ({ fullName, status, addons: {}, processors: [], tags: tags.map((name) => ({ name })) }) as unknown as Squid
+
+const all = [
+  squid('erc20@v1', 'DEPLOYED', 'production', 'v2'),
+  squid('erc20@v2', 'HIBERNATED', 'staging'),
+  squid('nft.floor@v1', 'DEPLOYING', 'production'),
+]
+const names = (search: string, status: string[] = [], tag: string[] = []) =>
+  filterSquids(all, { search, status, tag }).map(({ fullName }) => fullName)
+
+test('the search is a pattern against the full name, whatever its case', () => {
+  expect(names('^ERC20@v[12]$')).toEqual(['erc20@v1', 'erc20@v2'])
+  expect(names(' floor ')).toEqual(['nft.floor@v1'])
+  expect(names('')).toHaveLength(3)
+})
+
+test('what is no valid pattern is looked for as it stands', () => {
+  expect(matcherOf('a(b')('xA(B)')).toBe(true)
+  expect(matcherOf('[')('erc20@v1')).toBe(false)
+})
+
+test('any of the statuses, all of the tags', () => {
+  expect(names('', ['HIBERNATED', 'DEPLOYING'])).toEqual(['erc20@v2', 'nft.floor@v1'])
+  expect(names('', [], ['production'])).toEqual(['erc20@v1', 'nft.floor@v1'])
+  expect(names('', [], ['production', 'v2'])).toEqual(['erc20@v1'])
+  expect(names('erc', ['HEALTHY'], ['staging'])).toEqual([])
+  expect(tagsOf(all)).toEqual(['production', 'staging', 'v2'])
+})
+
+test('good and bad requests of a day are one bar; older days are left out', () => {
+  const now = Date.parse('2026-11-21T00:00:01Z')
+  const count = (time: string, squidId: number, res: 'success' | 'error', value: string) => ({
+    time: `${time}T00:00:00.000Z`,
+    squidId,
+    res,
+    count: value,
+  })
+  const byId = dailyRequests(
+    [
+      count('2026-11-21', 1, 'success', '5'),
+      count('2026-11-21', 1, 'error', '2'),
+      count('2026-11-15', 1, 'success', '10'),
+      count('2026-11-14', 1, 'success', '99'),
+      count('2026-11-20', 2, 'error', '1'),
+    ],
+    now,
+  )
+  expect(requestsOf(byId, 1)).toEqual({ days: [10, 0, 0, 0, 0, 0, 7], total: 17 })
+  expect(requestsOf(byId, 2).days).toEqual([0, 0, 0, 0, 0, 1, 0])
+  expect(requestsOf(byId, 3)).toEqual({ days: [0, 0, 0, 0, 0, 0, 0], total: 0 })
+  expect(dayStarts(now).map((ms) => new Date(ms).getUTCDate())).toEqual([15, 16, 17, 18, 19, 20, 21])
+})
+
+test('squids left: a warning below three, no deployment at none', () => {
+  const org = (squids: number, playground = false) => ({ limits: { squids, playground } })
+  expect([squidsLeft(org(10), 4), squidsLeft(org(3), 5)]).toEqual([6, 0])
+  expect(leftWarning(org(10), 3)).toBeNull()
+  expect(leftWarning(org(10), 2)).toBe('Only 2 squids are left in this organization.')
+  expect(leftWarning(org(1, true), 1)).toBe('Only 1 squid is left in your playground.')
+  expect(leftWarning(org(1, true), 0)).toMatch(/^No squids are left in your playground/)
+  expect(whyNoDeploy(org(10), 0, null)).toMatch(/Delete a version first/)
+  expect(whyNoDeploy(org(10), 4, 'no right')).toBeNull()
+  expect(whyNoDeploy(org(10, true), 4, 'no right')).toBe('no right')
+})
