@@ -23,11 +23,14 @@ export const openBrowser = (): Promise<Browser> =>
   })
 
 /** What a page's browser remembers from the beginning, under the keys of spec 3. */
-export type Remembered = Partial<Record<'user_token' | 'userOrg' | 'tmp_invites_checked' | 'theme', string>>
+export type Remembered = Partial<
+  Record<'user_token' | 'userOrg' | 'tmp_invites_checked' | 'onboardingGuide' | 'theme', string>
+>
 
-/** A browser of its own for one person: nothing is shared with the others. */
+/** A browser of its own for one person: nothing is shared with the others. The tour is over unless it is asked for. */
 export function newPerson(browser: Browser, shoal: Shoal, remembered: Remembered = {}): Promise<BrowserContext> {
-  const localStorage = Object.entries(remembered).map(([name, value]) => ({ name, value }))
+  const settings = { onboardingGuide: '4', ...remembered }
+  const localStorage = Object.entries(settings).map(([name, value]) => ({ name, value }))
   return browser.newContext({
     baseURL: shoal.url,
     reducedMotion: 'reduce',

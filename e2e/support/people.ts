@@ -45,6 +45,8 @@ type How = {
   /** Neither terms nor questionnaire are answered. */
   isNew?: boolean
   areInvitesChecked?: boolean
+  /** The tour is shown to them from its beginning. */
+  hasTour?: boolean
   /** Id of the selected organization. */
   userOrg?: number
 }
@@ -65,6 +67,7 @@ export async function personAs(browser: Browser, shoal: Shoal, email: string, ho
   const context = await newPerson(browser, shoal, {
     user_token: token,
     tmp_invites_checked: String(how.areInvitesChecked ?? true),
+    ...(how.hasTour && { onboardingGuide: '0' }),
     ...(how.userOrg !== undefined && { userOrg: String(how.userOrg) }),
   })
   return { context, page: await context.newPage(), token, api }

@@ -11,6 +11,7 @@ import { Frame } from './Frame.tsx'
 import { GoTo } from './GoTo.tsx'
 import { navItems } from './nav.ts'
 import { closeOverlay, openKeyboardHelp, openPalette, useOpenOverlay } from './overlays.ts'
+import { useIsTourWanted } from '../tours/use-is-tour-wanted.ts'
 import { Sidebar } from './Sidebar.tsx'
 import { TopBar } from './TopBar.tsx'
 import { useInvitationLink } from './use-invitation-link.ts'
@@ -19,6 +20,7 @@ const loadNavigation = () => import('./NavigationSheet.tsx')
 const NavigationSheet = lazy(loadNavigation)
 const CommandPalette = lazy(() => import('./CommandPalette.tsx'))
 const KeyboardHelp = lazy(() => import('./KeyboardHelp.tsx'))
+const Tour = lazy(() => import('../tours/Tour.tsx'))
 const TermsDialog = lazy(() => import('../../pages/onboarding/TermsDialog.tsx'))
 
 /** Everything behind the session gate. When the session ends, nothing of it is drawn again before the gate moves on. */
@@ -42,6 +44,7 @@ function SignedIn() {
   // Open on one page only: going somewhere closes it.
   const [navigationOpenOn, setNavigationOpenOn] = useState<string | null>(null)
   const isNavigationOpen = navigationOpenOn === path
+  const isTourWanted = useIsTourWanted(path)
   const isOpenToUnverified = useMatches({
     select: (all) => all.some(({ staticData }) => staticData.isOpenToUnverified),
   })
@@ -67,6 +70,7 @@ function SignedIn() {
       <Suspense>
         {isNavigationOpen && <NavigationSheet onClose={() => setNavigationOpenOn(null)} />}
         {overlay === 'palette' && user.emailVerified && <CommandPalette onClose={closeOverlay} />}
+        {isTourWanted && <Tour />}
         {overlay === 'keyboard' && <KeyboardHelp onClose={closeOverlay} />}
       </Suspense>
     </OnboardingGate>

@@ -48,6 +48,7 @@ export function OrgSwitcher() {
         <button
           {...trigger}
           type="button"
+          data-tour="organization"
           disabled={!user.emailVerified}
           className="flex items-center gap-2.5 rounded-md border border-line bg-canvas px-2.5 py-1.75 text-left transition-colors not-disabled:hover:border-edge-strong"
         >

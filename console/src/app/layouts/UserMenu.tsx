@@ -65,6 +65,7 @@ export function UserMenu() {
         <button
           {...trigger}
           type="button"
+          data-tour="account"
           className="flex items-center gap-2 rounded-full p-0.5 text-ink-2 hover:text-ink sm:pr-2"
         >
           <Avatar name={name} url={user.avatarUrl} />

@@ -44,3 +44,9 @@ export function syncSummary(processors: readonly Progress[]): string | null {
   if (last.etaSeconds) parts.push(`about ${formatSpan(last.etaSeconds)} left`)
   return parts.join(' · ')
 }
+
+/** The same for a row of a table: how far, and how long still. */
+export function syncBrief(processors: readonly Progress[]): string | null {
+  const speedless = processors.map((p) => ({ ...p, blocksPerSecond: null }))
+  return syncSummary(speedless)?.replace(' synced', '').replace('about ', '') ?? null
+}

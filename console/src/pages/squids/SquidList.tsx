@@ -11,7 +11,7 @@ import { EmptyState } from '../../components/EmptyState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { useSquidActions } from '../../components/squid/use-squid-actions.tsx'
 import { Alert } from '../../ui/Alert.tsx'
-import { dailyRequests } from './daily-requests.ts'
+import { weekOfRequests } from './daily-requests.ts'
 import { DeployButton } from './DeployButton.tsx'
 import { filterSquids } from './filter-squids.ts'
 import { squidColumns } from './squid-columns.tsx'
@@ -35,7 +35,7 @@ export function SquidList({ squids }: { squids: Squid[] | undefined }) {
 
   const ingress = useQuery(ingressQuery(org.code))
   const columns = useMemo(
-    () => squidColumns(ingress.data ? dailyRequests(ingress.data, ingress.dataUpdatedAt) : null),
+    () => squidColumns(ingress.data ? weekOfRequests(ingress.data, ingress.dataUpdatedAt) : null),
     // What was answered before stays the same object: only another answer draws the rows again.
     // oxlint-disable-next-line react/exhaustive-deps
     [ingress.data],

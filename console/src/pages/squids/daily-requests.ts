@@ -8,8 +8,10 @@ export type DailyRequests = { days: readonly number[]; total: number }
 
 const none: DailyRequests = { days: Array.from({ length: days }, () => 0), total: 0 }
 
-/** By the version's id; versions that nobody asked are left out. */
-export function dailyRequests(counts: readonly IngressCount[], nowMs: number): Map<number, DailyRequests> {
+/** `dayStartsMs`: the beginnings of the days, oldest first. */
+export type WeekOfRequests = { dayStartsMs: readonly number[]; of: (squidId: number) => DailyRequests }
+
+export function weekOfRequests(counts: readonly IngressCount[], nowMs: number): WeekOfRequests {
   const today = Math.floor(nowMs / dayMs)
   const byId = new Map<number, number[]>()
   for (const { time, squidId, count } of counts) {
@@ -19,12 +21,9 @@ export function dailyRequests(counts: readonly IngressCount[], nowMs: number): M
     buckets[index] = (buckets[index] ?? 0) + Number(count)
     byId.set(squidId, buckets)
   }
-  return new Map([...byId].map(([id, buckets]) => [id, { days: buckets, total: buckets.reduce((a, b) => a + b, 0) }]))
+  const sums = new Map([...byId].map(([id, buckets]) => [id, { days: buckets, total: sum(buckets) }]))
+  const dayStartsMs = none.days.map((_, index) => (today - (days - 1 - index)) * dayMs)
+  return { dayStartsMs, of: (squidId) => sums.get(squidId) ?? none }
 }
 
-export const requestsOf = (byId: ReadonlyMap<number, DailyRequests>, squidId: number): DailyRequests =>
-  byId.get(squidId) ?? none
-
-/** The beginnings of the days, oldest first. */
-export const dayStarts = (nowMs: number): number[] =>
-  Array.from({ length: days }, (_, index) => (Math.floor(nowMs / dayMs) - (days - 1 - index)) * dayMs)
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)

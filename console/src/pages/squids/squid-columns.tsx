@@ -4,13 +4,13 @@ import type { Column } from '../../components/data-table/columns.ts'
 import { MiniBars } from '../../components/MiniBars.tsx'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { SquidStatus } from '../../components/squid/SquidStatus.tsx'
-import { syncSummary } from '../../components/squid/sync.ts'
+import { syncBrief } from '../../components/squid/sync.ts'
 import { formatCount, formatDayMonth, formatInteger, nothing } from '../../lib/format.ts'
 import { Tag } from '../../ui/Badge.tsx'
-import { dayStarts, requestsOf, type DailyRequests } from './daily-requests.ts'
+import type { WeekOfRequests } from './daily-requests.ts'
 
 /** `requests` is null while it is loaded. */
-export const squidColumns = (requests: ReadonlyMap<number, DailyRequests> | null): Column<Squid>[] => [
+export const squidColumns = (requests: WeekOfRequests | null): Column<Squid>[] => [
   {
     id: 'name',
     header: 'Name',
@@ -33,7 +33,7 @@ export const squidColumns = (requests: ReadonlyMap<number, DailyRequests> | null
     isNumber: true,
     width: '150px',
     foldBelow: 'sm',
-    cell: ({ id }) => (requests ? <Requests of={requestsOf(requests, id)} /> : nothing),
+    cell: ({ id }) => (requests ? <Requests week={requests} squidId={id} /> : nothing),
   },
   {
     id: 'deployedAt',
@@ -66,12 +66,12 @@ function Name({ squid: { name, slot, tags } }: { squid: Squid }) {
   )
 }
 
-const syncOf = (squid: Squid) =>
-  isDeploying(squid) || isHibernated(squid) ? null : syncSummary(squid.processors ?? [])
+const syncOf = (squid: Squid) => (isDeploying(squid) || isHibernated(squid) ? null : syncBrief(squid.processors ?? []))
 
-function Requests({ of: { days, total } }: { of: DailyRequests }) {
-  const starts = dayStarts(Date.now())
-  const tip = days.map((count, index) => `${formatDayMonth(starts[index] ?? 0)}: ${formatInteger(count)}`).join('\n')
+function Requests({ week, squidId }: { week: WeekOfRequests; squidId: number }) {
+  const { days, total } = week.of(squidId)
+  const dayOf = (index: number) => formatDayMonth(week.dayStartsMs[index] ?? 0)
+  const tip = days.map((count, index) => `${dayOf(index)}: ${formatInteger(count)}`).join('\n')
   return (
     <span className="flex items-center justify-between gap-2">
       <MiniBars label="Requests of the last 7 days" values={days} tip={tip} />

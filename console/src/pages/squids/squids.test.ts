@@ -1,6 +1,6 @@
 import type { Squid } from '@shoal/contract'
 import { expect, test } from 'vitest'
-import { dailyRequests, dayStarts, requestsOf } from './daily-requests.ts'
+import { weekOfRequests } from './daily-requests.ts'
 import { filterSquids, matcherOf, tagsOf } from './filter-squids.ts'
 import { leftWarning, squidsLeft, whyNoDeploy } from './squids-left.ts'
 
@@ -42,7 +42,7 @@ test('good and bad requests of a day are one bar; older days are left out', () =
     res,
     count: value,
   })
-  const byId = dailyRequests(
+  const week = weekOfRequests(
     [
       count('2026-11-21', 1, 'success', '5'),
       count('2026-11-21', 1, 'error', '2'),
@@ -52,10 +52,10 @@ test('good and bad requests of a day are one bar; older days are left out', () =
     ],
     now,
   )
-  expect(requestsOf(byId, 1)).toEqual({ days: [10, 0, 0, 0, 0, 0, 7], total: 17 })
-  expect(requestsOf(byId, 2).days).toEqual([0, 0, 0, 0, 0, 1, 0])
-  expect(requestsOf(byId, 3)).toEqual({ days: [0, 0, 0, 0, 0, 0, 0], total: 0 })
-  expect(dayStarts(now).map((ms) => new Date(ms).getUTCDate())).toEqual([15, 16, 17, 18, 19, 20, 21])
+  expect(week.of(1)).toEqual({ days: [10, 0, 0, 0, 0, 0, 7], total: 17 })
+  expect(week.of(2).days).toEqual([0, 0, 0, 0, 0, 1, 0])
+  expect(week.of(3)).toEqual({ days: [0, 0, 0, 0, 0, 0, 0], total: 0 })
+  expect(week.dayStartsMs.map((ms) => new Date(ms).getUTCDate())).toEqual([15, 16, 17, 18, 19, 20, 21])
 })
 
 test('squids left: a warning below three, no deployment at none', () => {

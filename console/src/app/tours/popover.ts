@@ -1,0 +1,38 @@
+import { driver, type PopoverDOM } from 'driver.js'
+import 'driver.js/dist/driver.css'
+import './tour.css'
+import { shownSteps } from './steps.ts'
+
+type Answers = { onPrev: () => void; onNext: () => void; onSkip: () => void }
+
+/** Points at what the step is about. Returns the way to take the popover away. */
+export function showStep(index: number, { onPrev, onNext, onSkip }: Answers): () => void {
+  const tour = driver({
+    steps: shownSteps.map(({ target, title, text }) => ({ element: target, popover: { title, description: text } })),
+    popoverClass: 'tour',
+    animate: false,
+    showProgress: true,
+    progressText: '{{current}} / {{total}}',
+    prevBtnText: 'Prev',
+    nextBtnText: 'Next',
+    doneBtnText: 'Finish',
+    stagePadding: 4,
+    stageRadius: 6,
+    overlayOpacity: 0,
+    overlayClickBehavior: () => {},
+    onPrevClick: onPrev,
+    onNextClick: onNext,
+    onDoneClick: onNext,
+    onCloseClick: onSkip,
+    onPopoverRender: nameSkip,
+  })
+  tour.drive(index)
+  return () => tour.destroy()
+}
+
+/** The cross becomes a button among the others, with its name. */
+function nameSkip({ closeButton, progress }: PopoverDOM): void {
+  closeButton.textContent = 'Skip tour'
+  closeButton.removeAttribute('aria-label')
+  progress.after(closeButton)
+}

@@ -1,0 +1,23 @@
+import { useSyncExternalStore } from 'react'
+import { useUser } from '../../api/session.ts'
+import { useSetting } from '../../lib/local-settings.ts'
+import { doneStep } from './steps.ts'
+
+/** From here on the sidebar, which the tour points at, is beside the page (spec 2.3, md). */
+const wide = matchMedia('(min-width: 1000px)')
+
+function onWidthChange(tell: () => void): () => void {
+  wide.addEventListener('change', tell)
+  return () => wide.removeEventListener('change', tell)
+}
+
+/**
+ * Whether the first tour has steps left to show: not on small screens, not to people without a confirmed email, and not on
+ * pages that somebody opened for something else (spec 2.4).
+ */
+export function useIsTourWanted(path: string): boolean {
+  const { emailVerified, policyAccepted } = useUser()
+  const step = useSetting('onboardingGuide')
+  const isWide = useSyncExternalStore(onWidthChange, () => wide.matches)
+  return isWide && emailVerified && policyAccepted && step < doneStep && (path === '/squids' || path === '/settings')
+}
