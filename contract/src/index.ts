@@ -1,4 +1,5 @@
 import { auth } from './auth.ts'
+import { billing } from './billing.ts'
 import { deployments } from './deployments.ts'
 import { logs } from './logs.ts'
 import { metrics } from './metrics.ts'
@@ -11,10 +12,11 @@ import { squids } from './squids.ts'
 import { user } from './user.ts'
 
 /** The whole API. Server, client, OpenAPI, permission tests and query keys are made from this tree. */
-export const contract = { auth, user, orgs, squids, deployments, logs, metrics, monitoring, secrets, rpc, portal }
+export const contract = { auth, user, orgs, squids, deployments, logs, metrics, monitoring, secrets, rpc, portal, billing }
 export type Contract = typeof contract
 
 export * from './auth.ts'
+export * from './billing.ts'
 export * from './client.ts'
 export * from './deployments.ts'
 export * from './endpoint.ts'

@@ -159,6 +159,19 @@ export const settings = {
     .string()
     .optional()
     .describe("A list of datasets read instead of the one that ships, in the form of SQD Network's `metadata.yml`."),
+  SHOAL_PRICE_BOOK: z
+    .string()
+    .optional()
+    .describe('A YAML file with prices and taxes; see `docs/billing.md`. Unset: the prices that ship.'),
+  SHOAL_STRIPE_SECRET_KEY: z
+    .string()
+    .optional()
+    .describe('Charges real cards through Stripe; needs the two settings below. Unset: a test provider charges nobody.'),
+  SHOAL_STRIPE_PUBLISHABLE_KEY: z.string().optional().describe('See SHOAL_STRIPE_SECRET_KEY.'),
+  SHOAL_STRIPE_WEBHOOK_SECRET: z
+    .string()
+    .optional()
+    .describe('Signs what Stripe sends to `<SHOAL_PUBLIC_URL>/api/v1/billing/stripe-events`.'),
   SHOAL_SENTRY_DSN: z.string().optional().describe('Error reporting of the console; off when unset.'),
 } satisfies Record<string, z.ZodType>
 

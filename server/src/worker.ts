@@ -1,6 +1,7 @@
 import type { App } from './app.ts'
 import { mailJobs } from './mail/index.ts'
 import { authJobs } from './modules/auth/index.ts'
+import { startBilling } from './modules/billing/index.ts'
 import { collectionJobs, defaultPace, startEngine, startReconcile, type Pace } from './modules/deployments/index.ts'
 import { startLogIngest } from './modules/logs/index.ts'
 import { startSampling } from './modules/metrics/index.ts'
@@ -16,6 +17,7 @@ export async function startWorker(app: App, pace: Pace = defaultPace): Promise<{
   const observing = startObserving(app)
   const logs = startLogIngest(app)
   const sampling = startSampling(app)
+  const billing = startBilling(app)
   await app.jobs.work([...mailJobs(app), ...authJobs(app), ...userJobs(app), ...rpcJobs(app), ...collectionJobs(app)])
   return {
     close: async () => {
@@ -24,6 +26,7 @@ export async function startWorker(app: App, pace: Pace = defaultPace): Promise<{
       await observing.close()
       await logs.close()
       await sampling.close()
+      await billing.close()
     },
   }
 }

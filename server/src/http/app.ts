@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto'
 import type { App } from '../app.ts'
 import { Refusal } from '../errors.ts'
 import { authHandlers } from '../modules/auth/index.ts'
+import { billingHandlers } from '../modules/billing/index.ts'
 import type { Handlers } from '../modules/call.ts'
 import { deploymentsHandlers, squidActionHandlers } from '../modules/deployments/index.ts'
 import { logsHandlers } from '../modules/logs/index.ts'
@@ -69,6 +70,7 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
     secrets: { ...secretsHandlers(app), ...secretUseHandlers(app) },
     rpc: rpcHandlers(app),
     portal: portalHandlers(app),
+    billing: billingHandlers(app),
   }
   mountServerMetrics(server, app)
   mount(server, app, contract, handlers)

@@ -24,6 +24,18 @@ export const bodySamples: Record<string, unknown> = {
   'squids.deploy': { artifactUrl: 'none', options: { overrideName: 'sample' } },
   'squids.query': { query: '{ __typename }' },
   'squids.rollback': { deploymentId: 1 },
+  'billing.updateSettings': {
+    name: 'Sample',
+    email: 'sample@example.com',
+    country: 'CH',
+    city: 'Sample',
+    postalCode: '1',
+    addressLine1: 'Sample 1',
+  },
+  'billing.enterTestCard': { clientSecret: 'none', number: '4242424242424242', expMonth: 1, expYear: 2030, cvc: '123' },
+  'billing.addPaymentMethod': { clientSecret: 'none' },
+  'billing.estimate': { manifest: 'none' },
+  'billing.updateLimits': { spendCapUsd: null, atCap: 'stop_deploys', rpcRequestsCap: null },
   'secrets.change': { secrets: [{ action: 'UPDATE', name: 'SAMPLE', value: 'sample' }] },
 }
 

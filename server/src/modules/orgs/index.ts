@@ -2,6 +2,15 @@ export { createOrg, createPlayground } from './create-org.ts'
 export { orgsHandlers } from './handlers.ts'
 export { addMember } from './members.ts'
 export { orgAnswer } from './org-answer.ts'
-export { listInvitationsTo } from './role-store.ts'
-export { deletePlaygroundsOf, findMembership, findOrgByCode, listOrgsOf, setOrgStatus } from './store.ts'
+export { listAdminEmails, listInvitationsTo } from './role-store.ts'
+export {
+  changeOrg,
+  deletePlaygroundsOf,
+  findMembership,
+  findOrgByCode,
+  getOrg,
+  listOrgsOf,
+  setOrgStatus,
+  type OrgRow,
+} from './store.ts'
 export { orgs, quotaUsage } from './tables.ts'

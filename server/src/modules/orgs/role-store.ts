@@ -122,3 +122,12 @@ export async function deleteInvitation(db: Db, orgId: number, email: string): Pr
     .returning({ id: roles.id })
   return deleted.length > 0
 }
+
+export async function listAdminEmails(db: Db, orgId: number): Promise<string[]> {
+  const rows = await db
+    .select({ email: users.email })
+    .from(roles)
+    .innerJoin(users, eq(users.id, roles.userId))
+    .where(and(eq(roles.orgId, orgId), eq(roles.type, 'admin')))
+  return rows.map((row) => row.email)
+}

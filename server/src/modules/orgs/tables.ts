@@ -32,6 +32,10 @@ export const orgs = pgTable(
       addressLine1: string
       vatId: string | null
     }>(),
+    /** Its spending cap is reached: nothing new is deployed until then. Written by billing. */
+    deploysStoppedUntil: time(),
+    /** RPC requests of a calendar month that are answered; null: all. Written by billing. */
+    rpcRequestsCap: bigId(),
     createdAt: time().notNull(),
     /** Set while its squids are being removed; the row goes when the last one has gone. */
     deletedAt: time(),

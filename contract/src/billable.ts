@@ -1,0 +1,27 @@
+/**
+ * What is billed, as receipts name it: a program by its profile (`api.small`), the flat price of a collocated version
+ * (`collocated`), GB-hours of a database (`storage`), millions of RPC requests (`rpc`). Spec 3.
+ */
+export type Billable = { resource: string; profile: string | null }
+
+export function billableOf(type: string): Billable {
+  const [resource = '', profile = null] = type.split('.')
+  return { resource, profile }
+}
+
+const names: Record<string, string> = {
+  api: 'API',
+  processor: 'Processor',
+  hasura: 'Hasura addon',
+  postgres: 'Postgres addon',
+  collocated: 'Collocated squid',
+  storage: 'Postgres SSD storage (GB per hour)',
+  rpc: 'RPC requests (1M)',
+}
+
+/** For people: `API, small`. */
+export function billableLabel(type: string): string {
+  const { resource, profile } = billableOf(type)
+  const name = names[resource] ?? resource
+  return profile ? `${name}, ${profile}` : name
+}

@@ -1,0 +1,312 @@
+import { z } from 'zod'
+import { endpoint } from './endpoint.ts'
+import { Time } from './fields.ts'
+import { BillingDetails } from './orgs.ts'
+import { orgStatuses } from './org-status.ts'
+
+// Apart from the schemas, so that who only shows a receipt carries no zod.
+export { billableLabel, billableOf, type Billable } from './billable.ts'
+export { csvOf } from './csv.ts'
+export { receiptCsv } from './receipt-csv.ts'
+
+/** Money and amounts are decimal strings, never floats; US dollars where nothing else is said. */
+export const Decimal = z.string().regex(/^-?\d+(\.\d+)?$/)
+
+const MonthParams = {
+  /** `yyyy-MM` */
+  month: z.string().regex(/^\d{4}-\d{2}$/),
+}
+
+export const SquidRef = z.object({ id: z.number(), name: z.string() })
+
+export const ReceiptItem = z.object({
+  /** What was used, as in `api.small`, `storage`, `rpc`; `billableOf` takes it apart, `billableLabel` names it. */
+  type: z.string(),
+  /** Hours, GB-hours or millions of requests; at most 8 fraction digits. */
+  amount: Decimal,
+  /** Of one of these. */
+  rate: Decimal,
+  /** Before discounts. */
+  subtotal: Decimal,
+  /** What of the receipt's discounts belongs to it. */
+  discount: Decimal,
+  /** `name@slot`; null without bySquid, and for requests that no squid made. */
+  squid: SquidRef.nullable(),
+})
+export type ReceiptItem = z.infer<typeof ReceiptItem>
+
+export const Receipt = z.object({
+  ...MonthParams,
+  /** Sorted by descending subtotal. */
+  items: z.array(ReceiptItem),
+  subTotal: Decimal,
+  discounts: z.array(z.object({ type: z.enum(['organization', 'rpc_included']), percent: Decimal, amount: Decimal })),
+  tax: z.object({ percent: Decimal, amount: Decimal }),
+  total: Decimal,
+  /** A running month still changes; a closed one never does. */
+  isClosed: z.boolean(),
+  /** Of the invoice of a closed month. */
+  invoice: z.object({ number: z.string(), status: z.enum(['open', 'paid']), closedAt: Time }).nullable(),
+})
+export type Receipt = z.infer<typeof Receipt>
+
+export const PaymentMethod = z.object({
+  id: z.string(),
+  card: z.object({ last4: z.string(), exp_month: z.number(), exp_year: z.number() }).nullable(),
+  link: z.object({ email: z.string() }).nullable(),
+})
+export type PaymentMethod = z.infer<typeof PaymentMethod>
+
+export const BillingSettings = z.object({
+  /** `test`: nobody is charged, and well-known card numbers decide what happens. */
+  provider: z.enum(['stripe', 'test']),
+  /** For Stripe's own form; null with the test provider. */
+  publishableKey: z.string().nullable(),
+  create: z.object({ clientSecret: z.string() }),
+  /** The one that is charged first. */
+  existing: z.array(PaymentMethod),
+})
+export type BillingSettings = z.infer<typeof BillingSettings>
+
+/** Spec 5. */
+export const BillingDetailsForm = z.object({
+  name: z.string().trim().min(1, 'Name is required').max(200),
+  email: z.string().trim().min(1, 'Email is required').max(254).pipe(z.email('Must be valid email')),
+  /** Two letters, ISO 3166-1. */
+  country: z
+    .string()
+    .trim()
+    .min(1, 'Country is required')
+    .regex(/^[A-Za-z]{2}$/, 'Country is required')
+    .transform((country) => country.toUpperCase()),
+  city: z.string().trim().min(1, 'City is required').max(200),
+  postalCode: z.string().trim().min(1, 'ZIP code is required').max(20),
+  addressLine1: z.string().trim().min(1, 'Address is required').max(200),
+  vatId: z.string().trim().max(50).nullish(),
+})
+
+/** What a card form of the test provider sends instead of Stripe's own. */
+export const TestCard = z.object({
+  clientSecret: z.string(),
+  number: z
+    .string()
+    .transform((number) => number.replaceAll(/\s/g, ''))
+    .pipe(z.string().regex(/^\d{12,19}$/, 'Your card number is incomplete.')),
+  expMonth: z.number().int().min(1).max(12),
+  expYear: z.number().int().min(2000).max(2100),
+  cvc: z.string().regex(/^\d{3,4}$/, "Your card's security code is incomplete."),
+  /** What the person answered when the bank asked; leave out before it asked. */
+  authentication: z.enum(['complete', 'fail']).optional(),
+})
+
+export const atCapActions = ['stop_deploys', 'hibernate'] as const
+
+export const BillingLimits = z.object({
+  /** Of a calendar month, before tax; null: none. */
+  spendCapUsd: Decimal.nullable(),
+  atCap: z.enum(atCapActions),
+  /** Names of squids, the first to be hibernated first; the others follow, versions with tags last of all. */
+  hibernateOrder: z.array(z.string()),
+  /** Requests of a calendar month; null: none. */
+  rpcRequestsCap: z.number().int().nullable(),
+})
+export type BillingLimits = z.infer<typeof BillingLimits>
+
+export const BillingLimitsAnswer = BillingLimits.extend({
+  spentUsd: Decimal,
+  rpcRequests: z.number(),
+  /** Set while the cap stops new deploys; it ends with the month. */
+  deploysStoppedUntil: Time.nullable(),
+  hibernatedByCap: z.array(SquidRef),
+})
+export type BillingLimitsAnswer = z.infer<typeof BillingLimitsAnswer>
+
+const Cost = z.object({
+  /** After discounts, before tax. */
+  soFarUsd: Decimal,
+  /** At the end of the month, if all goes on as now. */
+  forecastUsd: Decimal,
+  /** What runs now. */
+  perHourUsd: Decimal,
+})
+
+export const BillingSummary = Cost.extend({
+  ...MonthParams,
+  squids: z.array(Cost.extend({ squid: SquidRef.nullable() })),
+  /** Every day of the month up to today, UTC. */
+  daily: z.array(z.object({ day: z.iso.date(), amountUsd: Decimal })),
+  status: z.enum(orgStatuses),
+  /** What is due and was not paid yet. */
+  unpaidUsd: Decimal,
+  /** When a failed charge is tried again. */
+  nextRetryAt: Time.nullable(),
+})
+export type BillingSummary = z.infer<typeof BillingSummary>
+
+export const SquidCost = Cost.extend({ ...MonthParams, squid: SquidRef })
+export type SquidCost = z.infer<typeof SquidCost>
+
+export const CostEstimate = z.object({
+  items: z.array(
+    z.object({
+      type: z.string(),
+      /** Replicas, processors, GB. */
+      count: Decimal,
+      perHourUsd: Decimal,
+      perMonthUsd: Decimal,
+    }),
+  ),
+  perHourUsd: Decimal,
+  perMonthUsd: Decimal,
+  /** A month has 720 hours here, as in prices by the month. */
+  hoursPerMonth: z.number(),
+})
+export type CostEstimate = z.infer<typeof CostEstimate>
+
+export const PriceList = z.object({
+  from: z.iso.date(),
+  /** By the hour, as in `api.small`; a GB of `storage` by the hour; a million requests of `rpc`. */
+  rates: z.array(z.object({ type: z.string(), rateUsd: Decimal })),
+  storageGbMonthUsd: Decimal,
+  rpcIncludedMillions: Decimal,
+})
+
+export const InvoiceRow = z.object({
+  ...MonthParams,
+  number: z.string(),
+  totalUsd: Decimal,
+  status: z.enum(['open', 'paid']),
+  closedAt: Time,
+})
+
+const at = <const P extends string>(path: P) => `/v1/orgs/{code}/billing${path}` as const
+
+export const billing = {
+  getSettings: endpoint({
+    method: 'GET',
+    path: at('/settings'),
+    access: 'billing.write',
+    summary: 'Saved payment methods, and what the card form needs to add one',
+    payload: BillingSettings,
+  }),
+  updateSettings: endpoint({
+    method: 'PUT',
+    path: at('/settings'),
+    access: 'billing.write',
+    summary: 'Change the billing details that stand on receipts',
+    body: BillingDetailsForm,
+    payload: BillingDetails,
+  }),
+  enterTestCard: endpoint({
+    method: 'POST',
+    path: at('/test-card'),
+    access: 'billing.write',
+    summary: "Test provider only: what Stripe's form does in the browser",
+    body: TestCard,
+    payload: z.object({
+      status: z.enum(['succeeded', 'requires_action', 'requires_payment_method']),
+      error: z.string().nullable(),
+    }),
+    tooManyAfter: { calls: 60, perMs: 3_600_000 },
+  }),
+  addPaymentMethod: endpoint({
+    method: 'POST',
+    path: at('/payment-methods'),
+    access: 'billing.write',
+    summary:
+      'Take the payment method that the form has set up, charge what is due with it and activate the organization',
+    body: z.object({ clientSecret: z.string().min(1).max(500) }),
+    payload: z.object({ status: z.enum(orgStatuses), existing: z.array(PaymentMethod) }),
+    tooManyAfter: { calls: 60, perMs: 3_600_000 },
+  }),
+  removePaymentMethod: endpoint({
+    method: 'DELETE',
+    path: at('/payment-methods/{id}'),
+    access: 'billing.write',
+    summary: 'Forget a payment method; the last one of an organization that is billed stays',
+    payload: z.object({ existing: z.array(PaymentMethod) }),
+  }),
+  pay: endpoint({
+    method: 'POST',
+    path: at('/pay'),
+    access: 'billing.write',
+    summary: 'Charge what is due now instead of waiting for the next try',
+    payload: z.object({ status: z.enum(orgStatuses), error: z.string().nullable() }),
+    tooManyAfter: { calls: 20, perMs: 3_600_000 },
+  }),
+  getReceipt: endpoint({
+    method: 'GET',
+    path: at('/receipts/{year}/{month}'),
+    access: 'member',
+    summary: 'What a calendar month cost, UTC; the running month so far',
+    query: { bySquid: z.enum(['true', 'false', '1', '0', '']).optional() },
+    payload: Receipt,
+  }),
+  listInvoices: endpoint({
+    method: 'GET',
+    path: at('/invoices'),
+    access: 'member',
+    summary: 'Invoices of closed months, newest first',
+    payload: z.array(InvoiceRow),
+  }),
+  getInvoice: endpoint({
+    method: 'GET',
+    path: at('/receipts/{year}/{month}/invoice'),
+    access: 'member',
+    kind: 'file',
+    summary: 'The invoice of a closed month as PDF',
+    payload: z.null(),
+  }),
+  getSummary: endpoint({
+    method: 'GET',
+    path: at('/summary'),
+    access: 'member',
+    summary: 'The running month: so far, forecast, by squid, by day',
+    payload: BillingSummary,
+  }),
+  getSquidCost: endpoint({
+    method: 'GET',
+    path: at('/squids/{reference}'),
+    access: 'member',
+    summary: 'What one version has cost this month, and will',
+    payload: SquidCost,
+  }),
+  estimate: endpoint({
+    method: 'POST',
+    path: at('/estimate'),
+    access: 'member',
+    summary: 'What a squid with this manifest would cost; changes nothing',
+    body: z.object({ manifest: z.string().max(200_000) }),
+    payload: CostEstimate,
+  }),
+  getLimits: endpoint({
+    method: 'GET',
+    path: at('/limits'),
+    access: 'member',
+    summary: 'Caps of a month, and how far they are used up',
+    payload: BillingLimitsAnswer,
+  }),
+  updateLimits: endpoint({
+    method: 'PUT',
+    path: at('/limits'),
+    access: 'billing.write',
+    summary: 'Change the caps; they hold within a minute',
+    body: z.object({
+      spendCapUsd: z
+        .string()
+        .regex(/^\d{1,7}(\.\d{1,2})?$/, 'An amount in dollars, as in 100 or 99.50')
+        .nullable(),
+      atCap: z.enum(atCapActions),
+      hibernateOrder: z.array(z.string().min(1).max(30)).max(200).default([]),
+      rpcRequestsCap: z.number().int().min(0).max(1_000_000_000_000).nullable(),
+    }),
+    payload: BillingLimitsAnswer,
+  }),
+  getPrices: endpoint({
+    method: 'GET',
+    path: '/v1/billing/prices',
+    access: 'public',
+    summary: 'Price lists in force, now and later',
+    payload: z.array(PriceList),
+  }),
+}

@@ -1,0 +1,36 @@
+import { billableLabel } from './billable.ts'
+import type { ReceiptItem } from './billing.ts'
+import { csvOf } from './csv.ts'
+
+type Item = Pick<ReceiptItem, 'type' | 'amount' | 'rate' | 'subtotal' | 'discount' | 'squid'>
+
+/** The export of a month's usage with the columns of spec 9; Subtotal is what is left of Cost after Discount. */
+export function receiptCsv(items: readonly Item[], bySquid: boolean): string {
+  const head = [...(bySquid ? ['Squid name'] : []), 'Type', 'Amount', 'Rate', 'Cost', 'Discount', 'Subtotal']
+  const rows = items.map((item) => [
+    ...(bySquid ? [item.squid?.name ?? ''] : []),
+    billableLabel(item.type),
+    item.amount,
+    item.rate,
+    item.subtotal,
+    item.discount,
+    minus(item.subtotal, item.discount),
+  ])
+  return csvOf([head, ...rows])
+}
+
+const scale = 8
+
+/** Exact for up to 8 fraction digits, which is all there are. */
+function minus(a: string, b: string): string {
+  const difference = units(a) - units(b)
+  const digits = (difference < 0n ? -difference : difference).toString().padStart(scale + 1, '0')
+  const text = `${digits.slice(0, -scale)}.${digits.slice(-scale)}`.replace(/\.?0+$/, '')
+  return difference < 0n ? `-${text}` : text
+}
+
+function units(text: string): bigint {
+  const [whole = '0', fraction = ''] = text.replace('-', '').split('.')
+  const size = BigInt(whole + fraction.slice(0, scale).padEnd(scale, '0'))
+  return text.startsWith('-') ? -size : size
+}

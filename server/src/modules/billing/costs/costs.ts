@@ -1,0 +1,117 @@
+import type { BillingSummary, Receipt, SquidCost } from '@shoal/contract'
+import { Big } from 'big.js'
+import type { App } from '../../../app.ts'
+import { getOrg } from '../../orgs/index.ts'
+import { selectDatabases, selectRunning } from '../metering/meter-store.ts'
+import { seenNow, usageSoFar } from '../metering/meter.ts'
+import type { Seen } from '../metering/spans.ts'
+import { accountOf, listUnpaid } from '../payments/payment-store.ts'
+import type { PriceBook } from '../prices/price-book.ts'
+import { termsOf } from '../receipts/months.ts'
+import { sum, type DayUsage } from '../receipts/rate.ts'
+import { netOf, receiptOf } from '../receipts/receipt.ts'
+import { monthOfMs } from '../time.ts'
+import { perHour, usageToCome } from './forecast.ts'
+
+export type Costs = {
+  month: string
+  soFar: Receipt
+  atEnd: Receipt
+  usage: DayUsage[]
+  /** What runs and is kept now. */
+  seen: Seen[]
+  perHourOf: (seen: readonly Seen[]) => Big
+  /** The receipt of the month with usage of these days only. */
+  until: (day: string) => Receipt
+}
+
+/** The running month of an organization: what it has cost and what it will. */
+export async function costsOf(app: App, book: PriceBook, orgId: number): Promise<Costs> {
+  const nowMs = app.clock.now().getTime()
+  const month = monthOfMs(nowMs)
+  const [terms, usage, running, databases] = await Promise.all([
+    termsOf(app, orgId),
+    usageSoFar(app, orgId, month),
+    selectRunning(app.db),
+    selectDatabases(app.db),
+  ])
+  const isOwn = (row: { orgId: number }) => row.orgId === orgId
+  const seen = seenNow(running.filter(isOwn), databases.filter(isOwn))
+  const receipt = (rows: DayUsage[]) => receiptOf({ book, month, usage: rows, ...terms })
+  const kept = new Big(100).minus(terms.discountPercent).div(100)
+  return {
+    month,
+    usage,
+    seen,
+    soFar: receipt(usage),
+    atEnd: receipt([...usage, ...usageToCome(seen, usage, nowMs)]),
+    perHourOf: (some) => perHour(book, some, nowMs).times(kept),
+    until: (day) => receipt(usage.filter((row) => row.day <= day)),
+  }
+}
+
+export async function summaryOf(app: App, book: PriceBook, orgId: number): Promise<BillingSummary> {
+  const [costs, org, account, unpaid] = await Promise.all([
+    costsOf(app, book, orgId),
+    getOrg(app.db, orgId),
+    accountOf(app.db, orgId),
+    listUnpaid(app.db, orgId),
+  ])
+  const squids = new Map(costs.atEnd.items.map((item) => [item.squid?.id ?? null, item.squid]))
+  return {
+    month: costs.month,
+    ...total(costs),
+    squids: [...squids.values()]
+      .map((squid) => ({ squid, ...costOfSquid(costs, squid?.id ?? null) }))
+      .sort((a, b) => new Big(b.forecastUsd).cmp(a.forecastUsd)),
+    daily: dailyOf(costs, app.clock.now()),
+    status: org.status,
+    unpaidUsd: sum(unpaid.map((invoice) => new Big(invoice.totalUsd))).toFixed(2),
+    nextRetryAt: account.nextRetryAt?.toISOString() ?? null,
+  }
+}
+
+export async function squidCostOf(
+  app: App,
+  book: PriceBook,
+  orgId: number,
+  squid: { id: number; name: string },
+): Promise<SquidCost> {
+  const costs = await costsOf(app, book, orgId)
+  return { month: costs.month, squid, ...costOfSquid(costs, squid.id) }
+}
+
+const total = (costs: Costs) => ({
+  soFarUsd: netOf(costs.soFar).round(8).toFixed(),
+  forecastUsd: netOf(costs.atEnd).round(8).toFixed(),
+  perHourUsd: costs.perHourOf(costs.seen).round(8).toFixed(),
+})
+
+const costOfSquid = (costs: Costs, squidId: number | null) => ({
+  soFarUsd: netOfSquid(costs.soFar, squidId),
+  forecastUsd: netOfSquid(costs.atEnd, squidId),
+  perHourUsd: costs
+    .perHourOf(costs.seen.filter((s) => s.squidId === squidId))
+    .round(8)
+    .toFixed(),
+})
+
+const netOfSquid = (receipt: Receipt, squidId: number | null): string =>
+  sum(
+    receipt.items
+      .filter((item) => (item.squid?.id ?? null) === squidId)
+      .map((item) => new Big(item.subtotal).minus(item.discount)),
+  ).toFixed()
+
+/** Each day is what the month had cost by its end, less what it had cost before: included requests go to the days they were made. */
+function dailyOf(costs: Costs, now: Date): BillingSummary['daily'] {
+  const daily: BillingSummary['daily'] = []
+  let before = new Big(0)
+  for (let date = 1; date <= now.getUTCDate(); date++) {
+    const day = `${costs.month}-${String(date).padStart(2, '0')}`
+    const net = netOf(costs.until(day))
+    daily.push({ day, amountUsd: net.minus(before).toFixed() })
+    before = net
+  }
+  return daily
+}

@@ -1,0 +1,59 @@
+import type { CostEstimate } from '@shoal/contract'
+import { Big } from 'big.js'
+import { invalidField } from '../../../errors.ts'
+import { billedProfile, InvalidManifest, parseManifest, planOf, type SquidPlan } from '../../squids/index.ts'
+import { listAt, priceOf, type PriceBook } from '../prices/price-book.ts'
+import { costOf, sum } from '../receipts/rate.ts'
+import { msPerHour } from '../time.ts'
+
+const hoursPerMonth = 720
+const bytesOfGb = 2 ** 30
+
+/**
+ * What a squid with this manifest costs while it runs, RPC requests aside; a playground pays nothing.
+ * @throws Refusal 400 with what is wrong with the manifest
+ */
+export function estimateOf(book: PriceBook, manifest: string, now: Date, isPlayground: boolean): CostEstimate {
+  const list = listAt(book, now.getTime())
+  const items = isPlayground ? [] : billables(readPlan(manifest))
+  const priced = items.map(({ type, count, size }) => {
+    const hourly = costOf(BigInt(size) * BigInt(count) * BigInt(msPerHour), priceOf(list, type))
+    const shownCount = type === 'storage' ? new Big(size).div(bytesOfGb).round(8) : new Big(count)
+    return { type, count: shownCount.toFixed(), hourly }
+  })
+  const hourly = sum(priced.map((item) => item.hourly))
+  return {
+    items: priced.map(({ hourly, ...item }) => ({ ...item, ...both(hourly) })),
+    ...both(hourly),
+    hoursPerMonth,
+  }
+}
+
+const both = (hourly: Big) => ({
+  perHourUsd: hourly.round(8).toFixed(),
+  perMonthUsd: hourly.times(hoursPerMonth).round(2).toFixed(2),
+})
+
+function readPlan(manifest: string): SquidPlan {
+  try {
+    return planOf(parseManifest(manifest))
+  } catch (error) {
+    if (error instanceof InvalidManifest) throw invalidField('manifest', error.message)
+    throw error
+  }
+}
+
+function billables(plan: SquidPlan): { type: string; count: number; size: number }[] {
+  const found: { type: string; count: number; size: number }[] = []
+  if (!plan.isDedicated) {
+    if (plan.api || plan.processors.length > 0) found.push({ type: 'collocated', count: 1, size: 1 })
+  } else {
+    const profileOf = (profile: Parameters<typeof billedProfile>[0]) => billedProfile(profile, true)
+    if (plan.api) found.push({ type: `api.${profileOf(plan.api.profile)}`, count: plan.api.replicas, size: 1 })
+    if (plan.processors.length > 0)
+      found.push({ type: `processor.${profileOf(plan.processorProfile)}`, count: plan.processors.length, size: 1 })
+    if (plan.postgres) found.push({ type: `postgres.${profileOf(plan.postgres.profile)}`, count: 1, size: 1 })
+  }
+  if (plan.postgres) found.push({ type: 'storage', count: 1, size: plan.postgres.totalBytes })
+  return found
+}

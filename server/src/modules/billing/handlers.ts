@@ -1,0 +1,146 @@
+import type { BillingLimitsAnswer, Contract } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import { invalid, notFound, refuse } from '../../errors.ts'
+import type { Handlers, OrgScope } from '../call.ts'
+import { changeOrg, getOrg } from '../orgs/index.ts'
+import { rpcUsageOfMonth } from '../rpc/index.ts'
+import { findSquid } from '../squids/index.ts'
+import { costsOf, squidCostOf, summaryOf } from './costs/costs.ts'
+import { estimateOf } from './costs/estimate.ts'
+import { listHibernatedByCap } from './limits/hibernation-store.ts'
+import { collect, invoiceNumber } from './payments/collect.ts'
+import { accountOf, changeAccount, listPaymentMethods } from './payments/payment-store.ts'
+import { addMethod, customerOf, removeMethod } from './payments/methods.ts'
+import { providerOf } from './payments/provider-of.ts'
+import { enterTestCard } from './payments/test-provider.ts'
+import { readPriceBook } from './prices/price-book.ts'
+import { shownPrices } from './prices/shown.ts'
+import { invoicePdf } from './receipts/invoice-pdf.ts'
+import { listInvoices, selectInvoice } from './receipts/invoice-store.ts'
+import { receiptFor } from './receipts/months.ts'
+import { mergeSquids, netOf } from './receipts/receipt.ts'
+
+export function billingHandlers(app: App): Handlers<Contract['billing']> {
+  const book = readPriceBook(app.config)
+  const provider = providerOf(app)
+  return {
+    getSettings: async ({ org }) => {
+      refusePlayground(org)
+      const customerId = await customerOf(app, provider, org)
+      return {
+        provider: provider.name,
+        publishableKey: provider.publishableKey,
+        create: await provider.startSetup(customerId),
+        existing: await listPaymentMethods(app.db, org.id),
+      }
+    },
+    updateSettings: async ({ org, body, request }) => {
+      refusePlayground(org)
+      const before = (await getOrg(app.db, org.id)).billingDetails
+      const after = { ...body, vatId: body.vatId || null }
+      await changeOrg(app.db, org.id, { billingDetails: after })
+      request.audit({ subject: org.code, before, after })
+      return after
+    },
+    enterTestCard: async ({ org, body }) => {
+      if (provider.name !== 'test') throw notFound('Card form')
+      return await enterTestCard(app, org.id, body)
+    },
+    addPaymentMethod: async ({ org, body, request }) => {
+      refusePlayground(org)
+      const method = await addMethod(app, provider, org, body.clientSecret)
+      request.audit({ subject: org.code, after: { paymentMethod: method.id } })
+      const { status } = await collect(app, provider, org.id, { isScheduled: false })
+      return { status, existing: await listPaymentMethods(app.db, org.id) }
+    },
+    removePaymentMethod: async ({ org, params, request }) => {
+      await removeMethod(app, provider, org, params.id)
+      request.audit({ subject: org.code, before: { paymentMethod: params.id } })
+      return { existing: await listPaymentMethods(app.db, org.id) }
+    },
+    pay: async ({ org, request }) => {
+      refusePlayground(org)
+      if ((await listPaymentMethods(app.db, org.id)).length === 0)
+        throw refuse('NO_PAYMENT_METHOD', 'There is no payment method. Please add a card.')
+      request.audit({ subject: org.code })
+      return await collect(app, provider, org.id, { isScheduled: false })
+    },
+    getReceipt: async ({ org, params, query }) => {
+      const receipt = await receiptFor(app, book, org.id, monthParam(params))
+      return query.bySquid === 'true' || query.bySquid === '1' ? receipt : mergeSquids(receipt)
+    },
+    listInvoices: async ({ org }) =>
+      (await listInvoices(app.db, org.id)).map(({ number, month, totalUsd, paidAt, closedAt }) => ({
+        number: invoiceNumber(number),
+        month,
+        totalUsd: twoDigits(totalUsd),
+        status: paidAt ? ('paid' as const) : ('open' as const),
+        closedAt,
+      })),
+    getInvoice: async ({ org, params }) => {
+      const invoice = await selectInvoice(app.db, org.id, monthParam(params))
+      if (!invoice) throw notFound('Invoice')
+      const fileName = `${invoiceNumber(invoice.number)}.pdf`
+      return { contentType: 'application/pdf', body: await invoicePdf(invoice), fileName }
+    },
+    getSummary: ({ org }) => summaryOf(app, book, org.id),
+    getSquidCost: async ({ org, params }) => {
+      const { id, name, slot } = await findSquid(app.db, org.id, params.reference)
+      return await squidCostOf(app, book, org.id, { id, name: `${name}@${slot}` })
+    },
+    estimate: async ({ org, body }) => estimateOf(book, body.manifest, app.clock.now(), org.isPlayground),
+    getLimits: ({ org }) => limitsAnswer(app, org),
+    updateLimits: async ({ org, body, request }) => {
+      refusePlayground(org)
+      const before = await limitsAnswer(app, org)
+      await changeAccount(app.db, org.id, body)
+      const after = await limitsAnswer(app, org)
+      request.audit({ subject: org.code, before: settingsOf(before), after: settingsOf(after) })
+      return after
+    },
+    getPrices: async () => shownPrices(book, app.clock.now()),
+  }
+
+  async function limitsAnswer(app: App, org: OrgScope): Promise<BillingLimitsAnswer> {
+    const now = app.clock.now()
+    const [account, row, costs, rpcRequests, hibernated] = await Promise.all([
+      accountOf(app.db, org.id),
+      getOrg(app.db, org.id),
+      costsOf(app, book, org.id),
+      rpcUsageOfMonth(app.db, org.id, now),
+      listHibernatedByCap(app.db, org.id),
+    ])
+    const isStopped = row.deploysStoppedUntil !== null && row.deploysStoppedUntil > now
+    return {
+      spendCapUsd: account.spendCapUsd,
+      atCap: account.atCap,
+      hibernateOrder: account.hibernateOrder,
+      rpcRequestsCap: account.rpcRequestsCap,
+      spentUsd: netOf(costs.soFar).round(8).toFixed(),
+      rpcRequests,
+      deploysStoppedUntil: isStopped ? (row.deploysStoppedUntil?.toISOString() ?? null) : null,
+      hibernatedByCap: hibernated.map(({ squidId, squidName }) => ({ id: squidId, name: squidName })),
+    }
+  }
+}
+
+const settingsOf = ({ spendCapUsd, atCap, hibernateOrder, rpcRequestsCap }: BillingLimitsAnswer) => ({
+  spendCapUsd,
+  atCap,
+  hibernateOrder,
+  rpcRequestsCap,
+})
+
+const twoDigits = (dollars: string) => dollars.replace(/(\.\d{2})\d*$/, '$1')
+
+/** A playground is free for ever. */
+function refusePlayground(org: OrgScope): void {
+  if (org.isPlayground) throw refuse('PLAYGROUND', 'The playground is free. Create an organization to set up billing.')
+}
+
+/** `yyyy-MM`. @throws Refusal 400 */
+function monthParam({ year, month }: { year: string; month: string }): string {
+  if (!/^20\d{2}$/.test(year) || !/^(0?[1-9]|1[0-2])$/.test(month))
+    throw invalid('INVALID', 'A month as in receipts/2026/4')
+  return `${year}-${month.padStart(2, '0')}`
+}

@@ -1,0 +1,2 @@
+export { billingHandlers } from './handlers.ts'
+export { startBilling } from './turn.ts'

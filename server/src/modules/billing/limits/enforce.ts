@@ -1,0 +1,122 @@
+import type { BillingLimits } from '@shoal/contract'
+import { Big } from 'big.js'
+import type { App } from '../../../app.ts'
+import { changeOrg, getOrg, type OrgRow } from '../../orgs/index.ts'
+import { costsOf, type Costs } from '../costs/costs.ts'
+import { perHour } from '../costs/forecast.ts'
+import { changeAccount, type AccountRow } from '../payments/payment-store.ts'
+import type { PriceBook } from '../prices/price-book.ts'
+import { netOf } from '../receipts/receipt.ts'
+import { capMail } from '../standing/mails.ts'
+import { recipientsOf } from '../standing/move.ts'
+import { monthEndMs, msPerHour } from '../time.ts'
+import { reachedPercent, toHibernate } from './cap.ts'
+import { hibernateForCap, listHibernatedByCap, wakeAfterCap } from './hibernation-store.ts'
+import { listLimited, tagged } from './limits-store.ts'
+
+/** Holds all organizations to their caps; what it writes is the same however often it is done. */
+export async function enforceLimits(app: App, book: PriceBook): Promise<void> {
+  for (const account of await listLimited(app.db)) {
+    // One organization that cannot be worked out must not free the others of their caps.
+    await enforceOne(app, book, account).catch((error: unknown) =>
+      app.log.error({ err: error, orgId: account.orgId }, 'the caps of an organization could not be held'),
+    )
+  }
+}
+
+async function enforceOne(app: App, book: PriceBook, account: AccountRow): Promise<void> {
+  const { orgId } = account
+  const org = await getOrg(app.db, orgId)
+  if (account.spendCapUsd === null) {
+    await setStops(app, org, { deploysStoppedUntil: null, rpcRequestsCap: account.rpcRequestsCap })
+    await wakeAfterCap(app.db, orgId)
+    return
+  }
+  const costs = await costsOf(app, book, orgId)
+  const capUsd = new Big(account.spendCapUsd)
+  const spentUsd = netOf(costs.soFar)
+  const monthEnd = monthEndMs(costs.month)
+  const stopped = account.atCap === 'hibernate' ? await hibernate(app, book, account, costs, capUsd, spentUsd) : 0
+  const isReached = spentUsd.gte(capUsd) || stopped > 0
+  await setStops(app, org, {
+    deploysStoppedUntil: isReached ? new Date(monthEnd) : null,
+    // Requests cost money too: where everything is to stop, they do.
+    rpcRequestsCap: isReached && account.atCap === 'hibernate' ? 0 : account.rpcRequestsCap,
+  })
+  if (!isReached) await wakeAfterCap(app.db, orgId)
+  await warn(app, org, account, costs.month, { spentUsd, capUsd, isReached })
+}
+
+/** How many were stopped by the cap, now or before. */
+async function hibernate(
+  app: App,
+  book: PriceBook,
+  account: AccountRow,
+  costs: Costs,
+  capUsd: Big,
+  spentUsd: Big,
+): Promise<number> {
+  const now = app.clock.now()
+  const already = (await listHibernatedByCap(app.db, account.orgId)).filter((row) => row.month === costs.month).length
+  const hoursLeft = new Big(monthEndMs(costs.month) - now.getTime()).div(msPerHour)
+  const isKept = (type: string) => type === 'storage'
+  const committedUsd = costs.perHourOf(costs.seen.filter((s) => isKept(s.type))).times(hoursLeft)
+  const programs = costs.seen.filter((s) => !isKept(s.type))
+  const withTags = await tagged(app.db, account.orgId)
+  const versions = [...new Set(programs.map((s) => s.squidId))].map((id) => {
+    const own = programs.filter((s) => s.squidId === id)
+    const fullName = own[0]?.squidName ?? ''
+    return {
+      id,
+      fullName,
+      name: fullName.split('@')[0] ?? '',
+      hasTags: withTags.has(id),
+      perHourUsd: perHour(book, own, now.getTime()),
+    }
+  })
+  const { hibernateOrder } = account
+  const stop = toHibernate({ capUsd, spentUsd, committedUsd, versions, hibernateOrder })
+  for (const { id } of stop) {
+    const name = versions.find((v) => v.id === id)?.fullName ?? ''
+    await hibernateForCap(app.db, { id, orgId: account.orgId, name }, now)
+  }
+  return already + stop.length
+}
+
+async function setStops(
+  app: App,
+  org: OrgRow,
+  stops: { deploysStoppedUntil: Date | null; rpcRequestsCap: number | null },
+): Promise<void> {
+  const isSame =
+    org.deploysStoppedUntil?.getTime() === stops.deploysStoppedUntil?.getTime() &&
+    org.rpcRequestsCap === stops.rpcRequestsCap
+  if (!isSame) await changeOrg(app.db, org.id, stops)
+}
+
+const whatHappens: Record<BillingLimits['atCap'], string> = {
+  stop_deploys: 'nothing new can be deployed until the month ends; what runs goes on running',
+  hibernate: 'squids are hibernated in the order you chose, and wake when the month ends or the cap is raised',
+}
+
+async function warn(
+  app: App,
+  org: OrgRow,
+  account: AccountRow,
+  month: string,
+  { spentUsd, capUsd, isReached }: { spentUsd: Big; capUsd: Big; isReached: boolean },
+): Promise<void> {
+  const percent = isReached ? 100 : reachedPercent(spentUsd, capUsd)
+  const warned = account.warnedMonth === month ? account.warnedPercent : 0
+  if (percent <= warned) return
+  await changeAccount(app.db, org.id, { warnedPercent: percent, warnedMonth: month })
+  for (const to of await recipientsOf(app.db, org))
+    await app.mailer.send(
+      capMail(app.config, to, org, {
+        percent,
+        spentUsd: spentUsd.toFixed(2),
+        capUsd: capUsd.toFixed(2),
+        whatHappens: whatHappens[account.atCap],
+      }),
+    )
+}

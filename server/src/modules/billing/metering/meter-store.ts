@@ -1,0 +1,169 @@
+import { and, eq, gt, gte, lt, sql } from 'drizzle-orm'
+import type { Db } from '../../../db/database.ts'
+import type { DayUsage } from '../receipts/rate.ts'
+import { invoices, meterState, usageRecords, usageSpans } from '../tables.ts'
+import { monthAfter, monthOfMs } from '../time.ts'
+import type { Recorded, Span, Usage } from './spans.ts'
+
+export type ContainerSeen = {
+  orgId: number
+  squidId: number
+  squidName: string
+  container: string
+  apiProfile: string | null
+  processorProfile: string | null
+  isDedicated: boolean
+  /** When the oldest of its runs began that still goes on. */
+  sinceMs: number
+}
+
+/** Programs that run or are starting, each once however many generations of it there are; playgrounds are not billed. */
+export async function selectRunning(db: Db): Promise<ContainerSeen[]> {
+  const { rows } = await db.execute<ContainerSeen>(sql`
+    select s.org_id as "orgId", s.id as "squidId", s.name || '@' || s.slot as "squidName", c.container,
+      s.api_profile as "apiProfile", s.processor_profile as "processorProfile", s.is_dedicated as "isDedicated",
+      min(extract(epoch from c.since) * 1000)::bigint as "sinceMs"
+    from container_states c join squids s on s.id = c.squid_id join orgs o on o.id = s.org_id
+    where not o.is_playground and c.state in ('starting', 'running') and c.container <> 'init'
+    group by s.id, c.container order by s.id, c.container`)
+  return rows
+}
+
+export type DatabaseSeen = { orgId: number; squidId: number; squidName: string; profile: string; totalBytes: number }
+
+export async function selectDatabases(db: Db): Promise<DatabaseSeen[]> {
+  const { rows } = await db.execute<DatabaseSeen>(sql`
+    select s.org_id as "orgId", s.id as "squidId", s.name || '@' || s.slot as "squidName", d.profile,
+      d.total_bytes as "totalBytes"
+    from squid_databases d join squids s on s.id = d.squid_id join orgs o on o.id = s.org_id
+    where not o.is_playground order by s.id`)
+  return rows
+}
+
+/** The newest span of each resource, and all that reach beyond `fromMs`. */
+export function selectSpans(db: Db, fromMs: number, orgId?: number): Promise<Span[]> {
+  return db
+    .select()
+    .from(usageSpans)
+    .where(and(gt(usageSpans.toMs, fromMs), orgId === undefined ? undefined : eq(usageSpans.orgId, orgId)))
+}
+
+export async function putSpans(db: Db, spans: readonly Span[]): Promise<void> {
+  for (let i = 0; i < spans.length; i += 1000)
+    await db
+      .insert(usageSpans)
+      .values(spans.slice(i, i + 1000))
+      .onConflictDoUpdate({
+        target: [usageSpans.squidId, usageSpans.resource, usageSpans.type, usageSpans.size, usageSpans.fromMs],
+        set: { toMs: sql`greatest(${usageSpans.toMs}, excluded.to_ms)` },
+      })
+}
+
+export async function forgetSpansBefore(db: Db, ms: number): Promise<void> {
+  await db.delete(usageSpans).where(lt(usageSpans.toMs, ms))
+}
+
+export async function readMeter(db: Db) {
+  const [row] = await db.select().from(meterState)
+  return row ?? null
+}
+
+export async function writeMeter(db: Db, state: { lastLookMs: number; recordedUntilMs: number }): Promise<void> {
+  await db
+    .insert(meterState)
+    .values({ id: 1, ...state })
+    .onConflictDoUpdate({ target: meterState.id, set: state })
+}
+
+/** RPC requests by version and hour, of hours that begin at `fromMs` or later; playgrounds are not billed. */
+export async function selectRpc(db: Db, fromMs: number, orgId: number | null = null): Promise<Usage[]> {
+  const { rows } = await db.execute<{
+    orgId: number
+    version: string
+    squidName: string | null
+    hourMs: number
+    requests: number
+  }>(
+    sql`select u.org_id as "orgId", u.version, s.name || '@' || s.slot as "squidName",
+          (extract(epoch from u.hour) * 1000)::bigint as "hourMs", sum(u.requests)::bigint as requests
+        from rpc_usage u join orgs o on o.id = u.org_id and not o.is_playground
+        left join squids s on s.id::text = u.version and s.org_id = u.org_id
+        where u.hour >= ${new Date(fromMs)} and (${orgId}::bigint is null or u.org_id = ${orgId}::bigint)
+        group by u.org_id, u.version, s.name, s.slot, u.hour having sum(u.requests) > 0`,
+  )
+  return rows.map((row) => ({
+    orgId: row.orgId,
+    // Of a version that is gone its number is all there is; what is no number never was one of ours.
+    squidId: row.squidName !== null || /^\d{1,15}$/.test(row.version) ? Number(row.version) : null,
+    squidName: row.squidName,
+    source: 'rpc' as const,
+    resource: `${row.orgId}/rpc/${row.version}`,
+    type: 'rpc',
+    hourMs: row.hourMs,
+    quantity: BigInt(row.requests),
+  }))
+}
+
+/** What is on record of the hours that begin at `fromMs` or later. */
+export async function selectRecorded(db: Db, fromMs: number, orgId?: number): Promise<Recorded[]> {
+  const rows = await db
+    .select({
+      source: usageRecords.source,
+      resource: usageRecords.resource,
+      hour: usageRecords.hour,
+      quantity: sql<string>`sum(${usageRecords.quantity})::text`,
+      parts: sql<number>`count(*)::int`,
+    })
+    .from(usageRecords)
+    .where(
+      and(gte(usageRecords.hour, new Date(fromMs)), orgId === undefined ? undefined : eq(usageRecords.orgId, orgId)),
+    )
+    .groupBy(usageRecords.source, usageRecords.resource, usageRecords.hour)
+  return rows.map(({ hour, quantity, ...row }) => ({ ...row, hourMs: hour.getTime(), quantity: BigInt(quantity) }))
+}
+
+/** Adds to the meter; what is there already stays as it is. */
+export async function addRecords(db: Db, rows: readonly (Usage & { part: number })[], at: Date): Promise<void> {
+  if (rows.length === 0) return
+  const closed = new Map(
+    (
+      await db
+        .select({ orgId: invoices.orgId, month: sql<string>`max(${invoices.month})` })
+        .from(invoices)
+        .groupBy(invoices.orgId)
+    ).map((row) => [row.orgId, row.month]),
+  )
+  const values = rows.map(({ hourMs, quantity, ...row }) => {
+    const month = monthOfMs(hourMs)
+    const last = closed.get(row.orgId)
+    return {
+      ...row,
+      hour: new Date(hourMs),
+      quantity: quantity.toString(),
+      month: last !== undefined && month <= last ? monthAfter(last) : month,
+      recordedAt: at,
+    }
+  })
+  for (let i = 0; i < values.length; i += 1000)
+    await db
+      .insert(usageRecords)
+      .values(values.slice(i, i + 1000))
+      .onConflictDoNothing()
+}
+
+/** What is on record for the receipt of a month, by day. */
+export async function usageOfMonth(db: Db, orgId: number, month: string): Promise<DayUsage[]> {
+  const day = sql<string>`to_char(${usageRecords.hour} at time zone 'UTC', 'YYYY-MM-DD')`
+  const rows = await db
+    .select({
+      day,
+      type: usageRecords.type,
+      squidId: usageRecords.squidId,
+      squidName: sql<string | null>`max(${usageRecords.squidName})`,
+      quantity: sql<string>`sum(${usageRecords.quantity})::text`,
+    })
+    .from(usageRecords)
+    .where(and(eq(usageRecords.orgId, orgId), eq(usageRecords.month, month)))
+    .groupBy(day, usageRecords.type, usageRecords.squidId)
+  return rows.map((row) => ({ ...row, quantity: BigInt(row.quantity) }))
+}

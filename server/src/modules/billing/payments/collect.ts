@@ -1,0 +1,114 @@
+import { Big } from 'big.js'
+import type { OrgStatus } from '@shoal/contract'
+import type { App } from '../../../app.ts'
+import type { Mail } from '../../../mail/mailer.ts'
+import { getOrg } from '../../orgs/index.ts'
+import { moveStanding } from '../standing/move.ts'
+import type { StandingEvent } from '../standing/standing.ts'
+import {
+  countCharges,
+  endCharge,
+  insertCharge,
+  listPaymentMethods,
+  listUnpaid,
+  lockAccount,
+  markPaid,
+  selectAsking,
+  type ChargeRow,
+  type InvoiceRow,
+} from './payment-store.ts'
+import type { ChargeOutcome, PaymentProvider } from './provider.ts'
+
+/** Cards cannot be charged less; such an invoice is let go. */
+const smallestChargeCents = 50
+
+export type Collected = { status: OrgStatus; error: string | null }
+
+/**
+ * Charges everything that is due, oldest first, until something fails, and moves the organization's status by the outcome. Whoever
+ * is killed in between leaves a charge whose outcome is asked for again, with the same key.
+ */
+export async function collect(
+  app: App,
+  provider: PaymentProvider,
+  orgId: number,
+  { isScheduled }: { isScheduled: boolean },
+): Promise<Collected> {
+  for (const invoice of await listUnpaid(app.db, orgId)) {
+    const failure = await collectOne(app, provider, invoice)
+    if (failure === null) continue
+    await move(app, orgId, { type: 'failed', atMs: app.clock.now().getTime(), isScheduled }, failure)
+    return { status: (await getOrg(app.db, orgId)).status, error: failure }
+  }
+  await move(app, orgId, { type: 'settled' }, 'nothing is due')
+  return { status: (await getOrg(app.db, orgId)).status, error: null }
+}
+
+/** Null when it is paid now; otherwise why not, for the customer. */
+async function collectOne(app: App, provider: PaymentProvider, invoice: InvoiceRow): Promise<string | null> {
+  const amountCents = Number(new Big(invoice.totalUsd).times(100).toFixed(0))
+  if (amountCents < smallestChargeCents) {
+    await markPaid(app.db, invoice.number, app.clock.now())
+    return null
+  }
+  while (true) {
+    const begun = await begin(app, invoice, amountCents)
+    if (begun === null) return 'There is no payment method.'
+    const outcome = await provider.charge({
+      key: begun.charge.key,
+      customerId: begun.customerId,
+      paymentMethodId: begun.charge.paymentMethodId,
+      amountCents,
+      description: `Invoice ${invoiceNumber(invoice.number)}, ${invoice.month}`,
+    })
+    await finish(app, begun.charge, outcome)
+    if (outcome.status === 'succeeded') return null
+    // An earlier try that was cut short may have been of another card.
+    if (begun.isNew) return outcome.message
+  }
+}
+
+/** On record before the provider is asked. Null without a payment method. */
+async function begin(app: App, invoice: InvoiceRow, amountCents: number) {
+  return await app.db.transaction(async (tx) => {
+    const { customerId } = await lockAccount(tx, invoice.orgId)
+    const asking = await selectAsking(tx, invoice.number)
+    if (asking && customerId) return { charge: asking, customerId, isNew: false }
+    const [method] = await listPaymentMethods(tx, invoice.orgId)
+    if (!method || !customerId) return null
+    const charge: ChargeRow = {
+      key: `invoice-${invoice.number}-${await countCharges(tx, invoice.number)}`,
+      invoice: invoice.number,
+      orgId: invoice.orgId,
+      paymentMethodId: method.id,
+      amountCents,
+      status: 'asking',
+      providerId: null,
+      failure: null,
+      at: app.clock.now(),
+    }
+    await insertCharge(tx, charge)
+    return { charge, customerId, isNew: true }
+  })
+}
+
+async function finish(app: App, charge: ChargeRow, outcome: ChargeOutcome): Promise<void> {
+  await app.db.transaction(async (tx) => {
+    await lockAccount(tx, charge.orgId)
+    await endCharge(tx, charge.key, {
+      status: outcome.status,
+      providerId: outcome.providerId,
+      failure: outcome.status === 'failed' ? outcome.message : null,
+    })
+    if (outcome.status === 'succeeded') await markPaid(tx, charge.invoice, app.clock.now())
+  })
+}
+
+/** Moves the status and sends the mails once that is settled. */
+export async function move(app: App, orgId: number, event: StandingEvent, reason: string): Promise<void> {
+  const mails: Mail[] = await app.db.transaction((tx) => moveStanding(app, tx, orgId, event, reason))
+  for (const mail of mails) await app.mailer.send(mail)
+}
+
+/** As invoices show it. */
+export const invoiceNumber = (number: number): string => `SHOAL-${String(number).padStart(6, '0')}`

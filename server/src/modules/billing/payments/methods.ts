@@ -1,0 +1,41 @@
+import type { PaymentMethod } from '@shoal/contract'
+import type { App } from '../../../app.ts'
+import { notFound, refuse } from '../../../errors.ts'
+import type { OrgScope } from '../../call.ts'
+import { getOrg } from '../../orgs/index.ts'
+import { accountOf, addPaymentMethod, changeAccount, deletePaymentMethod, listPaymentMethods } from './payment-store.ts'
+import type { PaymentProvider } from './provider.ts'
+
+type Org = Pick<OrgScope, 'id' | 'code'>
+
+/** The provider's customer of the organization, made when it is first needed. */
+export async function customerOf(app: App, provider: PaymentProvider, org: Org): Promise<string> {
+  const { customerId } = await accountOf(app.db, org.id)
+  if (customerId) return customerId
+  const { name, code, email } = await getOrg(app.db, org.id)
+  const made = await provider.createCustomer({ orgId: org.id, code, name: name ?? code, email })
+  await changeAccount(app.db, org.id, { customerId: made })
+  return made
+}
+
+/** Takes what the form has set up, as the provider tells it. The same one twice is one. @throws Refusal */
+export async function addMethod(
+  app: App,
+  provider: PaymentProvider,
+  org: Org,
+  clientSecret: string,
+): Promise<PaymentMethod> {
+  const method = await provider.finishSetup(await customerOf(app, provider, org), clientSecret)
+  await addPaymentMethod(app.db, org.id, method, app.clock.now())
+  return method
+}
+
+/** @throws Refusal 404; 405 for the last one, since an organization that is billed must have one */
+export async function removeMethod(app: App, provider: PaymentProvider, org: Org, id: string): Promise<void> {
+  const existing = await listPaymentMethods(app.db, org.id)
+  if (!existing.some((method) => method.id === id)) throw notFound('Payment method')
+  if (existing.length === 1)
+    throw refuse('LAST_PAYMENT_METHOD', 'Add another payment method before you remove this one.')
+  await deletePaymentMethod(app.db, org.id, id)
+  await provider.forget(id)
+}

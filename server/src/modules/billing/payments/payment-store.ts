@@ -1,0 +1,148 @@
+import type { PaymentMethod } from '@shoal/contract'
+import { and, asc, desc, eq, isNull, sql } from 'drizzle-orm'
+import type { Db } from '../../../db/database.ts'
+import { billingAccounts, billingEvents, charges, invoices, paymentMethods, testSetups } from '../tables.ts'
+
+export type AccountRow = typeof billingAccounts.$inferSelect
+export type InvoiceRow = typeof invoices.$inferSelect
+export type ChargeRow = typeof charges.$inferSelect
+
+/** Made when it is first asked for. */
+export async function accountOf(db: Db, orgId: number): Promise<AccountRow> {
+  await db.insert(billingAccounts).values({ orgId }).onConflictDoNothing()
+  const [row] = await db.select().from(billingAccounts).where(eq(billingAccounts.orgId, orgId))
+  if (!row) throw new Error(`Organization ${orgId} is gone`)
+  return row
+}
+
+export async function changeAccount(
+  db: Db,
+  orgId: number,
+  change: Partial<typeof billingAccounts.$inferInsert>,
+): Promise<void> {
+  await db
+    .insert(billingAccounts)
+    .values({ orgId, ...change })
+    .onConflictDoUpdate({
+      target: billingAccounts.orgId,
+      set: change,
+    })
+}
+
+/** Nobody else moves the money or the status of the organization until the transaction ends. */
+export async function lockAccount(db: Db, orgId: number): Promise<AccountRow> {
+  await accountOf(db, orgId)
+  const [row] = await db.select().from(billingAccounts).where(eq(billingAccounts.orgId, orgId)).for('update')
+  if (!row) throw new Error(`Organization ${orgId} is gone`)
+  return row
+}
+
+/** The newest first: that is the one that is charged. */
+export async function listPaymentMethods(db: Db, orgId: number): Promise<PaymentMethod[]> {
+  const rows = await db
+    .select()
+    .from(paymentMethods)
+    .where(eq(paymentMethods.orgId, orgId))
+    .orderBy(desc(paymentMethods.addedAt), desc(paymentMethods.id))
+  return rows.map(({ id, shown }) => ({ id, ...shown }))
+}
+
+export async function addPaymentMethod(
+  db: Db,
+  orgId: number,
+  { id, ...shown }: PaymentMethod,
+  at: Date,
+): Promise<void> {
+  await db.insert(paymentMethods).values({ id, orgId, shown, addedAt: at }).onConflictDoNothing()
+}
+
+/** False when it is not the organization's. */
+export async function deletePaymentMethod(db: Db, orgId: number, id: string): Promise<boolean> {
+  const gone = await db
+    .delete(paymentMethods)
+    .where(and(eq(paymentMethods.orgId, orgId), eq(paymentMethods.id, id)))
+    .returning({ id: paymentMethods.id })
+  return gone.length > 0
+}
+
+export function listUnpaid(db: Db, orgId: number): Promise<InvoiceRow[]> {
+  return db
+    .select()
+    .from(invoices)
+    .where(and(eq(invoices.orgId, orgId), isNull(invoices.paidAt)))
+    .orderBy(asc(invoices.number))
+}
+
+export async function markPaid(db: Db, number: number, at: Date): Promise<void> {
+  await db
+    .update(invoices)
+    .set({ paidAt: at })
+    .where(and(eq(invoices.number, number), isNull(invoices.paidAt)))
+}
+
+export async function countCharges(db: Db, invoice: number): Promise<number> {
+  const [row] = await db
+    .select({ n: sql<number>`count(*)::int` })
+    .from(charges)
+    .where(eq(charges.invoice, invoice))
+  return row?.n ?? 0
+}
+
+/** One whose outcome nobody knows yet. */
+export async function selectAsking(db: Db, invoice: number): Promise<ChargeRow | null> {
+  const [row] = await db
+    .select()
+    .from(charges)
+    .where(and(eq(charges.invoice, invoice), eq(charges.status, 'asking')))
+  return row ?? null
+}
+
+export async function insertCharge(db: Db, charge: ChargeRow): Promise<void> {
+  await db.insert(charges).values(charge)
+}
+
+export async function endCharge(db: Db, key: string, end: Partial<ChargeRow>): Promise<ChargeRow | null> {
+  const [row] = await db.update(charges).set(end).where(eq(charges.key, key)).returning()
+  return row ?? null
+}
+
+export async function selectCharge(db: Db, key: string): Promise<ChargeRow | null> {
+  const [row] = await db.select().from(charges).where(eq(charges.key, key))
+  return row ?? null
+}
+
+export async function orgOfCustomer(db: Db, customerId: string): Promise<number | null> {
+  const [row] = await db
+    .select({ orgId: billingAccounts.orgId })
+    .from(billingAccounts)
+    .where(eq(billingAccounts.customerId, customerId))
+  return row?.orgId ?? null
+}
+
+/** False when the event was handled before. */
+export async function noteEvent(db: Db, id: string, at: Date): Promise<boolean> {
+  const added = await db.insert(billingEvents).values({ id, at }).onConflictDoNothing().returning()
+  return added.length > 0
+}
+
+export async function insertSetup(db: Db, setup: typeof testSetups.$inferInsert): Promise<void> {
+  await db.insert(testSetups).values(setup)
+}
+
+export async function selectSetup(db: Db, clientSecret: string) {
+  const [row] = await db.select().from(testSetups).where(eq(testSetups.clientSecret, clientSecret))
+  return row ?? null
+}
+
+export async function selectSetupOf(db: Db, paymentMethodId: string) {
+  const [row] = await db.select().from(testSetups).where(eq(testSetups.paymentMethodId, paymentMethodId))
+  return row ?? null
+}
+
+export async function changeSetup(
+  db: Db,
+  clientSecret: string,
+  change: Partial<typeof testSetups.$inferInsert>,
+): Promise<void> {
+  await db.update(testSetups).set(change).where(eq(testSetups.clientSecret, clientSecret))
+}

@@ -1,0 +1,53 @@
+import type { TestProviderCard } from '../tables.ts'
+
+/** How a card behaves: `setup` when it is saved, `charge` when it is charged without its owner; null where all goes well. */
+export type CardBehaviour = { setup: CardError | 'authentication' | null; charge: CardError | null }
+export type CardError = { code: string; message: string }
+
+const error = (code: string, message: string): CardError => ({ code, message })
+
+const declined = error('card_declined', 'Your card was declined.')
+const insufficient = error('insufficient_funds', 'Your card has insufficient funds.')
+const needsOwner = error('authentication_required', 'Your card was declined. This transaction requires authentication.')
+export const notAuthenticated = error(
+  'setup_intent_authentication_failure',
+  'We are unable to authenticate your payment method. Please choose a different payment method and try again.',
+)
+
+/** Stripe's published numbers for tests (docs.stripe.com/testing); every other good number succeeds. */
+const behaviours: Record<string, CardBehaviour> = {
+  '4000000000000002': { setup: declined, charge: declined },
+  '4000000000009995': { setup: insufficient, charge: insufficient },
+  '4000000000000069': both(error('expired_card', 'Your card has expired.')),
+  '4000000000000127': both(error('incorrect_cvc', "Your card's security code is incorrect.")),
+  '4000000000000119': both(
+    error('processing_error', 'An error occurred while processing your card. Try again in a little bit.'),
+  ),
+  // Saved without trouble, declined when charged.
+  '4000000000000341': { setup: null, charge: declined },
+  // Asks its owner once, when it is saved.
+  '4000002500003155': { setup: 'authentication', charge: null },
+  // Asks its owner every time.
+  '4000002760003184': { setup: 'authentication', charge: needsOwner },
+  '4000008260003178': { setup: 'authentication', charge: insufficient },
+}
+
+function both(error: CardError): CardBehaviour {
+  return { setup: error, charge: error }
+}
+
+export function behaviourOf(card: TestProviderCard, now: Date): CardBehaviour {
+  if (!isLuhnValid(card.number)) return both(error('incorrect_number', 'Your card number is invalid.'))
+  if (Date.UTC(card.expYear, card.expMonth) <= now.getTime())
+    return both(error('expired_card', 'Your card has expired.'))
+  return behaviours[card.number] ?? { setup: null, charge: null }
+}
+
+/** The check digit of card numbers (ISO/IEC 7812). */
+function isLuhnValid(number: string): boolean {
+  const sum = [...number].reverse().reduce((total, digit, i) => {
+    const value = Number(digit) * (i % 2 === 1 ? 2 : 1)
+    return total + (value > 9 ? value - 9 : value)
+  }, 0)
+  return sum % 10 === 0
+}

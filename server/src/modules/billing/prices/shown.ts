@@ -1,0 +1,30 @@
+import type { PayloadOf, Contract } from '@shoal/contract'
+import { dayOfMs } from '../time.ts'
+import { listAt, priceOf, type PriceBook, type PriceList } from './price-book.ts'
+
+type Shown = PayloadOf<Contract['billing']['getPrices']>
+
+/** The list in force and those that were announced. */
+export function shownPrices(book: PriceBook, now: Date): Shown {
+  const current = listAt(book, now.getTime())
+  return [current, ...book.lists.filter((list) => list.from > dayOfMs(now.getTime()) && list !== current)].map(shown)
+}
+
+const shown = (list: PriceList): Shown[number] => ({
+  from: list.from,
+  rates: typesOf(list).map((type) => {
+    const { dollars, perUnits } = priceOf(list, type)
+    return { type, rateUsd: dollars.div(perUnits).round(8).toFixed() }
+  }),
+  storageGbMonthUsd: list.storageGbMonth.toFixed(),
+  rpcIncludedMillions: list.rpcIncludedMillions.toFixed(),
+})
+
+const typesOf = (list: PriceList): string[] => [
+  ...Object.keys(list.profiles).flatMap((profile) =>
+    ['api', 'processor', 'postgres', 'hasura'].map((resource) => `${resource}.${profile}`),
+  ),
+  'collocated',
+  'storage',
+  'rpc',
+]

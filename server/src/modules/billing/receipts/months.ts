@@ -1,0 +1,64 @@
+import type { Receipt } from '@shoal/contract'
+import { Big } from 'big.js'
+import type { App } from '../../../app.ts'
+import { hours } from '../../../clock.ts'
+import { getOrg } from '../../orgs/index.ts'
+import { readMeter, usageOfMonth } from '../metering/meter-store.ts'
+import { usageSoFar } from '../metering/meter.ts'
+import { invoiceNumber } from '../payments/collect.ts'
+import { accountOf } from '../payments/payment-store.ts'
+import type { PriceBook } from '../prices/price-book.ts'
+import { monthEndMs, monthOfMs } from '../time.ts'
+import { addInvoice, listClosable, selectInvoice } from './invoice-store.ts'
+import { receiptOf } from './receipt.ts'
+
+/** A month is closed so long after it ended: counts of requests may reach the database a little later. */
+const closedAfterMs = hours(1)
+
+/** By squid. What is closed is read, what runs is made anew. */
+export async function receiptFor(app: App, book: PriceBook, orgId: number, month: string): Promise<Receipt> {
+  const invoice = await selectInvoice(app.db, orgId, month)
+  if (!invoice)
+    return receiptOf({ ...(await termsOf(app, orgId)), book, month, usage: await usageSoFar(app, orgId, month) })
+  const { receipt, number, closedAt, paidAt } = invoice
+  return {
+    ...receipt,
+    isClosed: true,
+    invoice: {
+      number: invoiceNumber(number),
+      status: paidAt ? 'paid' : 'open',
+      closedAt: closedAt.toISOString(),
+    },
+  }
+}
+
+/** What a receipt depends on beside usage and prices. */
+export async function termsOf(app: Pick<App, 'db'>, orgId: number) {
+  const [account, org] = await Promise.all([accountOf(app.db, orgId), getOrg(app.db, orgId)])
+  return { discountPercent: new Big(account.discountPercent), country: org.billingDetails?.country ?? null }
+}
+
+/** Writes the invoices of months that are over and fully on record. */
+export async function closeMonths(app: App, book: PriceBook): Promise<void> {
+  const now = app.clock.now()
+  const meter = await readMeter(app.db)
+  for (const { orgId, month } of await listClosable(app.db, monthOfMs(now.getTime()))) {
+    const endMs = monthEndMs(month)
+    if (now.getTime() < endMs + closedAfterMs || (meter?.recordedUntilMs ?? 0) < endMs) continue
+    const org = await getOrg(app.db, orgId)
+    const receipt = receiptOf({
+      ...(await termsOf(app, orgId)),
+      book,
+      month,
+      usage: await usageOfMonth(app.db, orgId, month),
+    })
+    const customer = { code: org.code, name: org.name ?? org.code, details: org.billingDetails }
+    await app.db.transaction((tx) =>
+      addInvoice(tx, { orgId, month, closedAt: now, customer, totalUsd: receipt.total }, (number) => ({
+        ...receipt,
+        isClosed: true,
+        invoice: { number: invoiceNumber(number), status: 'open', closedAt: now.toISOString() },
+      })),
+    )
+  }
+}

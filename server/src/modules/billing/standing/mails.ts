@@ -1,0 +1,76 @@
+import type { Config } from '../../../config.ts'
+import { writeLetter } from '../../../mail/index.ts'
+import type { Mail } from '../../../mail/mailer.ts'
+import type { OrgRow } from '../../orgs/index.ts'
+import { retryDays, terminatedAfterDays, type Standing } from './standing.ts'
+
+const nameOf = (org: Pick<OrgRow, 'name' | 'code'>) => org.name ?? org.code
+const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+
+/** What has changed, why, and what to do. */
+export function statusMail(config: Config, to: string, org: OrgRow, standing: Standing, reason: string): Mail {
+  const { subject, paragraphs } = words(config, org, standing, reason)
+  return writeLetter({
+    to,
+    subject,
+    name: null,
+    paragraphs,
+    button: { label: 'Open billing', url: `${config.publicUrl}/billing?organization=${org.code}` },
+  })
+}
+
+function words(
+  config: Config,
+  org: OrgRow,
+  { status, retries, nextRetryMs, failingSinceMs }: Standing,
+  reason: string,
+) {
+  const name = nameOf(org)
+  if (status === 'PAYMENT_ISSUES')
+    return {
+      subject: `Payment of ${name} failed`,
+      paragraphs: [
+        `Payment method couldn't be charged. Please update it. The bank said: ${reason}`,
+        `Everything goes on running. ${nextRetryMs === null ? '' : `We try again on ${dayOf(nextRetryMs)} (try ${retries + 1} of ${retryDays.length}).`}`,
+      ],
+    }
+  if (status === 'IN_DEBT')
+    return {
+      subject: `Payment of ${name} is overdue`,
+      paragraphs: [
+        'Payment is overdue. Please update your card details.',
+        `Squids go on running, but nothing new can be deployed and RPC endpoints do not answer. Without payment everything is hibernated on ${dayOf((failingSinceMs ?? 0) + terminatedAfterDays * 86_400_000)}.`,
+      ],
+    }
+  if (status === 'TERMINATED')
+    return {
+      subject: `Squids of ${name} are hibernated`,
+      paragraphs: [
+        'Payment is overdue. All squids of the organization were hibernated. Their data is kept, and they wake as soon as the payment arrives.',
+        `If you want to leave, write to ${config.SHOAL_SUPPORT_EMAIL} for an export of your databases.`,
+      ],
+    }
+  return {
+    subject: `${name} is active`,
+    paragraphs: ['Billing is set up and nothing is due. Squids that were hibernated for an open payment wake now.'],
+  }
+}
+
+/** At 75, 90 and 100 % of the spending cap. */
+export function capMail(
+  config: Config,
+  to: string,
+  org: OrgRow,
+  cap: { percent: number; spentUsd: string; capUsd: string; whatHappens: string },
+): Mail {
+  return writeLetter({
+    to,
+    subject: `${nameOf(org)} has used ${cap.percent} % of its spending cap`,
+    name: null,
+    paragraphs: [
+      `This month's usage is $${cap.spentUsd}, and the cap is $${cap.capUsd}.`,
+      cap.percent >= 100 ? `From now on ${cap.whatHappens}.` : `When it is reached, ${cap.whatHappens}.`,
+    ],
+    button: { label: 'Open limits', url: `${config.publicUrl}/billing/limits?organization=${org.code}` },
+  })
+}

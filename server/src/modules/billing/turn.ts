@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { App } from '../../app.ts'
+import { startLeading, type Leading } from '../../db/leader.ts'
+import { carryOutHibernations } from './limits/carry-out.ts'
+import { enforceLimits } from './limits/enforce.ts'
+import { meterTick } from './metering/meter.ts'
+import { collectDue } from './standing/due.ts'
+import { providerOf } from './payments/provider-of.ts'
+import { readPriceBook } from './prices/price-book.ts'
+import { closeMonths } from './receipts/months.ts'
+
+const everyMs = 15_000
+
+/** Meters, holds caps, closes months, charges and moves statuses. One worker at a time does it. */
+export function startBilling(app: App): Leading {
+  const turn = billingTurn(app)
+  return startLeading(app.database, app.log, 'billing', async (_, signal) => {
+    while (!signal.aborted) {
+      await turn()
+      await sleep(everyMs, undefined, { signal }).catch(() => undefined)
+    }
+  })
+}
+
+/** One turn of all of it. A part that fails leaves the others be: the next turn comes. */
+export function billingTurn(app: App): () => Promise<void> {
+  const book = readPriceBook(app.config)
+  const provider = providerOf(app)
+  const parts = {
+    metering: () => meterTick(app),
+    caps: () => enforceLimits(app, book),
+    'closing of months': () => closeMonths(app, book),
+    charging: () => collectDue(app, provider),
+    hibernation: () => carryOutHibernations(app),
+  }
+  return async () => {
+    for (const [name, part] of Object.entries(parts))
+      await part().catch((error: unknown) => app.log.error({ err: error, part: name }, 'a part of billing failed'))
+  }
+}
