@@ -22,10 +22,17 @@ export type Day = {
   end: () => Promise<void>
 }
 
-export async function startDay(options: { transfers?: number; env?: Record<string, string> } = {}): Promise<Day> {
+type DayOptions = {
+  transfers?: number
+  env?: Record<string, string>
+  /** For a server that has to know the chain's address before there is a chain. */
+  devnetPort?: number
+}
+
+export async function startDay(options: DayOptions = {}): Promise<Day> {
   const [shoal, devnet] = await Promise.all([
     startShoal(options.env),
-    startDevnet({ transfers: options.transfers ?? 25, isStreaming: false }),
+    startDevnet({ port: options.devnetPort ?? 0, transfers: options.transfers ?? 25, isStreaming: false }),
   ])
   const folder = mkdtempSync(join(tmpdir(), 'shoal-squid-'))
   const project = join(folder, 'erc20-transfers')

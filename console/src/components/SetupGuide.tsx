@@ -23,7 +23,7 @@ export function SetupGuide({ recipes }: { recipes: readonly Recipe[] }) {
     content: (
       <>
         <p className="mb-2.5 text-ink-2">{text}</p>
-        <CodeBlock code={copied} what={label}>
+        <CodeBlock code={copied} what={label} isWrapped={!code.includes('\n')}>
           {code}
         </CodeBlock>
       </>

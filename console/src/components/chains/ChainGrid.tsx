@@ -33,7 +33,7 @@ export function ChainGrid<T extends Listed>({ label, items, to, factOf, search }
   return (
     <ul aria-label={label} className={gridClass}>
       {items.map((item) => (
-        <li key={item.id} className="min-w-0 [contain-intrinsic-size:auto_96px] [content-visibility:auto]">
+        <li key={item.id} className="min-w-0">
           <Link to={to} params={{ id: item.id }} className={cardClass}>
             <CardContent item={item} fact={factOf?.(item)} />
           </Link>
@@ -48,17 +48,17 @@ function CardContent({ item, fact }: { item: Listed; fact: ReactNode }) {
     <>
       <ChainIcon title={item.title} iconUrl={item.iconUrl} />
       <span className="min-w-0 flex-1">
-        <span className="flex items-center gap-2">
-          <span className="truncate font-medium" title={item.title}>
-            {item.title}
-          </span>
-          {item.testnet && <Label>TESTNET</Label>}
+        <span className="block truncate font-medium" title={item.title}>
+          {item.title}
         </span>
         <code className="block truncate text-ink-3" title={item.id}>
           {item.id}
         </code>
         <span className="mt-1.5 flex justify-between gap-3 text-sm text-ink-2">
-          <span>{typeLabel(item.type)}</span>
+          <span className="flex items-center gap-2">
+            {typeLabel(item.type)}
+            {item.testnet && <Label>TESTNET</Label>}
+          </span>
           {fact}
         </span>
       </span>

@@ -3,8 +3,17 @@ export type Listed = { id: string; title: string; iconUrl: string | null; type: 
 
 const typeLabels: Record<string, string> = { evm: 'EVM', substrate: 'Substrate' }
 
-/** `EVM`, `Substrate`, `Solana`. */
-export const typeLabel = (type: string): string => typeLabels[type] ?? type.charAt(0).toUpperCase() + type.slice(1)
+/** `EVM`, `Substrate`, `Solana`, `Hyperliquid fills`. */
+export function typeLabel(type: string): string {
+  const words = type.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  return typeLabels[type] ?? words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** Those of the specification first, the others by name. */
+export const typesOf = (items: readonly Listed[]): string[] =>
+  [...new Set([...Object.keys(typeLabels), ...items.map(({ type }) => type).sort()])].filter((type) =>
+    items.some((item) => item.type === type),
+  )
 
 /** Those whose title or id holds the text, in any case, and that are of one of the types; of all types when none is chosen. */
 export function filterChains<T extends Listed>(items: readonly T[], search: string, types: readonly string[]): T[] {

@@ -5,7 +5,7 @@ import { useOrg } from '../../api/active-org.ts'
 import { q } from '../../api/query.ts'
 import { ChainFilters, useChainFilters } from '../../components/chains/ChainFilters.tsx'
 import { ChainGrid, ChainGridSkeleton } from '../../components/chains/ChainGrid.tsx'
-import { filterChains } from '../../components/chains/filter-chains.ts'
+import { filterChains, typesOf } from '../../components/chains/filter-chains.ts'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { PortalOnly } from './PortalOnly.tsx'
@@ -26,10 +26,7 @@ function Datasets() {
   const datasets = useQuery(q('portal.listDatasets', { params: { code } }, { staleTime: 60_000 }))
   const filters = useChainFilters(type)
   const { deferred } = filters.search
-  const types = useMemo(
-    () => [...new Set((datasets.data ?? []).map((dataset) => dataset.type))].sort(),
-    [datasets.data],
-  )
+  const types = useMemo(() => typesOf(datasets.data ?? []), [datasets.data])
   const shown = useMemo(() => filterChains(datasets.data ?? [], deferred, type ?? []), [datasets.data, deferred, type])
   return (
     <>

@@ -43,7 +43,7 @@ export default function ChainPage() {
           <ChainNotFound />
         ) : (
           <QueryView query={chain} what="The endpoint" skeleton={<Skeleton className="h-90 w-full" />}>
-            {(data) => <Chain chain={data} code={code} />}
+            {(data) => <Chain chain={data} code={code} askedAtMs={chain.dataUpdatedAt} />}
           </QueryView>
         )}
       </div>
@@ -60,7 +60,9 @@ function contextOf(chain: RpcChainDetails | undefined): ReactNode {
   ].join(' · ')
 }
 
-function Chain({ chain, code }: { chain: RpcChainDetails; code: string }) {
+type ChainProps = { chain: RpcChainDetails; code: string; askedAtMs: number }
+
+function Chain({ chain, code, askedAtMs }: ChainProps) {
   const token = useQuery(q('rpc.getToken', { params: { code } }))
   const tokenUrl = chain.url.replace(rpcTokenPlaceholder, token.data?.token ?? rpcTokenPlaceholder)
   const { id, type, url, manifestName } = chain
@@ -83,14 +85,14 @@ function Chain({ chain, code }: { chain: RpcChainDetails; code: string }) {
           of the organization in place of {rpcTokenPlaceholder}.
         </p>
       </Card>
-      <dl className="grid grid-cols-1 gap-3 xs:grid-cols-3">
+      <dl className="grid grid-cols-2 gap-3 max-xs:[&>:last-child]:col-span-2 xs:grid-cols-3">
         <Figure label="Head" value={orNothing(chain.headBlock)} />
         <Figure label="Finalized" value={orNothing(chain.finalizedBlock)} />
         <Figure label="Requests this month" value={formatInteger(Number(chain.requests))} />
       </dl>
       <Upstreams chain={chain} />
       <Suspense fallback={<Skeleton className="h-80 w-full" />}>
-        <RequestsChart chain={chain} />
+        <RequestsChart chain={chain} askedAtMs={askedAtMs} />
       </Suspense>
       <SetupGuide recipes={recipes} />
     </div>

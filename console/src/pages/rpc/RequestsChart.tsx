@@ -4,11 +4,15 @@ import { TimeSeriesChart } from '../../components/chart/TimeSeriesChart.tsx'
 import { formatCount } from '../../lib/format.ts'
 import { requestsChart } from './requests-chart.ts'
 
+const hourMs = 3_600_000
 const scale = { format: formatCount, isStacked: true }
 
 /** Of the last seven days. Lazy: few come for it, and what draws it is larger than the page. */
-export default function RequestsChart({ chain: { metrics, timeGroup } }: { chain: RpcChainDetails }) {
-  const data = useMemo(() => requestsChart({ metrics, timeGroup }), [metrics, timeGroup])
+export default function RequestsChart({ chain, askedAtMs }: { chain: RpcChainDetails; askedAtMs: number }) {
+  const { metrics, timeGroup } = chain
+  // The picture stays while its hour and its numbers do.
+  const hour = Math.floor(askedAtMs / hourMs)
+  const data = useMemo(() => requestsChart({ metrics, timeGroup }, hour * hourMs), [metrics, timeGroup, hour])
   return (
     <TimeSeriesChart
       title="Requests by method"

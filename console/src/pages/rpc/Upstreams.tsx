@@ -18,14 +18,18 @@ const columns: Column<RpcUpstream>[] = [
         <span className="truncate font-medium" title={name}>
           {name}
         </span>
-        {isArchive && <Label>ARCHIVE</Label>}
+        {isArchive && (
+          <span className="max-xs:hidden">
+            <Label>ARCHIVE</Label>
+          </span>
+        )}
       </span>
     ),
   },
   {
     id: 'status',
     header: 'Status',
-    width: '130px',
+    width: '110px',
     cell: ({ isHealthy, reason }) => (
       <StatusDot tone={isHealthy ? 'good' : 'bad'} {...(reason !== null && { reason })}>
         {isHealthy ? 'Healthy' : 'Not used'}

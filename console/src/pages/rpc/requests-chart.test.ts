@@ -11,9 +11,12 @@ const at = (hour: number, method: string, requests: number) => ({
 test('hours without requests are zero, the most used method is first, rare ones are one series', () => {
   const rare = ['a', 'b', 'c', 'd', 'e'].map((method) => at(3, method, 2))
   const metrics = [at(1, 'eth_call', 5), at(1, 'eth_getLogs', 7), at(3, 'eth_getLogs', 1), ...rare]
-  const { times, series } = requestsChart({ timeGroup: 'Hour', metrics })
-  expect(times.map((s) => new Date(s * 1000).getUTCHours())).toEqual([1, 2, 3])
-  expect(series.map(({ label, values }) => [label, values])).toEqual([
+  const { times, series } = requestsChart({ timeGroup: 'Hour', metrics }, Date.parse('2026-09-01T03:59:59Z'))
+  expect(times.map((s) => new Date(s * 1000).toISOString()).slice(-3)).toEqual(
+    [1, 2, 3].map((hour) => at(hour, '', 0).ts),
+  )
+  expect(times).toHaveLength(7 * 24 + 1)
+  expect(series.map(({ label, values }) => [label, values.slice(-3)])).toEqual([
     ['eth_getLogs', [7, 0, 1]],
     ['eth_call', [5, 0, 0]],
     ['a', [0, 0, 2]],
@@ -24,5 +27,5 @@ test('hours without requests are zero, the most used method is first, rare ones 
 })
 
 test('nothing asked is an empty chart', () => {
-  expect(requestsChart({ timeGroup: 'Hour', metrics: [] })).toEqual({ times: [], series: [] })
+  expect(requestsChart({ timeGroup: 'Hour', metrics: [] }, 0)).toEqual({ times: [], series: [] })
 })

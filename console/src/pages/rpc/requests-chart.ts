@@ -5,26 +5,27 @@ type Details = Pick<RpcChainDetails, 'metrics' | 'timeGroup'>
 
 /** Methods with a colour of their own; the rest is one series. */
 const mostMethods = 5
+const days = 7
 const stepSeconds = { Hour: 3_600, Day: 86_400 }
 
-/** Bars of requests by method, the most used first. Times without requests are zero, not gaps. */
-export function requestsChart({ metrics, timeGroup }: Details): ChartData {
+/** Bars of requests by method over the last seven days, the most used first. Times without requests are zero, not gaps. */
+export function requestsChart({ metrics, timeGroup }: Details, nowMs: number): ChartData {
   const totals = new Map<string, number>()
   for (const { method, requests } of metrics) totals.set(method, (totals.get(method) ?? 0) + requests)
   const methods = [...totals].sort((a, b) => b[1] - a[1]).map(([method]) => method)
   const own = methods.length > mostMethods + 1 ? methods.slice(0, mostMethods) : methods
   const labels = own.length < methods.length ? [...own, 'Other'] : own
-  const seconds = metrics.map(({ ts }) => Date.parse(ts) / 1000)
-  const first = seconds.reduce((a, b) => Math.min(a, b), Infinity)
-  const last = seconds.reduce((a, b) => Math.max(a, b), -Infinity)
   const step = stepSeconds[timeGroup]
-  const count = metrics.length === 0 ? 0 : Math.round((last - first) / step) + 1
+  const last = Math.floor(nowMs / 1000 / step) * step
+  const first = last - days * 86_400
+  const count = (last - first) / step + 1
   const values = labels.map(() => Array.from({ length: count }, () => 0))
-  for (const [index, { method, requests }] of metrics.entries()) {
+  for (const { ts, method, requests } of metrics) {
     const series = values[own.includes(method) ? own.indexOf(method) : labels.length - 1]
-    const at = Math.round(((seconds[index] ?? first) - first) / step)
-    if (series) series[at] = (series[at] ?? 0) + requests
+    const at = Math.round((Date.parse(ts) / 1000 - first) / step)
+    if (series?.[at] !== undefined) series[at] = series[at] + requests
   }
+  if (metrics.length === 0) return { times: [], series: [] }
   return {
     times: Array.from({ length: count }, (_, index) => first + index * step),
     series: labels.map((label, index) => ({ label, kind: 'bars', values: values[index] ?? [] })),

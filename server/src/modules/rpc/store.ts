@@ -34,7 +34,7 @@ export async function notify(db: Db, channel: string, payload: string): Promise<
   await db.execute(sql`select pg_notify(${channel}, ${payload})`)
 }
 
-export type TokenOwner = { orgId: number; status: OrgStatus; isPlayground: boolean; used: number }
+export type TokenOwner = { orgId: number; status: OrgStatus; isPlayground: boolean; used: number; cap: number | null }
 
 /** Whose token it is, and what they used in the month that begins at `month` (`yyyy-MM-01`); null for unknown tokens. */
 export async function findTokenOwner(db: Db, hash: string, month: string): Promise<TokenOwner | null> {
@@ -43,6 +43,7 @@ export async function findTokenOwner(db: Db, hash: string, month: string): Promi
       orgId: orgs.id,
       status: orgs.status,
       isPlayground: orgs.isPlayground,
+      cap: orgs.rpcRequestsCap,
       used: sql<number>`coalesce(${quotaUsage.used}, 0)`,
     })
     .from(rpcTokens)

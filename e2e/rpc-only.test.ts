@@ -1,0 +1,70 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from './support/shoal.ts'
+import { startDay, type Day } from './support/day.ts'
+import { deploy, ended } from './support/deploy.ts'
+import { totalTransfers } from './support/squid.ts'
+import { until } from './support/until.ts'
+
+/** Of anvil, and of the network that the manifest names. */
+const chain = 'eth-sepolia'
+let day: Day
+let folder: string
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'shoal-rpc-'))
+  const config = join(folder, 'rpc.json')
+  const devnetPort = await freePort()
+  const upstreams = [{ name: 'anvil', url: `http://127.0.0.1:${devnetPort}`, archive: true }]
+  writeFileSync(config, JSON.stringify({ chains: { [chain]: { chainId: 31_337, upstreams } } }))
+  day = await startDay({ env: { SHOAL_RPC_CONFIG: config }, devnetPort })
+}, 180_000)
+
+afterAll(async () => {
+  await day?.end()
+  if (folder) rmSync(folder, { recursive: true, force: true })
+})
+
+test('a squid with the rpc addon indexes through the gateway alone, before and after the key was rotated', async () => {
+  const { api, project, shoal } = day
+  const params = { code: day.org }
+  const manifest = join(project, 'squid.yaml')
+  const text = readFileSync(manifest, 'utf8')
+  const withAddon = text
+    .replace('RPC_URL: ${{ secrets.RPC_URL }}', `RPC_URL: \${{ addons.rpc.${chain}.http }}`)
+    .replace('    postgres:\n', `    postgres:\n    rpc: [${chain}.http]\n`)
+  writeFileSync(manifest, withAddon)
+  const { token } = await api.rpc.getToken({ params })
+
+  const done = await ended(day, await deploy(day, { slot: 'v1' }))
+  expect(done.failureReason).toBeNull()
+  const indexes = (transfers: number) =>
+    until(
+      async () => (await totalTransfers(day.endpointOf('erc20-transfers@v1'))) === transfers,
+      `${transfers} transfers are indexed`,
+    )
+  await indexes(await day.devnet.chain.countTransfers())
+
+  const requests = async () => {
+    const { metrics } = await api.rpc.getChain({ params: { ...params, id: chain } })
+    return metrics.reduce((sum, metric) => sum + metric.requests, 0)
+  }
+  const before = await until(requests, 'requests of the squid are counted')
+  const methods = (await api.rpc.getChain({ params: { ...params, id: chain } })).metrics.map(({ method }) => method)
+  expect(methods).toEqual(expect.arrayContaining(['eth_getBlockByNumber', 'eth_getLogs']))
+
+  const { oldKeys } = await shoal.cli<{ oldKeys: string[] }>('secrets', 'rotate-key')
+  expect(oldKeys).toHaveLength(1)
+  await shoal.cli('secrets', 'drop-old-keys')
+  expect(await api.rpc.getToken({ params })).toEqual({ token })
+  await day.devnet.chain.transfer(5)
+  await indexes(await day.devnet.chain.countTransfers())
+  await until(async () => (await requests()) > before, 'further requests are counted')
+
+  const reference = 'erc20-transfers@v1'
+  const { logs } = await api.logs.history({ params: { ...params, reference }, query: { limit: '10000' } })
+  expect(logs.length).toBeGreaterThan(0)
+  expect(JSON.stringify(logs)).not.toContain(token)
+}, 180_000)
