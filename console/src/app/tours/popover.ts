@@ -8,7 +8,10 @@ type Answers = { onPrev: () => void; onNext: () => void; onSkip: () => void }
 /** Points at what the step is about. Returns the way to take the popover away. */
 export function showStep(index: number, { onPrev, onNext, onSkip }: Answers): () => void {
   const tour = driver({
-    steps: shownSteps.map(({ target, title, text }) => ({ element: target, popover: { title, description: text } })),
+    steps: shownSteps.map(({ target, title, text }) => ({
+      element: target,
+      popover: { title, description: text, side: 'bottom', align: 'center' },
+    })),
     popoverClass: 'tour',
     animate: false,
     showProgress: true,
@@ -16,7 +19,7 @@ export function showStep(index: number, { onPrev, onNext, onSkip }: Answers): ()
     prevBtnText: 'Prev',
     nextBtnText: 'Next',
     doneBtnText: 'Finish',
-    stagePadding: 4,
+    stagePadding: 8,
     stageRadius: 6,
     overlayOpacity: 0,
     overlayClickBehavior: () => {},

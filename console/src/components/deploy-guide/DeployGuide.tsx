@@ -29,7 +29,7 @@ export default function DeployGuide() {
             </Link>
             .
           </p>
-          <CodeBlock code={installCommand} what="install command" />
+          <CodeBlock code={installCommand} what="install command" isWrapped />
           <TextField
             label="API token"
             type="password"
@@ -40,13 +40,13 @@ export default function DeployGuide() {
             isMono
             className="max-w-90"
           />
-          <CodeBlock code={authCommand(location.origin, token)} what="auth command">
+          <CodeBlock code={authCommand(location.origin, token)} what="auth command" isWrapped>
             {authCommand(location.origin, token && '••••••••')}
           </CodeBlock>
         </Step>
         <Step number={2} title="Make a squid from a template">
           <SquidNameFields name={name} onName={setName} template={template} onTemplate={setTemplate} />
-          <CodeBlock code={initCommand(name, template)} what="init command" />
+          <CodeBlock code={initCommand(name, template)} what="init command" isWrapped />
         </Step>
         <Step number={3} title="Customize it" note="Optional">
           <p>
@@ -59,7 +59,7 @@ export default function DeployGuide() {
           </p>
         </Step>
         <Step number={4} title="Deploy it">
-          <CodeBlock code={deployCommand(code)} what="deploy command" />
+          <CodeBlock code={deployCommand(code)} what="deploy command" isWrapped />
           <WaitingLine />
         </Step>
       </ol>

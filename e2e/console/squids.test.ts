@@ -1,0 +1,289 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { keepShot, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
+import { personAs } from '../support/people.ts'
+import { play, played, type Deployer, type PlayedSquid } from '../support/played-squid.ts'
+import { startShoal, type Shoal } from '../support/shoal.ts'
+
+let shoal: Shoal
+let browser: Browser
+let page: Page
+let who: Deployer
+
+const code = 'acme-labs'
+const synced = { sync: { fromBlock: 100, headBlock: 204, headBlocksPerSecond: 0.01, blocksPerSecond: 2000 } }
+const syncing = { sync: { fromBlock: 0, headBlock: 20_849_010, headBlocksPerSecond: 0.5, blocksPerSecond: 2100 } }
+const crashes = { print: ['Error: connect ECONNREFUSED'], ends: { afterMs: 2500, exitCode: 1 } }
+const squids: PlayedSquid[] = [
+  { name: 'erc20-transfers', slot: 'v1', tag: 'production', processors: { eth: synced } },
+  { name: 'erc20-transfers', slot: 'v2', tag: 'staging', processors: { eth: syncing } },
+  { name: 'lending', slot: 'v1', processors: { eth: crashes } },
+  { name: 'nft-floor', slot: 'v1', processors: { eth: synced } },
+]
+
+beforeAll(async () => {
+  ;[shoal, browser] = await Promise.all([startShoal({ SHOAL_RUNTIME: 'sim' }), openBrowser()])
+  const person = await personAs(browser, shoal, 'mira@acme.dev')
+  page = person.page
+  who = { shoal, org: code, token: person.token, api: person.api }
+  await who.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@acme.dev' } })
+}, 120_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await shoal?.end()
+})
+
+const open = (query = '', on = page) => on.goto(`/squids?organization=${code}${query}`)
+const says = (text: string | RegExp, on = page) => on.getByText(text).first().waitFor()
+const row = (reference: string, on = page) => on.locator(`[data-row="${reference}"]`)
+const references = () => page.locator('[data-row]').evaluateAll((rows) => rows.map((one) => one.dataset['row']))
+const clipboard = () => page.evaluate<string>('navigator.clipboard.readText()')
+async function openMenu(reference: string, on = page) {
+  await row(reference, on).locator('[data-row-menu]').click()
+  await on.getByRole('menu').waitFor()
+}
+const item = (name: string, on = page) => on.getByRole('menuitem', { name: new RegExp(`^${name}`) })
+/** Why a menu item is disabled. */
+const reasonOf = async (name: string, on = page) => {
+  expect(await item(name, on).getAttribute('aria-disabled')).toBe('true')
+  return (await item(name, on).innerText()).split('\n').at(-1)
+}
+
+test('without a squid the way to a first one is shown, with commands for this place', async () => {
+  await open()
+  await says('Waiting for your first deployment…')
+  await says('npm install --global @subsquid/cli@3.2.3 joi@17.13.3')
+  await page.getByLabel('API token', { exact: true }).fill(who.token)
+  await page.getByRole('button', { name: 'Copy auth command' }).click()
+  expect(await clipboard()).toBe(`sqd auth -k ${who.token} -h ${shoal.url}/api`)
+  const name = page.getByLabel('Squid name')
+  await name.fill('-x')
+  await name.blur()
+  await says('Only lowercase alphanumeric symbols and hyphens are allowed')
+  await name.fill('')
+  await says('Squid name is required')
+  expect(await seriousFlaws(page)).toEqual([])
+  await name.fill('erc20-transfers')
+  await page.getByRole('button', { name: /Template/ }).click()
+  await page.getByRole('option', { name: 'gravatar' }).click()
+  await says('sqd init erc20-transfers -t gravatar && cd erc20-transfers')
+  await says(`sqd deploy . -o ${code}`)
+  await page.getByRole('link', { name: 'Upgrade to Pro' }).waitFor()
+  for (const [status, text] of [
+    ['ACTIVE', 'Everything about squids, step by step'],
+    ['IN_DEBT', 'Payment is overdue. Please update your card details.'],
+  ] as const) {
+    await shoal.cli('org', 'set-status', '--code', code, '--status', status)
+    await page.goto('/squids/deploy')
+    await says(text)
+  }
+  await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
+  const { organizations } = await who.api.user.get({})
+  const playground = organizations.find(({ limits }) => limits.playground)
+  await page.goto(`/squids?organization=${playground?.code}`)
+  await page.getByRole('link', { name: 'create an organization' }).waitFor()
+})
+
+test('the waiting line turns into the deployment, and the list into the squids', async () => {
+  await page.goto(`/squids/deploy?organization=${code}`)
+  await says('Waiting for your first deployment…')
+  await play(who, { name: 'erc20-transfers', slot: 'v1', build: { takesMs: 4000 } })
+  await says(/Deployment \d+ of erc20-transfers@v1 is running/)
+  await says('erc20-transfers@v1 is deployed')
+  await page.getByRole('link', { name: 'Open erc20-transfers@v1' }).waitFor()
+
+  await open()
+  await row('erc20-transfers@v1').waitFor()
+  const ends = await Promise.all(squids.map((squid) => played(who, squid)))
+  expect(ends.map(({ failed }) => failed)).toEqual(squids.map(() => 'NO'))
+  await row('erc20-transfers@v1').getByText('Healthy').waitFor()
+  await row('erc20-transfers@v2').getByText('Processing').waitFor()
+  await row('lending@v1').getByText('Degraded').waitFor()
+  expect(await row('lending@v1').getByText('Degraded').getAttribute('data-tip')).toMatch(/eth: /)
+  await says('4 versions of 3 squids · 96 left in this organization')
+})
+
+test('requests that passed the gateway are counted by day', async () => {
+  const url = `${shoal.gatewayUrl}/${code}/erc20-transfers@v1/api/graphql`
+  for (let i = 0; i < 3; i++) await fetch(url, { method: 'POST', body: '{}' })
+  const bars = row('erc20-transfers@v1').getByRole('img', { name: 'Requests of the last 7 days' })
+  await expect.poll(() => bars.getAttribute('data-tip'), { timeout: 25_000 }).toMatch(/: 3$/)
+  await row('erc20-transfers@v1').getByText('3', { exact: true }).waitFor()
+})
+
+test('search, filters and order are in the address, and come back with it', async () => {
+  await open()
+  await row('nft-floor@v1').waitFor()
+  await page.getByLabel('Find squid').fill('^ERC20.*v[12]$')
+  await page.waitForURL(/search=/)
+  expect(await references()).toEqual(['erc20-transfers@v2', 'erc20-transfers@v1'])
+  await page.getByLabel('Find squid').fill('nope(')
+  await says('No squids found: nope(')
+  expect(await seriousFlaws(page)).toEqual([])
+  await page.getByLabel('Find squid').fill('')
+  await page.getByRole('button', { name: /Status$/ }).click()
+  await page.getByRole('option', { name: 'Degraded' }).click()
+  await page.keyboard.press('Escape')
+  await page.waitForURL(/status=DEGRADED/)
+  expect(await references()).toEqual(['lending@v1'])
+  await row('lending@v1').getByRole('link').click()
+  await page.getByRole('heading', { name: /^lending@v1/ }).waitFor()
+  await page.goBack()
+  await row('lending@v1').waitFor()
+  expect(await references()).toEqual(['lending@v1'])
+  await open('&tag=staging')
+  await row('erc20-transfers@v2').waitFor()
+  expect(await references()).toEqual(['erc20-transfers@v2'])
+  await open('&sort=name&order=desc')
+  await row('nft-floor@v1').waitFor()
+  expect((await references())[0]).toBe('nft-floor@v1')
+  await page.getByRole('columnheader', { name: 'Deploy date' }).getByRole('button').click()
+  await page.waitForURL(/sort=deployedAt/)
+})
+
+test('actions ask first, say why they cannot be done, and are followed as they run', async () => {
+  await open()
+  await openMenu('nft-floor@v1')
+  expect(await seriousFlaws(page)).toEqual([])
+  await keepShot(page, 'squids-menu')
+  await item('Copy endpoint').click()
+  await expect.poll(clipboard).toBe(`${shoal.gatewayUrl}/${code}/nft-floor@v1/api/graphql`)
+  await openMenu('nft-floor@v1')
+  await item('Hibernate').click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Hibernate' }).click()
+  await row('nft-floor@v1').getByText('Hibernated').waitFor()
+  await openMenu('nft-floor@v1')
+  expect(await reasonOf('Hibernate')).toBe('It is hibernated already.')
+  expect(await reasonOf('Copy endpoint')).toBe('A hibernated squid has no endpoint. Restart it first.')
+  await item('Restart').click()
+  await row('nft-floor@v1').getByText('Healthy').waitFor()
+
+  await play(who, { name: 'nft-floor', slot: 'v1', build: { takesMs: 5000 } })
+  // Sooner than the next poll.
+  await page.reload()
+  await row('nft-floor@v1').getByText('Deploying').waitFor()
+  await openMenu('nft-floor@v1')
+  for (const name of ['Restart', 'Hibernate', 'Delete']) expect(await reasonOf(name)).toMatch(/is in progress/)
+  await page.keyboard.press('Escape')
+  await row('nft-floor@v1').getByText('Healthy').waitFor()
+
+  await openMenu('nft-floor@v1')
+  await item('Delete').click()
+  const dialog = page.getByRole('alertdialog', { name: 'Delete nft-floor@v1?' })
+  const confirm = dialog.getByRole('button', { name: 'Delete' })
+  expect(await confirm.getAttribute('aria-disabled')).toBe('true')
+  expect(await seriousFlaws(page)).toEqual([])
+  await dialog.getByRole('textbox').fill('nft-floor@v1')
+  await confirm.click()
+  await row('nft-floor@v1').waitFor({ state: 'detached' })
+})
+
+test('a viewer may look, and is told why no more', async () => {
+  const viewer = await personAs(browser, shoal, 'vera@acme.dev')
+  await who.api.orgs.inviteMember({ params: { code }, body: { email: 'vera@acme.dev', roleType: 'viewer' } })
+  const [invitation] = await viewer.api.user.listInvites({})
+  await viewer.api.orgs.acceptInvite({ params: { code, id: String(invitation?.id) } })
+  await open('', viewer.page)
+  await openMenu('lending@v1', viewer.page)
+  expect(await reasonOf('Restart', viewer.page)).toMatch(/^Your role may look at squids/)
+  await viewer.context.close()
+})
+
+test('a playground has one squid: the warning comes, and the button goes', async () => {
+  const { organizations } = await who.api.user.get({})
+  const playground = organizations.find(({ limits }) => limits.playground)?.code ?? ''
+  await played({ ...who, org: playground }, { name: 'first', slot: 'v1' })
+  await page.goto(`/squids?organization=${playground}`)
+  await says('No squids are left in your playground. Delete a version to deploy another one.')
+  const button = page.getByRole('button', { name: 'Deploy squid' })
+  expect(await button.getAttribute('aria-description')).toMatch(/Delete a version first/)
+})
+
+test('a thousand versions: only what is seen is in the page', async () => {
+  const person = await personAs(browser, shoal, 'mira@acme.dev')
+  const [model] = await who.api.squids.list({ params: { code } })
+  // What a server with so many versions would answer; it is the page that is tested here.
+  const payload = Array.from({ length: 1000 }, (_, index) => {
+    const name = `squid-${Math.floor(index / 4)}`
+    const slot = `v${index % 4}`
+    return { ...model, id: index + 1, name, slot, reference: `${name}@${slot}`, fullName: `${name}@${slot}` }
+  })
+  await person.page.route(/\/squids$/, (route) =>
+    route.request().resourceType() === 'document' ? route.continue() : route.fulfill({ json: { payload } }),
+  )
+  await open('', person.page)
+  await says('1,000 versions of 250 squids', person.page)
+  const drawn = () => person.page.locator('[data-row]').count()
+  expect(await drawn()).toBeLessThan(80)
+  expect(await person.page.getByRole('table').getAttribute('aria-rowcount')).toBe('1251')
+  await person.page.evaluate('window.scrollTo(0, document.body.scrollHeight)')
+  await row('squid-249@v3', person.page).waitFor()
+  expect(await drawn()).toBeLessThan(80)
+  await person.page.getByLabel('Find squid').fill('squid-77@')
+  await row('squid-77@v0', person.page).waitFor()
+  expect(await drawn()).toBe(4)
+  await person.context.close()
+})
+
+test('the tour leads through, back, out, and stays away from small screens', async () => {
+  const { page: newcomer, context } = await personAs(browser, shoal, 'nora@acme.dev', { hasTour: true })
+  const popover = newcomer.locator('.driver-popover')
+  const shows = (title: string) => popover.getByText(title, { exact: true }).waitFor()
+  const press = (name: string) => popover.getByRole('button', { name }).click()
+  const step = () => newcomer.evaluate<string>("localStorage.getItem('onboardingGuide')")
+  await newcomer.goto('/squids')
+  await shows('Account settings')
+  await popover.getByText('1 / 4').waitFor()
+  await press('Next')
+  await shows('API tokens')
+  await press('Next')
+  await shows('Workspaces')
+  await press('Prev')
+  await shows('API tokens')
+  expect(await seriousFlaws(newcomer)).toEqual([])
+  await keepShot(newcomer, 'tour')
+  await press('Next')
+  await press('Next')
+  await newcomer.waitForURL(/\/settings/)
+  await popover.getByText('4 / 4').waitFor()
+  await press('Finish')
+  await popover.waitFor({ state: 'detached' })
+  expect(await step()).toBe('4')
+  await newcomer.evaluate("localStorage.setItem('onboardingGuide', '1')")
+  await newcomer.setViewportSize({ width: 900, height: 900 })
+  await newcomer.goto('/squids')
+  await newcomer.getByRole('heading', { name: 'Squids', exact: true }).waitFor()
+  expect(await popover.count()).toBe(0)
+  await newcomer.setViewportSize({ width: 1440, height: 900 })
+  await shows('API tokens')
+  await press('Skip tour')
+  await popover.waitFor({ state: 'detached' })
+  expect(await step()).toBe('4')
+  await context.close()
+})
+
+test('list and guide are accessible in both themes and at every width', async () => {
+  const flaws: Record<string, string[]> = {}
+  for (const [shot, path] of [
+    ['squids', '/squids'],
+    ['deploy', '/squids/deploy'],
+  ] as const) {
+    await page.goto(`${path}?organization=${code}`)
+    await says(shot === 'squids' ? '@v2' : 'Waiting for your deployment…')
+    await expect.poll(() => page.locator('[aria-busy=true], .skeleton').count()).toBe(0)
+    for (const theme of themes) {
+      await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+      for (const width of [...widths, 480]) {
+        await page.setViewportSize({ width, height: 900 })
+        await keepShot(page, `${shot}-${theme}-${width}`)
+        const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+        expect(overflowPx, `${shot} is wider than ${width} px`).toBeLessThanOrEqual(0)
+        const found = await seriousFlaws(page)
+        if (found.length > 0) flaws[`${shot}, ${theme}, ${width} px`] = found
+      }
+    }
+    await page.setViewportSize({ width: 1440, height: 900 })
+  }
+  expect(flaws).toEqual({})
+}, 60_000)
