@@ -159,7 +159,7 @@ test('actions ask first, say why they cannot be done, and are followed as they r
   await item('Restart').click()
   await row('nft-floor@v1').getByText('Healthy').waitFor()
 
-  await play(who, { name: 'nft-floor', slot: 'v1', build: { takesMs: 5000 } })
+  await play(who, { name: 'nft-floor', slot: 'v1', build: { takesMs: 5000 }, processors: { eth: synced } })
   // Sooner than the next poll.
   await page.reload()
   await row('nft-floor@v1').getByText('Deploying').waitFor()
