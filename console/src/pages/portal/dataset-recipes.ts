@@ -8,9 +8,9 @@ export function datasetRecipes({ id, type, url }: Dataset): Recipe[] {
   const variable = `PORTAL_${id.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')}_URL`
   const source =
     type === 'evm'
-      ? `import { EvmBatchProcessor } from '@subsquid/evm-processor'\n\nexport const processor = new EvmBatchProcessor()\n  .setGateway(process.env.${variable}!)`
+      ? `import { env } from 'node:process'\nimport { EvmBatchProcessor } from '@subsquid/evm-processor'\n\nexport const processor = new EvmBatchProcessor()\n  .setGateway(env.${variable}!)`
       : type === 'substrate'
-        ? `import { SubstrateBatchProcessor } from '@subsquid/substrate-processor'\n\nexport const processor = new SubstrateBatchProcessor()\n  .setGateway(process.env.${variable}!)`
+        ? `import { env } from 'node:process'\nimport { SubstrateBatchProcessor } from '@subsquid/substrate-processor'\n\nexport const processor = new SubstrateBatchProcessor()\n  .setGateway(env.${variable}!)`
         : null
   return [
     {

@@ -1,0 +1,32 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createRedactor, redactJson, shortestHidden } from './redactor.ts'
+
+test('of values that begin alike no end is left standing, and short ones are left alone', () => {
+  const redact = createRedactor(['secret', 'secret-and-more', 'a.b*c(', 'short'])
+  expect(redact('secret-and-more, secret, a.b*c(, axb, short')).toBe('***, ***, ***, axb, short')
+  expect(createRedactor([])('as it was')).toBe('as it was')
+})
+
+const value = fc.string({ minLength: shortestHidden, maxLength: 30 }).filter((text) => text.trim() === text)
+
+test('no value is left anywhere in JSON, and what is left is JSON', () => {
+  fc.assert(
+    fc.property(fc.array(value, { minLength: 1, maxLength: 5 }), fc.jsonValue(), (values, filler) => {
+      const [first = '', ...others] = values
+      const record = { msg: `before ${first} after`, [first]: others, err: { stack: [filler, JSON.stringify(values)] } }
+      const clean: unknown = JSON.parse(redactJson(createRedactor(values), JSON.stringify(record)))
+      const texts: string[] = []
+      const collect = (part: unknown): void => {
+        if (typeof part === 'string') texts.push(part)
+        else if (typeof part === 'object' && part !== null)
+          for (const [key, item] of Object.entries(part)) {
+            texts.push(key)
+            collect(item)
+          }
+      }
+      collect(clean)
+      for (const text of texts) for (const hidden of values) expect(text).not.toContain(hidden)
+    }),
+  )
+})
