@@ -3,6 +3,7 @@ export type ExternalServices = {
   google: OauthAddresses
   github: OauthAddresses & { emailsUrl: string }
   turnstileVerifyUrl: string
+  stripeUrl: string
 }
 
 export type OauthAddresses = { authorizeUrl: string; tokenUrl: string; profileUrl: string }
@@ -19,5 +20,6 @@ export const externalServices: ExternalServices = {
     profileUrl: 'https://api.github.com/user',
     emailsUrl: 'https://api.github.com/user/emails',
   },
+  stripeUrl: 'https://api.stripe.com',
   turnstileVerifyUrl: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
 }

@@ -24,6 +24,7 @@ import { mountHealth } from './health.ts'
 import { errorBody, mount } from './mount.ts'
 import { mountOutbox } from './outbox.ts'
 import { mountServerMetrics } from './server-metrics.ts'
+import { mountStripeEvents } from './stripe-events.ts'
 
 type AllHandlers = { [Area in keyof Contract]: Handlers<Contract[Area]> }
 
@@ -73,6 +74,7 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
     billing: billingHandlers(app),
   }
   mountServerMetrics(server, app)
+  await mountStripeEvents(server, app)
   mount(server, app, contract, handlers)
   mountHealth(server, app)
   mountOutbox(server, app)

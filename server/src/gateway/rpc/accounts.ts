@@ -15,6 +15,8 @@ import { TokenBucket } from './token-bucket.ts'
 export type Account = {
   orgId: number
   isPlayground: boolean
+  /** Requests of a month that the organization lets itself make; null: all. */
+  cap: number | null
   /** In `month`, as far as the database knows. */
   used: number
   month: string
@@ -78,10 +80,10 @@ export class Accounts {
     const monthEndsMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)
     const owner = await findTokenOwner(this.#app.db, hashOfRpcToken(token), month)
     if (!owner) return null
-    const { orgId, isPlayground, used } = owner
+    const { orgId, isPlayground, used, cap } = owner
     let rate = this.#rates.get(orgId)
     if (!rate) this.#rates.set(orgId, (rate = new TokenBucket(this.#app.config.SHOAL_RPC_RATE)))
-    return { orgId, isPlayground, used, month, monthEndsMs, refusal: refusalOf(owner), rate }
+    return { orgId, isPlayground, cap, used, month, monthEndsMs, refusal: refusalOf(owner), rate }
   }
 
   #forget(orgId: number): void {
@@ -113,7 +115,14 @@ export const unknownToken = refusal(
 
 /** `pending` are requests that were answered and not yet written. Null while there is room for `count` more. */
 export function overQuota(account: Account, pending: number, count: number): Refusal | null {
-  if (!account.isPlayground || account.used + pending + count <= limits.playgroundRpcRequests) return null
+  const asked = account.used + pending + count
+  if (account.cap !== null && asked > account.cap)
+    return refusal(
+      429,
+      codes.limitExceeded,
+      'The organization has reached the cap it set for this month. Its administrators can raise it on the billing page.',
+    )
+  if (!account.isPlayground || asked <= limits.playgroundRpcRequests) return null
   const most = limits.playgroundRpcRequests.toLocaleString('en')
   return refusal(
     429,

@@ -1,2 +1,3 @@
 export { billingHandlers } from './handlers.ts'
+export { stripeEventsOf } from './payments/stripe-events.ts'
 export { startBilling } from './turn.ts'

@@ -17,7 +17,7 @@ import {
 import type { SquidRow } from '../squids/index.ts'
 import { enqueue } from './enqueue.ts'
 import { requestKeyOf } from './request-key.ts'
-import { whyNoCompute } from './requirements.ts'
+import { whyCapped, whyNoCompute } from './requirements.ts'
 import { lockOrg, selectRecentDelete, selectTwin, selectUnfinishedOf, type DeploymentRow } from './store.ts'
 
 /** For so long a repeated request that finds its work done is answered as if it were the first one. */
@@ -65,6 +65,9 @@ export async function requestAction(app: App, org: OrgScope, actor: Actor, actio
     if (type === 'RESTART' || type === 'ROLLBACK') {
       const reason = whyNoCompute(standing, app.config)
       if (reason) throw refuse('ORGANIZATION_NOT_ACTIVE', reason)
+      // What runs may be restarted: it costs no more than before.
+      const capped = squid.wanted === 'hibernated' ? whyCapped(standing, app.config, app.clock.now()) : null
+      if (capped) throw refuse('SPENDING_CAP_REACHED', capped)
     }
     const image = await imageFor(tx, squid, action)
     await checkTags(tx, squid, action.type, tag)

@@ -19,6 +19,17 @@ export function whyNoCompute(org: OrgStanding, config: Pick<Config, 'publicUrl'>
   return null
 }
 
+/** Null when its spending cap lets something new run; otherwise why not, and what to do. */
+export function whyCapped(
+  org: { code: string; deploysStoppedUntil: Date | null },
+  config: Pick<Config, 'publicUrl'>,
+  now: Date,
+): string | null {
+  if (org.deploysStoppedUntil === null || org.deploysStoppedUntil <= now) return null
+  const limits = `${config.publicUrl}/billing/limits?organization=${org.code}`
+  return `Organization ${org.code} has reached its spending cap of this month. Raise it at ${limits}, or wait for the next month.`
+}
+
 /** @throws DeployFailure for what the organization's plan or this installation does not have */
 export function checkPlan(plan: SquidPlan, org: Pick<OrgStanding, 'isPlayground'>): void {
   if (plan.hasHasura)

@@ -14,6 +14,7 @@ import {
   lockAccount,
   markPaid,
   selectAsking,
+  selectCharge,
   type ChargeRow,
   type InvoiceRow,
 } from './payment-store.ts'
@@ -95,6 +96,8 @@ async function begin(app: App, invoice: InvoiceRow, amountCents: number) {
 async function finish(app: App, charge: ChargeRow, outcome: ChargeOutcome): Promise<void> {
   await app.db.transaction(async (tx) => {
     await lockAccount(tx, charge.orgId)
+    // Money that came stays: a late word of failure changes nothing.
+    if ((await selectCharge(tx, charge.key))?.status === 'succeeded') return
     await endCharge(tx, charge.key, {
       status: outcome.status,
       providerId: outcome.providerId,
@@ -102,6 +105,16 @@ async function finish(app: App, charge: ChargeRow, outcome: ChargeOutcome): Prom
     })
     if (outcome.status === 'succeeded') await markPaid(tx, charge.invoice, app.clock.now())
   })
+}
+
+/** What the provider told by itself of a charge: paid is paid, also when it was taken for failed before. */
+export async function settleCharge(app: App, charge: ChargeRow, outcome: ChargeOutcome): Promise<void> {
+  await finish(app, charge, outcome)
+  const { orgId } = charge
+  if (outcome.status === 'succeeded') {
+    if ((await listUnpaid(app.db, orgId)).length === 0) await move(app, orgId, { type: 'settled' }, 'nothing is due')
+  } else if (charge.status === 'asking')
+    await move(app, orgId, { type: 'failed', atMs: app.clock.now().getTime(), isScheduled: false }, outcome.message)
 }
 
 /** Moves the status and sends the mails once that is settled. */

@@ -111,18 +111,13 @@ export async function selectCharge(db: Db, key: string): Promise<ChargeRow | nul
   return row ?? null
 }
 
-export async function orgOfCustomer(db: Db, customerId: string): Promise<number | null> {
-  const [row] = await db
-    .select({ orgId: billingAccounts.orgId })
-    .from(billingAccounts)
-    .where(eq(billingAccounts.customerId, customerId))
-  return row?.orgId ?? null
+export async function isEventKnown(db: Db, id: string): Promise<boolean> {
+  const rows = await db.select().from(billingEvents).where(eq(billingEvents.id, id))
+  return rows.length > 0
 }
 
-/** False when the event was handled before. */
-export async function noteEvent(db: Db, id: string, at: Date): Promise<boolean> {
-  const added = await db.insert(billingEvents).values({ id, at }).onConflictDoNothing().returning()
-  return added.length > 0
+export async function noteEvent(db: Db, id: string, at: Date): Promise<void> {
+  await db.insert(billingEvents).values({ id, at }).onConflictDoNothing()
 }
 
 export async function insertSetup(db: Db, setup: typeof testSetups.$inferInsert): Promise<void> {

@@ -1,0 +1,55 @@
+import { Big } from 'big.js'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { reachedPercent, toHibernate, type CapVersion } from './cap.ts'
+
+const version = (id: number, perHour: number | string, hasTags = false): CapVersion => ({
+  id,
+  name: `squid-${id}`,
+  hasTags,
+  perHourUsd: new Big(perHour),
+})
+
+test('warns at 75, 90 and 100 %', () => {
+  const reached = ['74.99', '75', '89.99', '90', '99.99', '100', '250'].map((spent) =>
+    reachedPercent(new Big(spent), new Big(100)),
+  )
+  expect(reached).toEqual([0, 75, 75, 90, 90, 100, 100])
+})
+
+test('a month under a cap never ends more than 0.5 % above it, and those with tags go last', () => {
+  const versions = fc.array(fc.record({ cents: fc.integer({ min: 1, max: 800 }), hasTags: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 8,
+  })
+  fc.assert(
+    fc.property(versions, fc.integer({ min: 20, max: 1_000 }), fc.integer({ min: 0, max: 5 }), (list, cap, kept) => {
+      let running = list.map((v, i) => version(i, (v.cents / 100).toString(), v.hasTags))
+      const capUsd = new Big(cap)
+      const order = running.map((v) => v.name).reverse()
+      let spentUsd = new Big(0)
+      let stoppedTagged = false
+      const minutes = 720 * 60
+      // Looked at once a minute, as in life; steps are longer as long as nothing can happen.
+      for (let minute = 0; minute < minutes && running.length > 0;) {
+        const burn = running.reduce((sum, v) => sum.plus(v.perHourUsd), new Big(0))
+        const committedUsd = new Big(kept).times(minutes - minute).div(minutes)
+        const left = capUsd.minus(spentUsd).minus(committedUsd)
+        const stop = toHibernate({ capUsd, spentUsd, committedUsd, versions: running, hibernateOrder: order })
+        for (const v of stop) {
+          if (v.hasTags) stoppedTagged = true
+          else expect(stoppedTagged).toBe(false)
+        }
+        running = running.filter((v) => !stop.includes(v))
+        const safe = Math.floor(Number(left.div(burn).minus(1).times(60).toFixed(3))) - 1
+        const step = Math.min(Math.max(1, safe), minutes - minute)
+        const now = running.reduce((sum, v) => sum.plus(v.perHourUsd), new Big(0))
+        spentUsd = spentUsd.plus(now.times(step).div(60)).plus(new Big(kept).times(step).div(minutes))
+        minute += step
+        if (running.length === 0) spentUsd = spentUsd.plus(new Big(kept).times(minutes - minute).div(minutes))
+      }
+      expect(spentUsd.lte(capUsd.times('1.005'))).toBe(true)
+    }),
+    { numRuns: 200 },
+  )
+})

@@ -1,0 +1,120 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { hourOfMs, monthEndMs, msPerHour } from '../time.ts'
+import { extendSpans, missingOf, usageOfSpans, type Recorded, type Seen, type Span, type Usage } from './spans.ts'
+
+const squid = { orgId: 1, squidId: 1, squidName: 'a@v1' }
+const api = (type: string, sinceMs: number | null): Seen => ({ ...squid, resource: 'api', type, size: 1, sinceMs })
+
+/** A meter as `meterTick` runs it, without a database: everything it keeps is in rows that can only be added or lengthened. */
+class Meter {
+  spans = new Map<string, Span>()
+  records: (Usage & { part: number })[] = []
+  #lastLookMs: number | null = null
+
+  look(seen: Seen[], nowMs: number): void {
+    for (const span of extendSpans([...this.spans.values()], seen, this.#lastLookMs, nowMs))
+      this.spans.set(`${span.resource} ${span.type} ${span.size} ${span.fromMs}`, span)
+    this.#lastLookMs = Math.max(nowMs, this.#lastLookMs ?? 0)
+  }
+
+  record(untilMs: number): void {
+    const due = usageOfSpans([...this.spans.values()], 0, hourOfMs(untilMs))
+    this.records.push(...missingOf(due, this.recorded()))
+  }
+
+  recorded(): Recorded[] {
+    const sums = new Map<string, Recorded>()
+    for (const { source, resource, hourMs, quantity } of this.records) {
+      const key = `${resource} ${hourMs}`
+      const known = sums.get(key) ?? { source, resource, hourMs, quantity: 0n, parts: 0 }
+      sums.set(key, { ...known, quantity: known.quantity + quantity, parts: known.parts + 1 })
+    }
+    return [...sums.values()]
+  }
+
+  total = (type?: string) =>
+    this.records.filter((r) => !type || r.type === type).reduce((sum, r) => sum + r.quantity, 0n)
+}
+
+const start = monthEndMs('2026-03') - 90 * 60_000
+
+test('looks told twice, late, in any order, and records made again and again add up to the time that passed', () => {
+  const looks = fc.array(fc.integer({ min: 0, max: 5 * msPerHour }), { minLength: 1, maxLength: 40 })
+  fc.assert(
+    fc.property(looks, fc.array(fc.boolean(), { minLength: 40, maxLength: 40 }), (times, recordsAfter) => {
+      const meter = new Meter()
+      meter.look([api('api.small', start)], start)
+      times.forEach((ms, i) => {
+        meter.look([api('api.small', start)], start + ms)
+        if (recordsAfter[i]) meter.record(start + Math.max(...times.slice(0, i + 1)))
+      })
+      const endMs = Math.max(...times) + start
+      meter.record(endMs + msPerHour)
+      meter.record(endMs + msPerHour)
+      expect(meter.total()).toBe(BigInt(endMs - start))
+      expect(meter.records.every((r) => r.quantity > 0n && r.quantity <= BigInt(msPerHour))).toBe(true)
+      const keys = meter.records.map((r) => `${r.resource} ${r.hourMs} ${r.part}`)
+      expect(new Set(keys).size).toBe(keys.length)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('a profile that changes within an hour, and back, never bills a moment twice', () => {
+  const step = fc.record({ ms: fc.integer({ min: 1, max: 50 * 60_000 }), isLarge: fc.boolean() })
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1, maxLength: 20 }), (steps) => {
+      const meter = new Meter()
+      let at = start
+      const wanted = { 'api.small': 0, 'api.large': 0 }
+      meter.look([], at)
+      for (const { ms, isLarge } of steps) {
+        const type = isLarge ? 'api.large' : 'api.small'
+        at += ms
+        wanted[type] += ms
+        meter.look([api(type, start)], at)
+      }
+      meter.record(at + msPerHour)
+      expect([meter.total('api.small'), meter.total('api.large')]).toEqual([
+        BigInt(wanted['api.small']),
+        BigInt(wanted['api.large']),
+      ])
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('hours belong to the month they are in, to the millisecond', () => {
+  const meter = new Meter()
+  const edge = monthEndMs('2026-03')
+  meter.look([], edge - 1)
+  meter.look([api('api.small', edge - 1)], edge + 1)
+  meter.record(edge + msPerHour)
+  expect(meter.records.map((r) => [r.hourMs, r.quantity])).toEqual([
+    [edge - msPerHour, 1n],
+    [edge, 1n],
+  ])
+})
+
+test('while nobody looked, what ran on is billed, and what was started since is not billed before it was seen to run', () => {
+  const meter = new Meter()
+  meter.look([api('api.small', start)], start)
+  meter.look([api('api.small', start)], start + msPerHour)
+  meter.look([api('api.small', start)], start + 9 * msPerHour)
+  // Restarted five minutes before it was seen again: what was between is not known.
+  meter.look([api('api.small', start + 20 * msPerHour)], start + 20 * msPerHour + 300_000)
+  meter.record(start + 30 * msPerHour)
+  expect(meter.total()).toBe(BigInt(9 * msPerHour + 300_000))
+})
+
+test('a version that was hibernated pays for its disk only', () => {
+  const disk: Seen = { ...squid, resource: 'disk', type: 'storage', size: 100, sinceMs: null }
+  const meter = new Meter()
+  meter.look([], start)
+  meter.look([api('api.small', start), disk], start + 1_000)
+  meter.look([disk], start + 5_000)
+  meter.look([{ ...disk, size: 200 }], start + 6_000)
+  meter.record(start + msPerHour)
+  expect([meter.total('api.small'), meter.total('storage')]).toEqual([1_000n, 500_000n + 200_000n])
+})

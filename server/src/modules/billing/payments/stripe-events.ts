@@ -1,0 +1,39 @@
+import type Stripe from 'stripe'
+import type { App } from '../../../app.ts'
+import { invalid } from '../../../errors.ts'
+import { settleCharge } from './collect.ts'
+import { isEventKnown, noteEvent, selectCharge } from './payment-store.ts'
+import { stripeKeysOf } from './provider-of.ts'
+import { createStripe, outcomeOf } from './stripe-provider.ts'
+
+/**
+ * Takes an event that Stripe signed. It is only a hint to look: the payment is read from Stripe, so that events which come late,
+ * twice or out of order do no harm.
+ * Null without Stripe.
+ * @throws Refusal 400 for a signature that is not Stripe's or too old
+ */
+export function stripeEventsOf(app: App): ((body: string, signature: string) => Promise<void>) | null {
+  const keys = stripeKeysOf(app)
+  if (!keys) return null
+  const stripe = createStripe(keys)
+  return async (body, signature) => {
+    let event: Stripe.Event
+    try {
+      event = await stripe.webhooks.constructEventAsync(body, signature, keys.webhookSecret)
+    } catch {
+      throw invalid('BAD_SIGNATURE', 'The signature is not right.')
+    }
+    if (await isEventKnown(app.db, event.id)) return
+    if (event.type === 'payment_intent.succeeded' || event.type === 'payment_intent.payment_failed')
+      await lookAt(app, stripe, event.data.object.id)
+    // After the work: what fails is sent again by Stripe.
+    await noteEvent(app.db, event.id, app.clock.now())
+  }
+}
+
+async function lookAt(app: App, stripe: Stripe, id: string): Promise<void> {
+  const intent = await stripe.paymentIntents.retrieve(id)
+  const charge = await selectCharge(app.db, intent.metadata['charge'] ?? '')
+  if (!charge || charge.status === 'succeeded' || intent.status === 'processing') return
+  await settleCharge(app, charge, outcomeOf(intent))
+}

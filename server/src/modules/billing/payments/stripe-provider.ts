@@ -1,0 +1,115 @@
+import type { PaymentMethod } from '@shoal/contract'
+import Stripe from 'stripe'
+import { notFound, refuse } from '../../../errors.ts'
+import type { ChargeOutcome, PaymentProvider } from './provider.ts'
+
+export type StripeSettings = { secretKey: string; publishableKey: string; url: string }
+
+/** The client of Stripe's own package, asking `url`: tests put a server of theirs there. */
+export function createStripe({ secretKey, url }: Pick<StripeSettings, 'secretKey' | 'url'>): Stripe {
+  const { hostname, port, protocol } = new URL(url)
+  return new Stripe(secretKey, {
+    host: hostname,
+    port: port || (protocol === 'https:' ? 443 : 80),
+    protocol: protocol === 'https:' ? 'https' : 'http',
+    // Repeated with the same idempotency key, as the package does by itself.
+    maxNetworkRetries: 2,
+    timeout: 20_000,
+    telemetry: false,
+  })
+}
+
+/** Cards and Link by Stripe: set up in the browser, charged off-session. What a bank decides is read from Stripe, never told. */
+export function createStripeProvider(settings: StripeSettings): PaymentProvider {
+  const stripe = createStripe(settings)
+  return {
+    name: 'stripe',
+    publishableKey: settings.publishableKey,
+    createCustomer: async ({ orgId, code, name, email }) => {
+      const customer = await stripe.customers.create(
+        { name, ...(email ? { email } : {}), metadata: { orgId: String(orgId), code } },
+        { idempotencyKey: `customer-${orgId}` },
+      )
+      return customer.id
+    },
+    startSetup: async (customer) => {
+      const setup = await stripe.setupIntents.create({
+        customer,
+        usage: 'off_session',
+        allowed_payment_method_types: ['card', 'link'],
+      })
+      if (!setup.client_secret) throw new Error('Stripe answered a set-up without a secret')
+      return { clientSecret: setup.client_secret }
+    },
+    finishSetup: async (customerId, clientSecret) => {
+      const [id = ''] = clientSecret.split('_secret_')
+      const setup = await stripe.setupIntents.retrieve(id, { expand: ['payment_method'] }).catch(orNotFound)
+      const customer = typeof setup.customer === 'string' ? setup.customer : setup.customer?.id
+      if (customer !== customerId || setup.client_secret !== clientSecret) throw notFound('Card form')
+      const method = setup.payment_method
+      if (setup.status !== 'succeeded' || !method || typeof method === 'string')
+        throw refuse(
+          'CARD_NOT_SET_UP',
+          setup.last_setup_error?.message ?? 'The card was not confirmed. Please enter it again.',
+        )
+      return shown(method)
+    },
+    forget: async (id) => {
+      await stripe.paymentMethods.detach(id).catch((error: unknown) => {
+        if (!isMissing(error)) throw error
+      })
+    },
+    charge: async ({ key, customerId, paymentMethodId, amountCents, description }) => {
+      const create = stripe.paymentIntents.create(
+        {
+          amount: amountCents,
+          currency: 'usd',
+          customer: customerId,
+          payment_method: paymentMethodId,
+          allowed_payment_method_types: ['card', 'link'],
+          off_session: true,
+          confirm: true,
+          description,
+          metadata: { charge: key },
+        },
+        { idempotencyKey: key },
+      )
+      return await create.then(outcomeOf, failureOf)
+    },
+  }
+}
+
+/** How a payment stands, as Stripe tells it. @throws Error while it is not decided */
+export function outcomeOf(intent: Stripe.PaymentIntent): ChargeOutcome {
+  if (intent.status === 'succeeded') return { status: 'succeeded', providerId: intent.id }
+  if (intent.status === 'processing') throw new Error(`Payment ${intent.id} is still being processed`)
+  const { code = intent.status, message = 'Your card was declined.' } = intent.last_payment_error ?? {}
+  return { status: 'failed', providerId: intent.id, code, message }
+}
+
+/** What the bank refused, or a method that is gone; anything else says nothing about the payment. */
+function failureOf(error: unknown): ChargeOutcome {
+  if (!(error instanceof Stripe.errors.StripeError)) throw error
+  const isDecided = error instanceof Stripe.errors.StripeCardError || isMissing(error)
+  if (!isDecided) throw error
+  return {
+    status: 'failed',
+    providerId: error.payment_intent?.id ?? null,
+    code: error.decline_code ?? error.code ?? 'card_declined',
+    message: error.message,
+  }
+}
+
+const isMissing = (error: unknown) =>
+  error instanceof Stripe.errors.StripeInvalidRequestError && error.code === 'resource_missing'
+
+function orNotFound(error: unknown): never {
+  if (isMissing(error)) throw notFound('Card form')
+  throw error
+}
+
+const shown = ({ id, card, link }: Stripe.PaymentMethod): PaymentMethod => ({
+  id,
+  card: card ? { last4: card.last4, exp_month: card.exp_month, exp_year: card.exp_year } : null,
+  link: link?.email ? { email: link.email } : null,
+})
