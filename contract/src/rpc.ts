@@ -5,8 +5,8 @@ import { Time, TimeParam } from './fields.ts'
 export const rpcChainTypes = ['evm', 'substrate', 'solana'] as const
 export type RpcChainType = (typeof rpcChainTypes)[number]
 
-/** Stands in the address of a chain where the organization's token belongs (spec 2.11). */
-export const rpcTokenPlaceholder = '{TOKEN}'
+// Apart from the schemas, so that the page of a chain carries no zod.
+export { rpcTokenPlaceholder } from './rpc-token.ts'
 
 export const RpcChain = z.object({
   /** The network name of manifests without `.http` (contract 6.5). */
