@@ -54,7 +54,8 @@ async function collectOne(app: App, provider: PaymentProvider, invoice: InvoiceR
   }
   while (true) {
     const begun = await begin(app, invoice, amountCents)
-    if (begun === null) return 'There is no payment method.'
+    if (begun === 'paid') return null
+    if (begun === 'no method') return 'There is no payment method.'
     const outcome = await provider.charge({
       key: begun.charge.key,
       customerId: begun.customerId,
@@ -69,14 +70,16 @@ async function collectOne(app: App, provider: PaymentProvider, invoice: InvoiceR
   }
 }
 
-/** On record before the provider is asked. Null without a payment method. */
+/** On record before the provider is asked. Somebody else may have been paid meanwhile. */
 async function begin(app: App, invoice: InvoiceRow, amountCents: number) {
   return await app.db.transaction(async (tx) => {
     const { customerId } = await lockAccount(tx, invoice.orgId)
+    const isOpen = (await listUnpaid(tx, invoice.orgId)).some(({ number }) => number === invoice.number)
+    if (!isOpen) return 'paid'
     const asking = await selectAsking(tx, invoice.number)
     if (asking && customerId) return { charge: asking, customerId, isNew: false }
     const [method] = await listPaymentMethods(tx, invoice.orgId)
-    if (!method || !customerId) return null
+    if (!method || !customerId) return 'no method'
     const charge: ChargeRow = {
       key: `invoice-${invoice.number}-${await countCharges(tx, invoice.number)}`,
       invoice: invoice.number,

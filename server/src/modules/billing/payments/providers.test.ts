@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
+import { startStripeServer, type StripeServer } from '../testing/stripe-server.ts'
+import { invoices } from '../tables.ts'
+import { collect } from './collect.ts'
+import { customerOf } from './methods.ts'
+import { providerOf } from './provider-of.ts'
+
+const webhookSecret = 'whsec_test'
+
+describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
+  let stripe: StripeServer
+  let t: TestApp
+  beforeAll(async () => {
+    stripe = await startStripeServer(webhookSecret)
+    const env = {
+      SHOAL_STRIPE_SECRET_KEY: 'sk_test_1',
+      SHOAL_STRIPE_PUBLISHABLE_KEY: 'pk_test_1',
+      SHOAL_STRIPE_WEBHOOK_SECRET: webhookSecret,
+    }
+    t = await startTestApp(name === 'stripe' ? { env, external: { stripeUrl: stripe.url } } : {})
+  })
+  afterAll(async () => {
+    await t.close()
+    await stripe.close()
+  })
+
+  const billing = (org: TestOrg) => t.as(org.admin).billing
+  const paramsOf = (org: TestOrg) => ({ code: org.code })
+
+  /** What the form does in the browser: the provider's, or ours. Null, or the error it shows. */
+  async function confirm(org: TestOrg, clientSecret: string, number: string, authentication: 'complete' | 'fail') {
+    if (name === 'stripe') return stripe.confirm(clientSecret, number, authentication)
+    const card = { clientSecret, number, expMonth: 12, expYear: 2035, cvc: '123' }
+    const first = await billing(org).enterTestCard({ params: paramsOf(org), body: card })
+    if (first.status !== 'requires_action') return first.error
+    return (await billing(org).enterTestCard({ params: paramsOf(org), body: { ...card, authentication } })).error
+  }
+
+  async function save(org: TestOrg, number: string, authentication: 'complete' | 'fail' = 'complete') {
+    t.clock.advance(1000)
+    const { create } = await billing(org).getSettings({ params: paramsOf(org) })
+    const error = await confirm(org, create.clientSecret, number, authentication)
+    if (error) return error
+    const saved = await billing(org).addPaymentMethod({ params: paramsOf(org), body: create })
+    return saved.existing[0]?.card?.last4
+  }
+
+  let lastNumber = 0
+  const owe = (org: TestOrg, totalUsd: string) =>
+    t.app.db.insert(invoices).values({
+      number: ++lastNumber,
+      orgId: org.id,
+      month: `2025-${String(lastNumber).padStart(2, '0')}`,
+      closedAt: t.clock.now(),
+      receipt: {
+        month: '',
+        items: [],
+        subTotal: '0',
+        discounts: [],
+        tax: { percent: '0', amount: '0' },
+        total: totalUsd,
+        isClosed: true,
+        invoice: null,
+      },
+      customer: { code: org.code, name: org.code, details: null },
+      totalUsd,
+    })
+
+  test.each([
+    ['4242424242424242', '4242'],
+    ['4000000000000341', '0341'],
+    ['4000002500003155', '3155'],
+    ['4000000000000002', 'Your card was declined.'],
+    ['4000000000009995', 'Your card has insufficient funds.'],
+    ['4000000000000069', 'Your card has expired.'],
+    ['4000000000000127', "Your card's security code is incorrect."],
+    ['4000000000000119', 'An error occurred while processing your card. Try again in a little bit.'],
+    ['4242424242424241', 'Your card number is invalid.'],
+  ])('saving %s: %s', async (number, outcome) => {
+    const org = await t.make.org({ status: 'DRAFT' })
+    expect(await save(org, number)).toBe(outcome)
+    const { status } = await t.as(org.admin).orgs.get({ params: paramsOf(org) })
+    expect(status).toBe(/^\d+$/.test(outcome) ? 'ACTIVE' : 'DRAFT')
+  })
+
+  test('a card whose owner does not authenticate it is not saved, and what a browser claims is not believed', async () => {
+    const org = await t.make.org({ status: 'DRAFT' })
+    expect(await save(org, '4000002500003155', 'fail')).toMatch('We are unable to authenticate')
+    const { create } = await billing(org).getSettings({ params: paramsOf(org) })
+    await expect(billing(org).addPaymentMethod({ params: paramsOf(org), body: create })).rejects.toMatchObject({
+      status: 405,
+    })
+    const made = { clientSecret: 'seti_999_secret_x' }
+    await expect(billing(org).addPaymentMethod({ params: paramsOf(org), body: made })).rejects.toMatchObject({
+      status: 404,
+    })
+    // Another organization's form is nobody's here.
+    const other = await t.make.org()
+    await confirm(org, create.clientSecret, '4242424242424242', 'complete')
+    await expect(billing(other).addPaymentMethod({ params: paramsOf(other), body: create })).rejects.toMatchObject({
+      status: 404,
+    })
+  })
+
+  test.each([
+    ['4242424242424242', null],
+    ['4000002500003155', null],
+    ['4000000000000341', 'Your card was declined.'],
+    ['4000002760003184', 'Your card was declined. This transaction requires authentication.'],
+    ['4000008260003178', 'Your card has insufficient funds.'],
+  ])('charging %s: %s', async (number, error) => {
+    const org = await t.make.org()
+    await save(org, number)
+    await owe(org, '12.34')
+    expect(await billing(org).pay({ params: paramsOf(org) })).toEqual({
+      status: error ? 'PAYMENT_ISSUES' : 'ACTIVE',
+      error,
+    })
+    // Another card settles it, and nothing is charged twice.
+    expect(await save(org, '4242424242424242')).toBe('4242')
+    const summary = await billing(org).getSummary({ params: paramsOf(org) })
+    expect(summary).toMatchObject({ status: 'ACTIVE', unpaidUsd: '0.00' })
+    if (name === 'stripe') {
+      const paid = stripe.payments().filter((p) => p['status'] === 'succeeded' && p['customer'] !== undefined)
+      const customer = await customerOf(t.app, providerOf(t.app), org)
+      expect(paid.filter((p) => p['customer'] === customer).map((p) => p['amount'])).toEqual([1234])
+    }
+  })
+
+  test('many who pay at once, and one who repeats it, charge once', async () => {
+    const org = await t.make.org()
+    await save(org, '4242424242424242')
+    await owe(org, '5')
+    const provider = providerOf(t.app)
+    await Promise.all([1, 2, 3].map(() => collect(t.app, provider, org.id, { isScheduled: false })))
+    const { rows } = await t.app.database.pool.query(`select key, status from charges where org_id = $1`, [org.id])
+    expect(rows).toEqual([{ key: expect.any(String), status: 'succeeded' }])
+  })
+
+  test('the last card stays; others can be forgotten', async () => {
+    const org = await t.make.org()
+    await save(org, '4242424242424242')
+    await save(org, '4000002500003155')
+    const { existing } = await billing(org).getSettings({ params: paramsOf(org) })
+    expect(existing.map((m) => m.card?.last4)).toHaveLength(2)
+    const [first, second] = existing.map((m) => m.id)
+    await billing(org).removePaymentMethod({ params: { ...paramsOf(org), id: first ?? '' } })
+    await expect(
+      billing(org).removePaymentMethod({ params: { ...paramsOf(org), id: second ?? '' } }),
+    ).rejects.toMatchObject({ status: 405 })
+  })
+
+  if (name === 'test') return
+
+  const send = ({ payload, signature }: { payload: string; signature: string }) =>
+    t.http.inject({
+      method: 'POST',
+      url: '/api/v1/billing/stripe-events',
+      headers: { 'content-type': 'application/json', 'stripe-signature': signature },
+      payload,
+    })
+
+  test('an answer that is lost on its way is asked for again and charges nothing twice', async () => {
+    const org = await t.make.org()
+    await save(org, '4242424242424242')
+    await owe(org, '7')
+    const before = stripe.payments().length
+    stripe.loseNextAnswer()
+    expect(await billing(org).pay({ params: paramsOf(org) })).toEqual({ status: 'ACTIVE', error: null })
+    expect(stripe.payments().length - before).toBe(1)
+  })
+
+  test('Link is a payment method, too', async () => {
+    const org = await t.make.org()
+    const { create } = await billing(org).getSettings({ params: paramsOf(org) })
+    stripe.confirmLink(create.clientSecret, 'ada@example.com')
+    const { existing } = await billing(org).addPaymentMethod({ params: paramsOf(org), body: create })
+    expect(existing).toMatchObject([{ card: null, link: { email: 'ada@example.com' } }])
+  })
+
+  test('events count by what Stripe says when asked: late, twice, out of order, and only if Stripe signed them', async () => {
+    const org = await t.make.org()
+    await save(org, '4000000000000341')
+    await owe(org, '9')
+    expect(await billing(org).pay({ params: paramsOf(org) })).toMatchObject({ status: 'PAYMENT_ISSUES' })
+    const payment = stripe.payments().at(-1)?.id ?? ''
+    const failed = stripe.event('payment_intent.payment_failed', payment)
+    stripe.succeed(payment)
+    const succeeded = stripe.event('payment_intent.succeeded', payment)
+    const forged = { ...succeeded, payload: succeeded.payload.replace('evt', 'evil') }
+    expect((await send(forged)).statusCode).toBe(400)
+    expect((await send({ ...succeeded, signature: 'none' })).statusCode).toBe(400)
+    const old = stripe.event('payment_intent.succeeded', payment, new Date(Date.now() - 3_600_000))
+    expect((await send(old)).statusCode).toBe(400)
+    const status = async () => (await t.as(org.admin).orgs.get({ params: paramsOf(org) })).status
+    expect(await status()).toBe('PAYMENT_ISSUES')
+    for (const event of [succeeded, failed, succeeded, failed]) expect((await send(event)).statusCode).toBe(200)
+    expect(await status()).toBe('ACTIVE')
+    const asked = stripe.requests.length
+    await send(succeeded)
+    expect(stripe.requests.length).toBe(asked)
+  })
+})
+
+test('half of the keys is a mistake, not a reason to charge nobody', async () => {
+  await expect(startTestApp({ env: { SHOAL_STRIPE_SECRET_KEY: 'sk_test_1' } })).rejects.toThrow('Set all three')
+})
