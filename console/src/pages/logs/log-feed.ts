@@ -49,7 +49,7 @@ export type LogFeed = {
 }
 
 /** Lines are drawn this often at most. */
-const drawEveryMs = 60
+const drawEveryMs = 100
 const firstRetryMs = 500
 const lastRetryMs = 15_000
 
