@@ -148,3 +148,135 @@ test('a card makes a draft active; what the bank refuses does not', async () => 
   const settings = await t.as(org.admin).billing.getSettings({ params: { code: org.code } })
   expect(settings.existing).toMatchObject([{ card: { last4: '4242', exp_month: 12, exp_year: 2035 }, link: null }])
 })
+
+const statusOf = async (org: TestOrg) => (await t.as(org.admin).orgs.get({ params: { code: org.code } })).status
+const wantedOf = async (id: number) => {
+  const { rows } = await sql(`select type from deployments where squid_id = $1 order by id`, [id])
+  return (rows as { type: string }[]).map((row) => row.type)
+}
+/** What the engine would do with what was asked of it. */
+async function carriedOut(id: number, wanted: 'running' | 'hibernated') {
+  await sql(`update deployments set finished_at = $2, status = 'OK' where squid_id = $1`, [id, t.clock.now()])
+  await sql(`update squids set wanted = $2, last_deploy = null where id = $1`, [id, wanted])
+  if (wanted === 'hibernated') await sql(`delete from container_states where squid_id = $1`, [id])
+}
+const auditOf = async (org: TestOrg) => {
+  const { rows } = await sql(
+    `select after ->> 'status' as status from audit_log where org_id = $1 and action = 'billing.changeStatus' order by id`,
+    [org.id],
+  )
+  return (rows as { status: string }[]).map((row) => row.status)
+}
+
+test('a month that ends becomes an invoice, and who does not pay goes down step by step and comes back', async () => {
+  const made = await t.make.org()
+  // A session would end before the story does.
+  const org = { ...made, admin: { ...made.admin, token: await t.make.token(made.admin) } }
+  const api = t.as(org.admin).billing
+  const params = { code: org.code }
+  await card(org, '4000000000000341')
+  await turn()
+  const id = await running(org, { name: 'debtor', isDedicated: true, containers: ['api'] })
+  t.clock.advance(Date.parse('2026-01-31T23:30:00Z') - t.clock.now().getTime())
+  await sql(
+    `insert into rpc_usage (org_id, hour, chain, method, version, requests, failures) values ($1, $2, 'eth', 'eth_call', $3, 3500000, 1)`,
+    [org.id, new Date('2026-01-31T22:00:00Z'), String(id)],
+  )
+  await turn()
+  await pass(hours(2))
+  const month = { ...params, year: '2026', month: '1' }
+  const closed = await api.getReceipt({ params: month })
+  expect(closed).toMatchObject({ isClosed: true, invoice: { status: 'open' } })
+  expect(closed.discounts).toEqual([{ type: 'rpc_included', percent: '100', amount: '4' }])
+  const [invoice] = await api.listInvoices({ params })
+  expect(invoice?.totalUsd).toBe(closed.total)
+  const pdf = await t.http.inject({
+    url: `/api/v1/orgs/${org.code}/billing/receipts/2026/01/invoice`,
+    headers: { authorization: `Bearer ${org.admin.token}` },
+  })
+  expect([pdf.headers['content-type'], pdf.body.slice(0, 5)]).toEqual(['application/pdf', '%PDF-'])
+  expect(await statusOf(org)).toBe('PAYMENT_ISSUES')
+
+  // Late counts of a closed month stand on the next one; the closed receipt stays as it is.
+  await sql(`update rpc_usage set requests = requests + 1000000 where org_id = $1`, [org.id])
+  await pass(hours(1))
+  expect(await api.getReceipt({ params: month })).toEqual(closed)
+  const next = await api.getReceipt({ params: { ...params, year: '2026', month: '2' } })
+  expect(next.items.find((item) => item.type === 'rpc')?.amount).toBe('1')
+
+  await pass(hours(24 * 14), hours(6))
+  expect(await statusOf(org)).toBe('IN_DEBT')
+  expect((await api.getSummary({ params })).unpaidUsd).toBe(closed.total)
+  const { rows: charges } = await sql(`select key from charges where org_id = $1`, [org.id])
+  expect(charges).toHaveLength(9)
+  expect(await wantedOf(id)).toEqual([])
+
+  await pass(hours(24 * 14) + hours(6), hours(6))
+  expect(await statusOf(org)).toBe('TERMINATED')
+  expect(await wantedOf(id)).toEqual(['HIBERNATE'])
+  await carriedOut(id, 'hibernated')
+
+  expect(await card(org, '4242424242424242')).toBe('ACTIVE')
+  await turn()
+  expect(await wantedOf(id)).toEqual(['HIBERNATE', 'RESTART'])
+  expect((await api.getReceipt({ params: month })).invoice?.status).toBe('paid')
+  const steps = await auditOf(org)
+  expect(steps.filter((status, i) => status !== steps[i - 1])).toEqual([
+    'PAYMENT_ISSUES',
+    'IN_DEBT',
+    'TERMINATED',
+    'ACTIVE',
+  ])
+  const subjects = (await t.mails()).filter((mail) => mail.to === org.admin.email).map((mail) => mail.subject)
+  expect(subjects.filter((s) => s === `Payment of ${org.name} failed`)).toHaveLength(8)
+  expect(subjects).toEqual(
+    expect.arrayContaining([
+      `Payment of ${org.name} is overdue`,
+      `Squids of ${org.name} are hibernated`,
+      `${org.name} is active`,
+    ]),
+  )
+  await carriedOut(id, 'running')
+})
+
+test('a spending cap warns, then stops deploys or hibernates in the order that was asked for, and ends with the month', async () => {
+  const org = await t.make.org()
+  const api = t.as(org.admin).billing
+  const params = { code: org.code }
+  await api.updateLimits({
+    params,
+    body: { spendCapUsd: '10', atCap: 'hibernate', hibernateOrder: ['second', 'first'], rpcRequestsCap: 500 },
+  })
+  await turn()
+  const large = { isDedicated: true, containers: ['api', 'a', 'b', 'c', 'd'] }
+  const prod = await running(org, { name: 'prod', ...large, tag: 'prod' })
+  const first = await running(org, { name: 'first', ...large })
+  const second = await running(org, { name: 'second', ...large })
+  const stops: number[] = []
+  for (let i = 0; i < 200 && stops.length < 3; i++) {
+    await pass(minutes(15), minutes(15))
+    for (const id of [prod, first, second])
+      if (!stops.includes(id) && (await wantedOf(id)).includes('HIBERNATE')) {
+        stops.push(id)
+        await carriedOut(id, 'hibernated')
+      }
+  }
+  expect(stops).toEqual([second, first, prod])
+  const limits = await api.getLimits({ params })
+  expect(Number(limits.spentUsd)).toBeGreaterThan(9.9)
+  expect(Number(limits.spentUsd)).toBeLessThanOrEqual(10.05)
+  expect(limits).toMatchObject({
+    rpcRequestsCap: 500,
+    hibernatedByCap: expect.arrayContaining([{ id: prod, name: 'prod@v1' }]),
+  })
+  expect(limits.deploysStoppedUntil).not.toBeNull()
+  const refused = t.as(org.admin).squids.restart({ params: { ...params, reference: 'prod@v1' } })
+  await expect(refused).rejects.toMatchObject({ status: 405, message: expect.stringContaining('spending cap') })
+  const mails = (await t.mails()).filter((mail) => mail.subject.includes('spending cap') && mail.to === org.admin.email)
+  expect(mails.map((mail) => /\d+ %/.exec(mail.subject)?.[0])).toEqual(['100 %', '90 %', '75 %'])
+
+  await api.updateLimits({ params, body: { spendCapUsd: '1000', atCap: 'stop_deploys', rpcRequestsCap: 500 } })
+  await turn()
+  expect(await wantedOf(first)).toEqual(['HIBERNATE', 'RESTART'])
+  expect((await api.getLimits({ params })).deploysStoppedUntil).toBeNull()
+})
