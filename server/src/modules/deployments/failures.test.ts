@@ -26,7 +26,7 @@ const failed = async (squid: TestSquid, options = {}): Promise<Deployment> => {
   const deployment = await d.ended(await d.deploy(squid, { name: 'failing', ...options }))
   expect(deployment.status).not.toBe('OK')
   // The reason is the last line of a complete log (design 8).
-  expect(deployment.logs.at(-1)).toEqual({ severity: 'error', message: deployment.failureReason })
+  expect(deployment.logs.at(-1)).toMatchObject({ severity: 'error', message: deployment.failureReason })
   return deployment
 }
 
