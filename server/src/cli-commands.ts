@@ -2,11 +2,12 @@ import { orgStatuses, type OrgStatus } from '@shoal/contract'
 import { randomBytes } from 'node:crypto'
 import type { App } from './app.ts'
 import { readiness } from './readiness.ts'
+import { setDiscount } from './modules/billing/index.ts'
 import { createOrg, findOrgByCode, setOrgStatus } from './modules/orgs/index.ts'
 import { createApiToken, createUser, findUserByEmail } from './modules/user/index.ts'
 import { countEverything } from './status-store.ts'
 
-export type Values = Record<'email' | 'name' | 'password' | 'code' | 'status', string>
+export type Values = Record<'email' | 'name' | 'password' | 'code' | 'status' | 'percent', string>
 type Answer = Promise<Record<string, unknown>>
 
 /** `{id, email, playground: {code}}`; without --password one is made and printed. */
@@ -49,6 +50,13 @@ export async function setStatus(app: App, { code, status }: Values): Answer {
   if (!org) throw new Error(`There is no organization ${code}.`)
   await setOrgStatus(app, org.id, wanted satisfies OrgStatus)
   return { code: org.code, status: wanted }
+}
+
+/** Of all an organization uses. */
+export async function discount(app: App, { code, percent }: Values): Answer {
+  const org = await findOrgByCode(app.db, code)
+  if (!org) throw new Error(`There is no organization ${code}.`)
+  return { code: org.code, discountPercent: await setDiscount(app, org.id, percent) }
 }
 
 export async function status(app: App): Answer {

@@ -2,7 +2,7 @@ import { orgStatuses } from '@shoal/contract'
 import { parseArgs } from 'node:util'
 import type { App } from './app.ts'
 import { loadConfig } from './config.ts'
-import { addOrg, addToken, addUser, setStatus, status, type Values } from './cli-commands.ts'
+import { addOrg, addToken, addUser, discount, setStatus, status, type Values } from './cli-commands.ts'
 import { openApp } from './open-app.ts'
 import { dropOldKeys, rotateKey } from './rotate-key.ts'
 
@@ -22,6 +22,11 @@ const commands: Record<string, Command> = {
     options: ['code', 'status'],
     does: `set the billing status: ${orgStatuses.join(', ')}`,
   },
+  'org set-discount': {
+    run: discount,
+    options: ['code', 'percent'],
+    does: 'give an organization a discount on all it uses, in percent',
+  },
   'secrets rotate-key': {
     run: rotateKey,
     options: [],
@@ -40,6 +45,7 @@ async function main(): Promise<number> {
       password: { type: 'string' },
       code: { type: 'string' },
       status: { type: 'string' },
+      percent: { type: 'string' },
       json: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
     },

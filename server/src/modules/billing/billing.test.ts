@@ -26,7 +26,7 @@ async function running(
      values ($1, $2, 'v1', 'an image', $3, $4, $4, $5) returning id`,
     [org.id, given.name, given.isDedicated ?? false, given.isDedicated ? 'small' : 'collocated', t.clock.now()],
   )
-  const id = Number((rows[0] as { id: number }).id)
+  const id = (rows[0] as { id: number }).id
   for (const container of given.containers ?? ['api', 'processor'])
     await sql(
       `insert into container_states (squid_id, generation, container, state, since, restarts, oom_kills, is_out_of_memory)

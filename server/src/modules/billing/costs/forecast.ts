@@ -1,4 +1,4 @@
-import { Big } from 'big.js'
+import type { Big } from 'big.js'
 import type { Seen } from '../metering/spans.ts'
 import { listAt, priceOf, type PriceBook } from '../prices/price-book.ts'
 import { costOf, sum, type DayUsage } from '../receipts/rate.ts'

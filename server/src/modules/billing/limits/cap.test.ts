@@ -26,7 +26,7 @@ test('a month under a cap never ends more than 0.5 % above it, and those with ta
     fc.property(versions, fc.integer({ min: 20, max: 1_000 }), fc.integer({ min: 0, max: 5 }), (list, cap, kept) => {
       let running = list.map((v, i) => version(i, (v.cents / 100).toString(), v.hasTags))
       const capUsd = new Big(cap)
-      const order = running.map((v) => v.name).reverse()
+      const order = running.map((v) => v.name).toReversed()
       let spentUsd = new Big(0)
       let stoppedTagged = false
       const minutes = 720 * 60

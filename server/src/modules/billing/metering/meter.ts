@@ -4,7 +4,7 @@ import type { Db } from '../../../db/database.ts'
 import type { DayUsage } from '../receipts/rate.ts'
 import { dayOfMs, hourOfMs, monthOfMs } from '../time.ts'
 import * as store from './meter-store.ts'
-import { extendSpans, missingOf, usageOfSpans, type Metered, type Seen, type Usage } from './spans.ts'
+import { extendSpans, missingOf, usageOfSpans, type Seen, type Usage } from './spans.ts'
 
 /** Counts of requests may reach the database so much after they were made. */
 const rpcLateMs = days(2)
@@ -94,5 +94,3 @@ export function seenNow(containers: readonly store.ContainerSeen[], databases: r
   }
   return seen
 }
-
-export type { Metered }

@@ -1,5 +1,5 @@
 import type { PaymentMethod } from '@shoal/contract'
-import Stripe from 'stripe'
+import { Stripe } from 'stripe'
 import { notFound, refuse } from '../../../errors.ts'
 import type { ChargeOutcome, PaymentProvider } from './provider.ts'
 

@@ -1,5 +1,5 @@
 import { billableLabel } from '@shoal/contract'
-import PDFDocument from 'pdfkit'
+import PdfDocument from 'pdfkit'
 import { invoiceNumber } from '../payments/collect.ts'
 import type { InvoiceRow } from '../payments/payment-store.ts'
 import { mergeSquids } from './receipt.ts'
@@ -13,11 +13,11 @@ const columns = [
   { title: 'Cost, $', x: 460, width: right - 460, align: 'right' },
 ] as const
 
-/** The invoice of a closed month, made of what was stored when it was closed: the same bytes but for nothing. */
+/** The invoice of a closed month, made of what was stored when it was closed. */
 export async function invoicePdf(invoice: InvoiceRow): Promise<Buffer> {
   const { receipt, customer, closedAt, month } = invoice
   const number = invoiceNumber(invoice.number)
-  const pdf = new PDFDocument({
+  const pdf = new PdfDocument({
     size: 'A4',
     margin: left,
     info: { Title: `Invoice ${number}`, CreationDate: closedAt, ModDate: closedAt },

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import Stripe from 'stripe'
+import { Stripe } from 'stripe'
 import { behaviourOf, notAuthenticated } from '../payments/test-cards.ts'
 
 type Body = Record<string, string>
