@@ -209,6 +209,6 @@ export const squids = {
       operationName: z.string().max(500).nullish(),
     }),
     /** What the squid answered, as it is. */
-    payload: z.record(z.string(), z.unknown()),
+    payload: z.object({ answer: z.record(z.string(), z.unknown()) }),
   }),
 }

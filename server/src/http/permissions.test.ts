@@ -164,8 +164,8 @@ describe('declarations', () => {
     expect(handler).toBeTypeOf('function')
   })
 
-  /** Where an answer holds what its maker chose: names of secrets, the squid's own manifest, a log line's own fields. */
-  const open = ['secrets', 'manifest.current', 'packageJson', 'payload', 'uploadFields']
+  /** Where an answer holds what its maker chose: names of secrets, the squid's own manifest, a log line's own fields, what a squid answers. */
+  const open = ['secrets', 'manifest.current', 'packageJson', 'payload', 'uploadFields', 'answer']
 
   test.each(endpointsOf(contract))('%s answers declared fields only', (_, e) => {
     const schema = z.toJSONSchema(e.payload, { io: 'output', unrepresentable: 'any' })

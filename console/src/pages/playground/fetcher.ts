@@ -1,8 +1,8 @@
 import { ApiError } from '@shoal/contract'
+import { askDirectly, type Question } from '../../api/graphql.ts'
 import { callApi } from '../../api/query.ts'
 
 /** As GraphiQL asks. */
-export type Question = { query: string; variables?: Record<string, unknown> | null; operationName?: string | null }
 export type Fetcher = (question: Question) => Promise<Record<string, unknown>>
 
 type Params = { code: string; reference: string }
@@ -15,33 +15,19 @@ export function createFetcher(url: string, params: Params, onDetour: () => void)
   let isKeptOut = false
   return async (question) => {
     if (!isKeptOut) {
-      const answer = await askDirectly(url, question)
-      if (answer) return answer
+      const direct = await askDirectly(url, question)
+      if (direct) return direct
     }
-    const payload = await callApi('squids.query', { params, body: question }).catch(asGraphqlError)
-    if (!isKeptOut && !('errors' in payload)) {
+    const { answer } = await callApi('squids.query', { params, body: question }).catch(asGraphqlError)
+    if (!isKeptOut && !('errors' in answer)) {
       isKeptOut = true
       onDetour()
     }
-    return payload
+    return answer
   }
 }
 
-/** Null when the browser may not know the answer: CORS and broken lines look the same to it. */
-async function askDirectly(url: string, question: Question): Promise<Record<string, unknown> | null> {
-  const answer = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json' },
-    credentials: 'omit',
-    body: JSON.stringify(question),
-  }).catch(() => null)
-  if (!answer) return null
-  const said: unknown = await answer.json().catch(() => null)
-  return typeof said === 'object' && said !== null
-    ? (said as Record<string, unknown>)
-    : { errors: [{ message: `The squid answered ${answer.status} without JSON.` }] }
-}
-
-function asGraphqlError(error: unknown): Record<string, unknown> {
-  return { errors: [{ message: error instanceof ApiError ? error.message : 'The squid does not answer.' }] }
+function asGraphqlError(error: unknown): { answer: Record<string, unknown> } {
+  const message = error instanceof ApiError ? error.message : 'The squid does not answer.'
+  return { answer: { errors: [{ message }] } }
 }

@@ -33,7 +33,8 @@ export function squidReadHandlers(app: App): Pick<Handlers<Contract['squids']>, 
     },
     query: async ({ org, params, body, request }) => {
       const { name, slot } = await findSquid(app.db, org.id, params.reference)
-      return askGraphql(graphqlUrl(app.config, { orgCode: org.code, name, slot }), body, request.signal)
+      const url = graphqlUrl(app.config, { orgCode: org.code, name, slot })
+      return { answer: await askGraphql(url, body, request.signal) }
     },
   }
 }
