@@ -32,11 +32,10 @@ export async function costsOf(app: App, book: PriceBook, orgId: number): Promise
   const [terms, usage, running, databases] = await Promise.all([
     termsOf(app, orgId),
     usageSoFar(app, orgId, month),
-    selectRunning(app.db),
-    selectDatabases(app.db),
+    selectRunning(app.db, orgId),
+    selectDatabases(app.db, orgId),
   ])
-  const isOwn = (row: { orgId: number }) => row.orgId === orgId
-  const seen = seenNow(running.filter(isOwn), databases.filter(isOwn))
+  const seen = seenNow(running, databases)
   const receipt = (rows: DayUsage[]) => receiptOf({ book, month, usage: rows, ...terms })
   const kept = new Big(100).minus(terms.discountPercent).div(100)
   return {

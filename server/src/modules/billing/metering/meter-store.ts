@@ -18,25 +18,26 @@ export type ContainerSeen = {
 }
 
 /** Programs that run or are starting, each once however many generations of it there are; playgrounds are not billed. */
-export async function selectRunning(db: Db): Promise<ContainerSeen[]> {
+export async function selectRunning(db: Db, orgId: number | null = null): Promise<ContainerSeen[]> {
   const { rows } = await db.execute<ContainerSeen>(sql`
     select s.org_id as "orgId", s.id as "squidId", s.name || '@' || s.slot as "squidName", c.container,
       s.api_profile as "apiProfile", s.processor_profile as "processorProfile", s.is_dedicated as "isDedicated",
       min(extract(epoch from c.since) * 1000)::bigint as "sinceMs"
     from container_states c join squids s on s.id = c.squid_id join orgs o on o.id = s.org_id
     where not o.is_playground and c.state in ('starting', 'running') and c.container <> 'init'
+      and (${orgId}::bigint is null or s.org_id = ${orgId}::bigint)
     group by s.id, c.container order by s.id, c.container`)
   return rows
 }
 
 export type DatabaseSeen = { orgId: number; squidId: number; squidName: string; profile: string; totalBytes: number }
 
-export async function selectDatabases(db: Db): Promise<DatabaseSeen[]> {
+export async function selectDatabases(db: Db, orgId: number | null = null): Promise<DatabaseSeen[]> {
   const { rows } = await db.execute<DatabaseSeen>(sql`
     select s.org_id as "orgId", s.id as "squidId", s.name || '@' || s.slot as "squidName", d.profile,
       d.total_bytes as "totalBytes"
     from squid_databases d join squids s on s.id = d.squid_id join orgs o on o.id = s.org_id
-    where not o.is_playground order by s.id`)
+    where not o.is_playground and (${orgId}::bigint is null or s.org_id = ${orgId}::bigint) order by s.id`)
   return rows
 }
 

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { overQuota, type Account } from './accounts.ts'
+import { TokenBucket } from './token-bucket.ts'
+
+const account = (given: Partial<Account>): Account => ({
+  orgId: 1,
+  isPlayground: false,
+  cap: null,
+  used: 0,
+  month: '2026-01-01',
+  monthEndsMs: 0,
+  refusal: null,
+  rate: new TokenBucket(1),
+  ...given,
+})
+
+test('the cap of an organization holds to the request, with those that are not written yet', () => {
+  expect(overQuota(account({ cap: 100, used: 90 }), 5, 5)).toBeNull()
+  expect(overQuota(account({ cap: 100, used: 90 }), 5, 6)).toMatchObject({ status: 429 })
+  expect(overQuota(account({ cap: 0 }), 0, 1)).toMatchObject({ status: 429 })
+  expect(overQuota(account({ used: 10 ** 12 }), 5, 6)).toBeNull()
+  expect(overQuota(account({ isPlayground: true, used: 500_000 }), 0, 1)).toMatchObject({ status: 429 })
+})
