@@ -12,7 +12,20 @@ import { squids } from './squids.ts'
 import { user } from './user.ts'
 
 /** The whole API. Server, client, OpenAPI, permission tests and query keys are made from this tree. */
-export const contract = { auth, user, orgs, squids, deployments, logs, metrics, monitoring, secrets, rpc, portal, billing }
+export const contract = {
+  auth,
+  user,
+  orgs,
+  squids,
+  deployments,
+  logs,
+  metrics,
+  monitoring,
+  secrets,
+  rpc,
+  portal,
+  billing,
+}
 export type Contract = typeof contract
 
 export * from './auth.ts'

@@ -166,7 +166,9 @@ export const settings = {
   SHOAL_STRIPE_SECRET_KEY: z
     .string()
     .optional()
-    .describe('Charges real cards through Stripe; needs the two settings below. Unset: a test provider charges nobody.'),
+    .describe(
+      'Charges real cards through Stripe; needs the two settings below. Unset: a test provider charges nobody.',
+    ),
   SHOAL_STRIPE_PUBLISHABLE_KEY: z.string().optional().describe('See SHOAL_STRIPE_SECRET_KEY.'),
   SHOAL_STRIPE_WEBHOOK_SECRET: z
     .string()
