@@ -52,7 +52,7 @@ describe('limits', () => {
     // While it starts it has a whole core, then what its profile has.
     const { throttledSeconds: whileStarting = 0 } = (await usage()) ?? {}
     expect(whileStarting).toBeLessThan(0.5)
-    await host.advance(10_000)
+    host.advance(10_000)
     await until(async () => expect((await usage())?.throttledSeconds).toBeGreaterThan(0.5))
     const { cpuSeconds = 0, throttledSeconds = 0, cpuLimitCores } = (await usage()) ?? {}
     expect(cpuLimitCores).toBe(0.2)

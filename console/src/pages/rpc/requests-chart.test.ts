@@ -12,7 +12,7 @@ test('hours without requests are zero, the most used method is first, rare ones 
   const rare = ['a', 'b', 'c', 'd', 'e'].map((method) => at(3, method, 2))
   const metrics = [at(1, 'eth_call', 5), at(1, 'eth_getLogs', 7), at(3, 'eth_getLogs', 1), ...rare]
   const { times, series } = requestsChart({ timeGroup: 'Hour', metrics }, Date.parse('2026-09-01T03:59:59Z'))
-  expect(times.map((s) => new Date(s * 1000).toISOString()).slice(-3)).toEqual(
+  expect([...times].map((s) => new Date(s * 1000).toISOString()).slice(-3)).toEqual(
     [1, 2, 3].map((hour) => at(hour, '', 0).ts),
   )
   expect(times).toHaveLength(7 * 24 + 1)
