@@ -7,14 +7,22 @@ import { endProcessesOf } from './leftovers.ts'
 import { makeOpenFolder } from './open-folder.ts'
 import { root } from './root.ts'
 
-const benches = join(root, 'scripts/bench')
+const options = {
+  json: { type: 'boolean', default: false },
+  web: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const
+const { values, positionals } = parseArgs({ options, allowPositionals: true })
+
+/** What is measured of the server and its squids; with `--web`, of the console in a browser. */
+const benches = join(root, values.web ? 'scripts/bench-web' : 'scripts/bench')
 const known = globSync('*.ts', { cwd: benches })
   .map((file) => basename(file, '.ts'))
   .toSorted()
 
 const usage = `Measures Shoal and holds it to its numbers; docs/benchmarks.md says how.
 
-  npm run -s bench -- [name…] [--json]
+  npm run -s ${values.web ? 'bench:web' : 'bench'} -- [name…] [--json]
 
   names: ${known.join(', ')}; without a name all of them, one after the other
   --json: one line {"name","value","unit","bar","holds"} a result
@@ -29,8 +37,6 @@ function print(result: Result, isJson: boolean): void {
 }
 
 async function main(): Promise<boolean> {
-  const options = { json: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } } as const
-  const { values, positionals } = parseArgs({ options, allowPositionals: true })
   const unknown = positionals.filter((name) => !known.includes(name))
   if (values.help || unknown.length > 0) {
     console.error(usage)

@@ -1,0 +1,49 @@
+import type { Page } from 'playwright-core'
+import { played } from '../../e2e/support/played-squid.ts'
+import { type Bench, atMost, median } from '../bench/support/result.ts'
+import { slowDown, withConsole } from './support/console.ts'
+
+const rounds = 9
+
+/**
+ * Milliseconds from a click on the navigation to the frame in which the page's own heading is painted. Measured in the page:
+ * from outside, the way through the browser's protocol would count too.
+ */
+const change = (page: Page, link: string, heading: string): Promise<number> =>
+  page.evaluate<number>(`new Promise((done, fail) => {
+    const link = [...document.querySelectorAll('nav a')].find((a) => a.textContent.trim().startsWith('${link}'))
+    if (!link) return fail(new Error('no link ${link}'))
+    const startedAt = performance.now()
+    const look = () => {
+      const isThere = document.querySelector('h1')?.textContent.trim() === '${heading}'
+      requestAnimationFrame(isThere ? () => done(performance.now() - startedAt) : look)
+    }
+    link.click()
+    requestAnimationFrame(look)
+  })`)
+
+export const bench: Bench = {
+  name: 'routes',
+  async *run() {
+    yield* await withConsole({ SHOAL_RUNTIME: 'sim' }, async function* ({ page, who }) {
+      await played(who, { name: 'transfers', slot: 'v1' })
+      await page.goto(`/squids?organization=${who.org}`)
+      await page.getByRole('link', { name: 'Secrets' }).first().waitFor()
+      const pages = [
+        { link: 'Secrets', heading: 'Secrets' },
+        { link: 'Squids', heading: 'Squids' },
+        { link: 'Organization settings', heading: 'Organization settings' },
+        { link: 'Squids', heading: 'Squids' },
+      ]
+      // Not measured: the first time loads the page's code and data.
+      for (const { link, heading } of pages) await change(page, link, heading)
+      await slowDown(page)
+      const took = new Map<string, number[]>()
+      for (let round = 0; round < rounds; round++)
+        for (const { link, heading } of pages)
+          took.set(heading, [...(took.get(heading) ?? []), await change(page, link, heading)])
+      for (const [heading, times] of took)
+        yield atMost(100, `routes, to ${heading} with its data there, 4 × slower`, median(times), 'ms')
+    })
+  },
+}

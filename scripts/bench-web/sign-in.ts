@@ -1,0 +1,79 @@
+import { launch } from 'chrome-launcher'
+import lighthouse, { desktopConfig, type Config, type Result as Report } from 'lighthouse'
+import { startShoal } from '../../e2e/support/shoal.ts'
+import { type Bench, type Result, atLeast, atMost, median } from '../bench/support/result.ts'
+import { ensureBrowser, findBrowser } from '../browser.ts'
+import { ensureConsole } from '../console-build.ts'
+
+const rounds = 5
+const chromeFlags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run']
+
+/** Each round in a browser that has never been here. */
+async function audit(url: string, config: Config | undefined): Promise<Report[]> {
+  const reports: Report[] = []
+  for (let round = 0; round < rounds; round++) {
+    const chrome = await launch({ chromePath: findBrowser() ?? '', chromeFlags })
+    try {
+      const run = await lighthouse(url, { port: chrome.port, logLevel: 'error' }, config)
+      if (!run) throw new Error('Lighthouse answered nothing')
+      reports.push(run.lhr)
+    } finally {
+      chrome.kill()
+    }
+  }
+  return reports
+}
+
+const score = (reports: Report[], category: string): number =>
+  median(reports.map(({ categories }) => (categories[category]?.score ?? 0) * 100))
+const measure = (reports: Report[], id: string): number =>
+  median(reports.map(({ audits }) => audits[id]?.numericValue ?? 0))
+
+type Request = { resourceType?: string; url: string }
+
+function requestsOf({ audits }: Report): Request[] {
+  const details = audits['network-requests']?.details
+  const items = details?.type === 'table' ? (details.items as unknown as Request[]) : []
+  return items.filter(({ url }) => url.startsWith('http'))
+}
+
+/** Of the compressed bodies; headers depend on the proxy before us. */
+async function weightKb(report: Report): Promise<number> {
+  const code = requestsOf(report).filter(
+    ({ resourceType }) => resourceType === 'Script' || resourceType === 'Stylesheet',
+  )
+  const bytes = await Promise.all(
+    code.map(async ({ url }) => {
+      const answer = await fetch(url, { headers: { 'accept-encoding': 'br' } })
+      await answer.arrayBuffer()
+      return Number(answer.headers.get('content-length'))
+    }),
+  )
+  return bytes.reduce((sum, one) => sum + one / 1024, 0)
+}
+
+function* judge(name: string, reports: Report[], performance: number): Iterable<Result> {
+  yield atLeast(performance, `sign-in, Lighthouse performance, ${name}`, score(reports, 'performance'), 'points')
+  yield atLeast(100, `sign-in, accessibility, ${name}`, score(reports, 'accessibility'), 'points')
+  yield atLeast(100, `sign-in, best practices, ${name}`, score(reports, 'best-practices'), 'points')
+  yield atMost(0.01, `sign-in, layout shift, ${name}`, measure(reports, 'cumulative-layout-shift'), 'CLS')
+}
+
+export const bench: Bench = {
+  name: 'sign-in',
+  async *run() {
+    await ensureBrowser()
+    await ensureConsole()
+    const shoal = await startShoal({ SHOAL_RUNTIME: 'sim' })
+    try {
+      const mobile = await audit(shoal.url, undefined)
+      yield* judge('mobile', mobile, 95)
+      yield atMost(150, 'sign-in, blocking time, mobile', measure(mobile, 'total-blocking-time'), 'ms')
+      yield atMost(130, 'sign-in, scripts and styles', median(await Promise.all(mobile.map(weightKb))), 'KB')
+      yield atMost(8, 'sign-in, requests', median(mobile.map((report) => requestsOf(report).length)), 'requests')
+      yield* judge('desktop', await audit(shoal.url, desktopConfig), 99)
+    } finally {
+      await shoal.end()
+    }
+  },
+}

@@ -1,0 +1,42 @@
+import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
+import { openBrowser } from '../../../e2e/support/browser.ts'
+import { personAs } from '../../../e2e/support/people.ts'
+import type { Deployer } from '../../../e2e/support/played-squid.ts'
+import { startShoal, type Shoal } from '../../../e2e/support/shoal.ts'
+import { ensureBrowser } from '../../browser.ts'
+import { ensureConsole } from '../../console-build.ts'
+
+export const org = 'bench'
+
+/** A production build of the console on a server of its own, and somebody signed in to it whose organization may deploy. */
+export type Console = { shoal: Shoal; browser: Browser; context: BrowserContext; page: Page; who: Deployer }
+
+/** `env` are settings of the server. All of it ends when `work` does. */
+export async function withConsole<T>(
+  env: Record<string, string>,
+  work: (console: Console) => AsyncIterable<T>,
+): Promise<AsyncIterable<T>> {
+  await ensureBrowser()
+  await ensureConsole()
+  const shoal = await startShoal(env)
+  const browser = await openBrowser()
+  const person = await personAs(browser, shoal, 'bench@example.com')
+  await person.api.orgs.create({ body: { code: org, name: 'Bench', email: 'bench@example.com' } })
+  await shoal.cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
+  const { context, page, token, api } = person
+  return (async function* () {
+    try {
+      yield* work({ shoal, browser, context, page, who: { shoal, org, token, api } })
+    } finally {
+      await browser.close()
+      await shoal.end()
+    }
+  })()
+}
+
+/** A slow laptop: the page's own work takes four times as long. */
+export async function slowDown(page: Page): Promise<CDPSession> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Emulation.setCPUThrottlingRate', { rate: 4 })
+  return session
+}
