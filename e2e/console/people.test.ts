@@ -1,7 +1,7 @@
 import { ApiError } from '@shoal/contract'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { keepShot, newPerson, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
+import { complaints, keepShot, newPerson, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
 import { newestLink, password, personAs, signUpInBrowser, signInInBrowser } from '../support/people.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
 
@@ -38,7 +38,17 @@ test('from the sign-up page to an organization of two and a working API token', 
   const page = await people.newPage()
   await signUpInBrowser(page, admin)
   await says(page, 'Please, confirm your email.')
-  expect(await page.getByRole('link', { name: 'Monitoring' }).getAttribute('aria-disabled')).toBe('true')
+  for (const name of ['Squids', 'Monitoring', 'Secrets', 'Playground settings'])
+    expect(await page.getByRole('link', { name }).first().getAttribute('aria-disabled')).toBe('true')
+  await page.goto('/monitoring')
+  await says(page, 'Please, confirm your email.')
+  const resending = '**/api/v1/user/email/confirm/resend'
+  await page.route(resending, (route) => route.abort())
+  await press(page, 'Resend verification')
+  await says(page, 'Unknown error, please, try once again.')
+  await page.unroute(resending)
+  await press(page, 'Resend verification')
+  await says(page, 'The mail is on its way.')
 
   await page.goto(await newestLink(shoal, admin.email))
   await heading(page, 'Welcome')
@@ -254,6 +264,8 @@ test('a notification email waits to be confirmed', async () => {
   await expect.poll(() => new URL(page.url()).searchParams.has('emailVerified')).toBe(false)
   expect(await page.getByText('waits to be confirmed').count()).toBe(0)
   expect((await api.orgs.get({ params: { code: 'mail-org' } })).email.email).toBe('alerts@mail.dev')
+  await page.goto('/settings?emailVerified=false')
+  await says(page, 'This link is no longer good')
   await context.close()
 })
 
@@ -402,4 +414,8 @@ test('every screen is accessible in both themes and at every width', async () =>
   )
   expect(flaws).toEqual({})
   await Promise.all([end(), fresh.context.close(), guest.context.close()])
+})
+
+test('no browser complained of an error or of our policy, the bot check of signing up included', () => {
+  expect(complaints).toEqual([])
 })

@@ -27,16 +27,26 @@ export type Remembered = Partial<
   Record<'user_token' | 'userOrg' | 'tmp_invites_checked' | 'onboardingGuide' | 'theme', string>
 >
 
+/** What browsers said against our pages since the file's tests began: errors nobody caught, and what a policy forbade. */
+export const complaints: string[] = []
+
 /** A browser of its own for one person: nothing is shared with the others. The tour is over unless it is asked for. */
-export function newPerson(browser: Browser, shoal: Shoal, remembered: Remembered = {}): Promise<BrowserContext> {
+export async function newPerson(browser: Browser, shoal: Shoal, remembered: Remembered = {}): Promise<BrowserContext> {
   const settings = { onboardingGuide: '4', ...remembered }
   const localStorage = Object.entries(settings).map(([name, value]) => ({ name, value }))
-  return browser.newContext({
+  const context = await browser.newContext({
     baseURL: shoal.url,
     reducedMotion: 'reduce',
     permissions: ['clipboard-read', 'clipboard-write'],
     storageState: { cookies: [], origins: [{ origin: shoal.url, localStorage }] },
   })
+  context.on('weberror', (error) => complaints.push(error.error().message))
+  context.on('console', (message) => {
+    // An answer of the API that is an error is the page's to explain.
+    const isAnswer = message.text().startsWith('Failed to load resource')
+    if (message.type() === 'error' && !isAnswer) complaints.push(`${message.page()?.url()}: ${message.text()}`)
+  })
+  return context
 }
 
 /** What axe finds serious or worse on the page as it is now, one line each. */
