@@ -252,18 +252,18 @@ const settings = createRoute({
 const billing = createRoute({
   getParentRoute: () => app,
   path: '/billing',
-  component: unbuilt('Billing', 'Plan, card and billing details.'),
+  component: lazyRouteComponent(() => import('../pages/billing/BillingPage.tsx')),
 })
 const billingUsage = createRoute({
   getParentRoute: () => app,
   path: '/billing/usage',
   validateSearch: search.billingUsage,
-  component: unbuilt('Usage', 'What each month cost, line by line.'),
+  component: lazyRouteComponent(() => import('../pages/billing/UsagePage.tsx')),
 })
 const billingLimits = createRoute({
   getParentRoute: () => app,
   path: '/billing/limits',
-  component: unbuilt('Limits', 'What the organization may use at most.'),
+  component: lazyRouteComponent(() => import('../pages/billing/LimitsPage.tsx')),
 })
 
 const apiTokens = createRoute({

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { open } from '../../api/client.ts'
 import { errorText } from '../../api/error-text.ts'
+import { saveFile } from '../../lib/save-file.ts'
 import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
 import type { LogsAsked } from './log-feed.ts'
 
@@ -11,18 +12,11 @@ export function useDownload(params: { code: string; reference: string }, { filte
     setIsPending(true)
     try {
       const answer = await open('logs.download', { params, query: { ...filter, from, to } })
-      save(await answer.blob(), `${params.reference}.log`)
+      saveFile(await answer.blob(), `${params.reference}.log`)
     } catch (error) {
       toast({ tone: 'bad', title: unexpectedErrorTitle, message: errorText(error) })
     }
     setIsPending(false)
   }
   return { isPending, download: () => void download() }
-}
-
-function save(blob: Blob, fileName: string): void {
-  const url = URL.createObjectURL(blob)
-  const link = Object.assign(document.createElement('a'), { href: url, download: fileName })
-  link.click()
-  URL.revokeObjectURL(url)
 }

@@ -1,0 +1,42 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { orgTitle, useOrg } from '../../api/active-org.ts'
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { TeamOnly } from '../../components/TeamOnly.tsx'
+import { cx } from '../../ui/classes.ts'
+import { tabClass, tabListClass } from '../../ui/tab-look.ts'
+import { StandingBanner } from './StandingBanner.tsx'
+
+type Props = { title: string; actions?: ReactNode; children: ReactNode }
+
+const pages = [
+  { to: '/billing', label: 'General' },
+  { to: '/billing/usage', label: 'Usage' },
+  { to: '/billing/limits', label: 'Limits' },
+] as const
+
+/** What the three pages of spec 2.5 have in common. A playground has none of them. */
+export function BillingFrame(props: Props) {
+  return (
+    <TeamOnly>
+      <Framed {...props} />
+    </TeamOnly>
+  )
+}
+
+function Framed({ title, actions, children }: Props) {
+  return (
+    <div className="max-w-250">
+      <PageHeader title={title} context={orgTitle(useOrg())} actions={actions} />
+      <nav aria-label="Billing" className={cx(tabListClass, 'mb-4.5')}>
+        {pages.map(({ to, label }) => (
+          <Link key={to} to={to} activeOptions={{ exact: true, includeSearch: false }} className={tabClass}>
+            {label}
+          </Link>
+        ))}
+      </nav>
+      <StandingBanner />
+      {children}
+    </div>
+  )
+}

@@ -1,0 +1,47 @@
+import { lazy, Suspense } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { useWhyNot } from '../../components/Can.tsx'
+import { Card } from '../../ui/Card.tsx'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { BillingFrame } from './BillingFrame.tsx'
+import { CardDetails } from './CardDetails.tsx'
+import { DetailsForm } from './DetailsForm.tsx'
+import { PlanCard } from './PlanCard.tsx'
+
+const MonthCost = lazy(() => import('./MonthCost.tsx'))
+const Calculator = lazy(() => import('./Calculator.tsx'))
+
+/** Spec 2.5, `/billing`. */
+export default function BillingPage() {
+  return (
+    <BillingFrame title="Billing">
+      <Sections />
+    </BillingFrame>
+  )
+}
+
+function Sections() {
+  const org = useOrg()
+  const whyNot = useWhyNot('billing.write')
+  return (
+    <div className="flex flex-col gap-5">
+      <PlanCard org={org} />
+      {whyNot === null ? (
+        <>
+          <CardDetails code={org.code} />
+          <Card title="Billing details" isPadded>
+            <DetailsForm org={org} />
+          </Card>
+        </>
+      ) : (
+        <Card title="Payment" isPadded>
+          <p className="text-ink-2">{whyNot}</p>
+        </Card>
+      )}
+      <Suspense fallback={<SkeletonRows count={6} />}>
+        <MonthCost code={org.code} />
+        <Calculator />
+      </Suspense>
+    </div>
+  )
+}

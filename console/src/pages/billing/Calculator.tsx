@@ -1,0 +1,109 @@
+import { billableLabel } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Payload } from '../../api/query.ts'
+import { q } from '../../api/query.ts'
+import { LazySelect } from '../../components/LazySelect.tsx'
+import { QueryView } from '../../components/QueryView.tsx'
+import { formatAmount, formatUsd } from '../../lib/format.ts'
+import { Card } from '../../ui/Card.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+import { hoursPerMonth, monthlyUsd } from './calculate.ts'
+import { formatCents } from './money.ts'
+
+type Prices = Payload<'billing.getPrices'>[number]
+
+const resources = ['api', 'processor', 'postgres', 'hasura'] as const
+const names = { api: 'API', processor: 'Processors', postgres: 'Postgres', hasura: 'Hasura' }
+const first = {
+  api: { profile: 'small', count: '1' },
+  processor: { profile: 'small', count: '1' },
+  postgres: { profile: 'small', count: '1' },
+  hasura: { profile: 'small', count: '0' },
+}
+
+/** What a squid would cost a month, without a manifest at hand. */
+export default function Calculator() {
+  const prices = useQuery(q('billing.getPrices', {}, { staleTime: Infinity }))
+  return (
+    <Card title="Cost calculator" isPadded>
+      <QueryView query={prices} what="The prices">
+        {([inForce]) => inForce && <Sums prices={inForce} />}
+      </QueryView>
+    </Card>
+  )
+}
+
+function Sums({ prices }: { prices: Prices }) {
+  const [programs, setPrograms] = useState(first)
+  const [storageGb, setStorageGb] = useState('10')
+  const [rpcMillions, setRpcMillions] = useState('2')
+  const total = monthlyUsd(prices, {
+    programs: resources.map((resource) => ({
+      type: `${resource}.${programs[resource].profile}`,
+      count: amountOf(programs[resource].count),
+    })),
+    storageGb: amountOf(storageGb),
+    rpcMillions: amountOf(rpcMillions),
+  })
+  const change = (resource: (typeof resources)[number], part: { profile?: string; count?: string }) =>
+    setPrograms({ ...programs, [resource]: { ...programs[resource], ...part } })
+  return (
+    <>
+      <div className="flex max-w-140 flex-col gap-2.5">
+        {resources.map((resource) => (
+          <div key={resource} className="grid grid-cols-[90px_minmax(0,1fr)_80px] items-center gap-3">
+            <span aria-hidden className="text-ink-2">
+              {names[resource]}
+            </span>
+            <LazySelect
+              label={`Profile of ${names[resource]}`}
+              options={profilesOf(prices, resource)}
+              value={programs[resource].profile}
+              onChange={(profile) => change(resource, { profile })}
+            />
+            <TextField
+              label={`Number of ${names[resource]}`}
+              isLabelHidden
+              inputMode="numeric"
+              value={programs[resource].count}
+              onChange={({ target }) => change(resource, { count: target.value })}
+              className="tabular"
+            />
+          </div>
+        ))}
+        <div className="mt-1 grid gap-3 xs:grid-cols-2">
+          <TextField
+            label="Database storage, GB"
+            inputMode="decimal"
+            description={`${formatUsd(Number(prices.storageGbMonthUsd))} a GB and month`}
+            value={storageGb}
+            onChange={({ target }) => setStorageGb(target.value)}
+          />
+          <TextField
+            label="RPC requests a month, millions"
+            inputMode="decimal"
+            description={`${formatAmount(Number(prices.rpcIncludedMillions))}M are included`}
+            value={rpcMillions}
+            onChange={({ target }) => setRpcMillions(target.value)}
+          />
+        </div>
+      </div>
+      <p aria-live="polite" className="mt-4 border-t border-line pt-3">
+        <span className="tabular text-lg font-semibold">{formatCents(total)}</span>{' '}
+        <span className="text-ink-2">a month of {hoursPerMonth} hours, before tax and discounts</span>
+      </p>
+    </>
+  )
+}
+
+const amountOf = (text: string): number => Math.max(0, Number(text.replace(',', '.')) || 0)
+
+function profilesOf({ rates }: Prices, resource: string) {
+  return rates
+    .filter(({ type }) => type.startsWith(`${resource}.`))
+    .map(({ type, rateUsd }) => ({
+      id: type.slice(resource.length + 1),
+      label: `${billableLabel(type)} · ${formatUsd(Number(rateUsd))} an hour`,
+    }))
+}

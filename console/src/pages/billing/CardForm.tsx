@@ -1,0 +1,41 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
+import { useApiMutation } from '../../api/mutation.ts'
+import { QueryView } from '../../components/QueryView.tsx'
+import { toast } from '../../lib/toasts.ts'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { settingsQuery } from './settings-query.ts'
+import { TestCardForm } from './TestCardForm.tsx'
+
+const StripeForm = lazy(() => import('./StripeForm.tsx'))
+
+type Props = { code: string; onSaved: () => void }
+
+/** The provider's form; what it has set up is taken by the server, which charges what is due with it. */
+export function CardForm({ code, onSaved }: Props) {
+  const settings = useQuery(settingsQuery(code))
+  const add = useApiMutation('billing.addPaymentMethod', {
+    invalidates: ['billing.getSettings', 'billing.getSummary', 'user.get'],
+    onSuccess: () => {
+      toast({ tone: 'good', title: 'Billing information has been updated.' })
+      onSaved()
+    },
+  })
+  return (
+    <QueryView query={settings} what="The card form">
+      {({ publishableKey, create: { clientSecret } }) => {
+        const form = {
+          clientSecret,
+          isSaving: add.isPending,
+          onSetUp: () => add.mutate({ params: { code }, body: { clientSecret } }),
+        }
+        if (publishableKey === null) return <TestCardForm code={code} {...form} />
+        return (
+          <Suspense fallback={<SkeletonRows count={4} />}>
+            <StripeForm publishableKey={publishableKey} {...form} />
+          </Suspense>
+        )
+      }}
+    </QueryView>
+  )
+}

@@ -1,0 +1,44 @@
+import type { Org } from '@shoal/contract'
+import { useApiMutation } from '../../api/mutation.ts'
+import { FormShell } from '../../components/FormShell.tsx'
+import { toast } from '../../lib/toasts.ts'
+import { TextField } from '../../ui/TextField.tsx'
+
+const empty = { name: '', email: '', country: '', city: '', postalCode: '', addressLine1: '', vatId: '' }
+
+/** What stands on receipts (spec 5). */
+export function DetailsForm({ org: { code, billingDetails } }: { org: Org }) {
+  const save = useApiMutation('billing.updateSettings', {
+    invalidates: ['user.get', 'billing.getReceipt'],
+    errorsGoTo: 'caller',
+    onSuccess: () => toast({ tone: 'good', title: 'Billing information has been updated.' }),
+  })
+  return (
+    <FormShell
+      schema={({ contract }) => contract.billing.updateSettings.body}
+      values={billingDetails ? { ...billingDetails, vatId: billingDetails.vatId ?? '' } : empty}
+      onSubmit={(body) => save.mutate({ params: { code }, body })}
+      pending={save.isPending}
+      submitError={save.error}
+      submitLabel="Save details"
+    >
+      {({ field }) => (
+        <div className="grid max-w-180 gap-x-4 gap-y-3 sm:grid-cols-2">
+          <TextField label="Name" autoComplete="organization" {...field('name')} />
+          <TextField label="Billing email" type="email" autoComplete="email" {...field('email')} />
+          <TextField label="Address" autoComplete="address-line1" {...field('addressLine1')} />
+          <TextField label="City" autoComplete="address-level2" {...field('city')} />
+          <TextField label="ZIP code" autoComplete="postal-code" {...field('postalCode')} />
+          <TextField
+            label="Country"
+            autoComplete="country"
+            description="Two letters, as in CH or DE."
+            maxLength={2}
+            {...field('country')}
+          />
+          <TextField label="VAT ID (optional)" autoComplete="off" {...field('vatId')} />
+        </div>
+      )}
+    </FormShell>
+  )
+}

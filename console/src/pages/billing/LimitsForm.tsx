@@ -1,0 +1,95 @@
+import type { BillingLimits } from '@shoal/contract'
+import { useApiMutation } from '../../api/mutation.ts'
+import { FormShell } from '../../components/FormShell.tsx'
+import { toast } from '../../lib/toasts.ts'
+import { RadioGroup } from '../../ui/RadioGroup.tsx'
+import { TextArea, TextField } from '../../ui/TextField.tsx'
+
+type Fields = { spendCapUsd: string; atCap: BillingLimits['atCap']; hibernateOrder: string; rpcRequestsCap: string }
+
+const atCapOptions = [
+  {
+    value: 'stop_deploys',
+    label: 'Stop new deploys',
+    description: 'What runs goes on and may cost more than the cap.',
+  },
+  {
+    value: 'hibernate',
+    label: 'Hibernate squids',
+    description: 'One after the other until the forecast fits; versions with tags come last. Data is kept.',
+  },
+] as const
+
+/** Caps in words people type; empty means none. */
+export function LimitsForm({ code, limits }: { code: string; limits: BillingLimits }) {
+  const save = useApiMutation('billing.updateLimits', {
+    invalidates: ['billing.getLimits'],
+    errorsGoTo: 'caller',
+    onSuccess: () => toast({ tone: 'good', title: 'The limits have been changed' }),
+  })
+  return (
+    <FormShell
+      schema={({ z, contract }) =>
+        z.object({
+          spendCapUsd: z.string().regex(/^\s*(\d{1,7}(\.\d{1,2})?)?\s*$/, 'An amount in dollars, as in 100 or 99.50'),
+          atCap: contract.billing.updateLimits.body.shape.atCap,
+          hibernateOrder: z.string(),
+          rpcRequestsCap: z.string().regex(/^\s*\d{0,12}\s*$/, 'A whole number of requests'),
+        })
+      }
+      values={fieldsOf(limits)}
+      onSubmit={(fields) => save.mutate({ params: { code }, body: limitsOf(fields) })}
+      pending={save.isPending}
+      submitError={save.error}
+      submitLabel="Save limits"
+    >
+      {({ field, form }) => (
+        <>
+          <TextField
+            label="Spend cap, USD"
+            inputMode="decimal"
+            description="Before tax; empty for none. Administrators get a mail at 75, 90 and 100 %."
+            className="max-w-60"
+            {...field('spendCapUsd')}
+          />
+          <RadioGroup
+            label="At 100 %"
+            options={atCapOptions}
+            value={form.watch('atCap')}
+            onChange={(atCap) => form.setValue('atCap', atCap, { shouldDirty: true })}
+          />
+          {form.watch('atCap') === 'hibernate' && (
+            <TextArea
+              label="Order of hibernation"
+              description="Names of squids, one a line, the first to go first. The others follow."
+              isMono
+              className="max-w-100"
+              {...field('hibernateOrder')}
+            />
+          )}
+          <TextField
+            label="RPC requests cap"
+            inputMode="numeric"
+            description="Empty for none. Further requests are refused until the month ends."
+            className="max-w-60"
+            {...field('rpcRequestsCap')}
+          />
+        </>
+      )}
+    </FormShell>
+  )
+}
+
+const fieldsOf = ({ spendCapUsd, atCap, hibernateOrder, rpcRequestsCap }: BillingLimits): Fields => ({
+  spendCapUsd: spendCapUsd ?? '',
+  atCap,
+  hibernateOrder: hibernateOrder.join('\n'),
+  rpcRequestsCap: rpcRequestsCap === null ? '' : String(rpcRequestsCap),
+})
+
+const limitsOf = ({ spendCapUsd, atCap, hibernateOrder, rpcRequestsCap }: Fields): BillingLimits => ({
+  spendCapUsd: spendCapUsd.trim() || null,
+  atCap,
+  hibernateOrder: hibernateOrder.split(/[\s,]+/).filter((name) => name !== ''),
+  rpcRequestsCap: rpcRequestsCap.trim() === '' ? null : Number(rpcRequestsCap),
+})

@@ -1,0 +1,88 @@
+import type { BillingLimitsAnswer } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { useOrg } from '../../api/active-org.ts'
+import { q } from '../../api/query.ts'
+import { useWhyNot } from '../../components/Can.tsx'
+import { QueryView } from '../../components/QueryView.tsx'
+import { formatDateTime, formatInteger, formatPercent } from '../../lib/format.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Card } from '../../ui/Card.tsx'
+import { ProgressBar } from '../../ui/ProgressBar.tsx'
+import { BillingFrame } from './BillingFrame.tsx'
+import { LimitsForm } from './LimitsForm.tsx'
+import { formatCents } from './money.ts'
+
+/** `/billing/limits`: what a month may cost, and what happens then. The spec leaves its content to us. */
+export default function LimitsPage() {
+  return (
+    <BillingFrame title="Limits">
+      <Limits />
+    </BillingFrame>
+  )
+}
+
+function Limits() {
+  const { code } = useOrg()
+  const whyNot = useWhyNot('billing.write')
+  const limits = useQuery(q('billing.getLimits', { params: { code } }, { refetchInterval: 60_000 }))
+  return (
+    <QueryView query={limits} what="The limits">
+      {(answer) => (
+        <div className="flex flex-col gap-5">
+          <CapNotice limits={answer} />
+          <Card title="This month">
+            <div className="divide-y divide-line">
+              <Use
+                label="Spending"
+                used={Number(answer.spentUsd)}
+                cap={answer.spendCapUsd === null ? null : Number(answer.spendCapUsd)}
+                format={formatCents}
+              />
+              <Use label="RPC requests" used={answer.rpcRequests} cap={answer.rpcRequestsCap} format={formatInteger} />
+            </div>
+          </Card>
+          <Card title="Caps of a month" isPadded>
+            {whyNot === null ? <LimitsForm code={code} limits={answer} /> : <p className="text-ink-2">{whyNot}</p>}
+          </Card>
+        </div>
+      )}
+    </QueryView>
+  )
+}
+
+type UseProps = { label: string; used: number; cap: number | null; format: (value: number) => string }
+
+function Use({ label, used, cap, format }: UseProps) {
+  const ratio = cap === null ? 0 : cap > 0 ? used / cap : 1
+  return (
+    <div className="px-3.5 py-3">
+      <p className="flex flex-wrap justify-between gap-x-4">
+        <span>{label}</span>
+        <span className="tabular">
+          {format(used)} {cap === null ? <span className="text-ink-3">no cap</span> : `of ${format(cap)}`}
+          {cap !== null && <span className="ml-3 text-ink-3">{formatPercent(ratio)}</span>}
+        </span>
+      </p>
+      {cap !== null && (
+        <ProgressBar
+          label={`${label} used`}
+          ratio={ratio}
+          tone={ratio >= 1 ? 'bad' : ratio >= 0.75 ? 'warn' : 'info'}
+          className="mt-2 block w-full"
+        />
+      )}
+    </div>
+  )
+}
+
+function CapNotice({ limits: { deploysStoppedUntil, hibernatedByCap } }: { limits: BillingLimitsAnswer }) {
+  if (deploysStoppedUntil === null && hibernatedByCap.length === 0) return null
+  return (
+    <Alert tone="warn" title="The spend cap is reached">
+      {deploysStoppedUntil && <p>New deploys are stopped until {formatDateTime(deploysStoppedUntil)}.</p>}
+      {hibernatedByCap.length > 0 && (
+        <p>Hibernated, with their data kept: {hibernatedByCap.map(({ name }) => name).join(', ')}.</p>
+      )}
+    </Alert>
+  )
+}

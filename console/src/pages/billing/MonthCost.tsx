@@ -1,0 +1,107 @@
+import type { BillingSummary } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { q } from '../../api/query.ts'
+import { TimeSeriesChart } from '../../components/chart/TimeSeriesChart.tsx'
+import type { ChartData } from '../../components/chart/chart-data.ts'
+import type { Column } from '../../components/data-table/columns.ts'
+import { DataTable } from '../../components/data-table/DataTable.tsx'
+import { QueryView } from '../../components/QueryView.tsx'
+import { formatUsd } from '../../lib/format.ts'
+import { Card } from '../../ui/Card.tsx'
+import { formatCents } from './money.ts'
+import { monthTitle } from './months.ts'
+
+type SquidRow = BillingSummary['squids'][number]
+const scale = { format: formatUsd }
+
+const columns: Column<SquidRow>[] = [
+  {
+    id: 'squid',
+    header: 'Squid',
+    cell: ({ squid }) => (
+      <span className="block truncate" title={squid?.name}>
+        {squid?.name ?? 'Requests without a squid'}
+      </span>
+    ),
+  },
+  {
+    id: 'perHour',
+    header: 'Per hour now',
+    isNumber: true,
+    foldBelow: 'sm',
+    width: '130px',
+    cell: ({ perHourUsd }) => formatUsd(Number(perHourUsd)),
+  },
+  {
+    id: 'soFar',
+    header: 'So far',
+    isNumber: true,
+    width: '110px',
+    cell: ({ soFarUsd }) => formatCents(soFarUsd),
+  },
+  {
+    id: 'forecast',
+    header: 'Forecast',
+    isNumber: true,
+    width: '110px',
+    cell: ({ forecastUsd }) => formatCents(forecastUsd),
+  },
+]
+
+/** The running month: so far, where it is heading, who costs what, day by day. */
+export default function MonthCost({ code }: { code: string }) {
+  const summary = useQuery(q('billing.getSummary', { params: { code } }, { refetchInterval: 60_000 }))
+  return (
+    <QueryView query={summary} what="The cost of this month">
+      {(month) => <Month month={month} />}
+    </QueryView>
+  )
+}
+
+function Month({ month: { month, soFarUsd, forecastUsd, perHourUsd, squids, daily } }: { month: BillingSummary }) {
+  const chart = useMemo(() => chartOf(daily), [daily])
+  return (
+    <>
+      <Card title={monthTitle(month)}>
+        <dl className="grid divide-line max-xs:divide-y xs:grid-cols-3 xs:divide-x">
+          <Figure label="So far" value={formatCents(soFarUsd)} />
+          <Figure label="Forecast for the month" value={formatCents(forecastUsd)} />
+          <Figure label="Per hour now" value={formatUsd(Number(perHourUsd))} />
+        </dl>
+        <p className="border-t border-line px-3.5 py-2 text-xs text-ink-3">After discounts, before tax.</p>
+      </Card>
+      <TimeSeriesChart
+        title="Cost by day"
+        data={chart}
+        scale={scale}
+        emptyText="No usage during this period"
+        heightPx={200}
+      />
+      {squids.length > 0 && (
+        <DataTable
+          label="Cost by squid"
+          columns={columns}
+          rows={squids}
+          idOf={({ squid }) => String(squid?.id ?? 'none')}
+          empty={null}
+        />
+      )}
+    </>
+  )
+}
+
+const Figure = ({ label, value }: { label: string; value: string }) => (
+  <div className="px-3.5 py-3">
+    <dt className="text-sm text-ink-2">{label}</dt>
+    <dd className="tabular mt-0.5 text-lg font-semibold">{value}</dd>
+  </div>
+)
+
+function chartOf(daily: BillingSummary['daily']): ChartData {
+  if (daily.every(({ amountUsd }) => Number(amountUsd) === 0)) return { times: [], series: [] }
+  return {
+    times: daily.map(({ day }) => Date.parse(day) / 1000),
+    series: [{ label: 'Cost', kind: 'bars', values: daily.map(({ amountUsd }) => Number(amountUsd)) }],
+  }
+}

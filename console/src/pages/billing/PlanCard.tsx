@@ -1,0 +1,39 @@
+import { isCardAdded, planLabels, type Org } from '@shoal/contract'
+import { useState } from 'react'
+import { useWhyNot } from '../../components/Can.tsx'
+import { supportEmail } from '../../lib/installation.ts'
+import { Button, buttonClass } from '../../ui/Button.tsx'
+import { Card } from '../../ui/Card.tsx'
+import { CardDialog } from './CardDialog.tsx'
+
+/** What the organization pays by, or how to begin. */
+export function PlanCard({ org }: { org: Org }) {
+  const whyNot = useWhyNot('billing.write')
+  const [isUpgrading, setIsUpgrading] = useState(false)
+  const isPro = isCardAdded(org.status)
+  return (
+    <Card isPadded>
+      <div className="flex flex-wrap items-center gap-3">
+        <div className="min-w-0 flex-1 basis-72">
+          <h2 className="text-md font-semibold">{isPro ? 'Professional' : 'Upgrade to Pro'}</h2>
+          <p className="mt-0.5 text-ink-2">
+            {isPro
+              ? 'Pay by the hour for what runs. 2M RPC requests a month are included.'
+              : `${planLabels[org.status]}. Add a card to deploy squids; you pay by the hour for what runs.`}
+          </p>
+        </div>
+        {supportEmail() && (
+          <a href={`mailto:${supportEmail()}?subject=Demo`} className={buttonClass('ghost')}>
+            Book a demo
+          </a>
+        )}
+        {!isPro && (
+          <Button variant="primary" disabledReason={whyNot} onClick={() => setIsUpgrading(true)}>
+            Upgrade
+          </Button>
+        )}
+      </div>
+      {isUpgrading && <CardDialog title="Upgrade to Pro" code={org.code} onClose={() => setIsUpgrading(false)} />}
+    </Card>
+  )
+}

@@ -1,0 +1,69 @@
+import { isUnpaid, type BillingSummary } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { useOrg } from '../../api/active-org.ts'
+import { useApiMutation } from '../../api/mutation.ts'
+import { q } from '../../api/query.ts'
+import { Can } from '../../components/Can.tsx'
+import { RelativeTime } from '../../components/RelativeTime.tsx'
+import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { formatCents } from './money.ts'
+
+/** Nothing while all is paid; otherwise the texts of spec 8. */
+export function StandingBanner() {
+  const { code, status } = useOrg()
+  const { data } = useQuery(q('billing.getSummary', { params: { code } }))
+  const isOverdue = isUnpaid(status)
+  if (!isOverdue && status !== 'PAYMENT_ISSUES') return null
+  return (
+    <Alert
+      tone={isOverdue ? 'bad' : 'warn'}
+      className="mb-5"
+      action={
+        <Can permission="billing.write">
+          <PayButton code={code} />
+        </Can>
+      }
+    >
+      <p className="font-medium">
+        {isOverdue
+          ? 'Payment is overdue. Please update your card details.'
+          : "Payment method couldn't be charged. Please update it."}
+      </p>
+      {data && <Due summary={data} />}
+    </Alert>
+  )
+}
+
+function Due({ summary: { unpaidUsd, nextRetryAt } }: { summary: BillingSummary }) {
+  if (Number(unpaidUsd) === 0) return null
+  return (
+    <p className="text-ink-2">
+      <span className="tabular">{formatCents(unpaidUsd)}</span> is due.
+      {nextRetryAt && (
+        <>
+          {' '}
+          The next try is <RelativeTime at={nextRetryAt} />.
+        </>
+      )}
+    </p>
+  )
+}
+
+function PayButton({ code }: { code: string }) {
+  const pay = useApiMutation('billing.pay', {
+    invalidates: ['user.get', 'billing.getSummary'],
+    onSuccess: ({ error }) =>
+      toast(
+        error === null
+          ? { tone: 'good', title: 'The payment went through' }
+          : { tone: 'bad', title: unexpectedErrorTitle, message: error },
+      ),
+  })
+  return (
+    <Button size={28} isPending={pay.isPending} onClick={() => pay.mutate({ params: { code } })}>
+      Pay now
+    </Button>
+  )
+}

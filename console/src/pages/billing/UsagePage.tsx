@@ -1,0 +1,95 @@
+import { receiptCsv } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Download } from 'lucide-react'
+import { useState } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { q } from '../../api/query.ts'
+import { DataTable } from '../../components/data-table/DataTable.tsx'
+import { EmptyState } from '../../components/EmptyState.tsx'
+import { ErrorState } from '../../components/ErrorState.tsx'
+import { LazySelect } from '../../components/LazySelect.tsx'
+import { saveFile } from '../../lib/save-file.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Switch } from '../../ui/Switch.tsx'
+import { BillingFrame } from './BillingFrame.tsx'
+import { InvoiceButton } from './InvoiceButton.tsx'
+import { isMonth, monthTitle, recentMonths } from './months.ts'
+import { receiptColumns } from './receipt-columns.tsx'
+import { ReceiptSummary } from './ReceiptSummary.tsx'
+
+const monthsShown = 12
+
+/** Spec 2.5, `/billing/usage`. */
+export default function UsagePage() {
+  return (
+    <BillingFrame title="Usage">
+      <MonthUsage />
+    </BillingFrame>
+  )
+}
+
+function MonthUsage() {
+  const { code } = useOrg()
+  const search = useSearch({ from: '/app/billing/usage' })
+  const navigate = useNavigate()
+  const [recent] = useState(() => recentMonths(Date.now(), monthsShown))
+  const month = search.month !== undefined && isMonth(search.month) ? search.month : (recent[0] ?? '')
+  const isBySquid = search.bySquid === 'true'
+  const [year = '', monthOfYear = ''] = month.split('-')
+  const call = {
+    params: { code, year, month: monthOfYear },
+    query: isBySquid ? { bySquid: 'true' as const } : {},
+  }
+  const { data, error, refetch } = useQuery(q('billing.getReceipt', call, { staleTime: 30_000 }))
+  const choose = (chosen: { month?: string; bySquid?: 'true' | undefined }) =>
+    void navigate({ to: '/billing/usage', search: (before) => ({ ...before, ...chosen }), replace: true })
+  const exportCsv = () => {
+    if (!data) return
+    saveFile(new Blob([receiptCsv(data.items, isBySquid)], { type: 'text/csv;charset=utf-8' }), `usage-${month}.csv`)
+  }
+  const isEmpty = data !== undefined && data.items.length === 0
+  return (
+    <>
+      <div className="mb-4 flex flex-wrap items-center gap-x-4 gap-y-3">
+        <LazySelect
+          label="Month"
+          className="w-36"
+          options={[...new Set([...recent, month])].map((id) => ({ id, label: id }))}
+          value={month}
+          onChange={(id) => choose({ month: id })}
+        />
+        <Switch checked={isBySquid} onChange={({ target }) => choose({ bySquid: target.checked ? 'true' : undefined })}>
+          Per squid
+        </Switch>
+        <div className="flex flex-1 flex-wrap justify-end gap-2">
+          {data?.invoice && <InvoiceButton params={call.params} number={data.invoice.number} />}
+          <Button
+            icon={<Download size={14} aria-hidden />}
+            disabledReason={isEmpty ? 'No usage during this period' : null}
+            isDisabled={data === undefined}
+            onClick={exportCsv}
+          >
+            Export CSV
+          </Button>
+        </div>
+      </div>
+      <h2 className="mb-3 text-lg font-semibold">{monthTitle(month)}</h2>
+      {error && data === undefined ? (
+        <ErrorState what="The usage could not be loaded" error={error} onRetry={() => void refetch()} />
+      ) : (
+        <div className="flex flex-col gap-5">
+          <DataTable
+            label={`Usage of ${monthTitle(month)}`}
+            columns={isBySquid ? receiptColumns.bySquid : receiptColumns.merged}
+            rows={data?.items}
+            idOf={({ type, rate, squid }) => `${type} ${rate} ${squid?.id ?? ''}`}
+            loadingRows={4}
+            empty={<EmptyState title="No usage during this period" />}
+          />
+          {data && !isEmpty && <ReceiptSummary receipt={data} />}
+        </div>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,67 @@
+import { receiptCsv } from '@shoal/contract'
+import { expect, test } from 'vitest'
+import { monthlyUsd } from './calculate.ts'
+import { cardOf } from './card-fields.ts'
+import { formatCents } from './money.ts'
+import { isMonth, monthTitle, recentMonths } from './months.ts'
+
+test('months are those of UTC, over the edge of a year', () => {
+  expect(recentMonths(Date.parse('2026-01-31T23:59:59Z'), 3)).toEqual(['2026-01', '2025-12', '2025-11'])
+  expect(monthTitle('2026-09')).toBe('September 2026')
+  expect(['2026-12', '2026-13', '2026-00', '26-01', '2026-1'].map(isMonth)).toEqual([true, false, false, false, false])
+})
+
+test('money is shown to the cent', () => {
+  expect([formatCents('0'), formatCents('1234.5678'), formatCents('0.999'), formatCents(7)]).toEqual([
+    '$0.00',
+    '$1,234.57',
+    '$1.00',
+    '$7.00',
+  ])
+})
+
+test('a card is complete or it is none', () => {
+  const whole = { number: '4242 4242 4242 4242', expiry: '04 / 31', cvc: '123' }
+  const card = { number: '4242424242424242', expMonth: 4, expYear: 2031, cvc: '123' }
+  expect(cardOf(whole)).toEqual(card)
+  expect(cardOf({ ...whole, expiry: '4/2031' })).toEqual(card)
+  for (const part of [
+    { number: '4242 4242' },
+    { number: '4242 4242 4242 424x' },
+    { expiry: '13/31' },
+    { expiry: '0/31' },
+    { expiry: '04' },
+    { cvc: '12' },
+    { cvc: '' },
+  ])
+    expect(cardOf({ ...whole, ...part }), JSON.stringify(part)).toBeNull()
+})
+
+test('the calculator adds programs, storage and requests beyond what is included', () => {
+  const prices = {
+    rates: [
+      { type: 'api.small', rateUsd: '0.01' },
+      { type: 'processor.small', rateUsd: '0.02' },
+      { type: 'rpc', rateUsd: '2' },
+    ],
+    storageGbMonthUsd: '0.5',
+    rpcIncludedMillions: '2',
+  }
+  const programs = [
+    { type: 'api.small', count: 2 },
+    { type: 'processor.small', count: 1 },
+  ]
+  expect(monthlyUsd(prices, { programs, storageGb: 10, rpcMillions: 5 })).toBeCloseTo(14.4 + 14.4 + 5 + 6)
+  expect(monthlyUsd(prices, { programs: [], storageGb: 0, rpcMillions: 1 })).toBe(0)
+})
+
+test('the export has the columns of spec 9, and a name is never a formula', () => {
+  const item = { type: 'api.small', amount: '720', rate: '0.01', subtotal: '7.2', discount: '0.72' }
+  const squid = { id: 1, name: '=HYPERLINK("https://evil.example";"x")' }
+  expect(receiptCsv([{ ...item, squid }], true).split('\r\n')).toEqual([
+    'Squid name;Type;Amount;Rate;Cost;Discount;Subtotal',
+    `"'=HYPERLINK(""https://evil.example"";""x"")";"API, small";720;0.01;7.2;0.72;6.48`,
+    '',
+  ])
+  expect(receiptCsv([{ ...item, squid: null }], false).split('\r\n')[0]).toBe('Type;Amount;Rate;Cost;Discount;Subtotal')
+})

@@ -1,0 +1,19 @@
+/** What somebody thinks of running: programs by their type (`api.small`), a database's GB, requests in millions. */
+export type Plan = { programs: { type: string; count: number }[]; storageGb: number; rpcMillions: number }
+
+type Prices = {
+  rates: readonly { type: string; rateUsd: string }[]
+  storageGbMonthUsd: string
+  rpcIncludedMillions: string
+}
+
+/** As in prices by the month. */
+export const hoursPerMonth = 720
+
+/** Dollars a month before tax, at these prices. An idea of the size, so that floats are good enough. */
+export function monthlyUsd({ rates, storageGbMonthUsd, rpcIncludedMillions }: Prices, plan: Plan): number {
+  const rateOf = (type: string) => Number(rates.find((rate) => rate.type === type)?.rateUsd ?? 0)
+  const programs = plan.programs.reduce((sum, { type, count }) => sum + rateOf(type) * count * hoursPerMonth, 0)
+  const billedMillions = Math.max(0, plan.rpcMillions - Number(rpcIncludedMillions))
+  return programs + plan.storageGb * Number(storageGbMonthUsd) + billedMillions * rateOf('rpc')
+}

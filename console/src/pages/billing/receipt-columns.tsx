@@ -1,0 +1,51 @@
+import { billableLabel, type ReceiptItem } from '@shoal/contract'
+import type { Column } from '../../components/data-table/columns.ts'
+import { formatAmount, formatUsd, nothing } from '../../lib/format.ts'
+
+const squid: Column<ReceiptItem> = {
+  id: 'squid',
+  header: 'Squid name',
+  cell: (item) => (
+    <span className="block truncate" title={item.squid?.name}>
+      {item.squid?.name ?? nothing}
+    </span>
+  ),
+}
+
+const rest: Column<ReceiptItem>[] = [
+  {
+    id: 'type',
+    header: 'Type',
+    cell: ({ type }) => (
+      <span className="block truncate" title={billableLabel(type)}>
+        {billableLabel(type)}
+      </span>
+    ),
+  },
+  {
+    id: 'amount',
+    header: 'Amount',
+    isNumber: true,
+    width: '150px',
+    foldBelow: 'sm',
+    cell: ({ amount }) => formatAmount(Number(amount)),
+  },
+  {
+    id: 'rate',
+    header: 'Rate',
+    isNumber: true,
+    width: '130px',
+    foldBelow: 'md',
+    cell: ({ rate }) => formatUsd(Number(rate)),
+  },
+  {
+    id: 'subtotal',
+    header: 'Cost',
+    isNumber: true,
+    width: '140px',
+    cell: ({ subtotal }) => formatUsd(Number(subtotal)),
+  },
+]
+
+/** Of the items of a month. */
+export const receiptColumns = { merged: rest, bySquid: [squid, ...rest] }
