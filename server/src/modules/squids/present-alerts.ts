@@ -1,7 +1,7 @@
 import type { Squid } from '@shoal/contract'
 import { hours } from '../../clock.ts'
-import { crashReason, isCrashLooping, isoTime } from './present-processor.ts'
-import type { PresentedRow, SeenContainer } from './present-store.ts'
+import { crashReason, isCrashLooping, isoTime, whyStuck } from './present-processor.ts'
+import type { PresentedRow, SeenContainer, SeenProcessor } from './present-store.ts'
 
 type Alert = Squid['alerts'][number]
 type Disk = NonNullable<Squid['addons']['postgres']>['disk']
@@ -10,11 +10,12 @@ type Disk = NonNullable<Squid['addons']['postgres']>['disk']
 const memoryAlertMs = hours(24)
 
 type Alarming = {
-  squid: Pick<PresentedRow, 'lastDeploy' | 'secretsReadAtMs' | 'secretNames' | 'image'>
+  squid: Pick<PresentedRow, 'lastDeploy' | 'processors' | 'secretsReadAtMs' | 'secretNames' | 'image'>
   status: Squid['status']
   disk: Disk | null
   /** Of the generation that serves. */
   containers: SeenContainer[]
+  processors: SeenProcessor[]
   /** Of the organization: when each was last set. */
   secrets: ReadonlyMap<string, Date>
   nowMs: number
@@ -25,6 +26,7 @@ export function alertsOf(of: Alarming): Alert[] {
   const alerts = [
     ...diskAlerts(of.disk),
     ...of.containers.flatMap((row) => containerAlerts(row, of.nowMs)),
+    ...of.containers.flatMap((row) => stuckAlerts(row, of)),
     ...deployAlerts(of),
     ...(of.status === 'HIBERNATED' ? [] : secretsAlerts(of)),
   ]
@@ -60,6 +62,16 @@ function containerAlerts(row: SeenContainer, nowMs: number): Alert[] {
       since,
     })
   return alerts
+}
+
+/** A crash loop has a word of its own. */
+function stuckAlerts(row: SeenContainer, { squid, processors, nowMs }: Alarming): Alert[] {
+  if (!squid.processors.includes(row.container) || isCrashLooping(row, nowMs)) return []
+  const seen = processors.find(({ processor }) => processor === row.container)
+  const stuck = whyStuck(row, seen, nowMs)
+  if (!stuck) return []
+  const reason = stuck.reason ?? `It ended with code ${row.exitCode}.`
+  return [{ label: `${row.container} is stuck`, severity: 'CRITICAL', reason, since: isoTime(stuck.sinceMs) }]
 }
 
 function deployAlerts({ squid: { lastDeploy, image } }: Alarming): Alert[] {

@@ -30,28 +30,44 @@ export function processorStatus(
   nowMs: number,
 ): Status {
   if (!container) return { status: 'STARTING', reason: null }
-  if (isCrashLooping(container, nowMs)) return { status: 'STUCK', reason: crashReason(container) }
-  if (container.state === 'finished') return finished(container)
+  const stuck = whyStuck(container, seen, nowMs)
+  if (stuck) return { status: 'STUCK', reason: stuck.reason }
+  if (container.state === 'finished') return { status: 'SYNCED', reason: 'It has finished its work.' }
   if (container.state !== 'running') return { status: 'STARTING', reason: container.reason }
-  // What was seen before the program was started anew says nothing of the new run.
-  if (!seen || seen.scrapedAtMs < container.sinceMs) return unseen(container, nowMs)
-  if (seen.unansweredSinceMs !== null && nowMs - seen.unansweredSinceMs >= patienceMs)
-    return { status: 'STUCK', reason: `Its metrics have not answered since ${isoTime(seen.unansweredSinceMs)}.` }
-  if (hasCaughtUp(seen)) return { status: 'SYNCED', reason: null }
-  const stalledAtMs = stalledSince(seen, container.sinceMs)
-  if (stalledAtMs !== null)
-    return {
-      status: 'STUCK',
-      reason: `It has been at block ${seen.currentBlock} since ${isoTime(stalledAtMs)} while the chain went on to ${seen.totalBlocks}. Its log may say why; often its RPC endpoint does not answer.`,
-    }
-  return { status: 'SYNCING', reason: null }
+  if (!isOfThisRun(container, seen)) return unseen(container, nowMs)
+  return { status: hasCaughtUp(seen) ? 'SYNCED' : 'SYNCING', reason: null }
 }
 
-export const isoTime = (ms: number): string => new Date(ms).toISOString()
+/** Why a processor makes no progress, and since when; null while it is well, or while nothing is known of it. */
+export function whyStuck(
+  container: SeenContainer,
+  seen: SeenProcessor | undefined,
+  nowMs: number,
+): { reason: string | null; sinceMs: number } | null {
+  const { state, exitCode, reason, sinceMs } = container
+  if (isCrashLooping(container, nowMs)) return { reason: crashReason(container), sinceMs }
+  // Exit 0 is the end of a finite range of blocks (contract 4.1).
+  if (state === 'finished') return exitCode === 0 ? null : { reason, sinceMs }
+  if (state !== 'running' || !isOfThisRun(container, seen)) return null
+  const { unansweredSinceMs, currentBlock, totalBlocks } = seen
+  if (unansweredSinceMs !== null && nowMs - unansweredSinceMs >= patienceMs)
+    return {
+      reason: `Its metrics have not answered since ${isoTime(unansweredSinceMs)}.`,
+      sinceMs: unansweredSinceMs,
+    }
+  const stalledAtMs = hasCaughtUp(seen) ? null : stalledSince(seen, sinceMs)
+  if (stalledAtMs === null) return null
+  return {
+    reason: `It has been at block ${currentBlock} since ${isoTime(stalledAtMs)} while the chain went on to ${totalBlocks}. Its log may say why; often its RPC endpoint does not answer.`,
+    sinceMs: stalledAtMs,
+  }
+}
 
-/** Exit 0 is the end of a finite range of blocks (contract 4.1). */
-const finished = ({ exitCode, reason }: SeenContainer): Status =>
-  exitCode === 0 ? { status: 'SYNCED', reason: 'It has finished its work.' } : { status: 'STUCK', reason }
+/** What was seen before the program was started anew says nothing of the new run. */
+const isOfThisRun = (container: SeenContainer, seen: SeenProcessor | undefined): seen is SeenProcessor =>
+  seen !== undefined && seen.scrapedAtMs >= container.sinceMs
+
+export const isoTime = (ms: number): string => new Date(ms).toISOString()
 
 function unseen({ sinceMs }: SeenContainer, nowMs: number): Status {
   if (nowMs - sinceMs < unknownAfterMs) return { status: 'STARTING', reason: null }

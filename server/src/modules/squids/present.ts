@@ -27,7 +27,7 @@ const spec = 4
 
 /** The version as the wire has it (contract 2.2): computed from what is wanted and what was seen, never from memory. */
 export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): Squid {
-  const { squid, org, tags, containers, secrets } = facts
+  const { squid, org, tags, containers, processors, secrets } = facts
   const of: Addressed = { orgCode: org.code, name: squid.name, slot: squid.slot, tags }
   const reference = `${squid.name}@${squid.slot}`
   const status = squidStatusOf(squid)
@@ -50,7 +50,7 @@ export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): 
     processors: presentProcessors(config, facts, of, nowMs),
     addons: postgres ? { postgres } : {},
     scale: { isDedicated: squid.isDedicated, processorProfile: squid.processorProfile ?? 'collocated' },
-    alerts: alertsOf({ squid, status, disk: postgres?.disk ?? null, containers, secrets, nowMs }),
+    alerts: alertsOf({ squid, status, disk: postgres?.disk ?? null, containers, processors, secrets, nowMs }),
     lastDeploy: squid.lastDeploy,
     organization: { id: org.id, name: org.name, code: org.code },
     links: { cloudUrl: consoleUrl(config, of), dockerImageUrl: null },

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest'
+import { minutes } from '../../clock.ts'
+import { alertsOf } from './present-alerts.ts'
+import type { SeenContainer, SeenProcessor } from './present-store.ts'
+
+const now = Date.parse('2026-01-15T12:00:00Z')
+const ago = (ms: number) => now - ms
+const iso = (ms: number) => new Date(ms).toISOString()
+
+function alerts(processor: Partial<SeenProcessor> = {}, container: Partial<SeenContainer> = {}) {
+  const seen: SeenProcessor = {
+    squidId: 1,
+    processor: 'eth',
+    currentBlock: 500,
+    totalBlocks: 1000,
+    blocksPerSecond: 10,
+    etaSeconds: 50,
+    progressedAtMs: ago(3000),
+    headMovedAtMs: ago(3000),
+    scrapedAtMs: ago(1000),
+    unansweredSinceMs: null,
+    ...processor,
+  }
+  const ran: SeenContainer = {
+    squidId: 1,
+    container: 'eth',
+    state: 'running',
+    sinceMs: ago(minutes(60)),
+    restarts: 0,
+    exitCode: null,
+    isOutOfMemory: false,
+    reason: null,
+    ...container,
+  }
+  return alertsOf({
+    squid: { lastDeploy: null, processors: ['eth'], secretsReadAtMs: null, secretNames: [], image: 'image' },
+    status: 'DEPLOYED',
+    disk: null,
+    containers: [ran],
+    processors: [seen],
+    secrets: new Map(),
+    nowMs: now,
+  })
+}
+
+test('a processor that stands still while its chain moves: why, and since when', () => {
+  const stillMs = ago(minutes(6))
+  expect(alerts({ progressedAtMs: stillMs, headMovedAtMs: ago(5000) })).toEqual([
+    {
+      label: 'eth is stuck',
+      severity: 'CRITICAL',
+      reason: expect.stringContaining('at block 500'),
+      since: iso(stillMs),
+    },
+  ])
+})
+
+test('a quiet chain, a processor at its head and one that moves raise none', () => {
+  expect(alerts({ progressedAtMs: ago(minutes(30)), headMovedAtMs: ago(minutes(31)) })).toEqual([])
+  expect(alerts({ currentBlock: 1000, progressedAtMs: ago(minutes(30)), headMovedAtMs: ago(5000) })).toEqual([])
+  expect(alerts()).toEqual([])
+})
+
+test('metrics that no longer answer, and an end in failure, count from when they began', () => {
+  const sinceMs = ago(minutes(7))
+  expect(alerts({ unansweredSinceMs: sinceMs })).toMatchObject([{ label: 'eth is stuck', since: iso(sinceMs) }])
+  expect(alerts({}, { state: 'finished', exitCode: 2, sinceMs })).toMatchObject([
+    { reason: 'It ended with code 2.', since: iso(sinceMs) },
+  ])
+})
+
+test('a crash loop is told once, and only of processors that they are stuck', () => {
+  const crashing = alerts({}, { state: 'failed', restarts: 5, exitCode: 1, sinceMs: ago(1000) })
+  expect(crashing.map(({ label }) => label)).toEqual(['eth keeps crashing'])
+  expect(alerts({}, { container: 'api', state: 'finished', exitCode: 1 })).toEqual([])
+})
