@@ -1,0 +1,271 @@
+import { z } from 'zod'
+import { endpoint } from './endpoint.ts'
+import { Id, IdParam, Time } from './fields.ts'
+
+/** What Shoal watches. One rule an organization for each; everything else about it stands in `alertRules`. */
+export const alertKinds = [
+  'CRASH_LOOP',
+  'OUT_OF_MEMORY',
+  'STALLED',
+  'LAGGING',
+  'WRONG_SYNCED',
+  'FROZEN_HEAD',
+  'API_DOWN',
+  'API_SLOW',
+  'LOW_SPACE',
+  'DEPLOY_FAILED',
+  'QUOTA_NEAR',
+  'PAYMENT',
+] as const
+export type AlertKind = (typeof alertKinds)[number]
+
+type Threshold = { unit: 'minutes' | 'blocks' | 'ms' | 'percent'; initial: number; min: number; max: number }
+
+/** How each kind is called, what it says and from what on; `threshold` null where there is nothing to choose. */
+export const alertRules: Record<AlertKind, { title: string; explanation: string; threshold: Threshold | null }> = {
+  CRASH_LOOP: {
+    title: 'Crash loop',
+    explanation: 'A program ends with an error again and again.',
+    threshold: null,
+  },
+  OUT_OF_MEMORY: {
+    title: 'Out of memory',
+    explanation: 'A program used more memory than its profile has and was stopped.',
+    threshold: null,
+  },
+  STALLED: {
+    title: 'Stalled',
+    explanation: 'A processor makes no progress although its chain goes on.',
+    threshold: { unit: 'minutes', initial: 5, min: 1, max: 1440 },
+  },
+  LAGGING: {
+    title: 'Behind the chain',
+    explanation:
+      'A processor that had caught up is behind the head of its chain by more blocks than this, for two minutes.',
+    threshold: { unit: 'blocks', initial: 500, min: 10, max: 10_000_000 },
+  },
+  WRONG_SYNCED: {
+    title: 'Wrongly synced',
+    explanation: 'A processor says that it has caught up, but the head of its chain, seen independently, is far ahead.',
+    threshold: null,
+  },
+  FROZEN_HEAD: {
+    title: 'Frozen head',
+    explanation: 'The data source of a processor shows no new blocks.',
+    threshold: { unit: 'minutes', initial: 10, min: 2, max: 1440 },
+  },
+  API_DOWN: {
+    title: 'API down',
+    explanation: 'The API of a version does not answer for a minute.',
+    threshold: null,
+  },
+  API_SLOW: {
+    title: 'API slow',
+    explanation: '95 % of the successful requests of the last five minutes took longer than this, of at least 20.',
+    threshold: { unit: 'ms', initial: 2000, min: 50, max: 60_000 },
+  },
+  LOW_SPACE: {
+    title: 'Database space',
+    explanation: 'The room of a database is nearly or wholly used.',
+    threshold: null,
+  },
+  DEPLOY_FAILED: {
+    title: 'Deployment failed',
+    explanation: 'The last deployment of a version ended with an error.',
+    threshold: null,
+  },
+  QUOTA_NEAR: {
+    title: 'Quota near',
+    explanation: 'This share of a spend cap, an RPC cap or the RPC requests of a playground is used.',
+    threshold: { unit: 'percent', initial: 90, min: 50, max: 100 },
+  },
+  PAYMENT: {
+    title: 'Payment trouble',
+    explanation: 'A payment failed, or the organization is in debt.',
+    threshold: null,
+  },
+}
+
+export const alertSeverities = ['WARNING', 'CRITICAL'] as const
+
+/** An alert is open until its cause is gone, and history from then on. */
+export const AlertEvent = z.object({
+  id: Id,
+  kind: z.enum(alertKinds),
+  severity: z.enum(alertSeverities),
+  /** Null for what concerns the organization as a whole. */
+  squid: z.object({ id: Id, name: z.string(), slot: z.string() }).nullable(),
+  /** `api`, `db`, a processor's name; null when it is about the version or the organization. */
+  container: z.string().nullable(),
+  label: z.string(),
+  /** Sentences: why, and what to do. */
+  reason: z.string(),
+  startedAt: Time,
+  /** Null while it is open. */
+  endedAt: Time.nullable(),
+  /** Nobody was told, since it was muted or its rule is off for channels. */
+  isMuted: z.boolean(),
+})
+export type AlertEvent = z.infer<typeof AlertEvent>
+
+export const AlertRule = z.object({
+  kind: z.enum(alertKinds),
+  isEnabled: z.boolean(),
+  /** In the unit of `alertRules`; null where there is nothing to choose. */
+  threshold: z.number().int().nullable(),
+})
+export type AlertRule = z.infer<typeof AlertRule>
+
+/** Nobody is told of these until then; they are still seen in the console. Both null: everything. */
+export const AlertMute = z.object({
+  id: Id,
+  kind: z.enum(alertKinds).nullable(),
+  squid: z.object({ id: Id, name: z.string(), slot: z.string() }).nullable(),
+  until: Time,
+  createdBy: z.string(),
+})
+export type AlertMute = z.infer<typeof AlertMute>
+
+export const channelTypes = ['email', 'webhook', 'slack'] as const
+
+/** Where alerts are told. The e-mail channel goes to the confirmed address of the organization. */
+export const AlertChannel = z.object({
+  id: Id,
+  type: z.enum(channelTypes),
+  name: z.string(),
+  /** Of a webhook, whole; of Slack its secret part is masked; of e-mail the address, null while none is confirmed. */
+  target: z.string().nullable(),
+  isEnabled: z.boolean(),
+  lastDelivery: z.object({ status: z.enum(['PENDING', 'DELIVERED', 'FAILED']), at: Time }).nullable(),
+})
+export type AlertChannel = z.infer<typeof AlertChannel>
+
+const ChannelName = z.string().trim().min(1, 'Name is required').max(60, 'At most 60 symbols.')
+const ChannelUrl = z.url({ protocol: /^https?$/, error: 'Must be a valid URL' }).max(2000, 'Must be a valid URL')
+
+export const NewChannel = z.object({ type: z.enum(['webhook', 'slack']), name: ChannelName, url: ChannelUrl })
+export type NewChannel = z.infer<typeof NewChannel>
+
+export const AlertDelivery = z.object({
+  id: Id,
+  channel: z.object({ id: Id, name: z.string(), type: z.enum(channelTypes) }),
+  what: z.enum(['OPENED', 'ENDED', 'TEST']),
+  label: z.string(),
+  status: z.enum(['PENDING', 'DELIVERED', 'FAILED']),
+  tries: z.number().int(),
+  /** HTTP status of the last try; null for mail and where nothing answered. */
+  httpStatus: z.number().int().nullable(),
+  error: z.string().nullable(),
+  createdAt: Time,
+  lastTriedAt: Time.nullable(),
+  nextTryAt: Time.nullable(),
+})
+export type AlertDelivery = z.infer<typeof AlertDelivery>
+
+/** Newest first; `before` is the smallest id of the page before. */
+const page = { before: IdParam.optional() }
+
+export const alerts = {
+  list: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/alerts',
+    access: 'member',
+    summary: 'Open alerts, the worst first, or the newest of the history',
+    query: { state: z.enum(['open', 'ended']).optional(), ...page },
+    payload: z.array(AlertEvent),
+  }),
+  listRules: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/alerts/rules',
+    access: 'member',
+    summary: 'What is watched, and from what on',
+    payload: z.array(AlertRule),
+  }),
+  changeRule: endpoint({
+    method: 'PUT',
+    path: '/v1/orgs/{code}/alerts/rules/{kind}',
+    access: 'organization.write',
+    summary: 'Turn a rule on or off, or change from what on it speaks',
+    body: z.object({ isEnabled: z.boolean(), threshold: z.number().int().nullable() }),
+    payload: AlertRule,
+  }),
+  listMutes: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/alerts/mutes',
+    access: 'member',
+    summary: 'What nobody is told of for a while',
+    payload: z.array(AlertMute),
+  }),
+  mute: endpoint({
+    method: 'POST',
+    path: '/v1/orgs/{code}/alerts/mutes',
+    access: 'squids.write',
+    summary: 'Tell nobody of a kind, a version, or anything, for a while',
+    body: z.object({
+      kind: z.enum(alertKinds).nullable(),
+      squidId: Id.nullable(),
+      minutes: z.number().int().min(1).max(43_200),
+    }),
+    payload: AlertMute,
+  }),
+  unmute: endpoint({
+    method: 'DELETE',
+    path: '/v1/orgs/{code}/alerts/mutes/{muteId}',
+    access: 'squids.write',
+    summary: 'End a mute',
+    payload: z.null(),
+  }),
+  listChannels: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/alerts/channels',
+    access: 'member',
+    summary: 'Where alerts are told',
+    payload: z.array(AlertChannel),
+  }),
+  addChannel: endpoint({
+    method: 'POST',
+    path: '/v1/orgs/{code}/alerts/channels',
+    access: 'organization.write',
+    summary: 'Add a webhook or a Slack channel; the signing secret of a webhook is shown this once',
+    body: NewChannel,
+    payload: z.object({ channel: AlertChannel, signingSecret: z.string().nullable() }),
+  }),
+  changeChannel: endpoint({
+    method: 'PUT',
+    path: '/v1/orgs/{code}/alerts/channels/{channelId}',
+    access: 'organization.write',
+    summary: 'Turn a channel on or off, or rename it',
+    body: z.object({ name: ChannelName, isEnabled: z.boolean() }),
+    payload: AlertChannel,
+  }),
+  removeChannel: endpoint({
+    method: 'DELETE',
+    path: '/v1/orgs/{code}/alerts/channels/{channelId}',
+    access: 'organization.write',
+    summary: 'Remove a webhook or Slack channel',
+    payload: z.null(),
+  }),
+  testChannel: endpoint({
+    method: 'POST',
+    path: '/v1/orgs/{code}/alerts/channels/{channelId}/test',
+    access: 'organization.write',
+    summary: 'Send a test at once and tell how it went',
+    tooManyAfter: { calls: 20, perMs: 600_000 },
+    payload: AlertDelivery,
+  }),
+  listDeliveries: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/alerts/deliveries',
+    access: 'member',
+    summary: 'What was sent where, and what came of it',
+    query: page,
+    payload: z.array(AlertDelivery),
+  }),
+  replayDelivery: endpoint({
+    method: 'POST',
+    path: '/v1/orgs/{code}/alerts/deliveries/{deliveryId}/replay',
+    access: 'organization.write',
+    summary: 'Send the same once more',
+    payload: AlertDelivery,
+  }),
+}
