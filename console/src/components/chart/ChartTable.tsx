@@ -27,8 +27,8 @@ export function ChartTable({ title, data, scale, heightPx }: Props) {
             <th scope="col" className={cx(thClass, 'sticky top-0 bg-canvas')}>
               Time
             </th>
-            {data.series.map(({ label }) => (
-              <th key={label} scope="col" className={cx(thClass, 'sticky top-0 bg-canvas text-right')}>
+            {data.series.map(({ label }, at) => (
+              <th key={at} scope="col" className={cx(thClass, 'sticky top-0 bg-canvas text-right')}>
                 {label}
               </th>
             ))}
@@ -38,10 +38,10 @@ export function ChartTable({ title, data, scale, heightPx }: Props) {
           {newest.map(({ time, index }) => (
             <tr key={time}>
               <td className={cx(tdClass, 'tabular h-8 whitespace-nowrap')}>{formatDateTime(time * 1000)}</td>
-              {data.series.map(({ label, values }) => {
+              {data.series.map(({ values }, at) => {
                 const value = values[index]
                 return (
-                  <td key={label} className={cx(tdClass, numberClass, 'h-8')}>
+                  <td key={at} className={cx(tdClass, numberClass, 'h-8')}>
                     {value === null || value === undefined ? nothing : scale.format(value)}
                   </td>
                 )

@@ -20,6 +20,8 @@ type Props = {
   heightPx?: 200 | 250
   marks?: readonly ChartMark[]
   syncKey?: string
+  /** Writes a time on the axis, given in ms; by default in the format of spec 2.10. */
+  formatTime?: (timeMs: number) => string
   onZoom?: (fromSeconds: number, toSeconds: number) => void
 }
 
@@ -108,7 +110,7 @@ function Readout({ id, data, scale, index }: { id: string; data: ChartData; scal
       {data.series.map((series, at) => {
         const value = index === null ? undefined : series.values[index]
         return (
-          <span key={series.label} className="flex items-center gap-1.5">
+          <span key={at} className="flex items-center gap-1.5">
             <span
               aria-hidden
               className="size-2 rounded-sm"
