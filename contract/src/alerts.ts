@@ -103,7 +103,7 @@ export const AlertEvent = z.object({
   startedAt: Time,
   /** Null while it is open. */
   endedAt: Time.nullable(),
-  /** Nobody was told, since it was muted or its rule is off for channels. */
+  /** Nobody was told: it was muted when it began, and still is if it is open. */
   isMuted: z.boolean(),
 })
 export type AlertEvent = z.infer<typeof AlertEvent>
@@ -170,7 +170,8 @@ export const alerts = {
     method: 'GET',
     path: '/v1/orgs/{code}/alerts',
     access: 'member',
-    summary: 'Open alerts, the worst first, or the newest of the history',
+    summary: 'Open alerts, the worst first; or those that ended, or all, 50 at a time, the newest first',
+    /** `before` pages through what is answered newest first. */
     query: { state: z.enum(['open', 'ended']).optional(), ...page },
     payload: z.array(AlertEvent),
   }),

@@ -1,3 +1,4 @@
+import { alerts } from './alerts.ts'
 import { auth } from './auth.ts'
 import { billing } from './billing.ts'
 import { deployments } from './deployments.ts'
@@ -25,9 +26,11 @@ export const contract = {
   rpc,
   portal,
   billing,
+  alerts,
 }
 export type Contract = typeof contract
 
+export * from './alerts.ts'
 export * from './auth.ts'
 export * from './billing.ts'
 export * from './client.ts'

@@ -49,7 +49,7 @@ export const ownerRules: Rule[] = [
         repo,
         /(?<![\w.])fetch\(|from 'undici'/,
         product,
-        /^contract\/src\/client\.ts$|^console\/src\/api\/|^server\/src\/gateway\/|^server\/src\/modules\/(auth|metrics|rpc|portal|squids|billing)\//,
+        /^contract\/src\/client\.ts$|^console\/src\/api\/|^server\/src\/gateway\/|^server\/src\/modules\/(auth|metrics|rpc|portal|squids|billing|alerts)\//,
       ),
     broken: { 'console/src/pages/squids/Squids.tsx': `const answer = await fetch('/api/v1/orgs')` },
   },

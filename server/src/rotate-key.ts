@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { App } from './app.ts'
 import { newKey, openKeyRing, type Key, type KeyRing } from './key-ring.ts'
 import { mailContext } from './mail/index.ts'
+import { channelUrlContext, signingSecretContext } from './modules/alerts/index.ts'
 import { signingKeyContext } from './modules/auth/index.ts'
 import { rpcTokenContext } from './modules/rpc/index.ts'
 import { secretContext } from './modules/secrets/index.ts'
@@ -48,6 +49,18 @@ export const sealedPlaces: SealedPlace[] = [
     key: ['purpose'],
     column: 'sealed_key',
     contextOf: ([purpose = '']) => signingKeyContext(purpose),
+  },
+  {
+    table: 'alert_channels',
+    key: ['id'],
+    column: 'sealed_url',
+    contextOf: ([id = '']) => channelUrlContext(Number(id)),
+  },
+  {
+    table: 'alert_channels',
+    key: ['id'],
+    column: 'sealed_signing_secret',
+    contextOf: ([id = '']) => signingSecretContext(Number(id)),
   },
 ]
 

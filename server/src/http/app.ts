@@ -6,6 +6,7 @@ import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } 
 import { randomUUID } from 'node:crypto'
 import type { App } from '../app.ts'
 import { Refusal } from '../errors.ts'
+import { alertsHandlers } from '../modules/alerts/index.ts'
 import { authHandlers } from '../modules/auth/index.ts'
 import { billingHandlers } from '../modules/billing/index.ts'
 import type { Handlers } from '../modules/call.ts'
@@ -72,6 +73,7 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
     rpc: rpcHandlers(app),
     portal: portalHandlers(app),
     billing: billingHandlers(app),
+    alerts: alertsHandlers(app),
   }
   mountServerMetrics(server, app)
   await mountStripeEvents(server, app)

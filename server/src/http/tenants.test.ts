@@ -13,7 +13,7 @@ const mark = 'x7victim7x'
 type Victim = TestOrg & {
   guest: TestUser
   squidId: number
-  ids: { role: string; invitation: string; deployment: string; upload: string; token: string }
+  ids: Record<'role' | 'invitation' | 'deployment' | 'upload' | 'token' | 'mute' | 'channel' | 'delivery', string>
 }
 
 let t: TestApp
@@ -67,7 +67,19 @@ async function makeVictim(): Promise<Victim> {
     })
     .returning({ id: deployments.id })
   const uploadId = upload.uploadUrl.split('/').at(-1) ?? ''
-  const ids = { role: member.roleId, invitation: invitation.id, deployment: deployment?.id, token: token.id }
+  const mute = await asAdmin.alerts.mute({ params, body: { kind: null, squidId, minutes: 43_200 } })
+  const body = { type: 'webhook' as const, name: mark, url: `http://127.0.0.1:1/${mark}` }
+  const { channel } = await asAdmin.alerts.addChannel({ params, body })
+  const delivery = await asAdmin.alerts.testChannel({ params: { ...params, channelId: String(channel.id) } })
+  const ids = {
+    role: member.roleId,
+    invitation: invitation.id,
+    deployment: deployment?.id,
+    token: token.id,
+    mute: mute.id,
+    channel: channel.id,
+    delivery: delivery.id,
+  }
   const texts = Object.fromEntries(Object.entries(ids).map(([key, id]) => [key, String(id)]))
   return { ...org, guest, squidId, ids: { ...(texts as Victim['ids']), upload: uploadId } }
 }
@@ -112,6 +124,10 @@ function idsFor(e: Endpoint): Record<string, string> {
     tag: 'prod',
     upload: ids.upload,
     provider: 'google',
+    kind: 'STALLED',
+    muteId: ids.mute,
+    channelId: ids.channel,
+    deliveryId: ids.delivery,
   }
 }
 
@@ -122,7 +138,9 @@ async function attack(name: string, e: Endpoint, code: string, credential: strin
 
 const endpoints = endpointsOf(contract)
 const ofOrgs = endpoints.filter(([, e]) => e.path.includes('{code}'))
-const withIds = endpoints.filter(([, e]) => /\{(id|squidId|reference|upload)\}/.test(e.path))
+const withIds = endpoints.filter(([, e]) =>
+  /\{(id|squidId|reference|upload|muteId|channelId|deliveryId)\}/.test(e.path),
+)
 /** Their ids name chains and datasets, the same for everybody. */
 const ofEverybody = ['rpc.getChain', 'portal.getDataset']
 

@@ -36,6 +36,10 @@ export const bodySamples: Record<string, unknown> = {
   'billing.addPaymentMethod': { clientSecret: 'none' },
   'billing.estimate': { manifest: 'none' },
   'billing.updateLimits': { spendCapUsd: null, atCap: 'stop_deploys', rpcRequestsCap: null },
+  'alerts.changeRule': { isEnabled: true, threshold: null },
+  'alerts.mute': { kind: null, squidId: null, minutes: 60 },
+  'alerts.addChannel': { type: 'webhook', name: 'Sample', url: 'https://example.com/alerts' },
+  'alerts.changeChannel': { name: 'Sample', isEnabled: true },
   'secrets.change': { secrets: [{ action: 'UPDATE', name: 'SAMPLE', value: 'sample' }] },
 }
 

@@ -1,0 +1,2 @@
+export { channelUrlContext, signingSecretContext } from './channels/present.ts'
+export { alertsHandlers } from './handlers.ts'

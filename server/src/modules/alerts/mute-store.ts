@@ -1,0 +1,29 @@
+import { and, asc, eq, gt } from 'drizzle-orm'
+import type { Db } from '../../db/database.ts'
+import { alertMutes } from './tables.ts'
+
+export type MuteRow = typeof alertMutes.$inferSelect
+
+/** Those in force, the one that ends first first. */
+export async function listMutes(db: Db, orgId: number, now: Date): Promise<MuteRow[]> {
+  return await db
+    .select()
+    .from(alertMutes)
+    .where(and(eq(alertMutes.orgId, orgId), gt(alertMutes.until, now)))
+    .orderBy(asc(alertMutes.until), asc(alertMutes.id))
+}
+
+export async function addMute(db: Db, mute: typeof alertMutes.$inferInsert): Promise<MuteRow> {
+  const [row] = await db.insert(alertMutes).values(mute).returning()
+  if (!row) throw new Error('The mute was not written')
+  return row
+}
+
+/** Null when the organization has no such mute. */
+export async function removeMute(db: Db, orgId: number, id: number): Promise<MuteRow | null> {
+  const [row] = await db
+    .delete(alertMutes)
+    .where(and(eq(alertMutes.orgId, orgId), eq(alertMutes.id, id)))
+    .returning()
+  return row ?? null
+}
