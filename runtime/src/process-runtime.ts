@@ -40,6 +40,7 @@ export async function openProcessRuntime(
     npmConfig,
     concurrency: options.buildsAtOnce,
     maxCacheBytes: options.maxCacheBytes,
+    removeAfterMs: 10_000,
   })
   return { driver: createProcessDriver({ stateDir, imagesDir }), builder }
 }

@@ -146,7 +146,7 @@ describe.each(kinds)('a server killed in the middle of a build, sandbox $sandbox
     const { stateDir, imagesDir, npmConfig, kind, request } = JSON.parse(readFileSync(process.env.TOLD, 'utf8'))
     const toolchain = await ensureToolchain({ dir: TOOLCHAIN_DIR, npm: { command: ['npm'], env: process.env }, log: () => {} })
     const host = await prepareHost({ stateDir, ...kind })
-    const builder = await createBuilder({ dir: stateDir + '/builds', imagesDir, host, toolchain, npmConfig, concurrency: 1, maxCacheBytes: 1e9 })
+    const builder = await createBuilder({ dir: stateDir + '/builds', imagesDir, host, toolchain, npmConfig, concurrency: 1, maxCacheBytes: 1e9, removeAfterMs: 0 })
     await builder.build({ ...request, log: (_, message) => console.log(message), signal: new AbortController().signal })
   `
 })

@@ -62,6 +62,7 @@ export async function openBuilderHarness(options: Omit<HostOptions, 'stateDir'> 
       npmConfig: { ...npmConfig, ...changes },
       concurrency: 2,
       maxCacheBytes: 1e9,
+      removeAfterMs: 0,
     })
   const harness: BuilderHarness = {
     builder: await open(),

@@ -31,6 +31,8 @@ export type BuilderOptions = {
   concurrency: number
   /** Of what is kept for later builds. Images are not counted: they go when `removeImage` says so. */
   maxCacheBytes: number
+  /** The end of a build is when its programs start: thousands of deletions would take a core and the disk from them. */
+  removeAfterMs: number
 }
 
 /** Raised when the same source and versions would give another image. */
@@ -38,8 +40,8 @@ const FORMAT = 1
 
 /** A builder on this host. Call `recover` once before the first build. */
 export async function createBuilder(options: BuilderOptions): Promise<Builder> {
-  const { dir, imagesDir, host, toolchain, npmConfig, concurrency, maxCacheBytes } = options
-  const staging = await openStaging(join(dir, 'staging'))
+  const { dir, imagesDir, host, toolchain, npmConfig, concurrency, maxCacheBytes, removeAfterMs } = options
+  const staging = await openStaging(join(dir, 'staging'), removeAfterMs)
   const trees = await openSourceTrees(join(dir, 'trees'), staging)
   const cache = await openBuildCache(join(dir, 'cache'), staging, maxCacheBytes)
   const images = await openImageStore(imagesDir, staging)

@@ -13,20 +13,18 @@ export type Staging = {
   dir: string
   /** A new empty folder. Its name is one word, unique on this host for ever. */
   make(): Promise<{ name: string; path: string }>
-  /** `path` is gone at once; what was in it is deleted in the background. Gone is fine. */
+  /** `path` is gone at once; what was in it is deleted some time later, in the background. Gone is fine. */
   discard(path: string): Promise<void>
   /** Names of the owners (the part of a name before its last dot) whose process is gone. */
   deadOwners(): Promise<string[]>
   /** Deletes everything of `owner`. */
   discardAllOf(owner: string): Promise<void>
-  /** Returns when what was discarded so far is deleted. */
-  settled(): Promise<void>
 }
 
-export async function openStaging(dir: string): Promise<Staging> {
+/** What a server leaves undeleted is found again by `deadOwners` of the next. */
+export async function openStaging(dir: string, removeAfterMs = 0): Promise<Staging> {
   await mkdir(dir, { recursive: true, mode: 0o711 })
   const owner = ownerName(process.pid)
-  const deletions = new Set<Promise<void>>()
   // A thread of its own: a build does not wait for the end of what others left.
   const removals = new TreeTasks()
   let made = 0
@@ -49,12 +47,7 @@ export async function openStaging(dir: string): Promise<Staging> {
         }
         throw error
       }
-      // What cannot be deleted now is found again by `deadOwners` of the next server.
-      const deletion: Promise<void> = removals
-        .remove(doomed)
-        .catch(() => undefined)
-        .finally(() => deletions.delete(deletion))
-      deletions.add(deletion)
+      setTimeout(() => void removals.remove(doomed).catch(() => undefined), removeAfterMs).unref()
     },
     async deadOwners() {
       const owners = new Set((await readdir(dir)).map((name) => name.slice(0, name.lastIndexOf('.'))))
@@ -63,9 +56,6 @@ export async function openStaging(dir: string): Promise<Staging> {
     async discardAllOf(dead) {
       const names = (await readdir(dir)).filter((name) => name.startsWith(`${dead}.`))
       await Promise.all(names.map((name) => removals.remove(join(dir, name))))
-    },
-    async settled() {
-      await Promise.all(deletions)
     },
   }
   return staging

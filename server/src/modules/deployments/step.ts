@@ -33,7 +33,7 @@ export const defaultPace: Pace = {
   retryMs: 1_000,
   drainMs: 2_000,
   provenMs: 1_500,
-  provenFirstMs: 300,
+  provenFirstMs: 200,
   steadyMs: 8_000,
 }
 
