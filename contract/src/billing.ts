@@ -156,6 +156,9 @@ export const CostEstimate = z.object({
       perMonthUsd: Decimal,
     }),
   ),
+  /** What the organization need not pay of it. */
+  discountPercent: Decimal,
+  /** Of all items, after the discount and before tax. */
   perHourUsd: Decimal,
   perMonthUsd: Decimal,
   /** A month has 720 hours here, as in prices by the month. */
@@ -276,6 +279,7 @@ export const billing = {
     path: at('/estimate'),
     access: 'member',
     summary: 'What a squid with this manifest would cost; changes nothing',
+    isChange: false,
     body: z.object({ manifest: z.string().max(200_000) }),
     payload: CostEstimate,
   }),

@@ -40,6 +40,8 @@ export type Endpoint<
   status: 200 | 201
   /** API tokens are refused: only a person who signed in may do this. */
   needsSession: boolean
+  /** Whether a success is written to the audit log: not what only asks, be it by `POST`. */
+  isChange: boolean
   tooManyAfter: RateLimit | null
 }
 
@@ -63,6 +65,7 @@ type Declaration<
   body?: B
   payload: R
   needsSession?: boolean
+  isChange?: false
   tooManyAfter?: RateLimit
 }
 
@@ -94,6 +97,7 @@ export function endpoint<
     payload: d.payload,
     status: d.method === 'POST' || d.method === 'DELETE' ? 201 : 200,
     needsSession: d.needsSession ?? false,
+    isChange: d.isChange ?? d.method !== 'GET',
     tooManyAfter: d.tooManyAfter ?? null,
   }
 }

@@ -203,6 +203,7 @@ export const squids = {
     path: '/v1/orgs/{code}/squids/{reference}/graphql',
     access: 'member',
     summary: 'Ask its public GraphQL API, for pages that its own CORS rules keep out',
+    isChange: false,
     body: z.object({
       query: z.string().max(200_000),
       variables: z.record(z.string(), z.unknown()).nullish(),

@@ -25,6 +25,8 @@ export const formatPercent = (ratio: number): string => percents.format(ratio)
 export const formatAmount = (amount: number): string => amounts.format(amount)
 /** `$76.80`, with up to eight fraction digits. */
 export const formatUsd = (amountUsd: number): string => usd.format(amountUsd)
+/** To the cent, of a decimal string or a number: `$76.80` */
+export const formatCents = (amountUsd: string | number): string => formatUsd(Math.round(Number(amountUsd) * 100) / 100)
 /** RPC requests in millions with four decimals (spec 2.11): `1.2346M` */
 export const formatMillions = (requests: number): string => `${millions.format(requests / 1_000_000)}M`
 

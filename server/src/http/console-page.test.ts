@@ -1,6 +1,11 @@
-import { expect, test } from 'vitest'
+import Fastify from 'fastify'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { loadConfig } from '../config.ts'
 import { contentSecurityPolicy, fillPage } from './console-page.ts'
+import { mountConsole } from './console.ts'
 
 const directive = (policy: string, name: string) =>
   policy
@@ -18,14 +23,9 @@ test('the page says what this installation sets, and nothing can break out of it
   )
 })
 
-test('scripts come from here, the two services that need their own, and the build', () => {
+test('scripts come from here, the bot check and the build', () => {
   const policy = contentSecurityPolicy(loadConfig({}), ['sha256-abc='])
-  expect(directive(policy, 'script-src')).toEqual([
-    "'self'",
-    "'sha256-abc='",
-    'https://challenges.cloudflare.com',
-    'https://js.stripe.com',
-  ])
+  expect(directive(policy, 'script-src')).toEqual(["'self'", "'sha256-abc='", 'https://challenges.cloudflare.com'])
   expect(directive(policy, 'frame-ancestors')).toEqual(["'none'"])
   expect(directive(policy, 'default-src')).toEqual(["'none'"])
 })
@@ -43,4 +43,31 @@ test('errors are reported to the Sentry of the installation only', () => {
   const env = { SHOAL_SENTRY_DSN: 'https://key@sentry.example.com/1' }
   expect(directive(contentSecurityPolicy(loadConfig(env), []), 'connect-src')).toContain('https://sentry.example.com')
   expect(contentSecurityPolicy(loadConfig({}), [])).not.toContain('sentry')
+})
+
+test.each([
+  [{}, false],
+  [
+    {
+      SHOAL_STRIPE_SECRET_KEY: 'sk_test_1',
+      SHOAL_STRIPE_PUBLISHABLE_KEY: 'pk_test_1',
+      SHOAL_STRIPE_WEBHOOK_SECRET: 'whsec_1',
+    },
+    true,
+  ],
+])('with %j the header of the page lets Stripe in: %s', async (env, isThere) => {
+  const dist = mkdtempSync(join(tmpdir(), 'shoal-console-'))
+  onTestFinished(() => rmSync(dist, { recursive: true }))
+  writeFileSync(join(dist, 'csp.json'), '{"scriptHashes":[]}')
+  writeFileSync(join(dist, 'index.html'), '<!doctype html>')
+  const server = Fastify()
+  onTestFinished(() => server.close())
+  await mountConsole(server, { config: loadConfig(env) }, dist)
+  const { headers } = await server.inject({ url: '/billing' })
+  const policy = String(headers['content-security-policy'])
+  const ofStripe = (name: string) => directive(policy, name)?.filter((source) => source.includes('stripe.com'))
+  const everywhere = ['https://js.stripe.com', 'https://*.js.stripe.com']
+  expect(ofStripe('script-src')).toEqual(isThere ? everywhere : [])
+  expect(ofStripe('frame-src')).toEqual(isThere ? [...everywhere, 'https://hooks.stripe.com'] : [])
+  expect(ofStripe('connect-src')).toEqual(isThere ? ['https://api.stripe.com'] : [])
 })

@@ -33,13 +33,20 @@ export function fillPage(html: string, config: Pick<Config, 'SHOAL_SUPPORT_EMAIL
 }
 
 const turnstile = 'https://challenges.cloudflare.com'
-const stripe = 'https://js.stripe.com'
+/** What Stripe asks for (docs.stripe.com/security/guide). An installation without its keys loads nothing of it. */
+const stripe = {
+  scripts: ['https://js.stripe.com', 'https://*.js.stripe.com'],
+  connections: ['https://api.stripe.com'],
+  frames: ['https://js.stripe.com', 'https://*.js.stripe.com', 'https://hooks.stripe.com'],
+}
+const noStripe: typeof stripe = { scripts: [], connections: [], frames: [] }
 
 /** What the console may load and talk to. Nothing inline runs but what the build wrote; nobody may frame it. */
 export function contentSecurityPolicy(
-  config: Pick<Config, 'gatewayUrl' | 'SHOAL_SENTRY_DSN'>,
+  config: Pick<Config, 'gatewayUrl' | 'SHOAL_SENTRY_DSN' | 'SHOAL_STRIPE_SECRET_KEY'>,
   scriptHashes: string[],
 ): string {
+  const payment = config.SHOAL_STRIPE_SECRET_KEY ? stripe : noStripe
   const sentry = config.SHOAL_SENTRY_DSN ? [new URL(config.SHOAL_SENTRY_DSN).origin] : []
   // `{org}` may be part of the host name: https://{org}.squids.example.com
   const gateway = config.gatewayUrl.replace(/^(https?:\/\/)([^/]*)(.*)$/, (_, scheme: string, host: string) => {
@@ -47,13 +54,13 @@ export function contentSecurityPolicy(
   })
   const directives = {
     'default-src': ["'none'"],
-    'script-src': ["'self'", ...scriptHashes.map((hash) => `'${hash}'`), turnstile, stripe],
+    'script-src': ["'self'", ...scriptHashes.map((hash) => `'${hash}'`), turnstile, ...payment.scripts],
     'style-src': ["'self'", "'unsafe-inline'"],
     'font-src': ["'self'"],
     // Icons of chains and avatars come from wherever their owners keep them.
     'img-src': ["'self'", 'data:', 'https:'],
-    'connect-src': ["'self'", gateway, gateway.replace(/^http/, 'ws'), 'https://api.stripe.com', ...sentry],
-    'frame-src': [turnstile, stripe, 'https://hooks.stripe.com'],
+    'connect-src': ["'self'", gateway, gateway.replace(/^http/, 'ws'), ...payment.connections, ...sentry],
+    'frame-src': [turnstile, ...payment.frames],
     // Session replay runs its compression from a blob.
     'worker-src': ["'self'", 'blob:'],
     'manifest-src': ["'self'"],

@@ -5,10 +5,14 @@ import { join } from 'node:path'
 import type { App } from '../app.ts'
 import { readConsolePage } from './console-page.ts'
 
-const dist = join(import.meta.dirname, '../../../console/dist')
+const built = join(import.meta.dirname, '../../../console/dist')
 
 /** Serves the built console: hashed files for ever, and its page for every address that is not the API's. */
-export async function mountConsole(server: FastifyInstance, app: App): Promise<void> {
+export async function mountConsole(
+  server: FastifyInstance,
+  app: Pick<App, 'config'>,
+  dist: string = built,
+): Promise<void> {
   const page = existsSync(join(dist, 'csp.json')) ? readConsolePage(dist, app.config) : null
   if (page)
     await server.register(fastifyStatic, {
@@ -41,7 +45,7 @@ export async function mountConsole(server: FastifyInstance, app: App): Promise<v
   })
 }
 
-const plainPage = (app: App) => `<!doctype html><meta charset="utf-8"><title>Shoal</title>
+const plainPage = (app: Pick<App, 'config'>) => `<!doctype html><meta charset="utf-8"><title>Shoal</title>
 <body style="font:16px/1.5 system-ui;max-width:40em;margin:4em auto"><h1>Shoal</h1>
 <p>The console is not built. Sign in with the command-line client:</p>
 <pre>npm i -g @subsquid/cli@3.2.3 joi@17.13.3

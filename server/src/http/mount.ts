@@ -53,7 +53,7 @@ async function answer(
     ...(e.kind === 'upload' ? { file: await uploadedFile(request) } : {}),
   }
   const result = await handler(call)
-  if (e.method !== 'GET' || note) await writeAudit(app, { name, call, note })
+  if (e.isChange || note) await writeAudit(app, { name, call, note })
   if (e.kind === 'file') return sendFile(reply, result as FileAnswer)
   if (e.kind === 'lines') return sendLines(reply, e, result as AsyncIterable<unknown[]>)
   return reply.code(e.status).send({ payload: e.payload.parse(result) })

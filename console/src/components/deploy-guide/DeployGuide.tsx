@@ -1,19 +1,22 @@
 import { Link } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
+import { lazy, Suspense, useState, type ReactNode } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { documentationUrl } from '../../lib/installation.ts'
 import { CodeBlock } from '../../ui/CodeBlock.tsx'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { authCommand, deployCommand, initCommand, installCommand, type Template } from './commands.ts'
 import { GuideHeader } from './GuideHeader.tsx'
 import { SquidNameFields } from './SquidNameFields.tsx'
 import { WaitingLine } from './WaitingLine.tsx'
 
+const EstimateCard = lazy(() => import('../cost/EstimateCard.tsx'))
+
 const linkClass = 'text-accent underline underline-offset-2'
 
 /** Spec 2.8: from nothing to a running squid, with commands for this installation and organization. */
 export default function DeployGuide() {
-  const { code } = useOrg()
+  const { code, limits } = useOrg()
   const [token, setToken] = useState('')
   const [name, setName] = useState('')
   const [template, setTemplate] = useState<Template>('evm')
@@ -63,6 +66,13 @@ export default function DeployGuide() {
           <WaitingLine />
         </Step>
       </ol>
+      {!limits.playground && (
+        <div className="mt-6">
+          <Suspense fallback={<SkeletonRows count={8} />}>
+            <EstimateCard code={code} />
+          </Suspense>
+        </div>
+      )}
     </div>
   )
 }

@@ -5,11 +5,10 @@ import type { Payload } from '../../api/query.ts'
 import { q } from '../../api/query.ts'
 import { LazySelect } from '../../components/LazySelect.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
-import { formatAmount, formatUsd } from '../../lib/format.ts'
+import { formatAmount, formatCents, formatUsd } from '../../lib/format.ts'
 import { Card } from '../../ui/Card.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { hoursPerMonth, monthlyUsd } from './calculate.ts'
-import { formatCents } from './money.ts'
 
 type Prices = Payload<'billing.getPrices'>[number]
 

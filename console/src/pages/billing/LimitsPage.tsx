@@ -4,13 +4,12 @@ import { useOrg } from '../../api/active-org.ts'
 import { q } from '../../api/query.ts'
 import { useWhyNot } from '../../components/Can.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
-import { formatDateTime, formatInteger, formatPercent } from '../../lib/format.ts'
+import { formatCents, formatDateTime, formatInteger, formatPercent } from '../../lib/format.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { ProgressBar } from '../../ui/ProgressBar.tsx'
 import { BillingFrame } from './BillingFrame.tsx'
 import { LimitsForm } from './LimitsForm.tsx'
-import { formatCents } from './money.ts'
 
 /** `/billing/limits`: what a month may cost, and what happens then. The spec leaves its content to us. */
 export default function LimitsPage() {

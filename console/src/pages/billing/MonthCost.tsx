@@ -7,9 +7,8 @@ import type { ChartData } from '../../components/chart/chart-data.ts'
 import type { Column } from '../../components/data-table/columns.ts'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
-import { formatUsd } from '../../lib/format.ts'
+import { formatCents, formatUsd } from '../../lib/format.ts'
 import { Card } from '../../ui/Card.tsx'
-import { formatCents } from './money.ts'
 import { monthTitle } from './months.ts'
 
 type SquidRow = BillingSummary['squids'][number]

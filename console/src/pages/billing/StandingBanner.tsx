@@ -5,10 +5,10 @@ import { useApiMutation } from '../../api/mutation.ts'
 import { q } from '../../api/query.ts'
 import { Can } from '../../components/Can.tsx'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
+import { formatCents } from '../../lib/format.ts'
 import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
-import { formatCents } from './money.ts'
 
 /** Nothing while all is paid; otherwise the texts of spec 8. */
 export function StandingBanner() {

@@ -1,8 +1,8 @@
 import { receiptCsv } from '@shoal/contract'
 import { expect, test } from 'vitest'
+import { formatCents } from '../../lib/format.ts'
 import { monthlyUsd } from './calculate.ts'
 import { cardOf } from './card-fields.ts'
-import { formatCents } from './money.ts'
 import { isMonth, monthTitle, recentMonths } from './months.ts'
 
 test('months are those of UTC, over the edge of a year', () => {

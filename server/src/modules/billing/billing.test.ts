@@ -3,6 +3,7 @@ import { Big } from 'big.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hours, minutes } from '../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
+import { setDiscount } from './discount.ts'
 import { billingTurn } from './turn.ts'
 
 let t: TestApp
@@ -129,7 +130,10 @@ test('an estimate says what a manifest costs, and a playground pays nothing', as
     ['postgres.small', '1', '0.08'],
     ['storage', '10', '0.00694444'],
   ])
-  expect(estimate.perMonthUsd).toBe('393.80')
+  expect(estimate).toMatchObject({ perMonthUsd: '393.80', discountPercent: '0' })
+  await setDiscount(t.app, org.id, '50')
+  const less = await t.as(org.admin).billing.estimate({ params: { code: org.code }, body: { manifest } })
+  expect(less).toMatchObject({ items: estimate.items, perMonthUsd: '196.90', discountPercent: '50' })
   const free = { code: org.admin.playground.code }
   expect(await t.as(org.admin).billing.estimate({ params: free, body: { manifest } })).toMatchObject({ items: [] })
   await expect(

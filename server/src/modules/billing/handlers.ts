@@ -1,4 +1,5 @@
 import type { BillingLimitsAnswer, Contract } from '@shoal/contract'
+import { Big } from 'big.js'
 import type { App } from '../../app.ts'
 import { invalid, notFound, refuse } from '../../errors.ts'
 import type { Handlers, OrgScope } from '../call.ts'
@@ -88,7 +89,11 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       const { id, name, slot } = await findSquid(app.db, org.id, params.reference)
       return await squidCostOf(app, book, org.id, { id, name: `${name}@${slot}` })
     },
-    estimate: async ({ org, body }) => estimateOf(book, body.manifest, app.clock.now(), org.isPlayground),
+    estimate: async ({ org, body }) => {
+      const { discountPercent } = await accountOf(app.db, org.id)
+      const payer = { isPlayground: org.isPlayground, discountPercent: new Big(discountPercent) }
+      return estimateOf(book, body.manifest, app.clock.now(), payer)
+    },
     getLimits: ({ org }) => limitsAnswer(app, org),
     updateLimits: async ({ org, body, request }) => {
       refusePlayground(org)

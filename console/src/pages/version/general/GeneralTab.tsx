@@ -1,6 +1,7 @@
 import { displayStatus, displayStatusLabels, isHibernated, type Squid } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
+import { SquidCostCard } from '../../../components/cost/SquidCostCard.tsx'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { statusReason } from '../../../components/squid/status-reason.ts'
 import { squidStatusLook, StatusDot } from '../../../components/StatusDot.tsx'
@@ -41,7 +42,10 @@ export default function GeneralTab() {
             </section>
           )}
         </div>
-        <LastDeployment />
+        <div className="flex min-w-0 flex-col gap-4.5">
+          <LastDeployment />
+          <SquidCostCard squid={squid} />
+        </div>
       </div>
     </>
   )

@@ -9,22 +9,26 @@ import { msPerHour } from '../time.ts'
 const hoursPerMonth = 720
 const bytesOfGb = 2 ** 30
 
+/** Who would pay: a playground does not, and some organizations have a discount. */
+export type Payer = { isPlayground: boolean; discountPercent: Big }
+
 /**
- * What a squid with this manifest costs while it runs, RPC requests aside; a playground pays nothing.
+ * What a squid with this manifest costs while it runs, RPC requests aside.
  * @throws Refusal 400 with what is wrong with the manifest
  */
-export function estimateOf(book: PriceBook, manifest: string, now: Date, isPlayground: boolean): CostEstimate {
+export function estimateOf(book: PriceBook, manifest: string, now: Date, payer: Payer): CostEstimate {
   const list = listAt(book, now.getTime())
-  const items = isPlayground ? [] : billables(readPlan(manifest))
+  const items = payer.isPlayground ? [] : billables(readPlan(manifest))
   const priced = items.map(({ type, count, size }) => {
     const hourly = costOf(BigInt(size) * BigInt(count) * BigInt(msPerHour), priceOf(list, type))
     const shownCount = type === 'storage' ? new Big(size).div(bytesOfGb).round(8) : new Big(count)
     return { type, count: shownCount.toFixed(), hourly }
   })
-  const hourly = sum(priced.map((item) => item.hourly))
+  const kept = new Big(100).minus(payer.discountPercent).div(100)
   return {
     items: priced.map(({ hourly, ...item }) => ({ ...item, ...both(hourly) })),
-    ...both(hourly),
+    discountPercent: payer.discountPercent.toFixed(),
+    ...both(sum(priced.map((item) => item.hourly)).times(kept)),
     hoursPerMonth,
   }
 }

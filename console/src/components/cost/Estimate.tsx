@@ -1,0 +1,67 @@
+import { billableLabel, type CostEstimate } from '@shoal/contract'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { errorText } from '../../api/error-text.ts'
+import { q } from '../../api/query.ts'
+import { formatAmount, formatCents, formatUsd } from '../../lib/format.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { cx } from '../../ui/classes.ts'
+import { numberClass, tableClass, tdClass, thClass } from '../../ui/Table.tsx'
+
+const settleMs = 400
+
+/** What a squid with this manifest costs the organization; asks again once the typing pauses. */
+export function Estimate({ code, manifest }: { code: string; manifest: string }) {
+  const body = { manifest: useSettled(manifest) }
+  const estimate = useQuery(
+    q('billing.estimate', { params: { code }, body }, { retry: false, placeholderData: keepPreviousData }),
+  )
+  if (estimate.error) return <Alert tone="bad">{errorText(estimate.error)}</Alert>
+  return <Sums estimate={estimate.data} />
+}
+
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), settleMs)
+    return () => clearTimeout(timer)
+  }, [text])
+  return settled
+}
+
+function Sums({ estimate }: { estimate: CostEstimate | undefined }) {
+  return (
+    <div aria-live="polite" aria-busy={estimate === undefined}>
+      <table className={cx(tableClass, 'rounded-md border border-line')} aria-label="Estimated cost">
+        <thead>
+          <tr>
+            <th className={thClass}>Resource</th>
+            <th className={cx(thClass, numberClass)}>Number</th>
+            <th className={cx(thClass, numberClass, 'max-xs:hidden')}>Per hour</th>
+            <th className={cx(thClass, numberClass)}>Per month</th>
+          </tr>
+        </thead>
+        <tbody>
+          {estimate?.items.map(({ type, count, perHourUsd, perMonthUsd }) => (
+            <tr key={type}>
+              <td className={tdClass}>{type === 'storage' ? 'Postgres SSD storage (GB)' : billableLabel(type)}</td>
+              <td className={cx(tdClass, numberClass)}>{formatAmount(Number(count))}</td>
+              <td className={cx(tdClass, numberClass, 'max-xs:hidden')}>{formatUsd(Number(perHourUsd))}</td>
+              <td className={cx(tdClass, numberClass)}>{formatCents(perMonthUsd)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p className="mt-3 flex flex-wrap items-baseline gap-x-2">
+        <span className="tabular text-lg font-semibold">{estimate ? formatCents(estimate.perMonthUsd) : '–'}</span>
+        <span className="text-ink-2">
+          a month of {estimate?.hoursPerMonth ?? 720} hours
+          {Number(estimate?.discountPercent ?? 0) > 0 && `, less your discount of ${estimate?.discountPercent}%`}
+        </span>
+      </p>
+      <p className="mt-1 text-sm text-ink-3">
+        Before tax, and RPC requests aside. Billed is what runs: a hibernated squid pays for its storage only.
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,38 @@
+import { useState } from 'react'
+import { Card } from '../../ui/Card.tsx'
+import { Tabs } from '../../ui/Tabs.tsx'
+import { Estimate } from './Estimate.tsx'
+import { ManifestField } from './ManifestField.tsx'
+import { firstShape, manifestOfShape } from './profile-manifest.ts'
+import { ShapeFields } from './ShapeFields.tsx'
+
+/** What a squid will cost the organization, before it is deployed: by its manifest, or by profiles. */
+export default function EstimateCard({ code }: { code: string }) {
+  const [shape, setShape] = useState(firstShape)
+  const [manifest, setManifest] = useState('')
+  const byProfiles = (
+    <div className="flex flex-col gap-4">
+      <ShapeFields shape={shape} onChange={setShape} />
+      <Estimate code={code} manifest={manifestOfShape(shape)} />
+    </div>
+  )
+  const byManifest = (
+    <div className="flex flex-col gap-4">
+      <ManifestField manifest={manifest} onChange={setManifest} />
+      {manifest.trim() !== '' && <Estimate code={code} manifest={manifest} />}
+    </div>
+  )
+  return (
+    <Card title="What it will cost">
+      <div className="px-3.5 pt-1 pb-3.5">
+        <Tabs
+          label="Ways to an estimate"
+          tabs={[
+            { id: 'profiles', label: 'By profiles', content: byProfiles },
+            { id: 'manifest', label: 'By squid.yaml', content: byManifest },
+          ]}
+        />
+      </div>
+    </Card>
+  )
+}

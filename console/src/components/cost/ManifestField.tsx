@@ -1,0 +1,53 @@
+import { FileUp } from 'lucide-react'
+import { useRef, useState, type DragEvent } from 'react'
+import { Button } from '../../ui/Button.tsx'
+import { TextArea } from '../../ui/TextField.tsx'
+
+const largestBytes = 200_000
+
+type Props = { manifest: string; onChange: (manifest: string) => void }
+
+/** A manifest to paste, to drop or to choose. It is read here and changes nothing. */
+export function ManifestField({ manifest, onChange }: Props) {
+  const [problem, setProblem] = useState<string>()
+  const input = useRef<HTMLInputElement>(null)
+  const take = async (file: File | undefined) => {
+    if (!file) return
+    const isTooLarge = file.size > largestBytes
+    setProblem(isTooLarge ? `${file.name} is larger than ${largestBytes / 1000} kB: is it a manifest?` : undefined)
+    if (!isTooLarge) onChange(await file.text())
+  }
+  const drop = (event: DragEvent) => {
+    event.preventDefault()
+    void take(event.dataTransfer.files[0])
+  }
+  return (
+    <div onDragOver={(event) => event.preventDefault()} onDrop={drop}>
+      <TextArea
+        label="squid.yaml"
+        labelAction={
+          <Button size={28} icon={<FileUp size={14} aria-hidden />} onClick={() => input.current?.click()}>
+            Choose file
+          </Button>
+        }
+        description="Paste it, or drop the file here."
+        isMono
+        rows={6}
+        spellCheck={false}
+        autoComplete="off"
+        value={manifest}
+        onChange={({ target }) => onChange(target.value)}
+        {...(problem && { error: problem })}
+      />
+      <input
+        ref={input}
+        type="file"
+        accept=".yaml,.yml,.json"
+        aria-label="Choose squid.yaml"
+        className="sr-only"
+        tabIndex={-1}
+        onChange={({ target }) => void take(target.files?.[0])}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,44 @@
+import type { Squid } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useOrg } from '../../api/active-org.ts'
+import { q } from '../../api/query.ts'
+import { formatCents, formatUsd } from '../../lib/format.ts'
+import { Card } from '../../ui/Card.tsx'
+import { QueryView } from '../QueryView.tsx'
+
+/** What a version has cost this month, and will. A playground pays nothing and is told nothing. */
+export function SquidCostCard({ squid: { reference, organization } }: { squid: Squid }) {
+  const isFree = useOrg().limits.playground
+  const params = { code: organization.code, reference }
+  const cost = useQuery(q('billing.getSquidCost', { params }, { refetchInterval: 60_000, enabled: !isFree }))
+  if (isFree) return null
+  const usage = (
+    <Link to="/billing/usage" search={{ bySquid: 'true' }} className="text-accent hover:underline">
+      Usage
+    </Link>
+  )
+  return (
+    <Card title="Cost this month" aside={usage}>
+      <QueryView query={cost} what="The cost">
+        {({ soFarUsd, forecastUsd, perHourUsd }) => (
+          <>
+            <dl className="divide-y divide-line">
+              <Row label="So far" value={formatCents(soFarUsd)} />
+              <Row label="Forecast for the month" value={formatCents(forecastUsd)} />
+              <Row label="Per hour now" value={formatUsd(Number(perHourUsd))} />
+            </dl>
+            <p className="border-t border-line px-3.5 py-2 text-xs text-ink-3">After discounts, before tax.</p>
+          </>
+        )}
+      </QueryView>
+    </Card>
+  )
+}
+
+const Row = ({ label, value }: { label: string; value: string }) => (
+  <div className="flex justify-between gap-4 px-3.5 py-2">
+    <dt className="text-ink-2">{label}</dt>
+    <dd className="tabular">{value}</dd>
+  </div>
+)

@@ -1,0 +1,42 @@
+/** What somebody chooses instead of writing a manifest. */
+export type Shape = {
+  isDedicated: boolean
+  apiProfile: string
+  apiReplicas: number
+  processorProfile: string
+  processors: number
+  postgresProfile: string
+  storageGb: number
+}
+
+export const firstShape: Shape = {
+  isDedicated: true,
+  apiProfile: 'small',
+  apiReplicas: 1,
+  processorProfile: 'small',
+  processors: 1,
+  postgresProfile: 'small',
+  storageGb: 10,
+}
+
+/** A manifest of this shape, so that both ways to an estimate are answered by the same call. JSON is YAML, too. */
+export function manifestOfShape(shape: Shape): string {
+  const { isDedicated, apiProfile, apiReplicas, processorProfile, processors, postgresProfile, storageGb } = shape
+  const cmd = ['node', 'lib/main.js']
+  return JSON.stringify({
+    manifest_version: 'subsquid.io/v0.1',
+    name: 'estimate',
+    build: {},
+    deploy: {
+      ...(storageGb > 0 && { addons: { postgres: {} } }),
+      processor: Array.from({ length: processors }, (_, i) => ({ name: `processor-${i + 1}`, cmd })),
+      ...(apiReplicas > 0 && { api: { cmd } }),
+    },
+    scale: {
+      dedicated: isDedicated,
+      ...(apiReplicas > 0 && { api: { profile: apiProfile, replicas: apiReplicas } }),
+      processor: { profile: processorProfile },
+      ...(storageGb > 0 && { addons: { postgres: { profile: postgresProfile, storage: `${storageGb}Gi` } } }),
+    },
+  })
+}
