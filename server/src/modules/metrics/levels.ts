@@ -1,6 +1,8 @@
 import type { TimeGroup } from '@shoal/contract'
+import type { App } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import { days, hours, minutes } from '../../clock.ts'
+import { dayOf } from '../../db/day-partitions.ts'
 
 /**
  * How finely is kept, from fine to coarse; each level but the first is made from the one before it. Minutes and hours (and
@@ -38,6 +40,14 @@ export function keptDays(config: Config, level: Exclude<Level, 'months'>): numbe
     days: config.SHOAL_METRICS_DAY_DAYS,
   }[level]
 }
+
+/** Whether a level still holds what was at a time. */
+export type IsKept = (level: Level, atMs: number) => boolean
+
+export const isKept =
+  ({ clock, config }: Pick<App, 'clock' | 'config'>): IsKept =>
+  (level, atMs) =>
+    level === 'months' || atMs >= Date.parse(dayOf(clock.now().getTime() - days(keptDays(config, level))))
 
 /** Of a bucket; a month's is not used as a length. */
 export const levelMs = { samples: 15_000, minutes: minutes(1), hours: hours(1), days: days(1) }

@@ -1,6 +1,7 @@
-import type { TimeGroup } from '@shoal/contract'
+import { timeGroups, type TimeGroup } from '@shoal/contract'
 import { days, hours } from '../../clock.ts'
 import { invalidField } from '../../errors.ts'
+import { levelOfGroup, type IsKept } from './levels.ts'
 
 /** `to` is not part of it. Milliseconds. */
 export type Range = { fromMs: number; toMs: number }
@@ -29,12 +30,15 @@ function timeOf(text: string): number {
   return Date.parse(hasZone ? text : `${text}Z`)
 }
 
-/** How finely a chart of the range is drawn (spec 3, timeGroup). */
-export function timeGroupOf({ fromMs, toMs }: Range): TimeGroup {
-  const ms = toMs - fromMs
-  if (ms <= hours(6)) return 'Minute'
-  if (ms <= days(14)) return 'Hour'
-  return ms <= days(366) ? 'Day' : 'Month'
+const longestOf: Record<TimeGroup, number> = { Minute: hours(6), Hour: days(14), Day: days(366), Month: Infinity }
+
+/**
+ * How finely a chart of the range is drawn (spec 3, timeGroup): never finer than what is kept of its beginning, since a
+ * time that was dropped would read as one without requests.
+ */
+export function timeGroupOf({ fromMs, toMs }: Range, isKept: IsKept): TimeGroup {
+  const fits = (group: TimeGroup) => toMs - fromMs <= longestOf[group] && isKept(levelOfGroup[group], fromMs)
+  return timeGroups.find(fits) ?? 'Month'
 }
 
 /** The beginnings of all buckets that touch the range, in UTC. */

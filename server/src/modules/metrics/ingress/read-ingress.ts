@@ -2,6 +2,7 @@ import type { IngressCount, IngressPoint, TimeGroup } from '@shoal/contract'
 import type { App } from '../../../app.ts'
 import { bucketCount, percentile } from './histogram.ts'
 import { selectDailyCounts, selectIngress, type IngressBucket } from './read-ingress-store.ts'
+import { isKept } from '../levels.ts'
 import { bucketsOf, timeGroupOf, type Range } from '../range.ts'
 
 /** Requests to every version of an organization by day (UTC); days without requests are left out. */
@@ -21,14 +22,14 @@ const countsOf = (of: Omit<IngressCount, 'count'>, count = 0): IngressCount[] =>
 
 /** Requests to one version. Every request passes the gateway, so a bucket that counted none has none. */
 export async function squidIngress(
-  { db }: Pick<App, 'db'>,
+  app: Pick<App, 'db' | 'clock' | 'config'>,
   squidId: number,
   range: Range,
 ): Promise<{ timeGroup: TimeGroup; metrics: IngressPoint[] }> {
-  const timeGroup = timeGroupOf(range)
+  const timeGroup = timeGroupOf(range, isKept(app))
   const buckets = bucketsOf(range, timeGroup)
   const fromMs = buckets[0]?.getTime() ?? range.fromMs
-  const rows = await selectIngress(db, squidId, { ...range, fromMs }, timeGroup)
+  const rows = await selectIngress(app.db, squidId, { ...range, fromMs }, timeGroup)
   const known = new Map(rows.map((row) => [row.atMs, row]))
   const metrics = buckets.map((at) => pointOf(at, known.get(at.getTime()) ?? none))
   return { timeGroup, metrics }

@@ -1,11 +1,9 @@
 import type { MonitoringQuery, MonitoringSeries } from '@shoal/contract'
 import type { App } from '../../../app.ts'
-import { days } from '../../../clock.ts'
-import { dayOf } from '../../../db/day-partitions.ts'
-import { keptDays } from '../levels.ts'
+import { isKept } from '../levels.ts'
 import type { Range } from '../range.ts'
 import { countContainers, selectLabels, selectSeries, type LabelledSquid, type Series } from './series-store.ts'
-import { stepOf, timesOf, type Step } from './step.ts'
+import { stepOf, timesOf } from './step.ts'
 
 /** In one answer, whatever the size of the organization: what a browser can draw and we can send within a blink. */
 const mostPoints = 100_000
@@ -34,9 +32,6 @@ export async function readSeries(
     return { labels: labelsOf(one, squids.get(one.squidId)), values: times.map((ms) => pointAt(ms / 1000, values)) }
   })
 }
-
-const isKept = (app: Pick<App, 'clock' | 'config'>) => (level: Step['level'], fromMs: number) =>
-  fromMs >= Date.parse(dayOf(app.clock.now().getTime() - days(keptDays(app.config, level))))
 
 const valuesOf = ({ times, values }: Series) => new Map(times.map((t, i) => [t, values[i] ?? null]))
 

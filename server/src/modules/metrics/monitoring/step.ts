@@ -1,5 +1,5 @@
 import { days, hours, minutes } from '../../../clock.ts'
-import type { Level } from '../levels.ts'
+import type { IsKept, Level } from '../levels.ts'
 import type { Range } from '../range.ts'
 
 /** The length of a bucket of a chart, and the level it is read from. Always whole buckets of that level. */
@@ -16,7 +16,7 @@ const steps: Step[] = [
 ]
 
 /** The finest step whose level still holds the whole range, and that makes at most so many points of it. */
-export function stepOf(range: Range, points: number, isKept: (level: Step['level'], fromMs: number) => boolean): Step {
+export function stepOf(range: Range, points: number, isKept: IsKept): Step {
   const fits = ({ ms, level }: Step) => countOf(range, ms) <= points && isKept(level, range.fromMs)
   return steps.find(fits) ?? { ms: days(365), level: 'days' }
 }

@@ -1,19 +1,20 @@
 import type { TimeGroup, UsagePoint } from '@shoal/contract'
 import type { App } from '../../../app.ts'
 import { isApi } from '../../squids/index.ts'
+import { isKept } from '../levels.ts'
 import { bucketsOf, timeGroupOf, type Range } from '../range.ts'
 import { selectUsage, type UsedBucket } from './usage-store.ts'
 
 /** What a version's api, processors and database used; replicas and processors are added up. */
 export async function squidUsage(
-  { db }: Pick<App, 'db'>,
+  app: Pick<App, 'db' | 'clock' | 'config'>,
   squidId: number,
   range: Range,
 ): Promise<{ timeGroup: TimeGroup; metrics: UsagePoint[] }> {
-  const timeGroup = timeGroupOf(range)
+  const timeGroup = timeGroupOf(range, isKept(app))
   const buckets = bucketsOf(range, timeGroup)
   const fromMs = buckets[0]?.getTime() ?? range.fromMs
-  const rows = Map.groupBy(await selectUsage(db, squidId, { ...range, fromMs }, timeGroup), (row) => row.atMs)
+  const rows = Map.groupBy(await selectUsage(app.db, squidId, { ...range, fromMs }, timeGroup), (row) => row.atMs)
   return { timeGroup, metrics: buckets.map((at) => pointOf(at, rows.get(at.getTime()) ?? [])) }
 }
 
