@@ -29,6 +29,19 @@ export const Processor = z.object({
   progressedAt: Time.nullable(),
   restarts: z.number(),
   reason: z.string().nullable(),
+  /**
+   * How far behind the head of its chain: as the nodes of our RPC gateway show it (`rpc`) where its environment names one chain of
+   * ours, otherwise as it says itself (`processor`). `seconds` is what the chain takes for as many blocks; null until that is known.
+   * Null before its first block and while it does not run.
+   */
+  lag: z
+    .object({
+      blocks: z.number(),
+      seconds: z.number().nullable(),
+      head: z.number(),
+      source: z.enum(['rpc', 'processor']),
+    })
+    .nullable(),
 })
 export type Processor = z.infer<typeof Processor>
 

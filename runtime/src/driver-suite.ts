@@ -125,7 +125,7 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
         expect(Number(retryAt) - Number(since)).toBe(waitMs)
         host.advance(waitMs)
       }
-      await until('processor', { state: 'backoff', restarts: 3 })
+      await until('processor', { state: 'backoff', restarts: 3, crashesInARow: 4 })
       expect(await read({}, 4)).toHaveLength(4)
     })
 

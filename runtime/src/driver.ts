@@ -54,6 +54,8 @@ export type Observation = {
   since: Date
   /** How often it was started anew after a crash. */
   restarts: number
+  /** Crashes without ten minutes of running between them; of the past once it has run that long. */
+  crashesInARow: number
   oomKills: number
   /** Of the last run that ended; null while the first run goes on. 128 + n for signal n. */
   exitCode: number | null

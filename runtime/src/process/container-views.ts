@@ -5,12 +5,13 @@ import type { ContainerRecord } from './container-record.ts'
 type Names = { workload: string; container: string }
 
 export function observationOf(names: Names, record: ContainerRecord): Observation {
-  const { state, restarts, oomKills, exitCode, outOfMemory, reason } = record
+  const { state, restarts, crashes, oomKills, exitCode, outOfMemory, reason } = record
   return {
     ...names,
     state,
     since: new Date(record.since),
     restarts,
+    crashesInARow: crashes,
     oomKills,
     exitCode,
     outOfMemory,

@@ -85,6 +85,7 @@ export class SimContainer {
       state: this.#state,
       since: this.#since,
       restarts: this.#restarts,
+      crashesInARow: this.#crashes,
       oomKills: this.#oomKills,
       exitCode: this.#exitCode,
       outOfMemory: this.#outOfMemory,

@@ -42,8 +42,6 @@ export const alertEvents = pgTable(
     /** When its cause began, as far as that was seen; not when it was noticed. */
     startedAt: time().notNull(),
     endedAt: time(),
-    /** Since when its cause has not been seen; an alert ends only when that is a while ago. */
-    wellSince: time(),
     /** Nobody was told. */
     isMuted: boolean().notNull().default(false),
   },

@@ -14,7 +14,13 @@ beforeAll(async () => {
   t = await startDeployApp()
   close.push(t.close)
   turn = billingTurn(t.app)
-  const observing = startObserving(t.app, { containersMs: 20, processorsMs: 1000, apisMs: 1000, databasesMs: 1000 })
+  const observing = startObserving(t.app, {
+    containersMs: 20,
+    processorsMs: 1000,
+    apisMs: 1000,
+    databasesMs: 1000,
+    headsMs: 1000,
+  })
   const worker = t.work()
   close.push(observing.close, worker.close)
 })

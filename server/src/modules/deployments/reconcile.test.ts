@@ -104,6 +104,7 @@ test('a look at a thousand versions where all is well is cheap', async () => {
           state: 'running' as const,
           since: new Date(0),
           restarts: 0,
+          crashesInARow: 0,
           oomKills: 0,
           exitCode: null,
           outOfMemory: false,

@@ -1,6 +1,9 @@
+export type { ChainHead } from './chain-head.ts'
 export { chainsOf, gatewayRootOf, type Chain } from './chains.ts'
+export { msPerBlockOf, msPerMoveOf, nextPace, unknownPace, type HeadPace } from './head-pace.ts'
 export { rpcHandlers, rpcWatchChannel } from './handlers.ts'
 export { rpcJobs } from './jobs.ts'
+export { observeHeads } from './observe-heads.ts'
 export type { UpstreamSettings } from './rpc-config.ts'
 export {
   addUsage,
@@ -11,7 +14,7 @@ export {
   type TokenOwner,
   type UsageRow,
 } from './store.ts'
-export { rpcUpstreamStates, rpcUsage } from './tables.ts'
+export { chainHeads, rpcUpstreamStates, rpcUsage } from './tables.ts'
 export {
   existingRpcToken,
   hashOfRpcToken,

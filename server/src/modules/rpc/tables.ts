@@ -1,5 +1,17 @@
-import { bigint, boolean, index, integer, pgTable, primaryKey, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core'
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core'
 import { orgs } from '../orgs/index.ts'
+import { unknownPace, type HeadPace } from './head-pace.ts'
 
 const bigId = () => bigint({ mode: 'number' })
 const time = () => timestamp({ withTimezone: true })
@@ -58,3 +70,16 @@ export const rpcUpstreamStates = pgTable(
   },
   (t) => [primaryKey({ columns: [t.chain, t.upstream] })],
 )
+
+/** The height of a chain that squids index, as its nodes show it: what processors say of themselves is held against it. */
+export const chainHeads = pgTable('chain_heads', {
+  chain: text().primaryKey(),
+  /** The highest block any healthy node has shown. */
+  headBlock: bigId().notNull(),
+  finalBlock: bigId(),
+  /** When `headBlock` last rose. */
+  movedAt: time().notNull(),
+  pace: jsonb().$type<HeadPace>().notNull().default(unknownPace),
+  /** When a healthy node was last seen; an old head is no head. */
+  observedAt: time().notNull(),
+})

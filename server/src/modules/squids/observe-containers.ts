@@ -12,6 +12,18 @@ export async function lookAtContainers(driver: Pick<Driver, 'observe'>): Promise
 function rowOf(o: Observation): ContainerRow | null {
   const id = parseWorkloadId(o.workload)
   if (!id) return null
-  const { container, state, since, restarts, oomKills, exitCode, retryAt, reason } = o
-  return { ...id, container, state, since, restarts, oomKills, exitCode, isOutOfMemory: o.outOfMemory, retryAt, reason }
+  const { container, state, since, restarts, crashesInARow, oomKills, exitCode, retryAt, reason } = o
+  return {
+    ...id,
+    container,
+    state,
+    since,
+    restarts,
+    crashesInARow,
+    oomKills,
+    exitCode,
+    isOutOfMemory: o.outOfMemory,
+    retryAt,
+    reason,
+  }
 }

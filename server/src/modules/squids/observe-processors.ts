@@ -1,5 +1,8 @@
 import type { App } from '../../app.ts'
 import { eachAtOnce } from './at-once.ts'
+import { nextPace, unknownPace } from '../rpc/index.ts'
+import { claimsCaughtUp, headFreshMs, isAtHead } from './freshness.ts'
+import type { HeadOf } from './known-heads.ts'
 import type { ContainerRow, ProcessorRow } from './observe-store.ts'
 import { scrape, type ProcessorMetrics } from './scrape.ts'
 import type { Seen } from './seen.ts'
@@ -12,14 +15,14 @@ const renewMs = 30_000
 const askedAtOnce = 64
 
 /** Asks every running processor where it is, and notes what is new. */
-export async function observeProcessors(app: App, seen: Seen): Promise<void> {
+export async function observeProcessors(app: App, seen: Seen, headOf: HeadOf = () => null): Promise<void> {
   const running = [...seen.containers].filter(
     ([, row]) => row.state === 'running' && isProcessor({ name: row.container }),
   )
   const now = app.clock.now()
   const news = new Map<string, ProcessorRow>()
   await eachAtOnce(running, askedAtOnce, async ([key, row]) => {
-    const next = nextRow(row, seen.processors.get(key), await scrapeOf(app, row), now)
+    const next = nextRow(row, seen.processors.get(key), await scrapeOf(app, row), now, headOf(row))
     if (next) news.set(key, next)
   })
   await seen.noteProcessors(news)
@@ -36,6 +39,7 @@ export function nextRow(
   last: ProcessorRow | undefined,
   metrics: ProcessorMetrics | null,
   now: Date,
+  known: ReturnType<HeadOf> = null,
 ): ProcessorRow | null {
   if (!metrics) return last && !last.unansweredSince ? { ...last, unansweredSince: now } : null
   const hasProgressed = metrics.currentBlock !== last?.currentBlock
@@ -49,7 +53,29 @@ export function nextRow(
     ...metrics,
     progressedAt: hasProgressed ? now : (last?.progressedAt ?? now),
     headMovedAt: hasHeadMoved ? now : (last?.headMovedAt ?? now),
+    headPace: paceAfter(last, metrics, now),
+    chain: known?.chain ?? null,
+    caughtUpAt: claimsCaughtUp(metrics) ? now : (last?.caughtUpAt ?? null),
+    followsHead: last?.followsHead === true || isSeenAtHead(metrics, known, now),
     scrapedAt: now,
     unansweredSince: null,
   }
+}
+
+/** Moves that nobody watched say nothing of the pace. */
+const watchedMs = 60_000
+
+function paceAfter(last: ProcessorRow | undefined, { totalBlocks }: ProcessorMetrics, now: Date) {
+  if (!last?.headMovedAt) return unknownPace
+  const blocks = totalBlocks - last.totalBlocks
+  const wasWatched = !last.unansweredSince && now.getTime() - last.scrapedAt.getTime() <= watchedMs
+  return blocks > 0 && wasWatched
+    ? nextPace(last.headPace, now.getTime() - last.headMovedAt.getTime(), blocks)
+    : last.headPace
+}
+
+function isSeenAtHead({ totalBlocks }: ProcessorMetrics, known: ReturnType<HeadOf>, now: Date): boolean {
+  if (!known?.head) return false
+  const isFresh = now.getTime() - known.head.observedAt.getTime() <= headFreshMs
+  return isFresh && isAtHead(totalBlocks, known.head)
 }

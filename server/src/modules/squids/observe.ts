@@ -2,20 +2,34 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { App } from '../../app.ts'
 import { startLeading, type Leading } from '../../db/leader.ts'
 import { observeApis } from './observe-apis.ts'
+import { createKnownHeads } from './known-heads.ts'
 import { lookAtContainers } from './observe-containers.ts'
 import { observeDatabases } from './observe-databases.ts'
 import { observeProcessors } from './observe-processors.ts'
 import { readSeen } from './seen.ts'
 
 /** How often is looked. Tests cannot wait as long. */
-export type ObservingPace = { containersMs: number; processorsMs: number; apisMs: number; databasesMs: number }
+export type ObservingPace = {
+  containersMs: number
+  processorsMs: number
+  apisMs: number
+  databasesMs: number
+  headsMs: number
+}
 
-const defaultPace: ObservingPace = { containersMs: 1_000, processorsMs: 3_000, apisMs: 5_000, databasesMs: 30_000 }
+const defaultPace: ObservingPace = {
+  containersMs: 1_000,
+  processorsMs: 3_000,
+  apisMs: 5_000,
+  databasesMs: 30_000,
+  headsMs: 5_000,
+}
 
 /** Writes down what is true of every version: its containers, processors, apis and databases. One worker at a time does it. */
 export function startObserving(app: App, pace: ObservingPace = defaultPace): Leading {
   return startLeading(app.database, app.log, 'observing', async (_, signal) => {
     const seen = await readSeen(app)
+    const heads = createKnownHeads(app)
     let fullRoundMs = 0
     const probe = async () => {
       const isFullRound = performance.now() >= fullRoundMs
@@ -25,8 +39,9 @@ export function startObserving(app: App, pace: ObservingPace = defaultPace): Lea
     await Promise.all([
       repeat(app, signal, pace.containersMs, async () => seen.noteContainers(await lookAtContainers(app.driver))),
       repeat(app, signal, Math.min(pace.containersMs, pace.apisMs), probe),
-      repeat(app, signal, pace.processorsMs, () => observeProcessors(app, seen)),
+      repeat(app, signal, pace.processorsMs, () => observeProcessors(app, seen, heads.headOf)),
       repeat(app, signal, pace.databasesMs, () => observeDatabases(app)),
+      repeat(app, signal, pace.headsMs, heads.look),
     ])
   })
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
+import { unknownPace } from '../rpc/index.ts'
 import { alertsOf } from './present-alerts.ts'
 import type { SeenContainer, SeenProcessor } from './present-store.ts'
 
@@ -19,6 +20,10 @@ function alerts(processor: Partial<SeenProcessor> = {}, container: Partial<SeenC
     headMovedAtMs: ago(3000),
     scrapedAtMs: ago(1000),
     unansweredSinceMs: null,
+    headPace: unknownPace,
+    caughtUpAtMs: null,
+    followsHead: false,
+    head: null,
     ...processor,
   }
   const ran: SeenContainer = {
@@ -27,17 +32,25 @@ function alerts(processor: Partial<SeenProcessor> = {}, container: Partial<SeenC
     state: 'running',
     sinceMs: ago(minutes(60)),
     restarts: 0,
+    crashesInARow: 0,
     exitCode: null,
     isOutOfMemory: false,
     reason: null,
     ...container,
   }
   return alertsOf({
-    squid: { lastDeploy: null, processors: ['eth'], secretsReadAtMs: null, secretNames: [], image: 'image' },
-    status: 'DEPLOYED',
-    disk: null,
-    containers: [ran],
-    processors: [seen],
+    squid: { secretsReadAtMs: null, secretNames: [] },
+    watched: {
+      status: 'DEPLOYED',
+      image: 'image',
+      lastDeploy: null,
+      apiReplicas: 0,
+      processors: ['eth'],
+      database: null,
+      containers: [ran],
+      seen: [seen],
+      apis: [],
+    },
     secrets: new Map(),
     nowMs: now,
   })
@@ -70,7 +83,7 @@ test('metrics that no longer answer, and an end in failure, count from when they
 })
 
 test('a crash loop is told once, and only of processors that they are stuck', () => {
-  const crashing = alerts({}, { state: 'failed', restarts: 5, exitCode: 1, sinceMs: ago(1000) })
+  const crashing = alerts({}, { state: 'failed', crashesInARow: 5, exitCode: 1, sinceMs: ago(1000) })
   expect(crashing.map(({ label }) => label)).toEqual(['eth keeps crashing'])
   expect(alerts({}, { container: 'api', state: 'finished', exitCode: 1 })).toEqual([])
 })

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
+import { unknownPace } from '../rpc/index.ts'
+import { lagOf, type SeenHead } from './freshness.ts'
 import { processorStatus } from './present-processor.ts'
 import type { SeenContainer, SeenProcessor } from './present-store.ts'
 
@@ -12,6 +14,7 @@ const container = (change: Partial<SeenContainer> = {}): SeenContainer => ({
   state: 'running',
   sinceMs: ago(minutes(60)),
   restarts: 0,
+  crashesInARow: 0,
   exitCode: null,
   isOutOfMemory: false,
   reason: null,
@@ -29,6 +32,10 @@ const seen = (change: Partial<SeenProcessor> = {}): SeenProcessor => ({
   headMovedAtMs: ago(3000),
   scrapedAtMs: ago(1000),
   unansweredSinceMs: null,
+  headPace: unknownPace,
+  caughtUpAtMs: null,
+  followsHead: false,
+  head: null,
   ...change,
 })
 
@@ -79,15 +86,68 @@ describe('a processor is', () => {
   })
 
   test('STUCK when it keeps crashing, until it has run for a while', () => {
-    const crashing = { restarts: 5, exitCode: 1, reason: 'It ended with exit code 1' }
+    const crashing = { restarts: 5, crashesInARow: 5, exitCode: 1, reason: 'It ended with exit code 1' }
     expect(processorStatus(container({ ...crashing, state: 'backoff' }), undefined, now)).toEqual({
       status: 'STUCK',
       reason: 'It ended with exit code 1. It was started anew 5 times.',
     })
     expect(status(container({ ...crashing, sinceMs: ago(1000) }), seen({ scrapedAtMs: now }))).toBe('STUCK')
     expect(status(container({ ...crashing, sinceMs: ago(minutes(3)) }), seen())).toBe('SYNCING')
-    expect(status(container({ state: 'backoff', restarts: 0 }))).toBe('STARTING')
+    expect(status(container({ state: 'backoff', crashesInARow: 1 }))).toBe('STARTING')
+    // It crashed now and then in many months.
+    expect(status(container({ state: 'backoff', restarts: 9, crashesInARow: 1 }))).toBe('STARTING')
     expect(status(container({ state: 'failed', reason: 'no such command' }))).toBe('STUCK')
+  })
+
+  describe('held against the head that others see', () => {
+    const pace = { moves: 100, msPerMove: 12_000, blocksPerMove: 1 }
+    const head = (headBlock: number, change: Partial<SeenHead> = {}): SeenHead => ({
+      headBlock,
+      finalBlock: headBlock - 64,
+      movedAtMs: ago(4000),
+      pace,
+      observedAtMs: ago(4000),
+      ...change,
+    })
+    const synced = { currentBlock: 1000, followsHead: true }
+
+    test('SYNCED near it only, and STUCK when its own source has stopped', () => {
+      expect(status(container(), seen({ ...synced, head: head(1010) }))).toBe('SYNCED')
+      expect(status(container(), seen({ ...synced, head: head(1011) }))).toBe('SYNCING')
+      const still = { progressedAtMs: ago(minutes(6)), headMovedAtMs: ago(minutes(6)) }
+      expect(processorStatus(container(), seen({ ...synced, ...still, head: head(1030) }), now)).toEqual({
+        status: 'STUCK',
+        reason: expect.stringContaining('the chain went on to 1030'),
+      })
+    })
+
+    test('but an old head is no head, and who waits until blocks are final is up to date', () => {
+      expect(status(container(), seen({ ...synced, head: head(2000, { observedAtMs: ago(60_000) }) }))).toBe('SYNCED')
+      const waiting = { currentBlock: 1000, followsHead: false }
+      expect(status(container(), seen({ ...waiting, head: head(1200) }))).toBe('SYNCED')
+      expect(status(container(), seen({ ...waiting, head: head(1300) }))).toBe('SYNCING')
+      // Final only after thousands of blocks, as on rollups.
+      expect(status(container(), seen({ ...waiting, head: head(5000, { finalBlock: 1000 }) }))).toBe('SYNCED')
+    })
+
+    test('it tells how far behind, in blocks and in time', () => {
+      expect(lagOf(seen({ ...synced, head: head(1030) }), now)).toEqual({
+        blocks: 30,
+        seconds: 360,
+        head: 1030,
+        source: 'rpc',
+      })
+      expect(lagOf(seen({ currentBlock: 950 }), now)).toEqual({
+        blocks: 50,
+        seconds: null,
+        head: 1000,
+        source: 'processor',
+      })
+      expect(lagOf(seen({ currentBlock: 950, headPace: pace }), now)?.seconds).toBe(600)
+      // It has seen a block that the others have not.
+      expect(lagOf(seen({ ...synced, headPace: pace, head: head(998) }), now)).toMatchObject({ blocks: 0, seconds: 0 })
+      expect(lagOf(seen({ currentBlock: -1, totalBlocks: 0 }), now)).toBeNull()
+    })
   })
 
   test('UNKNOWN when it runs and never shows metrics', () => {

@@ -1,16 +1,13 @@
 import type { Processor } from '@shoal/contract'
 import { minutes } from '../../clock.ts'
+import { claimsCaughtUp, freshHead, headMovedAt, isFarBehind } from './freshness.ts'
 import type { SeenContainer, SeenProcessor } from './present-store.ts'
 
 /** A processor that has not moved for this long although its chain has, or does not answer for this long, is stuck. */
 const patienceMs = minutes(5)
 /** Without any metrics for this long after its start it is not known what it does. */
 const unknownAfterMs = minutes(10)
-/** Between two looks a chain may grow by a few blocks. */
-const fewBlocks = 5
-/** The SDK says it is done although fast chains are this much ahead: it asks for the head every 10 to 20 seconds only (contract 7). */
-const blocksOfFastChain = 100
-/** Restarted this often, it is in a crash loop, until it has run for a while. */
+/** Crashed this often in a row, it is in a crash loop, until it has run for a while. */
 const crashesOfLoop = 3
 const calmMs = minutes(2)
 
@@ -19,8 +16,8 @@ type Status = Pick<Processor, 'status' | 'reason'>
 /** True while a container crashes again and again. */
 export function isCrashLooping(row: SeenContainer, nowMs: number): boolean {
   if (row.state === 'failed') return true
-  if (row.state === 'backoff') return row.restarts >= crashesOfLoop - 1
-  return row.state === 'running' && row.restarts >= crashesOfLoop && nowMs - row.sinceMs < calmMs
+  if (row.crashesInARow < crashesOfLoop) return false
+  return row.state === 'backoff' || (row.state === 'running' && nowMs - row.sinceMs < calmMs)
 }
 
 /** What a processor does (spec 4, contract 7), and why when that is not well. */
@@ -35,7 +32,7 @@ export function processorStatus(
   if (container.state === 'finished') return { status: 'SYNCED', reason: 'It has finished its work.' }
   if (container.state !== 'running') return { status: 'STARTING', reason: container.reason }
   if (!isOfThisRun(container, seen)) return unseen(container, nowMs)
-  return { status: hasCaughtUp(seen) ? 'SYNCED' : 'SYNCING', reason: null }
+  return { status: hasCaughtUp(seen, nowMs) ? 'SYNCED' : 'SYNCING', reason: null }
 }
 
 /** Why a processor makes no progress, and since when; null while it is well, or while nothing is known of it. */
@@ -43,28 +40,30 @@ export function whyStuck(
   container: SeenContainer,
   seen: SeenProcessor | undefined,
   nowMs: number,
+  waitMs = patienceMs,
 ): { reason: string | null; sinceMs: number } | null {
   const { state, exitCode, reason, sinceMs } = container
   if (isCrashLooping(container, nowMs)) return { reason: crashReason(container), sinceMs }
   // Exit 0 is the end of a finite range of blocks (contract 4.1).
   if (state === 'finished') return exitCode === 0 ? null : { reason, sinceMs }
   if (state !== 'running' || !isOfThisRun(container, seen)) return null
-  const { unansweredSinceMs, currentBlock, totalBlocks } = seen
-  if (unansweredSinceMs !== null && nowMs - unansweredSinceMs >= patienceMs)
+  const { unansweredSinceMs, currentBlock } = seen
+  if (unansweredSinceMs !== null && nowMs - unansweredSinceMs >= waitMs)
     return {
       reason: `Its metrics have not answered since ${isoTime(unansweredSinceMs)}.`,
       sinceMs: unansweredSinceMs,
     }
-  const stalledAtMs = hasCaughtUp(seen) ? null : stalledSince(seen, sinceMs)
+  const stalledAtMs = hasCaughtUp(seen, nowMs) ? null : stalledSince(seen, sinceMs, nowMs, waitMs)
   if (stalledAtMs === null) return null
+  const head = Math.max(seen.totalBlocks, freshHead(seen, nowMs)?.headBlock ?? 0)
   return {
-    reason: `It has been at block ${currentBlock} since ${isoTime(stalledAtMs)} while the chain went on to ${totalBlocks}. Its log may say why; often its RPC endpoint does not answer.`,
+    reason: `It has been at block ${currentBlock} since ${isoTime(stalledAtMs)} while the chain went on to ${head}. Its log may say why; often its RPC endpoint does not answer.`,
     sinceMs: stalledAtMs,
   }
 }
 
 /** What was seen before the program was started anew says nothing of the new run. */
-const isOfThisRun = (container: SeenContainer, seen: SeenProcessor | undefined): seen is SeenProcessor =>
+export const isOfThisRun = (container: SeenContainer, seen: SeenProcessor | undefined): seen is SeenProcessor =>
   seen !== undefined && seen.scrapedAtMs >= container.sinceMs
 
 export const isoTime = (ms: number): string => new Date(ms).toISOString()
@@ -78,17 +77,16 @@ function unseen({ sinceMs }: SeenContainer, nowMs: number): Status {
   }
 }
 
-function hasCaughtUp({ currentBlock, totalBlocks, etaSeconds }: SeenProcessor): boolean {
-  const behind = totalBlocks - currentBlock
-  if (currentBlock < 0 || totalBlocks <= 0) return false
-  return behind <= fewBlocks || (etaSeconds === 0 && behind <= blocksOfFastChain)
-}
+/** It says so, and nobody else knows better. */
+const hasCaughtUp = (seen: SeenProcessor, nowMs: number): boolean => claimsCaughtUp(seen) && !isFarBehind(seen, nowMs)
 
 /** Since when it has not moved, when that is long and the chain has moved meanwhile. Only what was seen counts, not what was missed. */
-function stalledSince({ progressedAtMs, headMovedAtMs, scrapedAtMs }: SeenProcessor, startedMs: number): number | null {
-  if (progressedAtMs === null || headMovedAtMs === null) return null
+function stalledSince(seen: SeenProcessor, startedMs: number, nowMs: number, waitMs: number): number | null {
+  const { progressedAtMs, scrapedAtMs } = seen
+  const movedAtMs = headMovedAt(seen, nowMs)
+  if (progressedAtMs === null || movedAtMs === null) return null
   const sinceMs = Math.max(progressedAtMs, startedMs)
-  return headMovedAtMs > sinceMs && scrapedAtMs - sinceMs >= patienceMs ? sinceMs : null
+  return movedAtMs > sinceMs && scrapedAtMs - sinceMs >= waitMs ? sinceMs : null
 }
 
 /** A sentence: how it ended, and how often. */

@@ -1,6 +1,8 @@
 import type { Profile } from '@shoal/contract'
 import { sql, type SQL } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
+import type { HeadPace } from '../rpc/index.ts'
+import type { SeenHead } from './freshness.ts'
 import type { LastDeploy } from './tables.ts'
 
 /** What a version's own row says to people. Times are in epoch milliseconds: a list makes thousands of them. */
@@ -34,6 +36,7 @@ export type SeenContainer = {
   state: 'starting' | 'running' | 'finished' | 'backoff' | 'failed'
   sinceMs: number
   restarts: number
+  crashesInARow: number
   exitCode: number | null
   isOutOfMemory: boolean
   reason: string | null
@@ -50,9 +53,20 @@ export type SeenProcessor = {
   headMovedAtMs: number | null
   scrapedAtMs: number
   unansweredSinceMs: number | null
+  headPace: HeadPace
+  /** When it was last seen at its head; null: never. */
+  caughtUpAtMs: number | null
+  followsHead: boolean
+  head: SeenHead | null
 }
 
-export type SeenApi = { squidId: number; container: string; isAvailable: boolean; reason: string | null }
+export type SeenApi = {
+  squidId: number
+  container: string
+  isAvailable: boolean
+  sinceMs: number
+  reason: string | null
+}
 
 export type SeenDatabase = {
   squidId: number
@@ -114,8 +128,8 @@ export type Parts = {
 export async function selectParts(db: Db, squidIds: number[]): Promise<Parts> {
   const ids = sql`any(${sql.param(squidIds)}::bigint[])`
   const list = async <R extends Record<string, unknown>>(query: SQL) => (await db.execute<R>(query)).rows
-  const serving = (table: string, columns: string) => sql`
-    select t.squid_id as "squidId", ${sql.raw(columns)} from ${sql.raw(table)} t
+  const serving = (table: string, columns: string, join = '') => sql`
+    select t.squid_id as "squidId", ${sql.raw(columns)} from ${sql.raw(table)} t ${sql.raw(join)}
     join squids s on s.id = t.squid_id and s.generation = t.generation where t.squid_id = ${ids}`
   const [tags, databases, containers, processors, apis] = await Promise.all([
     list<Parts['tags'][number]>(
@@ -127,7 +141,7 @@ export async function selectParts(db: Db, squidIds: number[]): Promise<Parts> {
     list<SeenContainer>(
       serving(
         'container_states',
-        `container, state, ${ms('since')} as "sinceMs", restarts, exit_code as "exitCode",
+        `container, state, ${ms('since')} as "sinceMs", restarts, crashes_in_a_row as "crashesInARow", exit_code as "exitCode",
          is_out_of_memory as "isOutOfMemory", reason`,
       ),
     ),
@@ -136,10 +150,16 @@ export async function selectParts(db: Db, squidIds: number[]): Promise<Parts> {
         'processor_states',
         `processor, current_block as "currentBlock", total_blocks as "totalBlocks", blocks_per_second as "blocksPerSecond",
          eta_seconds as "etaSeconds", ${ms('progressed_at')} as "progressedAtMs", ${ms('head_moved_at')} as "headMovedAtMs",
-         ${ms('scraped_at')} as "scrapedAtMs", ${ms('unanswered_since')} as "unansweredSinceMs"`,
+         ${ms('scraped_at')} as "scrapedAtMs", ${ms('unanswered_since')} as "unansweredSinceMs", head_pace as "headPace",
+         ${ms('caught_up_at')} as "caughtUpAtMs", follows_head as "followsHead",
+         case when h.chain is not null then json_build_object('headBlock', h.head_block, 'finalBlock', h.final_block,
+           'movedAtMs', ${ms('h.moved_at')}, 'pace', h.pace, 'observedAtMs', ${ms('h.observed_at')}) end as head`,
+        'left join chain_heads h on h.chain = t.chain',
       ),
     ),
-    list<SeenApi>(serving('api_states', 'container, is_available as "isAvailable", reason')),
+    list<SeenApi>(
+      serving('api_states', `container, is_available as "isAvailable", ${ms('t.since')} as "sinceMs", reason`),
+    ),
   ])
   return { tags, databases, containers, processors, apis }
 }

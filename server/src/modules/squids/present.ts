@@ -1,7 +1,10 @@
 import type { Squid } from '@shoal/contract'
 import type { Config } from '../../config.ts'
 import type { SquidConnection } from './database.ts'
+import { diskUsage } from './disk-usage.ts'
+import type { Watched } from './findings.ts'
 import { alertsOf } from './present-alerts.ts'
+import { lagOf } from './freshness.ts'
 import { isoTime, processorStatus } from './present-processor.ts'
 import type { PresentedRow, SeenApi, SeenContainer, SeenDatabase, SeenProcessor } from './present-store.ts'
 import { squidStatusOf } from './status.ts'
@@ -50,7 +53,7 @@ export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): 
     processors: presentProcessors(config, facts, of, nowMs),
     addons: postgres ? { postgres } : {},
     scale: { isDedicated: squid.isDedicated, processorProfile: squid.processorProfile ?? 'collocated' },
-    alerts: alertsOf({ squid, status, disk: postgres?.disk ?? null, containers, processors, secrets, nowMs }),
+    alerts: alertsOf({ squid, watched: watchedOf(facts), secrets, nowMs }),
     lastDeploy: squid.lastDeploy,
     organization: { id: org.id, name: org.name, code: org.code },
     links: { cloudUrl: consoleUrl(config, of), dockerImageUrl: null },
@@ -59,6 +62,18 @@ export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): 
     hibernatedAt: timeOrNull(squid.hibernatedAtMs),
   }
 }
+
+const watchedOf = ({ squid, database, containers, processors, apis }: SquidFacts): Watched => ({
+  status: squidStatusOf(squid),
+  image: squid.image,
+  lastDeploy: squid.lastDeploy,
+  apiReplicas: squid.apiReplicas,
+  processors: squid.processors,
+  database,
+  containers,
+  seen: processors,
+  apis,
+})
 
 const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms))
 
@@ -95,6 +110,7 @@ function presentProcessors(config: Config, facts: SquidFacts, of: Addressed, now
       etaSeconds: seen?.etaSeconds ?? null,
       progressedAt: timeOrNull(seen?.progressedAtMs ?? null),
       restarts: container?.restarts ?? 0,
+      lag: container?.state === 'running' && seen ? lagOf(seen, nowMs) : null,
     }
   })
 }
@@ -111,15 +127,4 @@ function presentPostgres({ database, connections }: SquidFacts): Squid['addons']
     version,
     profile,
   }
-}
-
-type DiskUsage = NonNullable<Squid['addons']['postgres']>['disk']['usageStatus']
-
-/** LOW below half, WARNING from 80 % on, CRITICAL from 95 % on; UNKNOWN until it was measured. */
-export function diskUsage(usedBytes: number | null, totalBytes: number): DiskUsage {
-  if (usedBytes === null || totalBytes <= 0) return 'UNKNOWN'
-  const share = usedBytes / totalBytes
-  if (share >= 0.95) return 'CRITICAL'
-  if (share >= 0.8) return 'WARNING'
-  return share < 0.5 ? 'LOW' : 'NORMAL'
 }

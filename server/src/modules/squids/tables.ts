@@ -14,6 +14,7 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/pg-core'
 import { orgs } from '../orgs/index.ts'
+import { unknownPace, type HeadPace } from '../rpc/index.ts'
 
 const bigId = () => bigint({ mode: 'number' })
 const time = () => timestamp({ withTimezone: true })
@@ -148,6 +149,7 @@ export const containerStates = pgTable(
     state: text().$type<'starting' | 'running' | 'finished' | 'backoff' | 'failed'>().notNull(),
     since: time().notNull(),
     restarts: integer().notNull(),
+    crashesInARow: integer().notNull().default(0),
     oomKills: integer().notNull(),
     exitCode: integer(),
     isOutOfMemory: boolean().notNull(),
@@ -179,6 +181,14 @@ export const processorStates = pgTable(
     progressedAt: time(),
     /** When `totalBlocks` last moved. */
     headMovedAt: time(),
+    /** How `totalBlocks` usually moves. */
+    headPace: jsonb().$type<HeadPace>().notNull().default(unknownPace),
+    /** What it indexes, when its environment names one chain of ours. */
+    chain: text(),
+    /** When it was last seen at its head; null: never. */
+    caughtUpAt: time(),
+    /** It was seen at the very head of the chain, as others see it; otherwise it may wait until blocks are final. */
+    followsHead: boolean().notNull().default(false),
     /** When it last answered, exact to half a minute. */
     scrapedAt: time().notNull(),
     /** Since when it has not answered although its program runs. */

@@ -1,0 +1,33 @@
+import { minutes } from '../../clock.ts'
+import { nextPace, unknownPace, type HeadPace } from './head-pace.ts'
+
+/** Where a chain is, as its nodes show it. */
+export type ChainHead = {
+  chain: string
+  headBlock: number
+  /** Null where no node says what is final. */
+  finalBlock: number | null
+  movedAt: Date
+  pace: HeadPace
+  observedAt: Date
+}
+
+/** Nodes disagree by some blocks; a chain this much lower was made anew. */
+const toleratedBlocks = 100
+/** Moves that nobody watched say nothing of the pace. */
+const watchedMs = minutes(1)
+
+/** After one more look. */
+export function nextHead(
+  last: ChainHead | undefined,
+  { chain, headBlock, finalBlock }: Pick<ChainHead, 'chain' | 'headBlock' | 'finalBlock'>,
+  now: Date,
+): ChainHead {
+  if (!last || headBlock < last.headBlock - toleratedBlocks)
+    return { chain, headBlock, finalBlock, movedAt: now, pace: unknownPace, observedAt: now }
+  const blocks = headBlock - last.headBlock
+  if (blocks <= 0) return { ...last, finalBlock: finalBlock ?? last.finalBlock, observedAt: now }
+  const wasWatched = now.getTime() - last.observedAt.getTime() <= watchedMs
+  const pace = wasWatched ? nextPace(last.pace, now.getTime() - last.movedAt.getTime(), blocks) : last.pace
+  return { chain, headBlock, finalBlock: finalBlock ?? last.finalBlock, movedAt: now, pace, observedAt: now }
+}

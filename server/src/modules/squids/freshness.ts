@@ -1,0 +1,106 @@
+import type { Processor } from '@shoal/contract'
+import { minutes } from '../../clock.ts'
+import { msPerBlockOf, msPerMoveOf, type HeadPace } from '../rpc/index.ts'
+
+/** Where a chain is, as nodes other than the processor's own source show it. */
+export type SeenHead = {
+  headBlock: number
+  finalBlock: number | null
+  movedAtMs: number
+  pace: HeadPace
+  observedAtMs: number
+}
+
+/** What freshness is judged by. */
+export type Place = {
+  currentBlock: number
+  totalBlocks: number
+  etaSeconds: number | null
+  followsHead: boolean
+  headPace: HeadPace
+  /** Null when nobody else sees its chain. */
+  head: SeenHead | null
+}
+
+/** Between two looks a chain may grow by a few blocks. */
+const fewBlocks = 5
+/** The SDK says it is done although fast chains are this much ahead: it asks for the head every 10 to 20 seconds only (contract 7). */
+const blocksOfFastChain = 100
+/** Behind by this much of the chain's time is far. */
+const farMs = minutes(2)
+const fewestFarBlocks = 10
+/** Deeper than any reorganization: who waits until blocks are final is behind by as much, and up to date. */
+const finalityBlocks = 256
+/** A head that rests for so many times as long as usual is frozen. */
+const usualRests = 20
+/** An older head says nothing of now. */
+export const headFreshMs = 30_000
+
+/** As it says itself. */
+export function claimsCaughtUp(of: Pick<Place, 'currentBlock' | 'totalBlocks' | 'etaSeconds'>): boolean {
+  const { currentBlock, totalBlocks, etaSeconds } = of
+  const behind = totalBlocks - currentBlock
+  if (currentBlock < 0 || totalBlocks <= 0) return false
+  return behind <= fewBlocks || (etaSeconds === 0 && behind <= blocksOfFastChain)
+}
+
+/** So many blocks behind the head of a chain with this pace is more than looking at it now and then explains. */
+export function farBlocks(pace: HeadPace): number {
+  const msPerBlock = msPerBlockOf(pace)
+  return msPerBlock === null ? blocksOfFastChain : Math.max(fewestFarBlocks, Math.ceil(farMs / msPerBlock))
+}
+
+/** The independent head, as long as somebody looks at it. */
+export const freshHead = ({ head }: Pick<Place, 'head'>, nowMs: number): SeenHead | null =>
+  head && nowMs - head.observedAtMs <= headFreshMs ? head : null
+
+/** How far behind the head of its chain, for people; null before its first block. */
+export function lagOf(place: Place, nowMs: number): Processor['lag'] {
+  const { currentBlock, totalBlocks, headPace } = place
+  if (currentBlock < 0 || totalBlocks <= 0) return null
+  const seen = freshHead(place, nowMs)
+  // It may have seen a block that the others have not seen yet.
+  const isAhead = seen === null || totalBlocks > seen.headBlock
+  const head = isAhead ? totalBlocks : seen.headBlock
+  const blocks = Math.max(0, head - currentBlock)
+  const msPerBlock = (seen && msPerBlockOf(seen.pace)) ?? msPerBlockOf(headPace)
+  const seconds = blocks === 0 ? 0 : msPerBlock === null ? null : Math.round((blocks * msPerBlock) / 1000)
+  return { blocks, seconds, head, source: seen ? 'rpc' : 'processor' }
+}
+
+/**
+ * By how many blocks it is late, by the independent head where there is one. A processor that was never seen at the head itself may
+ * wait until blocks are final, and is late only beyond that.
+ */
+export function lateBlocks(place: Place, nowMs: number): number {
+  const { currentBlock, totalBlocks, followsHead } = place
+  const seen = freshHead(place, nowMs)
+  if (!seen) return Math.max(0, totalBlocks - currentBlock)
+  const { headBlock } = seen
+  const due = followsHead ? headBlock : Math.min(headBlock - finalityBlocks, seen.finalBlock ?? headBlock)
+  return Math.max(0, due - currentBlock)
+}
+
+/** It is far behind the independent head, whatever it says. Never true where there is none. */
+export function isFarBehind(place: Place, nowMs: number): boolean {
+  const seen = freshHead(place, nowMs)
+  return seen !== null && lateBlocks(place, nowMs) > farBlocks(seen.pace)
+}
+
+/** Its source is at the very head of the chain, as others see it. */
+export const isAtHead = (totalBlocks: number, head: Pick<SeenHead, 'headBlock' | 'pace'>): boolean =>
+  head.headBlock - totalBlocks <= farBlocks(head.pace)
+
+/** When the head last moved, by whomever it was seen. */
+export function headMovedAt(of: Pick<Place, 'head'> & { headMovedAtMs: number | null }, nowMs: number): number | null {
+  const others = freshHead(of, nowMs)?.movedAtMs ?? null
+  if (of.headMovedAtMs === null || others === null) return of.headMovedAtMs ?? others
+  return Math.max(of.headMovedAtMs, others)
+}
+
+/** For how long the head may rest before that is odd: much longer than it usually does. Null until that is known. */
+export function longestRestMs(place: Pick<Place, 'head' | 'headPace'>, nowMs: number): number | null {
+  const usual = [freshHead(place, nowMs)?.pace, place.headPace].flatMap((pace) => (pace ? [msPerMoveOf(pace)] : []))
+  const known = usual.filter((ms) => ms !== null)
+  return known.length > 0 ? Math.max(...known) * usualRests : null
+}
