@@ -12,6 +12,7 @@ const processor = {
   etaSeconds: null,
   progressedAt: null,
   restarts: 0,
+  lag: null,
   reason: null,
 } as const
 const healthy = {

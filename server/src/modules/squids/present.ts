@@ -30,7 +30,7 @@ const spec = 4
 
 /** The version as the wire has it (contract 2.2): computed from what is wanted and what was seen, never from memory. */
 export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): Squid {
-  const { squid, org, tags, containers, processors, secrets } = facts
+  const { squid, org, tags, secrets } = facts
   const of: Addressed = { orgCode: org.code, name: squid.name, slot: squid.slot, tags }
   const reference = `${squid.name}@${squid.slot}`
   const status = squidStatusOf(squid)
