@@ -115,6 +115,11 @@ export const settings = {
     .optional()
     .describe('SMTP server as `smtps://user:password@host`. Unset: mails go to an outbox page under `npm start`.'),
   SHOAL_MAIL_FROM: z.string().default('Shoal <no-reply@localhost>').describe('Sender of mails.'),
+  SHOAL_ALERTS_ALLOW_PRIVATE: flag
+    .default(false)
+    .describe(
+      'Alerts may be sent to webhooks in private networks and on this host; only where you trust everybody who may add a channel.',
+    ),
   SHOAL_SUPPORT_EMAIL: z.string().default('support@localhost').describe('Where Contact support leads.'),
   SHOAL_OUTBOX: flag.default(false).describe('Serve unsent mails on a page, on loopback only. Set by `npm start`.'),
   SHOAL_GOOGLE_CLIENT_ID: z.string().optional().describe('Sign in with Google; hidden when unset.'),

@@ -1,5 +1,6 @@
 import type { App } from './app.ts'
 import { mailJobs } from './mail/index.ts'
+import { channelJobs, startTelling } from './modules/alerts/index.ts'
 import { authJobs } from './modules/auth/index.ts'
 import { startBilling } from './modules/billing/index.ts'
 import { collectionJobs, defaultPace, startEngine, startReconcile, type Pace } from './modules/deployments/index.ts'
@@ -18,7 +19,15 @@ export async function startWorker(app: App, pace: Pace = defaultPace): Promise<{
   const logs = startLogIngest(app)
   const sampling = startSampling(app)
   const billing = startBilling(app)
-  await app.jobs.work([...mailJobs(app), ...authJobs(app), ...userJobs(app), ...rpcJobs(app), ...collectionJobs(app)])
+  const telling = startTelling(app)
+  await app.jobs.work([
+    ...mailJobs(app),
+    ...authJobs(app),
+    ...userJobs(app),
+    ...rpcJobs(app),
+    ...collectionJobs(app),
+    ...channelJobs(app),
+  ])
   return {
     close: async () => {
       await reconcile.close()
@@ -27,6 +36,7 @@ export async function startWorker(app: App, pace: Pace = defaultPace): Promise<{
       await logs.close()
       await sampling.close()
       await billing.close()
+      await telling.close()
     },
   }
 }

@@ -23,7 +23,7 @@ let attacker: TestOrg
 let before: string
 
 beforeAll(async () => {
-  t = await startTestApp()
+  t = await startTestApp({ env: { SHOAL_ALERTS_ALLOW_PRIVATE: 'true' } })
   victim = await makeVictim()
   attacker = await t.make.org()
   before = await everythingOf(victim)

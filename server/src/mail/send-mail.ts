@@ -2,10 +2,12 @@ import { createTransport } from 'nodemailer'
 import type { App } from '../app.ts'
 import { days } from '../clock.ts'
 import type { Job } from '../jobs/jobs.ts'
-import { openMail } from './mailer.ts'
+import { openMail, type Mail } from './mailer.ts'
 import { deleteMail, deleteMailsBefore, findMail } from './store.ts'
 
 export const sendMail = { name: 'mail.send' }
+
+const patience = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 }
 
 /** What cannot be sent, and what nobody read in the outbox, is dropped after this. */
 const keptMs = days(7)
@@ -24,13 +26,26 @@ export function mailJobs(app: App): Job<never>[] {
 async function send(app: App, id: number): Promise<void> {
   const row = await findMail(app.db, id)
   if (!row) return
-  const transport = createTransport(app.config.SHOAL_MAIL_URL)
+  // The same id for every try: a mail that was taken just before we died is recognised as the same one.
+  await transmit(app, openMail(app, row), `${row.id}-${row.createdAt.getTime()}`)
+  await deleteMail(app.db, id)
+}
+
+/**
+ * For who tells what became of a mail and tries again on his own; `id` is the same for every try. Without a mail server it goes to
+ * the outbox. @throws Error of the mail server, within half a minute
+ */
+export async function sendMailNow(app: App, mail: Mail, id: string): Promise<void> {
+  if (app.config.SHOAL_MAIL_URL) await transmit(app, mail, id)
+  else await app.mailer.send(mail)
+}
+
+async function transmit({ config }: App, mail: Mail, id: string): Promise<void> {
+  const transport = createTransport({ url: config.SHOAL_MAIL_URL, ...patience })
   try {
-    // The same Message-ID for every try: a mail that was taken just before we died is recognised as the same one.
-    const messageId = `<shoal-${row.id}-${row.createdAt.getTime()}@${new URL(app.config.publicUrl).hostname}>`
-    await transport.sendMail({ from: app.config.SHOAL_MAIL_FROM, ...openMail(app, row), messageId })
+    const messageId = `<shoal-${id}@${new URL(config.publicUrl).hostname}>`
+    await transport.sendMail({ from: config.SHOAL_MAIL_FROM, ...mail, messageId })
   } finally {
     transport.close()
   }
-  await deleteMail(app.db, id)
 }

@@ -131,3 +131,15 @@ export async function listAdminEmails(db: Db, orgId: number): Promise<string[]> 
     .where(and(eq(roles.orgId, orgId), eq(roles.type, 'admin')))
   return rows.map((row) => row.email)
 }
+
+/** Where notices of the organization go: its confirmed email; of a playground that of its owner. Null while none is confirmed. */
+export async function noticeEmail(db: Db, orgId: number): Promise<string | null> {
+  const [row] = await db
+    .select({ own: orgs.email, owners: users.email })
+    .from(orgs)
+    .leftJoin(roles, and(eq(roles.orgId, orgs.id), eq(orgs.isPlayground, true), eq(roles.type, 'admin')))
+    .leftJoin(users, and(eq(users.id, roles.userId), eq(users.emailVerified, true)))
+    .where(eq(orgs.id, orgId))
+    .limit(1)
+  return row?.own ?? row?.owners ?? null
+}

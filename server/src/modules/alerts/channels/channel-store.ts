@@ -1,9 +1,8 @@
-import { and, asc, desc, eq, inArray, lt, max, sql } from 'drizzle-orm'
+import { and, asc, count, eq, sql } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'
-import { alertChannels, alertDeliveries } from '../tables.ts'
+import { alertChannels } from '../tables.ts'
 
 export type ChannelRow = typeof alertChannels.$inferSelect
-export type DeliveryRow = typeof alertDeliveries.$inferSelect
 
 /** The e-mail channel is there from the first look on. */
 export async function ensureEmailChannel(db: Db, orgId: number, now: Date): Promise<void> {
@@ -26,13 +25,25 @@ export async function selectChannel(db: Db, orgId: number, id: number): Promise<
   return row ?? null
 }
 
-/** `seal` is given the id of the new row: what is sealed is sealed for it. */
+/**
+ * Null when the organization has `most` already. `seal` is given the id of the new row: what is sealed is sealed for it.
+ * The e-mail channel has to be there: who adds at the same time waits for its lock, so that both are counted.
+ */
 export async function addChannel(
   db: Db,
   channel: Pick<ChannelRow, 'orgId' | 'type' | 'name' | 'createdAt'>,
+  most: number,
   seal: (id: number) => Pick<ChannelRow, 'sealedUrl' | 'sealedSigningSecret'>,
-): Promise<ChannelRow> {
+): Promise<ChannelRow | null> {
   return await db.transaction(async (tx) => {
+    const ofOrg = eq(alertChannels.orgId, channel.orgId)
+    await tx
+      .select({ id: alertChannels.id })
+      .from(alertChannels)
+      .where(and(ofOrg, eq(alertChannels.type, 'email')))
+      .for('no key update')
+    const [counted] = await tx.select({ channels: count() }).from(alertChannels).where(ofOrg)
+    if (!counted || counted.channels >= most) return null
     const [added] = await tx.insert(alertChannels).values(channel).returning()
     if (!added) throw new Error('The channel was not written')
     const sealed = seal(added.id)
@@ -55,41 +66,17 @@ export async function changeChannel(
   return row ?? null
 }
 
+/** With all that was sent to it. */
 export async function removeChannel(db: Db, orgId: number, id: number): Promise<void> {
   await db.delete(alertChannels).where(and(eq(alertChannels.orgId, orgId), eq(alertChannels.id, id)))
 }
 
-export async function addDeliveries(db: Db, rows: (typeof alertDeliveries.$inferInsert)[]): Promise<DeliveryRow[]> {
-  return rows.length === 0 ? [] : await db.insert(alertDeliveries).values(rows).returning()
-}
-
-/** With the channel they went to, newest first. */
-export async function listDeliveries(db: Db, orgId: number, of: { beforeId?: number | undefined; limit: number }) {
-  return await db
-    .select({ delivery: alertDeliveries, channel: alertChannels })
-    .from(alertDeliveries)
-    .innerJoin(alertChannels, eq(alertChannels.id, alertDeliveries.channelId))
-    .where(and(eq(alertDeliveries.orgId, orgId), of.beforeId ? lt(alertDeliveries.id, of.beforeId) : undefined))
-    .orderBy(desc(alertDeliveries.id))
-    .limit(of.limit)
-}
-
-export async function selectDelivery(db: Db, orgId: number, id: number) {
-  const [row] = await db
-    .select({ delivery: alertDeliveries, channel: alertChannels })
-    .from(alertDeliveries)
-    .innerJoin(alertChannels, eq(alertChannels.id, alertDeliveries.channelId))
-    .where(and(eq(alertDeliveries.orgId, orgId), eq(alertDeliveries.id, id)))
+/** Null while another worker holds it, and when it is gone. Until the transaction ends nobody else takes deliveries of it. */
+export async function lockChannel(tx: Db, id: number): Promise<ChannelRow | null> {
+  const [row] = await tx
+    .select()
+    .from(alertChannels)
+    .where(eq(alertChannels.id, id))
+    .for('no key update', { skipLocked: true })
   return row ?? null
-}
-
-/** The newest of each channel of the organization. */
-export async function lastDeliveries(db: Db, orgId: number): Promise<Map<number, DeliveryRow>> {
-  const newest = db
-    .select({ id: max(alertDeliveries.id) })
-    .from(alertDeliveries)
-    .where(eq(alertDeliveries.orgId, orgId))
-    .groupBy(alertDeliveries.channelId)
-  const rows = await db.select().from(alertDeliveries).where(inArray(alertDeliveries.id, newest))
-  return new Map(rows.map((row) => [row.channelId, row]))
 }

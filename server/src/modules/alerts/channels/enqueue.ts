@@ -1,6 +1,9 @@
 import type { AlertDelivery, AlertEvent } from '@shoal/contract'
 import type { Db } from '../../../db/database.ts'
-import { addDeliveries, ensureEmailChannel, listChannels } from './channel-store.ts'
+import { getOrg } from '../../orgs/index.ts'
+import { ensureEmailChannel, listChannels } from './channel-store.ts'
+import { addDeliveries, channelsTold } from './delivery-store.ts'
+import { transitionMessage } from './message.ts'
 
 /** What channels are told of; `event` as the API shows it. */
 export type Told = {
@@ -14,23 +17,26 @@ export type Told = {
 
 /**
  * Writes down what is to be sent to each channel of the organization, in the transaction that opens or ends the alert: either both
- * happen or neither. Nothing is sent here. Called only for what is to be told: mutes were asked before, and an end is told of when
- * its beginning was.
+ * happen or neither. Nothing is sent here. Called only for what is to be told: mutes were asked before. Of an end only those are
+ * told who were told of the beginning.
  */
 export async function noteTransition(tx: Db, { orgId, event, what, at, isQuiet }: Told): Promise<void> {
   await ensureEmailChannel(tx, orgId, at)
+  const told = what === 'ENDED' ? await channelsTold(tx, event.id) : null
   const channels = (await listChannels(tx, orgId)).filter(
-    (channel) => channel.isEnabled && (!isQuiet || channel.type === 'webhook'),
+    ({ id, type, isEnabled }) => isEnabled && (!isQuiet || type === 'webhook') && (told?.includes(id) ?? true),
   )
+  const { code, name } = await getOrg(tx, orgId)
+  const body = transitionMessage(event, what, { organization: { code, name }, at })
   await addDeliveries(
     tx,
-    channels.map((channel) => ({
+    channels.map(({ id }) => ({
       orgId,
-      channelId: channel.id,
+      channelId: id,
       eventId: event.id,
       what,
       label: event.label,
-      body: { what, event },
+      body,
       createdAt: at,
       nextTryAt: at,
     })),

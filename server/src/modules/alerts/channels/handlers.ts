@@ -1,25 +1,23 @@
 import { IdParam, type Contract } from '@shoal/contract'
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { App } from '../../../app.ts'
-import { notFound, refuse } from '../../../errors.ts'
+import { invalidField, notFound, refuse } from '../../../errors.ts'
 import type { Handlers } from '../../call.ts'
-import { getOrg } from '../../orgs/index.ts'
-import {
-  addChannel,
-  addDeliveries,
-  changeChannel,
-  ensureEmailChannel,
-  lastDeliveries,
-  listChannels,
-  listDeliveries,
-  removeChannel,
-  selectChannel,
-  selectDelivery,
-  type ChannelRow,
-} from './channel-store.ts'
+import { noticeEmail } from '../../orgs/index.ts'
+import { addChannel, changeChannel, ensureEmailChannel, listChannels, removeChannel } from './channel-store.ts'
+import { selectChannel, type ChannelRow } from './channel-store.ts'
+import { channelIsOff, deliver, tryEnds } from './deliver.ts'
+import { addDeliveries, failPending, lastDelivery, listDeliveries, selectDelivery } from './delivery-store.ts'
+import type { DeliveryRow } from './delivery-store.ts'
+import { testMessage } from './message.ts'
 import { channelUrlContext, presentChannel, presentDelivery, signingSecretContext } from './present.ts'
+import { isPrivateUrl } from './reach.ts'
+import { waysOf } from './send.ts'
+import { newSigningSecret } from './webhook.ts'
 
 const pageSize = 50
+/** E-mail counted. */
+const mostChannels = 20
 
 type ChannelVerbs =
   | 'listChannels'
@@ -31,85 +29,91 @@ type ChannelVerbs =
   | 'replayDelivery'
 
 export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, ChannelVerbs> {
-  const answer = async (orgId: number, rows: ChannelRow[]) => {
-    const [org, last] = await Promise.all([getOrg(app.db, orgId), lastDeliveries(app.db, orgId)])
-    return rows.map((row) => presentChannel(app.sealer, row, org.email, last.get(row.id)))
+  const ways = waysOf(app)
+
+  async function answer(row: ChannelRow) {
+    const email = row.type === 'email' ? await noticeEmail(app.db, row.orgId) : null
+    return presentChannel(app.sealer, row, email, await lastDelivery(app.db, row.id))
   }
-  const one = async (row: ChannelRow) => {
-    const [channel] = await answer(row.orgId, [row])
-    if (!channel) throw new Error('A channel has no answer')
-    return channel
-  }
-  const find = async (orgId: number, text: string): Promise<ChannelRow> => {
+
+  async function find(orgId: number, text: string): Promise<ChannelRow> {
     const row = await selectChannel(app.db, orgId, idOf(text, 'Channel'))
     if (!row) throw notFound('Channel')
     return row
   }
+
+  /** @throws Refusal 400 */
+  function checkedUrl(text: string): URL {
+    const url = new URL(text)
+    if (url.username || url.password) throw invalidField('url', 'Must not hold a user name or password')
+    if (isPrivateUrl(url) && !app.config.SHOAL_ALERTS_ALLOW_PRIVATE)
+      throw invalidField('url', 'Must be an address in the public internet')
+    return url
+  }
+
+  /** Sends while the caller waits. Who dies meanwhile leaves it to the worker. */
+  async function sendNow(channel: ChannelRow, what: Pick<DeliveryRow, 'eventId' | 'what' | 'label' | 'body'>) {
+    const now = app.clock.now()
+    const { id: channelId, orgId } = channel
+    const begun = { ...what, channelId, orgId, createdAt: now, tries: 1, lastTriedAt: now, nextTryAt: tryEnds(now) }
+    const deliveries = await addDeliveries(app.db, [begun])
+    await deliver(app, ways, { channel, deliveries }, new AbortController().signal)
+    const sent = deliveries[0] && (await selectDelivery(app.db, orgId, deliveries[0].id))
+    if (!sent) throw notFound('Delivery')
+    return presentDelivery(sent)
+  }
+
   return {
     listChannels: async ({ org }) => {
       await ensureEmailChannel(app.db, org.id, app.clock.now())
-      return await answer(org.id, await listChannels(app.db, org.id))
+      return await Promise.all((await listChannels(app.db, org.id)).map(answer))
     },
     addChannel: async ({ org, body, request }) => {
-      const signingSecret = body.type === 'webhook' ? randomBytes(32).toString('base64url') : null
-      const row = await addChannel(
-        app.db,
-        { orgId: org.id, type: body.type, name: body.name, createdAt: app.clock.now() },
-        (id) => ({
-          sealedUrl: app.sealer.seal(body.url, channelUrlContext(id)),
-          sealedSigningSecret: signingSecret && app.sealer.seal(signingSecret, signingSecretContext(id)),
-        }),
-      )
-      const channel = await one(row)
-      request.audit({ subject: channel.name, after: channel })
-      return { channel, signingSecret }
+      const url = checkedUrl(body.url)
+      const signingSecret = body.type === 'webhook' ? newSigningSecret() : null
+      const now = app.clock.now()
+      await ensureEmailChannel(app.db, org.id, now)
+      const { type, name } = body
+      const row = await addChannel(app.db, { orgId: org.id, type, name, createdAt: now }, mostChannels, (id) => ({
+        sealedUrl: app.sealer.seal(url.href, channelUrlContext(id)),
+        sealedSigningSecret: signingSecret && app.sealer.seal(signingSecret, signingSecretContext(id)),
+      }))
+      if (!row) throw refuse('TOO_MANY_CHANNELS', `At most ${mostChannels} channels. Remove one that is not needed.`)
+      // Of webhooks too only the host: their paths are as good as passwords to many who receive them.
+      request.audit({ subject: name, after: { type, name, host: url.host } })
+      return { channel: await answer(row), signingSecret }
     },
     changeChannel: async ({ org, params, body, request }) => {
       const before = await find(org.id, params.channelId)
       const row = await changeChannel(app.db, org.id, before.id, body)
       if (!row) throw notFound('Channel')
+      if (!row.isEnabled) await failPending(app.db, row.id, channelIsOff)
       request.audit({ subject: row.name, before: { name: before.name, isEnabled: before.isEnabled }, after: body })
-      return await one(row)
+      return await answer(row)
     },
     removeChannel: async ({ org, params, request }) => {
       const row = await find(org.id, params.channelId)
       if (row.type === 'email')
         throw refuse('EMAIL_CHANNEL', 'The e-mail channel cannot be removed. Turn it off instead.')
-      request.audit({ subject: row.name, before: await one(row) })
+      request.audit({ subject: row.name, before: { type: row.type, name: row.name } })
       await removeChannel(app.db, org.id, row.id)
       return null
     },
     testChannel: async ({ org, params, request }) => {
       const channel = await find(org.id, params.channelId)
-      const now = app.clock.now()
-      const [delivery] = await addDeliveries(app.db, [
-        {
-          orgId: org.id,
-          channelId: channel.id,
-          what: 'TEST',
-          label: 'Test',
-          body: { what: 'TEST' },
-          createdAt: now,
-          nextTryAt: now,
-        },
-      ])
-      if (!delivery) throw new Error('The test was not written')
       request.audit({ subject: channel.name })
-      return presentDelivery({ delivery, channel })
+      const { code, name } = org
+      const body = testMessage(randomUUID(), { organization: { code, name }, at: app.clock.now() })
+      return await sendNow(channel, { eventId: null, what: 'TEST', label: body.label, body })
     },
     listDeliveries: async ({ org, query }) =>
       (await listDeliveries(app.db, org.id, { beforeId: query.before, limit: pageSize })).map(presentDelivery),
     replayDelivery: async ({ org, params, request }) => {
       const found = await selectDelivery(app.db, org.id, idOf(params.deliveryId, 'Delivery'))
       if (!found) throw notFound('Delivery')
-      const { channelId, eventId, what, label, body } = found.delivery
-      const now = app.clock.now()
-      const [delivery] = await addDeliveries(app.db, [
-        { orgId: org.id, channelId, eventId, what, label, body, createdAt: now, nextTryAt: now },
-      ])
-      if (!delivery) throw new Error('The delivery was not written')
+      const { eventId, what, label, body } = found.delivery
       request.audit({ subject: `${label} to ${found.channel.name}` })
-      return presentDelivery({ delivery, channel: found.channel })
+      return await sendNow(found.channel, { eventId, what, label, body })
     },
   }
 }

@@ -1,40 +1,34 @@
 import type { AlertChannel, AlertDelivery } from '@shoal/contract'
 import type { Sealer } from '../../../sealer.ts'
-import type { ChannelRow, DeliveryRow } from './channel-store.ts'
+import type { ChannelRow } from './channel-store.ts'
+import type { DeliveryRow } from './delivery-store.ts'
 
 export const channelUrlContext = (id: number): string => `alert channel ${id} url`
 export const signingSecretContext = (id: number): string => `alert channel ${id} signing secret`
 
+/** `email` is where mails of the organization go. */
 export function presentChannel(
   sealer: Sealer,
   row: ChannelRow,
-  orgEmail: string | null,
-  last: DeliveryRow | undefined,
+  email: string | null,
+  last: DeliveryRow | null,
 ): AlertChannel {
+  const { id, type, name, isEnabled, sealedUrl } = row
+  const url = sealedUrl === null ? null : new URL(sealer.open(sealedUrl, channelUrlContext(id)))
   return {
-    id: row.id,
-    type: row.type,
-    name: row.name,
-    target: row.type === 'email' ? orgEmail : targetOf(sealer, row),
-    isEnabled: row.isEnabled,
+    id,
+    type,
+    name,
+    // Whoever has the path of a Slack address may write to the channel, and which part of it is the secret differs.
+    target: type === 'email' ? email : ((type === 'slack' ? url && `${url.origin}/***` : url?.href) ?? null),
+    isEnabled,
     lastDelivery: last ? { status: last.status, at: (last.lastTriedAt ?? last.createdAt).toISOString() } : null,
   }
 }
 
-/** Whoever has a Slack address may write to the channel: its last part is its secret. */
-function targetOf(sealer: Sealer, { id, type, sealedUrl }: ChannelRow): string | null {
-  if (sealedUrl === null) return null
-  const url = sealer.open(sealedUrl, channelUrlContext(id))
-  return type === 'slack' ? url.replace(/[^/]{1,200}$/, '***') : url
-}
+type Sent = { delivery: DeliveryRow; channel: Pick<ChannelRow, 'id' | 'name' | 'type'> }
 
-export const presentDelivery = ({
-  delivery,
-  channel,
-}: {
-  delivery: DeliveryRow
-  channel: Pick<ChannelRow, 'id' | 'name' | 'type'>
-}): AlertDelivery => ({
+export const presentDelivery = ({ delivery, channel }: Sent): AlertDelivery => ({
   id: delivery.id,
   channel: { id: channel.id, name: channel.name, type: channel.type },
   what: delivery.what,

@@ -1,0 +1,174 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { days } from '../../../clock.ts'
+import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
+import { alertMaker } from './testing/make-alert.ts'
+import { startReceiver, type Receiver } from './testing/receiver.ts'
+
+let t: TestApp
+let org: TestOrg
+let receiver: Receiver
+beforeAll(async () => void (t = await startTestApp({ env: { SHOAL_ALERTS_ALLOW_PRIVATE: 'true' } })))
+afterAll(() => t.close())
+beforeEach(async () => {
+  receiver = await startReceiver()
+  org = await t.make.org()
+})
+afterEach(() => receiver.close())
+
+const api = () => t.as(org.admin).alerts
+const params = () => ({ code: org.code })
+const list = () => api().listChannels({ params: params() })
+const ofChannel = ({ id }: { id: number }) => ({ ...params(), channelId: String(id) })
+const ofDelivery = ({ id }: { id: number }) => ({ ...params(), deliveryId: String(id) })
+const add = (type: 'webhook' | 'slack', url: string, name = type as string) =>
+  api().addChannel({ params: params(), body: { type, name, url } })
+const rows = async (table: string) =>
+  JSON.stringify((await t.app.database.pool.query(`select x::text from ${table} x where org_id = $1`, [org.id])).rows)
+
+test('e-mail is there from the beginning, goes to the confirmed address, and stays', async () => {
+  const [email, ...others] = await list()
+  expect(others).toEqual([])
+  expect(email).toMatchObject({ type: 'email', target: org.admin.email, isEnabled: true, lastDelivery: null })
+  const channel = email ?? { id: 0 }
+  await expect(api().removeChannel({ params: ofChannel(channel) })).rejects.toMatchObject({
+    status: 405,
+    message: 'The e-mail channel cannot be removed. Turn it off instead.',
+  })
+  await api().changeChannel({ params: ofChannel(channel), body: { name: 'Mail', isEnabled: false } })
+  expect(await list()).toMatchObject([{ name: 'Mail', isEnabled: false }])
+  const owner = await t.make.user()
+  const unsure = await t.make.user({ emailVerified: false })
+  const own = { params: { code: owner.playground.code } }
+  expect(await t.as(owner).alerts.listChannels(own)).toMatchObject([{ type: 'email', target: owner.email }])
+  // It has to be asked by who may: a person without a confirmed address sees no organization yet.
+  await expect(t.as(unsure).alerts.listChannels({ params: { code: unsure.playground.code } })).rejects.toMatchObject({
+    status: 405,
+  })
+})
+
+test('secrets are shown once or never, and are neither in the database nor in the audit log', async () => {
+  const webhook = await add('webhook', 'https://hooks.example.com/in?token=t0ken-of-hook')
+  const slack = await add('slack', 'https://hooks.slack.com/services/T000/B000/s3cretOfSlack')
+  const discord = await add('slack', 'https://discord.com/api/webhooks/123/s3cretOfDiscord/slack')
+  expect(webhook.signingSecret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+  expect([slack.signingSecret, discord.signingSecret]).toEqual([null, null])
+  expect((await list()).map(({ target }) => target)).toEqual([
+    org.admin.email,
+    'https://hooks.example.com/in?token=t0ken-of-hook',
+    'https://hooks.slack.com/***',
+    'https://discord.com/***',
+  ])
+  await api().removeChannel({ params: ofChannel(slack.channel) })
+  const audit = await rows('audit_log')
+  expect(audit).toContain('hooks.slack.com')
+  expect(audit).toContain('alerts.removeChannel')
+  for (const text of [audit, await rows('alert_channels'), JSON.stringify(await list())])
+    for (const secret of [webhook.signingSecret ?? '', 's3cretOfSlack', 's3cretOfDiscord'])
+      expect(text).not.toContain(secret)
+  expect(audit).not.toContain('t0ken-of-hook')
+  expect(await list()).toHaveLength(3)
+})
+
+test('twenty channels, also when they are added at once', async () => {
+  await list()
+  const tries = await Promise.allSettled(
+    Array.from({ length: 25 }, (_, n) => add('webhook', receiver.url, `hook ${n}`)),
+  )
+  expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(19)
+  expect(tries.find((one) => one.status === 'rejected')?.reason).toMatchObject({ status: 405 })
+  expect(await list()).toHaveLength(20)
+})
+
+test('the test button sends at once, once, and tells how it went', async () => {
+  const { channel } = await add('webhook', receiver.url)
+  const first = await api().testChannel({ params: ofChannel(channel) })
+  expect(first).toMatchObject({ what: 'TEST', status: 'DELIVERED', tries: 1, httpStatus: 204, error: null })
+  expect(JSON.parse(receiver.received[0]?.body ?? '')).toMatchObject({
+    version: 1,
+    type: 'alert.test',
+    organization: { code: org.code },
+    alertId: null,
+    kind: null,
+    url: `http://localhost:4000/monitoring/alerts?organization=${org.code}`,
+  })
+  receiver.answer((response) => response.writeHead(503).end())
+  const second = await api().testChannel({ params: ofChannel(channel) })
+  expect(second).toMatchObject({ status: 'FAILED', tries: 1, httpStatus: 503, nextTryAt: null })
+  expect(second.error).toBe('It answered 503.')
+  const [email] = await list()
+  expect(await api().testChannel({ params: ofChannel(email ?? channel) })).toMatchObject({ status: 'DELIVERED' })
+  expect((await t.mails())[0]).toMatchObject({ to: org.admin.email, subject: `${org.name}: test of alerts` })
+  expect((await list()).map(({ lastDelivery }) => lastDelivery?.status)).toEqual(['DELIVERED', 'FAILED'])
+})
+
+test('a replay sends the same once more; deliveries are paged, newest first', async () => {
+  const alert = alertMaker(t)
+  const { channel } = await add('webhook', receiver.url)
+  receiver.answer((response) => response.writeHead(500).end())
+  await alert.open(org)
+  const opened = (await api().listDeliveries({ params: params() })).find((one) => one.channel.id === channel.id)
+  t.clock.advance(days(1))
+  const again = await api().replayDelivery({ params: ofDelivery(opened ?? { id: 0 }) })
+  expect(again).toMatchObject({ what: 'OPENED', label: 'eth keeps crashing', status: 'PENDING', httpStatus: 500 })
+  expect(again.nextTryAt).toBe(new Date(t.clock.now().getTime() + 10_000).toISOString())
+  receiver.answer((response) => response.writeHead(200).end())
+  const third = await api().replayDelivery({ params: ofDelivery(again) })
+  expect(third).toMatchObject({ what: 'OPENED', status: 'DELIVERED', httpStatus: 200 })
+  expect(third.id).toBeGreaterThan(again.id)
+  const [first, second] = receiver.received
+  expect(second?.body).toBe(first?.body)
+  expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
+
+  for (let n = 0; n < 60; n++) await alert.open(org)
+  const newest = await api().listDeliveries({ params: params() })
+  const older = await api().listDeliveries({ params: params(), query: { before: String(newest.at(-1)?.id) } })
+  const oldest = await api().listDeliveries({ params: params(), query: { before: String(older.at(-1)?.id) } })
+  const ids = [...newest, ...older, ...oldest].map(({ id }) => id)
+  expect([newest.length, older.length, oldest.length]).toEqual([50, 50, 24])
+  expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => b - a))
+})
+
+test('what is not of the organization is not found', async () => {
+  const { channel } = await add('webhook', receiver.url)
+  const delivery = await api().testChannel({ params: ofChannel(channel) })
+  const stranger = await t.make.org()
+  const theirs = t.as(stranger.admin).alerts
+  const at = { code: stranger.code, channelId: String(channel.id) }
+  const calls = [
+    theirs.changeChannel({ params: at, body: { name: 'x', isEnabled: false } }),
+    theirs.removeChannel({ params: at }),
+    theirs.testChannel({ params: at }),
+    theirs.replayDelivery({ params: { code: stranger.code, deliveryId: String(delivery.id) } }),
+    theirs.testChannel({ params: { ...at, channelId: 'x' } }),
+  ]
+  const outcomes = await Promise.allSettled(calls)
+  expect(outcomes).toMatchObject(calls.map(() => ({ status: 'rejected', reason: { status: 404 } })))
+  expect(receiver.received).toHaveLength(1)
+})
+
+test('without leave, nothing of our own network is reached, whatever it is called', async () => {
+  const closed = await startTestApp()
+  try {
+    const { admin, code } = await closed.make.org()
+    const { alerts } = closed.as(admin)
+    const post = (url: string) => alerts.addChannel({ params: { code }, body: { type: 'webhook', name: 'In', url } })
+    for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:10.0.0.1]', '169.254.169.254', '2130706433'])
+      await expect(post(`http://${host}:${receiver.port}/`)).rejects.toMatchObject({
+        status: 400,
+        message: 'Must be an address in the public internet',
+      })
+    await expect(post('https://user:password@example.com/')).rejects.toMatchObject({ status: 400 })
+    // Added while it was allowed, or a name that leads there: it is seen when it is connected to.
+    const { channel } = await post('https://public.example/')
+    const url = closed.app.sealer.seal(receiver.url, `alert channel ${channel.id} url`)
+    await closed.app.database.pool.query('update alert_channels set sealed_url = $1 where id = $2', [url, channel.id])
+    expect(await alerts.testChannel({ params: { code, channelId: String(channel.id) } })).toMatchObject({
+      status: 'FAILED',
+      httpStatus: null,
+      error: 'The address leads into a private network. Only public addresses are reached.',
+    })
+    expect(receiver.received).toEqual([])
+  } finally {
+    await closed.close()
+  }
+})

@@ -1,0 +1,85 @@
+import type { App } from '../../../app.ts'
+import { minutes } from '../../../clock.ts'
+import type { Db } from '../../../db/database.ts'
+import { lockChannel, type ChannelRow } from './channel-store.ts'
+import {
+  changePending,
+  countDeliveriesSince,
+  failPending,
+  failRecoveries,
+  listPending,
+  markTrying,
+  type DeliveryRow,
+} from './delivery-store.ts'
+import { Message } from './message.ts'
+import { dueOf, nextOf, nextTry, stormMs } from './pace.ts'
+import { send, type Ways } from './send.ts'
+
+/** Longer than any try takes. Who dies in the midst of one holds it up for so long; then it is sent once more. */
+const tryMs = minutes(2)
+
+export type Taken = { channel: ChannelRow; deliveries: DeliveryRow[] }
+
+export const channelIsOff = 'The channel was turned off.'
+
+/** Takes what is to be sent to the channel next, so that no other worker does; null when that is nothing just now. */
+export async function takeNext(app: Pick<App, 'db' | 'clock'>, channelId: number): Promise<Taken | null> {
+  return await app.db.transaction(async (tx) => {
+    const channel = await lockChannel(tx, channelId)
+    if (!channel) return null
+    if (!channel.isEnabled) {
+      await failPending(tx, channelId, channelIsOff)
+      return null
+    }
+    const now = app.clock.now()
+    const recent = await countDeliveriesSince(tx, channelId, new Date(now.getTime() - stormMs))
+    const next = nextOf(channel.type, dueOf(await listPending(tx, channelId), now), recent, now)
+    if ('send' in next) {
+      const deliveries = await beginTry(tx, next.send, now)
+      return deliveries.length > 0 ? { channel, deliveries } : null
+    }
+    const ids = next.hold.map(({ id }) => id)
+    await changePending(tx, ids, { nextTryAt: next.until })
+    return null
+  })
+}
+
+async function beginTry(tx: Db, rows: DeliveryRow[], now: Date): Promise<DeliveryRow[]> {
+  const ids = rows.map(({ id }) => id)
+  const taken = ids.length > 0 ? await markTrying(tx, ids, now, new Date(now.getTime() + tryMs)) : []
+  return taken.toSorted((a, b) => a.id - b.id)
+}
+
+/** When a try that begins now is taken for lost. */
+export const tryEnds = (now: Date): Date => new Date(now.getTime() + tryMs)
+
+/** Sends what was taken and writes down what came of it. @throws when `signal` ends it: it is then sent again later */
+export async function deliver(
+  app: App,
+  ways: Ways,
+  { channel, deliveries }: Taken,
+  signal: AbortSignal,
+): Promise<void> {
+  const [first, ...others] = deliveries.map(({ body }) => Message.parse(body))
+  if (!first) return
+  const outcome = await send(app, ways, channel, [first, ...others], signal)
+  const ids = deliveries.map(({ id }) => id)
+  const { httpStatus } = outcome
+  if (outcome.isTaken) {
+    await changePending(app.db, ids, { status: 'DELIVERED', httpStatus, error: null, nextTryAt: null })
+    return
+  }
+  const { error, isFinal, retryAfterMs } = outcome
+  const tries = Math.max(...deliveries.map((delivery) => delivery.tries))
+  const isTest = deliveries.some(({ what }) => what === 'TEST')
+  const nextTryAt = isFinal || isTest ? null : nextTry(tries, app.clock.now(), retryAfterMs)
+  if (nextTryAt) {
+    await changePending(app.db, ids, { httpStatus, error, nextTryAt })
+    return
+  }
+  await app.db.transaction(async (tx) => {
+    const failed = await changePending(tx, ids, { status: 'FAILED', httpStatus, error, nextTryAt })
+    const untold = failed.flatMap(({ what, eventId }) => (what === 'OPENED' && eventId !== null ? [eventId] : []))
+    if (untold.length > 0) await failRecoveries(tx, channel.id, untold, 'The alert itself could not be told.')
+  })
+}

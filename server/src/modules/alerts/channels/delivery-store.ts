@@ -1,0 +1,164 @@
+import { and, asc, count, desc, eq, gt, inArray, lt, lte, min, ne, notInArray, sql } from 'drizzle-orm'
+import type { Db } from '../../../db/database.ts'
+import { alertChannels, alertDeliveries, alertEvents } from '../tables.ts'
+
+export type DeliveryRow = typeof alertDeliveries.$inferSelect
+
+const isPending = eq(alertDeliveries.status, 'PENDING')
+/** What comes after something that is not settled is not due, whatever its time. */
+const isNextOfItsStory = sql`not exists (
+  select from ${alertDeliveries} before
+  where before.channel_id = ${alertDeliveries.channelId} and before.event_id = ${alertDeliveries.eventId}
+    and before.status = 'PENDING' and before.id < ${alertDeliveries.id})`
+/** More of one channel are not looked at together. */
+const mostWaiting = 2000
+
+export async function addDeliveries(db: Db, rows: (typeof alertDeliveries.$inferInsert)[]): Promise<DeliveryRow[]> {
+  return rows.length === 0 ? [] : await db.insert(alertDeliveries).values(rows).returning()
+}
+
+/** With the channel they went to, newest first. */
+export async function listDeliveries(db: Db, orgId: number, of: { beforeId?: number | undefined; limit: number }) {
+  return await db
+    .select({ delivery: alertDeliveries, channel: alertChannels })
+    .from(alertDeliveries)
+    .innerJoin(alertChannels, eq(alertChannels.id, alertDeliveries.channelId))
+    .where(and(eq(alertDeliveries.orgId, orgId), of.beforeId ? lt(alertDeliveries.id, of.beforeId) : undefined))
+    .orderBy(desc(alertDeliveries.id))
+    .limit(of.limit)
+}
+
+export async function selectDelivery(db: Db, orgId: number, id: number) {
+  const [row] = await db
+    .select({ delivery: alertDeliveries, channel: alertChannels })
+    .from(alertDeliveries)
+    .innerJoin(alertChannels, eq(alertChannels.id, alertDeliveries.channelId))
+    .where(and(eq(alertDeliveries.orgId, orgId), eq(alertDeliveries.id, id)))
+  return row ?? null
+}
+
+/** The newest of a channel. */
+export async function lastDelivery(db: Db, channelId: number): Promise<DeliveryRow | null> {
+  const [row] = await db
+    .select()
+    .from(alertDeliveries)
+    .where(eq(alertDeliveries.channelId, channelId))
+    .orderBy(desc(alertDeliveries.id))
+    .limit(1)
+  return row ?? null
+}
+
+/** The channels that were told of the opening, or will be. */
+export async function channelsTold(db: Db, eventId: number): Promise<number[]> {
+  const rows = await db
+    .selectDistinct({ channelId: alertDeliveries.channelId })
+    .from(alertDeliveries)
+    .where(
+      and(
+        eq(alertDeliveries.eventId, eventId),
+        eq(alertDeliveries.what, 'OPENED'),
+        ne(alertDeliveries.status, 'FAILED'),
+      ),
+    )
+  return rows.map(({ channelId }) => channelId)
+}
+
+/** Those that have something to be sent by now, of which it is waiting longest first. */
+export async function listDueChannels(db: Db, now: Date, of: { except: number[]; limit: number }): Promise<number[]> {
+  const rows = await db
+    .select({ channelId: alertDeliveries.channelId })
+    .from(alertDeliveries)
+    .where(
+      and(
+        isPending,
+        lte(alertDeliveries.nextTryAt, now),
+        isNextOfItsStory,
+        of.except.length > 0 ? notInArray(alertDeliveries.channelId, of.except) : undefined,
+      ),
+    )
+    .groupBy(alertDeliveries.channelId)
+    .orderBy(min(alertDeliveries.nextTryAt))
+    .limit(of.limit)
+  return rows.map(({ channelId }) => channelId)
+}
+
+/** In the order they came. */
+export async function listPending(db: Db, channelId: number): Promise<DeliveryRow[]> {
+  return await db
+    .select()
+    .from(alertDeliveries)
+    .where(and(isPending, eq(alertDeliveries.channelId, channelId)))
+    .orderBy(asc(alertDeliveries.id))
+    .limit(mostWaiting)
+}
+
+export async function countDeliveriesSince(db: Db, channelId: number, since: Date): Promise<number> {
+  const [row] = await db
+    .select({ deliveries: count() })
+    .from(alertDeliveries)
+    .where(
+      and(
+        eq(alertDeliveries.channelId, channelId),
+        gt(alertDeliveries.createdAt, since),
+        ne(alertDeliveries.what, 'TEST'),
+      ),
+    )
+  return row?.deliveries ?? 0
+}
+
+/** A try begins; if nothing more is heard of it, it may be taken again from `until` on. */
+export async function markTrying(db: Db, ids: number[], now: Date, until: Date): Promise<DeliveryRow[]> {
+  return await db
+    .update(alertDeliveries)
+    .set({ tries: sql`${alertDeliveries.tries} + 1`, lastTriedAt: now, nextTryAt: until })
+    .where(and(isPending, inArray(alertDeliveries.id, ids)))
+    .returning()
+}
+
+/** Changes what is not settled yet. */
+export async function changePending(
+  db: Db,
+  ids: number[],
+  change: Partial<Pick<DeliveryRow, 'status' | 'httpStatus' | 'error' | 'nextTryAt'>>,
+): Promise<DeliveryRow[]> {
+  return await db
+    .update(alertDeliveries)
+    .set(change)
+    .where(and(isPending, inArray(alertDeliveries.id, ids)))
+    .returning()
+}
+
+/** Gives up all that waits for the channel. */
+export async function failPending(db: Db, channelId: number, error: string): Promise<void> {
+  await db
+    .update(alertDeliveries)
+    .set({ status: 'FAILED', error, nextTryAt: null })
+    .where(and(isPending, eq(alertDeliveries.channelId, channelId)))
+}
+
+/** Gives up the notices of recovery of these events that wait for the channel. */
+export async function failRecoveries(db: Db, channelId: number, eventIds: number[], error: string): Promise<void> {
+  await db
+    .update(alertDeliveries)
+    .set({ status: 'FAILED', error, nextTryAt: null })
+    .where(
+      and(
+        isPending,
+        eq(alertDeliveries.channelId, channelId),
+        eq(alertDeliveries.what, 'ENDED'),
+        inArray(alertDeliveries.eventId, eventIds),
+      ),
+    )
+}
+
+/** Not those of alerts that are still open: without them nobody would be told of the end. */
+export async function deleteDeliveriesBefore(db: Db, before: Date): Promise<void> {
+  await db
+    .delete(alertDeliveries)
+    .where(
+      and(
+        lt(alertDeliveries.createdAt, before),
+        sql`not exists (select from ${alertEvents} e where e.id = ${alertDeliveries.eventId} and e.ended_at is null)`,
+      ),
+    )
+}

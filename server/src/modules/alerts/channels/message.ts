@@ -1,0 +1,97 @@
+import { AlertEvent, alertKinds, alertSeverities, type AlertDelivery } from '@shoal/contract'
+import { z } from 'zod'
+import type { Config } from '../../../config.ts'
+
+const types = { OPENED: 'alert.opened', ENDED: 'alert.ended', TEST: 'alert.test' } as const satisfies Record<
+  AlertDelivery['what'],
+  string
+>
+
+/** What is told, as it was at that time: kept with each delivery, and the body of webhooks (`docs/alerts.md`). */
+export const Message = z.object({
+  version: z.literal(1),
+  /** The same for every try and replay, so that a receiver can tell what it has seen. */
+  id: z.string(),
+  type: z.enum(Object.values(types)),
+  createdAt: z.string(),
+  organization: z.object({ code: z.string(), name: z.string().nullable() }),
+  /** Null in a test; the same when it opens and when it ends. */
+  alertId: z.number().nullable(),
+  squid: AlertEvent.shape.squid,
+  container: z.string().nullable(),
+  /** Null in a test. */
+  kind: z.enum(alertKinds).nullable(),
+  severity: z.enum(alertSeverities),
+  label: z.string(),
+  reason: z.string(),
+  startedAt: z.string(),
+  endedAt: z.string().nullable(),
+})
+export type Message = z.infer<typeof Message>
+export type Messages = [Message, ...Message[]]
+
+type About = { organization: Message['organization']; at: Date }
+
+export function transitionMessage(event: AlertEvent, what: 'OPENED' | 'ENDED', { organization, at }: About): Message {
+  return {
+    version: 1,
+    id: `alert-${event.id}-${what.toLowerCase()}`,
+    type: types[what],
+    createdAt: at.toISOString(),
+    organization,
+    alertId: event.id,
+    squid: event.squid,
+    container: event.container,
+    kind: event.kind,
+    severity: event.severity,
+    label: event.label,
+    reason: event.reason,
+    startedAt: event.startedAt,
+    endedAt: event.endedAt,
+  }
+}
+
+/** `id` has no full stop in it: what is signed is split at them. */
+export function testMessage(id: string, { organization, at }: About): Message {
+  return {
+    version: 1,
+    id: `test-${id}`,
+    type: types.TEST,
+    createdAt: at.toISOString(),
+    organization,
+    alertId: null,
+    squid: null,
+    container: null,
+    kind: null,
+    severity: 'WARNING',
+    label: 'Test',
+    reason: 'Somebody pressed the test button. Alerts of the organization arrive here; nothing is wrong.',
+    startedAt: at.toISOString(),
+    endedAt: null,
+  }
+}
+
+/** What and where, in the first words. */
+export function titleOf({ type, organization, squid, label }: Message): string {
+  const where = squid ? `${squid.name}@${squid.slot}` : (organization.name ?? organization.code)
+  if (type === 'alert.test') return `${where}: test of alerts`
+  return type === 'alert.ended' ? `${where} recovered: ${label}` : `${where}: ${label}`
+}
+
+/** What happened in a storm, counted. */
+export function digestTitle(messages: Messages): string {
+  const [{ organization }] = messages
+  const opened = messages.filter(({ type }) => type === 'alert.opened').length
+  const ended = messages.filter(({ type }) => type === 'alert.ended').length
+  const counts = [...(opened > 0 ? [`${opened} alerts`] : []), ...(ended > 0 ? [`${ended} recovered`] : [])]
+  return `${organization.name ?? organization.code}: ${counts.join(', ')}`
+}
+
+/** Where more is to be seen: the version, or all alerts. */
+export function urlOf(config: Pick<Config, 'publicUrl'>, { organization, squid }: Message): string {
+  if (!squid) return alertsUrl(config, organization.code)
+  return `${config.publicUrl}/squids/${squid.name}/${squid.slot}?organization=${organization.code}`
+}
+
+export const alertsUrl = (config: Pick<Config, 'publicUrl'>, orgCode: string): string =>
+  `${config.publicUrl}/monitoring/alerts?organization=${orgCode}`

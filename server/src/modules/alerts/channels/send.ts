@@ -1,0 +1,61 @@
+import type { App } from '../../../app.ts'
+import { sendMailNow } from '../../../mail/index.ts'
+import { noticeEmail } from '../../orgs/index.ts'
+import { alertMail, digestMail } from './alert-mails.ts'
+import type { ChannelRow } from './channel-store.ts'
+import { urlOf, type Messages } from './message.ts'
+import { postJson, type Posted } from './post.ts'
+import { channelUrlContext, signingSecretContext } from './present.ts'
+import { systemReach, type Reach } from './reach.ts'
+import { slackBody, slackDigest } from './slack.ts'
+import { signatureHeaders } from './webhook.ts'
+
+/** How strangers' addresses are reached. */
+export type Ways = { reach: Reach; timeoutMs: number }
+
+export const waysOf = (app: Pick<App, 'config'>): Ways => ({
+  reach: systemReach(app.config.SHOAL_ALERTS_ALLOW_PRIVATE),
+  timeoutMs: 10_000,
+})
+
+/** Sends one message, or a digest of several; of a webhook always one. @throws when `signal` ends it */
+export async function send(
+  app: App,
+  ways: Ways,
+  channel: ChannelRow,
+  messages: Messages,
+  signal: AbortSignal,
+): Promise<Posted | { isTaken: true; httpStatus: null }> {
+  if (channel.type === 'email') return await sendByMail(app, channel, messages)
+  const url = channel.sealedUrl === null ? '' : app.sealer.open(channel.sealedUrl, channelUrlContext(channel.id))
+  const now = app.clock.now()
+  const options = { ...ways, signal, now }
+  const [message] = messages
+  if (channel.type === 'slack') {
+    const body = messages.length === 1 ? slackBody(app.config, message) : slackDigest(app.config, messages)
+    return await postJson(url, {}, JSON.stringify(body), options)
+  }
+  const secret =
+    channel.sealedSigningSecret === null
+      ? ''
+      : app.sealer.open(channel.sealedSigningSecret, signingSecretContext(channel.id))
+  const body = JSON.stringify({ ...message, url: urlOf(app.config, message) })
+  return await postJson(url, signatureHeaders(secret, message.id, now, body), body, options)
+}
+
+async function sendByMail(app: App, { orgId }: ChannelRow, messages: Messages) {
+  const failure = { isTaken: false, httpStatus: null, retryAfterMs: null } as const
+  const to = await noticeEmail(app.db, orgId)
+  if (!to) return { ...failure, isFinal: true, error: 'No e-mail address of the organization is confirmed.' }
+  const [message] = messages
+  const mail = messages.length === 1 ? alertMail(app.config, to, message) : digestMail(app.config, to, messages)
+  try {
+    // The same id for every try, so that a mail that is sent twice is seen once.
+    await sendMailNow(app, mail, messages.length === 1 ? message.id : `digest-${messages.length}-${message.id}`)
+    return { isTaken: true, httpStatus: null } as const
+  } catch (error) {
+    // What a mail server says may tell of the operator's own network and account.
+    app.log.warn({ err: error, orgId }, 'an alert could not be sent by mail')
+    return { ...failure, isFinal: false, error: 'The mail server did not take it.' }
+  }
+}

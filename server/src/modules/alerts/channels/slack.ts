@@ -1,0 +1,33 @@
+import type { Config } from '../../../config.ts'
+import { alertsUrl, digestTitle, titleOf, urlOf, type Message, type Messages } from './message.ts'
+
+/** Slack cuts texts at 40,000 characters, others much earlier (Discord: 2,000). */
+const mostLines = 15
+const mostCharacters = 1_900
+
+const signs = { 'alert.opened': { CRITICAL: '🔴', WARNING: '🟡' }, 'alert.ended': '✅', 'alert.test': '🔔' } as const
+const signOf = ({ type, severity }: Message) => (type === 'alert.opened' ? signs[type][severity] : signs[type])
+
+/** The body for an incoming webhook of Slack; text only, since those who imitate Slack read nothing else alike. */
+export function slackBody(config: Pick<Config, 'publicUrl'>, message: Message): { text: string } {
+  const url = urlOf(config, message)
+  return { text: `${signOf(message)} *${plain(titleOf(message))}*\n${plain(message.reason)}\n${plain(url)}` }
+}
+
+export function slackDigest(config: Pick<Config, 'publicUrl'>, messages: Messages): { text: string } {
+  const lines = messages.slice(0, mostLines).map((message) => `${signOf(message)} ${plain(titleOf(message), 100)}`)
+  const more = messages.length - lines.length
+  const url = alertsUrl(config, messages[0].organization.code)
+  const text = [`*${plain(digestTitle(messages))}*`, ...lines, ...(more > 0 ? [`… and ${more} more`] : []), plain(url)]
+  return { text: text.join('\n') }
+}
+
+/** Takes the meaning from Slack's three control characters, and from the words that call everybody of a channel. */
+function plain(text: string, most = mostCharacters): string {
+  const short = text.length > most ? `${text.slice(0, most - 1)}…` : text
+  return short
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll(/@(?=everyone|here|channel|all)/gi, '@\u200b')
+}

@@ -1,0 +1,46 @@
+import { eq } from 'drizzle-orm'
+import type { TestApp, TestOrg } from '../../../../testing/index.ts'
+import { presentEvent } from '../../present.ts'
+import { alertEvents } from '../../tables.ts'
+import { noteTransition } from '../enqueue.ts'
+
+type Given = Partial<typeof alertEvents.$inferInsert>
+
+/** Opens and ends alerts as rules do: the row and what is to be told of it in one transaction. */
+export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
+  let count = 0
+  return {
+    open: async (org: Pick<TestOrg, 'id'>, given: Given = {}): Promise<number> => {
+      const at = t.clock.now()
+      return await t.app.db.transaction(async (tx) => {
+        const [row] = await tx
+          .insert(alertEvents)
+          .values({
+            orgId: org.id,
+            kind: 'CRASH_LOOP',
+            severity: 'CRITICAL',
+            squidId: 7000 + ++count,
+            squidName: 'lending',
+            squidSlot: 'v1',
+            container: 'eth',
+            label: 'eth keeps crashing',
+            reason: 'It ended with an error 5 times. See its logs.',
+            startedAt: at,
+            ...given,
+          })
+          .returning()
+        if (!row) throw new Error('No alert was opened')
+        await noteTransition(tx, { orgId: org.id, event: presentEvent(row), what: 'OPENED', at, isQuiet: false })
+        return row.id
+      })
+    },
+    end: async (org: Pick<TestOrg, 'id'>, eventId: number, { isQuiet = false } = {}): Promise<void> => {
+      const at = t.clock.now()
+      await t.app.db.transaction(async (tx) => {
+        const [row] = await tx.update(alertEvents).set({ endedAt: at }).where(eq(alertEvents.id, eventId)).returning()
+        if (!row) throw new Error('No alert was ended')
+        await noteTransition(tx, { orgId: org.id, event: presentEvent(row), what: 'ENDED', at, isQuiet })
+      })
+    },
+  }
+}

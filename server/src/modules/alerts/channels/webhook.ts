@@ -1,0 +1,13 @@
+import { createHmac, randomBytes } from 'node:crypto'
+
+const secretPrefix = 'whsec_'
+
+export const newSigningSecret = (): string => secretPrefix + randomBytes(32).toString('base64')
+
+/** The headers of Standard Webhooks 1.0.0, for a body that is sent exactly so. `at` is the time of this try. */
+export function signatureHeaders(secret: string, id: string, at: Date, body: string): Record<string, string> {
+  const timestamp = String(Math.floor(at.getTime() / 1000))
+  const key = Buffer.from(secret.slice(secretPrefix.length), 'base64')
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` }
+}
