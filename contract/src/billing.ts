@@ -7,7 +7,7 @@ import { orgStatuses } from './org-status.ts'
 // Apart from the schemas, so that who only shows a receipt carries no zod.
 export { billableLabel, billableOf, type Billable } from './billable.ts'
 export { csvOf } from './csv.ts'
-export { receiptCsv } from './receipt-csv.ts'
+export { receiptCsv, receiptsCsv } from './receipt-csv.ts'
 
 /** Money and amounts are decimal strings, never floats; US dollars where nothing else is said. */
 export const Decimal = z.string().regex(/^-?\d+(\.\d+)?$/)
@@ -63,10 +63,12 @@ export const BillingSettings = z.object({
   /** For Stripe's own form; null with the test provider. */
   publishableKey: z.string().nullable(),
   create: z.object({ clientSecret: z.string() }),
-  /** The one that is charged first. */
+  /** The first is the default: that is the one that is charged. */
   existing: z.array(PaymentMethod),
 })
 export type BillingSettings = z.infer<typeof BillingSettings>
+
+const PaymentMethods = z.object({ status: z.enum(orgStatuses), existing: z.array(PaymentMethod) })
 
 /** Spec 5. */
 export const BillingDetailsForm = z.object({
@@ -218,8 +220,20 @@ export const billing = {
     access: 'billing.write',
     summary:
       'Take the payment method that the form has set up, charge what is due with it and activate the organization',
-    body: z.object({ clientSecret: z.string().min(1).max(500) }),
-    payload: z.object({ status: z.enum(orgStatuses), existing: z.array(PaymentMethod) }),
+    body: z.object({
+      clientSecret: z.string().min(1).max(500),
+      /** The id of the one it stands in for, which is forgotten. */
+      replaces: z.string().max(200).optional(),
+    }),
+    payload: PaymentMethods,
+    tooManyAfter: { calls: 60, perMs: 3_600_000 },
+  }),
+  makeDefaultPaymentMethod: endpoint({
+    method: 'PUT',
+    path: at('/payment-methods/{id}/default'),
+    access: 'billing.write',
+    summary: 'Charge this payment method from now on, and at once what is due',
+    payload: PaymentMethods,
     tooManyAfter: { calls: 60, perMs: 3_600_000 },
   }),
   removePaymentMethod: endpoint({
@@ -244,6 +258,14 @@ export const billing = {
     summary: 'What a calendar month cost, UTC; the running month so far',
     query: { bySquid: z.enum(['true', 'false', '1', '0', '']).optional() },
     payload: Receipt,
+  }),
+  exportReceipts: endpoint({
+    method: 'GET',
+    path: at('/receipts'),
+    access: 'member',
+    kind: 'file',
+    summary: 'The items of all months by squid as one CSV file, newest month first',
+    payload: z.null(),
   }),
   listInvoices: endpoint({
     method: 'GET',

@@ -6,18 +6,28 @@ type Item = Pick<ReceiptItem, 'type' | 'amount' | 'rate' | 'subtotal' | 'discoun
 
 /** The export of a month's usage with the columns of spec 9; Subtotal is what is left of Cost after Discount. */
 export function receiptCsv(items: readonly Item[], bySquid: boolean): string {
-  const head = [...(bySquid ? ['Squid name'] : []), 'Type', 'Amount', 'Rate', 'Cost', 'Discount', 'Subtotal']
-  const rows = items.map((item) => [
-    ...(bySquid ? [item.squid?.name ?? ''] : []),
-    billableLabel(item.type),
-    item.amount,
-    item.rate,
-    item.subtotal,
-    item.discount,
-    minus(item.subtotal, item.discount),
-  ])
-  return csvOf([head, ...rows])
+  const head = [...(bySquid ? ['Squid name'] : []), ...columns]
+  return csvOf([head, ...items.map((item) => [...(bySquid ? [item.squid?.name ?? ''] : []), ...cellsOf(item)])])
 }
+
+/** Several months by squid in one file: the same columns behind the month's. */
+export function receiptsCsv(receipts: readonly { month: string; items: readonly Item[] }[]): string {
+  const rows = receipts.flatMap(({ month, items }) =>
+    items.map((item) => [month, item.squid?.name ?? '', ...cellsOf(item)]),
+  )
+  return csvOf([['Month', 'Squid name', ...columns], ...rows])
+}
+
+const columns = ['Type', 'Amount', 'Rate', 'Cost', 'Discount', 'Subtotal']
+
+const cellsOf = ({ type, amount, rate, subtotal, discount }: Item): string[] => [
+  billableLabel(type),
+  amount,
+  rate,
+  subtotal,
+  discount,
+  minus(subtotal, discount),
+]
 
 const scale = 8
 

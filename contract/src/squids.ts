@@ -211,6 +211,15 @@ export const squids = {
     summary: 'Take a tag from the version',
     payload: Deployment,
   }),
+  exportDatabase: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/squids/{reference}/database/export',
+    access: 'member',
+    kind: 'file',
+    summary: 'Its whole database as a compressed SQL script for psql, also while it is hibernated or payment is due',
+    payload: z.null(),
+    tooManyAfter: { calls: 20, perMs: 3_600_000 },
+  }),
   query: endpoint({
     method: 'POST',
     path: '/v1/orgs/{code}/squids/{reference}/graphql',

@@ -31,7 +31,10 @@ export default function DangerZone({ org }: { org: Org }) {
             <li>all squids of the organization, with their databases, logs, metrics and addresses</li>
             <li>its secrets, RPC token, members and invitations</li>
           </ul>
-          <p className="mt-2">Accounts of the members and their other organizations stay.</p>
+          <p className="mt-2">
+            What was used this month is charged with a final invoice. Accounts of the members and their other
+            organizations stay.
+          </p>
         </>
       ),
       confirmLabel: 'Delete organization',

@@ -4,71 +4,25 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hours, minutes } from '../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
 import { setDiscount } from './discount.ts'
-import { billingTurn } from './turn.ts'
+import { startStory, type Story } from './testing/story.ts'
 
 let t: TestApp
 let turn: () => Promise<void>
 
+let story: Story
+const running: Story['running'] = (...given) => story.running(...given)
+const database: Story['database'] = (...given) => story.database(...given)
+const pass: Story['pass'] = (...given) => story.pass(...given)
+const card: Story['card'] = (...given) => story.card(...given)
+
 beforeAll(async () => {
   t = await startTestApp()
-  turn = billingTurn(t.app)
+  story = startStory(t)
+  turn = story.turn
 })
 afterAll(() => t.close())
 
 const sql = (text: string, values: unknown[] = []) => t.app.database.pool.query(text, values)
-
-/** A version whose programs the observer has seen since `at`. */
-async function running(
-  org: TestOrg,
-  given: { name: string; isDedicated?: boolean; containers?: string[]; tag?: string },
-) {
-  const { rows } = await sql(
-    `insert into squids (org_id, name, slot, image, is_dedicated, api_profile, processor_profile, created_at)
-     values ($1, $2, 'v1', 'an image', $3, $4, $4, $5) returning id`,
-    [org.id, given.name, given.isDedicated ?? false, given.isDedicated ? 'small' : 'collocated', t.clock.now()],
-  )
-  const id = (rows[0] as { id: number }).id
-  for (const container of given.containers ?? ['api', 'processor'])
-    await sql(
-      `insert into container_states (squid_id, generation, container, state, since, restarts, oom_kills, is_out_of_memory)
-       values ($1, 1, $2, 'running', $3, 0, 0, false)`,
-      [id, container, t.clock.now()],
-    )
-  if (given.tag)
-    await sql(`insert into squid_tags (org_id, squid_name, tag, squid_id) values ($1, $2, $3, $4)`, [
-      org.id,
-      given.name,
-      given.tag,
-      id,
-    ])
-  return id
-}
-
-const database = (id: number, profile: string, gibibytes: number) =>
-  sql(
-    `insert into squid_databases (squid_id, database, role, sealed_password, read_role, sealed_read_password, version, profile, total_bytes)
-     values ($1, $2, $2, '', $2, '', '17', $3, $4)`,
-    [id, `db_${id}`, profile, gibibytes * 2 ** 30],
-  )
-
-async function pass(ms: number, stepMs = minutes(10)) {
-  for (let gone = 0; gone < ms; gone += stepMs) {
-    t.clock.advance(Math.min(stepMs, ms - gone))
-    await turn()
-  }
-}
-
-const card = async (org: TestOrg, number: string) => {
-  const api = t.as(org.admin).billing
-  const params = { code: org.code }
-  const { create } = await api.getSettings({ params })
-  const entered = await api.enterTestCard({
-    params,
-    body: { ...create, number, expMonth: 12, expYear: 2035, cvc: '123', authentication: 'complete' },
-  })
-  if (entered.error) return entered.error
-  return (await api.addPaymentMethod({ params, body: create })).status
-}
 
 test('what runs is metered and stands on the receipt, in both views to the same sum', async () => {
   const org = await t.make.org()
@@ -95,6 +49,16 @@ test('what runs is metered and stands on the receipt, in both views to the same 
   expect([sum(bySquid.items), sum(merged.items)]).toEqual([merged.subTotal, merged.subTotal])
   expect(merged).toMatchObject({ subTotal: '1.68819444', tax: { percent: '8.1', amount: '0.14' }, total: '1.83' })
   expect(receiptCsv(bySquid.items, true)).toContain(`'=small@v1;Collocated squid;5.5;0.02;0.11;0;0.11\r\n`)
+
+  const file = await t.http.inject({
+    url: `/api/v1/orgs/${org.code}/billing/receipts`,
+    headers: { authorization: `Bearer ${org.admin.token}` },
+  })
+  expect(file.headers['content-disposition']).toBe(`attachment; filename="receipts-${org.code}.csv"`)
+  expect(file.body.split('\r\n').slice(0, 2)).toEqual([
+    'Month;Squid name;Type;Amount;Rate;Cost;Discount;Subtotal',
+    '2026-01;big@v1;"Postgres addon, medium";5.5;0.16;0.88;0;0.88',
+  ])
 
   const summary = await api.getSummary({ params })
   expect(summary).toMatchObject({

@@ -1,4 +1,4 @@
-import type { BillingLimitsAnswer, Contract } from '@shoal/contract'
+import { receiptsCsv, type BillingLimitsAnswer, type Contract } from '@shoal/contract'
 import { Big } from 'big.js'
 import type { App } from '../../app.ts'
 import { invalid, notFound, refuse } from '../../errors.ts'
@@ -11,14 +11,14 @@ import { estimateOf } from './costs/estimate.ts'
 import { listHibernatedByCap } from './limits/hibernation-store.ts'
 import { collect, invoiceNumber } from './payments/collect.ts'
 import { accountOf, changeAccount, listPaymentMethods } from './payments/payment-store.ts'
-import { addMethod, customerOf, removeMethod } from './payments/methods.ts'
+import { customerOf, makeMethodDefault, removeMethod, replaceMethod } from './payments/methods.ts'
 import { providerOf } from './payments/provider-of.ts'
 import { enterTestCard } from './payments/test-provider.ts'
 import { readPriceBook } from './prices/price-book.ts'
 import { shownPrices } from './prices/shown.ts'
 import { invoicePdf } from './receipts/invoice-pdf.ts'
 import { listInvoices, selectInvoice } from './receipts/invoice-store.ts'
-import { receiptFor } from './receipts/months.ts'
+import { allReceipts, receiptFor } from './receipts/months.ts'
 import { mergeSquids, netOf } from './receipts/receipt.ts'
 
 export function billingHandlers(app: App): Handlers<Contract['billing']> {
@@ -49,10 +49,15 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
     },
     addPaymentMethod: async ({ org, body, request }) => {
       refusePlayground(org)
-      const method = await addMethod(app, provider, org, body.clientSecret)
-      request.audit({ subject: org.code, after: { paymentMethod: method.id } })
-      const { status } = await collect(app, provider, org.id, { isScheduled: false })
-      return { status, existing: await listPaymentMethods(app.db, org.id) }
+      const method = await replaceMethod(app, provider, org, body)
+      const before = body.replaces === undefined ? null : { paymentMethod: body.replaces }
+      request.audit({ subject: org.code, before, after: { paymentMethod: method.id } })
+      return await chargeDefault(org)
+    },
+    makeDefaultPaymentMethod: async ({ org, params, request }) => {
+      await makeMethodDefault(app, org, params.id)
+      request.audit({ subject: org.code, after: { paymentMethod: params.id } })
+      return await chargeDefault(org)
     },
     removePaymentMethod: async ({ org, params, request }) => {
       await removeMethod(app, provider, org, params.id)
@@ -70,6 +75,11 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       const receipt = await receiptFor(app, book, org.id, monthParam(params))
       return query.bySquid === 'true' || query.bySquid === '1' ? receipt : mergeSquids(receipt)
     },
+    exportReceipts: async ({ org }) => ({
+      contentType: 'text/csv; charset=utf-8',
+      body: receiptsCsv(await allReceipts(app, book, org.id)),
+      fileName: `receipts-${org.code}.csv`,
+    }),
     listInvoices: async ({ org }) =>
       (await listInvoices(app.db, org.id)).map(({ number, month, totalUsd, paidAt, closedAt }) => ({
         number: invoiceNumber(number),
@@ -104,6 +114,11 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       return after
     },
     getPrices: async () => shownPrices(book, app.clock.now()),
+  }
+
+  async function chargeDefault(org: OrgScope) {
+    const { status } = await collect(app, provider, org.id, { isScheduled: false })
+    return { status, existing: await listPaymentMethods(app.db, org.id) }
   }
 
   async function limitsAnswer(app: App, org: OrgScope): Promise<BillingLimitsAnswer> {

@@ -40,6 +40,8 @@ export const paymentMethods = pgTable(
       .references(() => orgs.id, { onDelete: 'cascade' }),
     shown: jsonb().$type<Omit<PaymentMethod, 'id'>>().notNull(),
     addedAt: time().notNull(),
+    /** The highest of an organization is its default; every other rank is what was default before, or was there first. */
+    rank: integer().notNull().default(0),
   },
   (t) => [index('payment_methods_org').on(t.orgId)],
 )

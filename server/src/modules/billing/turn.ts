@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { App } from '../../app.ts'
 import { startLeading, type Leading } from '../../db/leader.ts'
 import { carryOutHibernations } from './limits/carry-out.ts'
+import { settleDeleted } from './leaving/settle.ts'
 import { enforceLimits } from './limits/enforce.ts'
 import { meterTick } from './metering/meter.ts'
 import { collectDue } from './standing/due.ts'
@@ -31,6 +32,7 @@ export function billingTurn(app: App): () => Promise<void> {
     caps: () => enforceLimits(app, book),
     'closing of months': () => closeMonths(app, book),
     charging: () => collectDue(app, provider),
+    'settling with deleted organizations': () => settleDeleted(app, book, provider),
     hibernation: () => carryOutHibernations(app),
   }
   return async () => {

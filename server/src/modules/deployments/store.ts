@@ -234,7 +234,7 @@ export async function listDeletable(db: Db, orgId: number, since: Date): Promise
   return rows.map((row) => row.id)
 }
 
-/** The row of a deleted organization goes once its last version has gone. */
+/** The row of a deleted organization goes once its last version has gone and billing has settled with it. */
 export async function removeOrg(db: Db, orgId: number): Promise<void> {
   await db
     .delete(orgs)
@@ -242,6 +242,7 @@ export async function removeOrg(db: Db, orgId: number): Promise<void> {
       and(
         eq(orgs.id, orgId),
         isNotNull(orgs.deletedAt),
+        isNotNull(orgs.settledAt),
         sql`not exists (select 1 from squids s where s.org_id = ${orgs.id})`,
         sql`not exists (select 1 from deployments d where d.org_id = ${orgs.id} and d.finished_at is null)`,
       ),

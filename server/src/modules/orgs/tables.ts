@@ -37,8 +37,10 @@ export const orgs = pgTable(
     /** RPC requests of a calendar month that are answered; null: all. Written by billing. */
     rpcRequestsCap: bigId(),
     createdAt: time().notNull(),
-    /** Set while its squids are being removed; the row goes when the last one has gone. */
+    /** Set while its squids are being removed; the row goes when the last one has gone and the account is settled. */
     deletedAt: time(),
+    /** After it was deleted: its last invoice is paid or given up, and its cards are forgotten. Written by billing. */
+    settledAt: time(),
   },
   (t) => [uniqueIndex('orgs_code').on(t.code), index('orgs_pending_email').on(t.pendingEmailLinkHash)],
 )

@@ -1,15 +1,18 @@
 import type { Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
-import { notFound } from '../../errors.ts'
+import { notFound, refuse } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
 import { askGraphql } from './ask-graphql.ts'
+import { exportDatabase } from './export/export-database.ts'
 import { findSquid } from './find.ts'
 import { listPresented, listPresentedOf, selectPresented } from './present-store.ts'
 import { presentOneSquid, presentSquids } from './read-squids.ts'
 import { graphqlUrl } from './urls.ts'
 
 /** The calls that only look or ask; those that change something belong to the deployments that do it. */
-export function squidReadHandlers(app: App): Pick<Handlers<Contract['squids']>, 'list' | 'listMine' | 'get' | 'query'> {
+export function squidReadHandlers(
+  app: App,
+): Pick<Handlers<Contract['squids']>, 'list' | 'listMine' | 'get' | 'exportDatabase' | 'query'> {
   return {
     listMine: async ({ actor, query }) => {
       const rows = await listPresentedOf(app.db, actor.userId, query.name)
@@ -30,6 +33,14 @@ export function squidReadHandlers(app: App): Pick<Handlers<Contract['squids']>, 
       const squid = await selectPresented(app.db, id)
       if (!squid) throw notFound(`Squid ${params.reference}`)
       return presentOneSquid(app, org, squid)
+    },
+    exportDatabase: async ({ org, params, request }) => {
+      if (org.isPlayground) throw refuse('PLAYGROUND', 'Access to databases needs the Pro plan.')
+      const { id, name, slot } = await findSquid(app.db, org.id, params.reference)
+      const reference = `${name}@${slot}`
+      const body = await exportDatabase(app, { squidId: id, reference, signal: request.signal })
+      request.audit({ subject: reference })
+      return { contentType: 'application/gzip', body, fileName: `${reference}.sql.gz` }
     },
     query: async ({ org, params, body, request }) => {
       const { name, slot } = await findSquid(app.db, org.id, params.reference)

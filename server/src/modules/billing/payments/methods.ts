@@ -3,7 +3,14 @@ import type { App } from '../../../app.ts'
 import { notFound, refuse } from '../../../errors.ts'
 import type { OrgScope } from '../../call.ts'
 import { getOrg } from '../../orgs/index.ts'
-import { accountOf, addPaymentMethod, changeAccount, deletePaymentMethod, listPaymentMethods } from './payment-store.ts'
+import {
+  accountOf,
+  addPaymentMethod,
+  changeAccount,
+  deletePaymentMethod,
+  listPaymentMethods,
+  makeDefault,
+} from './payment-store.ts'
 import type { PaymentProvider } from './provider.ts'
 
 type Org = Pick<OrgScope, 'id' | 'code'>
@@ -19,23 +26,52 @@ export async function customerOf(app: App, provider: PaymentProvider, org: Org):
 }
 
 /** Takes what the form has set up, as the provider tells it. The same one twice is one. @throws Refusal */
-export async function addMethod(
-  app: App,
-  provider: PaymentProvider,
-  org: Org,
-  clientSecret: string,
-): Promise<PaymentMethod> {
+async function addMethod(app: App, provider: PaymentProvider, org: Org, clientSecret: string): Promise<PaymentMethod> {
   const method = await provider.finishSetup(await customerOf(app, provider, org), clientSecret)
   await addPaymentMethod(app.db, org.id, method, app.clock.now())
   return method
 }
 
+/** The new one takes the place of the one it `replaces`, which is forgotten. @throws Refusal 404 */
+export async function replaceMethod(
+  app: App,
+  provider: PaymentProvider,
+  org: Org,
+  { clientSecret, replaces }: { clientSecret: string; replaces?: string | undefined },
+): Promise<PaymentMethod> {
+  if (replaces !== undefined) await requireMethod(app, org, replaces)
+  const method = await addMethod(app, provider, org, clientSecret)
+  if (replaces !== undefined && replaces !== method.id) await forgetMethod(app, provider, org, replaces)
+  return method
+}
+
 /** @throws Refusal 404; 405 for the last one, since an organization that is billed must have one */
 export async function removeMethod(app: App, provider: PaymentProvider, org: Org, id: string): Promise<void> {
-  const existing = await listPaymentMethods(app.db, org.id)
-  if (!existing.some((method) => method.id === id)) throw notFound('Payment method')
+  const existing = await requireMethod(app, org, id)
   if (existing.length === 1)
     throw refuse('LAST_PAYMENT_METHOD', 'Add another payment method before you remove this one.')
+  await forgetMethod(app, provider, org, id)
+}
+
+/** @throws Refusal 404 */
+export async function makeMethodDefault(app: App, org: Org, id: string): Promise<void> {
+  await requireMethod(app, org, id)
+  await makeDefault(app.db, org.id, id)
+}
+
+/** Here and at the provider. */
+export async function forgetMethod(
+  app: App,
+  provider: PaymentProvider,
+  org: Pick<Org, 'id'>,
+  id: string,
+): Promise<void> {
   await deletePaymentMethod(app.db, org.id, id)
   await provider.forget(id)
+}
+
+async function requireMethod(app: App, org: Org, id: string): Promise<PaymentMethod[]> {
+  const existing = await listPaymentMethods(app.db, org.id)
+  if (!existing.some((method) => method.id === id)) throw notFound('Payment method')
+  return existing
 }

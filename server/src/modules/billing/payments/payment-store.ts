@@ -37,24 +37,38 @@ export async function lockAccount(db: Db, orgId: number): Promise<AccountRow> {
   return row
 }
 
-/** The newest first: that is the one that is charged. */
+/** The default first: that is the one that is charged. */
 export async function listPaymentMethods(db: Db, orgId: number): Promise<PaymentMethod[]> {
   const rows = await db
     .select()
     .from(paymentMethods)
     .where(eq(paymentMethods.orgId, orgId))
-    .orderBy(desc(paymentMethods.addedAt), desc(paymentMethods.id))
+    .orderBy(desc(paymentMethods.rank), desc(paymentMethods.addedAt), desc(paymentMethods.id))
   return rows.map(({ id, shown }) => ({ id, ...shown }))
 }
 
+/** As the default; one that is there already stays as it is. */
 export async function addPaymentMethod(
   db: Db,
   orgId: number,
   { id, ...shown }: PaymentMethod,
   at: Date,
 ): Promise<void> {
-  await db.insert(paymentMethods).values({ id, orgId, shown, addedAt: at }).onConflictDoNothing()
+  await db
+    .insert(paymentMethods)
+    .values({ id, orgId, shown, addedAt: at, rank: nextRank(orgId) })
+    .onConflictDoNothing()
 }
+
+export async function makeDefault(db: Db, orgId: number, id: string): Promise<void> {
+  await db
+    .update(paymentMethods)
+    .set({ rank: nextRank(orgId) })
+    .where(and(eq(paymentMethods.orgId, orgId), eq(paymentMethods.id, id)))
+}
+
+const nextRank = (orgId: number) =>
+  sql<number>`(select coalesce(max(m.rank), 0) + 1 from payment_methods m where m.org_id = ${orgId})`
 
 /** False when it is not the organization's. */
 export async function deletePaymentMethod(db: Db, orgId: number, id: string): Promise<boolean> {

@@ -138,17 +138,57 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     expect(rows).toEqual([{ key: expect.any(String), status: 'succeeded' }])
   })
 
+  const last4s = (existing: readonly { card: { last4: string } | null }[]) => existing.map((m) => m.card?.last4)
+  const cards = async (org: TestOrg) => (await billing(org).getSettings({ params: paramsOf(org) })).existing
+
   test('the last card stays; others can be forgotten', async () => {
     const org = await t.make.org()
     await save(org, '4242424242424242')
     await save(org, '4000002500003155')
-    const { existing } = await billing(org).getSettings({ params: paramsOf(org) })
-    expect(existing.map((m) => m.card?.last4)).toHaveLength(2)
+    const existing = await cards(org)
+    expect(last4s(existing)).toEqual(['3155', '4242'])
     const [first, second] = existing.map((m) => m.id)
     await billing(org).removePaymentMethod({ params: { ...paramsOf(org), id: first ?? '' } })
     await expect(
       billing(org).removePaymentMethod({ params: { ...paramsOf(org), id: second ?? '' } }),
     ).rejects.toMatchObject({ status: 405 })
+  })
+
+  test('another card can be made the default: it is charged at once with what is due, and from then on', async () => {
+    const org = await t.make.org()
+    await save(org, '4242424242424242')
+    await save(org, '4000000000000341')
+    await owe(org, '3')
+    expect(await billing(org).pay({ params: paramsOf(org) })).toMatchObject({ status: 'PAYMENT_ISSUES' })
+    const [, good] = await cards(org)
+    const params = { ...paramsOf(org), id: good?.id ?? '' }
+    const { status, existing } = await billing(org).makeDefaultPaymentMethod({ params })
+    expect([status, last4s(existing)]).toEqual(['ACTIVE', ['4242', '0341']])
+    const other = await t.make.org()
+    await expect(
+      billing(other).makeDefaultPaymentMethod({ params: { ...params, code: other.code } }),
+    ).rejects.toMatchObject({ status: 404 })
+    const viewer = t.as(await t.make.member(org, 'developer')).billing
+    await expect(viewer.makeDefaultPaymentMethod({ params })).rejects.toMatchObject({ status: 405 })
+  })
+
+  test('a card is replaced in one step, and the old one is forgotten; a refused one replaces nothing', async () => {
+    const org = await t.make.org()
+    await save(org, '4242424242424242')
+    const [old] = await cards(org)
+    const replaces = old?.id ?? ''
+    const { create } = await billing(org).getSettings({ params: paramsOf(org) })
+    await expect(
+      billing(org).addPaymentMethod({ params: paramsOf(org), body: { ...create, replaces } }),
+    ).rejects.toMatchObject({ status: 405 })
+    expect(last4s(await cards(org))).toEqual(['4242'])
+    await confirm(org, create.clientSecret, '4000002500003155', 'complete')
+    await expect(
+      billing(org).addPaymentMethod({ params: paramsOf(org), body: { ...create, replaces: 'pm_of_others' } }),
+    ).rejects.toMatchObject({ status: 404 })
+    const { existing } = await billing(org).addPaymentMethod({ params: paramsOf(org), body: { ...create, replaces } })
+    expect(last4s(existing)).toEqual(['3155'])
+    if (name === 'stripe') expect(stripe.requests).toContain(`POST /v1/payment_methods/${replaces}/detach`)
   })
 
   if (name === 'test') return

@@ -1,7 +1,7 @@
 import type { Receipt } from '@shoal/contract'
 import { and, desc, eq, sql } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'
-import { invoices, type InvoiceCustomer } from '../tables.ts'
+import { invoices, usageRecords, type InvoiceCustomer } from '../tables.ts'
 
 export async function selectInvoice(db: Db, orgId: number, month: string) {
   const [row] = await db
@@ -23,6 +23,15 @@ export async function listClosable(db: Db, month: string): Promise<{ orgId: numb
     left join invoices i on i.org_id = u.org_id and i.month = u.month
     where u.month < ${month} and i.number is null order by 2, 1`)
   return rows
+}
+
+/** `yyyy-MM` of all that is on record. */
+export async function monthsOf(db: Db, orgId: number): Promise<string[]> {
+  const rows = await db
+    .selectDistinct({ month: usageRecords.month })
+    .from(usageRecords)
+    .where(eq(usageRecords.orgId, orgId))
+  return rows.map((row) => row.month)
 }
 
 /** Takes the next number: without gaps, since an invoice that is not written takes none. */

@@ -9,7 +9,7 @@ import { invoiceNumber } from '../payments/collect.ts'
 import { accountOf } from '../payments/payment-store.ts'
 import type { PriceBook } from '../prices/price-book.ts'
 import { monthEndMs, monthOfMs } from '../time.ts'
-import { addInvoice, listClosable, selectInvoice } from './invoice-store.ts'
+import { addInvoice, listClosable, monthsOf, selectInvoice } from './invoice-store.ts'
 import { receiptOf } from './receipt.ts'
 
 /** A month is closed so long after it ended: counts of requests may reach the database a little later. */
@@ -32,6 +32,14 @@ export async function receiptFor(app: App, book: PriceBook, orgId: number, month
   }
 }
 
+/** Of every month there is something of, by squid; the newest first. */
+export async function allReceipts(app: App, book: PriceBook, orgId: number): Promise<Receipt[]> {
+  const months = new Set(await monthsOf(app.db, orgId)).add(monthOfMs(app.clock.now().getTime()))
+  const receipts: Receipt[] = []
+  for (const month of [...months].sort().toReversed()) receipts.push(await receiptFor(app, book, orgId, month))
+  return receipts
+}
+
 /** What a receipt depends on beside usage and prices. */
 export async function termsOf(app: Pick<App, 'db'>, orgId: number) {
   const [account, org] = await Promise.all([accountOf(app.db, orgId), getOrg(app.db, orgId)])
@@ -45,20 +53,22 @@ export async function closeMonths(app: App, book: PriceBook): Promise<void> {
   for (const { orgId, month } of await listClosable(app.db, monthOfMs(now.getTime()))) {
     const endMs = monthEndMs(month)
     if (now.getTime() < endMs + closedAfterMs || (meter?.recordedUntilMs ?? 0) < endMs) continue
-    const org = await getOrg(app.db, orgId)
-    const receipt = receiptOf({
-      ...(await termsOf(app, orgId)),
-      book,
-      month,
-      usage: await usageOfMonth(app.db, orgId, month),
-    })
-    const customer = { code: org.code, name: org.name ?? org.code, details: org.billingDetails }
-    await app.db.transaction((tx) =>
-      addInvoice(tx, { orgId, month, closedAt: now, customer, totalUsd: receipt.total }, (number) => ({
-        ...receipt,
-        isClosed: true,
-        invoice: { number: invoiceNumber(number), status: 'open', closedAt: now.toISOString() },
-      })),
-    )
+    await closeMonth(app, book, orgId, month)
   }
+}
+
+/** Writes the invoice of a month of which all is on record. */
+export async function closeMonth(app: App, book: PriceBook, orgId: number, month: string): Promise<void> {
+  const now = app.clock.now()
+  const org = await getOrg(app.db, orgId)
+  const usage = await usageOfMonth(app.db, orgId, month)
+  const receipt = receiptOf({ ...(await termsOf(app, orgId)), book, month, usage })
+  const customer = { code: org.code, name: org.name ?? org.code, details: org.billingDetails }
+  await app.db.transaction((tx) =>
+    addInvoice(tx, { orgId, month, closedAt: now, customer, totalUsd: receipt.total }, (number) => ({
+      ...receipt,
+      isClosed: true,
+      invoice: { number: invoiceNumber(number), status: 'open', closedAt: now.toISOString() },
+    })),
+  )
 }

@@ -9,7 +9,7 @@ const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 
 /** What has changed, why, and what to do. */
 export function statusMail(config: Config, to: string, org: OrgRow, standing: Standing, reason: string): Mail {
-  const { subject, paragraphs } = words(config, org, standing, reason)
+  const { subject, paragraphs } = words(org, standing, reason)
   return writeLetter({
     to,
     subject,
@@ -19,12 +19,7 @@ export function statusMail(config: Config, to: string, org: OrgRow, standing: St
   })
 }
 
-function words(
-  config: Config,
-  org: OrgRow,
-  { status, retries, nextRetryMs, failingSinceMs }: Standing,
-  reason: string,
-) {
+function words(org: OrgRow, { status, retries, nextRetryMs, failingSinceMs }: Standing, reason: string) {
   const name = nameOf(org)
   if (status === 'PAYMENT_ISSUES')
     return {
@@ -47,7 +42,7 @@ function words(
       subject: `Squids of ${name} are hibernated`,
       paragraphs: [
         'Payment is overdue. All squids of the organization were hibernated. Their data is kept, and they wake as soon as the payment arrives.',
-        `If you want to leave, write to ${config.SHOAL_SUPPORT_EMAIL} for an export of your databases.`,
+        'If you want to leave, take your data with you: the page Billing has an export of every database and of all receipts.',
       ],
     }
   return {

@@ -45,6 +45,8 @@ export async function moveStanding(
     before: { status: before.status, retries: before.retries },
     after: { status: after.status, retries: after.retries, reason },
   })
+  // Of a deleted organization everything there is to say stands in the mail of its last invoice.
+  if (org.deletedAt !== null) return []
   const to = await recipientsOf(tx, org)
   return to.map((email) => statusMail(app.config, email, org, after, reason))
 }

@@ -1,0 +1,66 @@
+import { minutes } from '../../../clock.ts'
+import type { TestApp, TestOrg } from '../../../testing/index.ts'
+import { billingTurn } from '../turn.ts'
+
+export type Story = ReturnType<typeof startStory>
+
+/** What billing's tests are made of: versions that were seen to run, time that passes, and cards. */
+export function startStory(t: TestApp) {
+  const turn = billingTurn(t.app)
+  const sql = (text: string, values: unknown[] = []) => t.app.database.pool.query(text, values)
+
+  /** A version whose programs the observer has seen since `at`. */
+  async function running(
+    org: TestOrg,
+    given: { name: string; isDedicated?: boolean; containers?: string[]; tag?: string },
+  ) {
+    const { rows } = await sql(
+      `insert into squids (org_id, name, slot, image, is_dedicated, api_profile, processor_profile, created_at)
+       values ($1, $2, 'v1', 'an image', $3, $4, $4, $5) returning id`,
+      [org.id, given.name, given.isDedicated ?? false, given.isDedicated ? 'small' : 'collocated', t.clock.now()],
+    )
+    const id = (rows[0] as { id: number }).id
+    for (const container of given.containers ?? ['api', 'processor'])
+      await sql(
+        `insert into container_states (squid_id, generation, container, state, since, restarts, oom_kills, is_out_of_memory)
+         values ($1, 1, $2, 'running', $3, 0, 0, false)`,
+        [id, container, t.clock.now()],
+      )
+    if (given.tag)
+      await sql(`insert into squid_tags (org_id, squid_name, tag, squid_id) values ($1, $2, $3, $4)`, [
+        org.id,
+        given.name,
+        given.tag,
+        id,
+      ])
+    return id
+  }
+
+  const database = (id: number, profile: string, gibibytes: number) =>
+    sql(
+      `insert into squid_databases (squid_id, database, role, sealed_password, read_role, sealed_read_password, version, profile, total_bytes)
+       values ($1, $2, $2, '', $2, '', '17', $3, $4)`,
+      [id, `db_${id}`, profile, gibibytes * 2 ** 30],
+    )
+
+  async function pass(ms: number, stepMs = minutes(10)) {
+    for (let gone = 0; gone < ms; gone += stepMs) {
+      t.clock.advance(Math.min(stepMs, ms - gone))
+      await turn()
+    }
+  }
+
+  const card = async (org: TestOrg, number: string) => {
+    const api = t.as(org.admin).billing
+    const params = { code: org.code }
+    const { create } = await api.getSettings({ params })
+    const entered = await api.enterTestCard({
+      params,
+      body: { ...create, number, expMonth: 12, expYear: 2035, cvc: '123', authentication: 'complete' },
+    })
+    if (entered.error) return entered.error
+    return (await api.addPaymentMethod({ params, body: create })).status
+  }
+
+  return { turn, running, database, pass, card }
+}
