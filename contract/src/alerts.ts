@@ -267,6 +267,7 @@ export const alerts = {
     path: '/v1/orgs/{code}/alerts/deliveries/{deliveryId}/replay',
     access: 'organization.write',
     summary: 'Send the same once more',
+    tooManyAfter: { calls: 60, perMs: 600_000 },
     payload: AlertDelivery,
   }),
 }

@@ -44,7 +44,9 @@ async function transmit({ config }: App, mail: Mail, id: string): Promise<void> 
   const transport = createTransport({ url: config.SHOAL_MAIL_URL, ...patience })
   try {
     const messageId = `<shoal-${id}@${new URL(config.publicUrl).hostname}>`
-    await transport.sendMail({ from: config.SHOAL_MAIL_FROM, ...mail, messageId })
+    // No answering machine answers.
+    const headers = { 'auto-submitted': 'auto-generated' }
+    await transport.sendMail({ from: config.SHOAL_MAIL_FROM, ...mail, messageId, headers })
   } finally {
     transport.close()
   }

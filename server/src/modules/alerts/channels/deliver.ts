@@ -13,7 +13,7 @@ import {
 } from './delivery-store.ts'
 import { Message } from './message.ts'
 import { dueOf, nextOf, nextTry, stormMs } from './pace.ts'
-import { send, type Ways } from './send.ts'
+import { send, type Sent, type Ways } from './send.ts'
 
 /** Longer than any try takes. Who dies in the midst of one holds it up for so long; then it is sent once more. */
 const tryMs = minutes(2)
@@ -60,9 +60,7 @@ export async function deliver(
   { channel, deliveries }: Taken,
   signal: AbortSignal,
 ): Promise<void> {
-  const [first, ...others] = deliveries.map(({ body }) => Message.parse(body))
-  if (!first) return
-  const outcome = await send(app, ways, channel, [first, ...others], signal)
+  const outcome = await trySending(app, ways, { channel, deliveries }, signal)
   const ids = deliveries.map(({ id }) => id)
   const { httpStatus } = outcome
   if (outcome.isTaken) {
@@ -82,4 +80,27 @@ export async function deliver(
     const untold = failed.flatMap(({ what, eventId }) => (what === 'OPENED' && eventId !== null ? [eventId] : []))
     if (untold.length > 0) await failRecoveries(tx, channel.id, untold, 'The alert itself could not be told.')
   })
+}
+
+/** A fault of our own is written down as any other, so that it too is given up some day. */
+async function trySending(app: App, ways: Ways, { channel, deliveries }: Taken, signal: AbortSignal): Promise<Sent> {
+  try {
+    const [first, ...others] = deliveries.map(({ body }) => Message.parse(body))
+    if (!first) throw new Error('Nothing was taken')
+    const tryId = deliveries
+      .map(({ id }) => id)
+      .slice(0, 2)
+      .join('-')
+    return await send(app, ways, channel, [first, ...others], { tryId, signal })
+  } catch (error) {
+    signal.throwIfAborted()
+    app.log.error({ err: error, channelId: channel.id }, 'an alert could not be sent')
+    return {
+      isTaken: false,
+      httpStatus: null,
+      error: 'Something failed on our side.',
+      isFinal: false,
+      retryAfterMs: null,
+    }
+  }
 }

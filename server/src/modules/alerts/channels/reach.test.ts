@@ -66,7 +66,7 @@ describe('without leave to reach private networks', () => {
     error: 'The address leads into a private network. Only public addresses are reached.',
   }
 
-  test.each(['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '2130706433', '0x7f.1', '0'])(
+  test.each(['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '2130706433', '0x7f.1', '0'])(
     'http://%s is not connected to',
     async (host) => {
       expect(await post(`http://${host}:${receiver.port}/`, systemReach(false))).toMatchObject(refusal)

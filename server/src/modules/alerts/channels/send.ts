@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { App } from '../../../app.ts'
 import { sendMailNow } from '../../../mail/index.ts'
 import { noticeEmail } from '../../orgs/index.ts'
@@ -10,6 +11,9 @@ import { systemReach, type Reach } from './reach.ts'
 import { slackBody, slackDigest } from './slack.ts'
 import { signatureHeaders } from './webhook.ts'
 
+/** What came of it; mails have no status. */
+export type Sent = Posted | { isTaken: true; httpStatus: null }
+
 /** How strangers' addresses are reached. */
 export type Ways = { reach: Reach; timeoutMs: number }
 
@@ -18,15 +22,18 @@ export const waysOf = (app: Pick<App, 'config'>): Ways => ({
   timeoutMs: 10_000,
 })
 
+/** `tryId` is the same for every try, but another one for a replay: mail programs show a mail with the same id once. */
+export type Try = { tryId: string; signal: AbortSignal }
+
 /** Sends one message, or a digest of several; of a webhook always one. @throws when `signal` ends it */
 export async function send(
   app: App,
   ways: Ways,
   channel: ChannelRow,
   messages: Messages,
-  signal: AbortSignal,
-): Promise<Posted | { isTaken: true; httpStatus: null }> {
-  if (channel.type === 'email') return await sendByMail(app, channel, messages)
+  { tryId, signal }: Try,
+): Promise<Sent> {
+  if (channel.type === 'email') return await sendByMail(app, channel, messages, { tryId, signal })
   const url = channel.sealedUrl === null ? '' : app.sealer.open(channel.sealedUrl, channelUrlContext(channel.id))
   const now = app.clock.now()
   const options = { ...ways, signal, now }
@@ -43,19 +50,31 @@ export async function send(
   return await postJson(url, signatureHeaders(secret, message.id, now, body), body, options)
 }
 
-async function sendByMail(app: App, { orgId }: ChannelRow, messages: Messages) {
+async function sendByMail(app: App, { orgId }: ChannelRow, messages: Messages, { tryId, signal }: Try): Promise<Sent> {
   const failure = { isTaken: false, httpStatus: null, retryAfterMs: null } as const
   const to = await noticeEmail(app.db, orgId)
   if (!to) return { ...failure, isFinal: true, error: 'No e-mail address of the organization is confirmed.' }
   const [message] = messages
   const mail = messages.length === 1 ? alertMail(app.config, to, message) : digestMail(app.config, to, messages)
   try {
-    // The same id for every try, so that a mail that is sent twice is seen once.
-    await sendMailNow(app, mail, messages.length === 1 ? message.id : `digest-${messages.length}-${message.id}`)
-    return { isTaken: true, httpStatus: null } as const
+    await unlessEnded(sendMailNow(app, mail, `alert-${tryId}`), signal)
+    return { isTaken: true, httpStatus: null }
   } catch (error) {
+    signal.throwIfAborted()
     // What a mail server says may tell of the operator's own network and account.
     app.log.warn({ err: error, orgId }, 'an alert could not be sent by mail')
     return { ...failure, isFinal: false, error: 'The mail server did not take it.' }
+  }
+}
+
+/** A mail server may take its time, but whoever ends does not wait for it. */
+async function unlessEnded(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted()
+  const settled = new AbortController()
+  try {
+    await Promise.race([work, once(signal, 'abort', { signal: settled.signal })])
+    signal.throwIfAborted()
+  } finally {
+    settled.abort()
   }
 }

@@ -145,7 +145,9 @@ test('an alert and its end arrive everywhere, once, in words that say what and w
     'lending@v1 recovered: eth keeps crashing',
   ])
   expect(mails[0]).toContain(`To: ${org.admin.email}`)
-  expect(mails[0]).toContain(`Message-ID: <shoal-alert-${id}-opened@localhost>`)
+  const messageIds = mails.map((raw) => /^Message-ID: <shoal-alert-\d+@localhost>\r$/m.exec(raw)?.[0])
+  expect(new Set([...messageIds, undefined]).size).toBe(3)
+  expect(mails[0]).toMatch(/^Auto-Submitted: auto-generated\r$/m)
   const html = (mails[1] ?? '').replaceAll('=\r\n', '')
   for (const part of [
     'text/html',
@@ -422,8 +424,27 @@ describe('e-mail', () => {
     t.clock.advance(10_000)
     await tellAll()
     expect(mails).toHaveLength(1)
-    expect(await deliveries()).toMatchObject([{ status: 'DELIVERED', tries: 2, error: null }])
+    // Mail programs show a mail with the same id once: a replay has to be seen.
+    await api().replayDelivery({ params: { ...params(), deliveryId: String((await deliveries())[0]?.id) } })
+    const [first, again] = mails.map((raw) => /^Message-ID: (.*)\r$/m.exec(raw)?.[1])
+    expect(again).not.toBe(first)
+    expect(await deliveries()).toMatchObject([
+      { status: 'DELIVERED', tries: 1 },
+      { status: 'DELIVERED', tries: 2, error: null },
+    ])
   })
+})
+
+test('what cannot be sent by a fault of our own is given up too', async () => {
+  await turnMailOff()
+  await add('webhook', receiver.url)
+  await t.app.database.pool.query("update alert_channels set sealed_url = 'broken' where type = 'webhook'")
+  await alert.open(org)
+  for (let n = 0; n < 8; n++) {
+    await tellAll()
+    t.clock.advance(days(1))
+  }
+  expect(await deliveries()).toMatchObject([{ status: 'FAILED', tries: 8, error: 'Something failed on our side.' }])
 })
 
 test('deliveries are kept for 30 days, and as long as their alert is open', async () => {
