@@ -30,6 +30,7 @@ export const contract = {
 }
 export type Contract = typeof contract
 
+export * from './alert-rules.ts'
 export * from './alerts.ts'
 export * from './auth.ts'
 export * from './billing.ts'

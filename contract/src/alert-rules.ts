@@ -1,0 +1,85 @@
+/** What Shoal watches. One rule an organization for each; everything else about it stands in `alertRules`. */
+export const alertKinds = [
+  'CRASH_LOOP',
+  'OUT_OF_MEMORY',
+  'STALLED',
+  'LAGGING',
+  'WRONG_SYNCED',
+  'FROZEN_HEAD',
+  'API_DOWN',
+  'API_SLOW',
+  'LOW_SPACE',
+  'DEPLOY_FAILED',
+  'QUOTA_NEAR',
+  'PAYMENT',
+] as const
+export type AlertKind = (typeof alertKinds)[number]
+
+type Threshold = { unit: 'minutes' | 'blocks' | 'ms' | 'percent'; initial: number; min: number; max: number }
+
+/** How each kind is called, what it says and from what on; `threshold` null where there is nothing to choose. */
+export const alertRules: Record<AlertKind, { title: string; explanation: string; threshold: Threshold | null }> = {
+  CRASH_LOOP: {
+    title: 'Crash loop',
+    explanation: 'A program ends with an error again and again.',
+    threshold: null,
+  },
+  OUT_OF_MEMORY: {
+    title: 'Out of memory',
+    explanation: 'A program used more memory than its profile has and was stopped.',
+    threshold: null,
+  },
+  STALLED: {
+    title: 'Stalled',
+    explanation: 'A processor makes no progress although its chain goes on.',
+    threshold: { unit: 'minutes', initial: 5, min: 1, max: 1440 },
+  },
+  LAGGING: {
+    title: 'Behind the chain',
+    explanation:
+      'A processor that had caught up is behind the head of its chain by more blocks than this, for two minutes.',
+    threshold: { unit: 'blocks', initial: 500, min: 10, max: 10_000_000 },
+  },
+  WRONG_SYNCED: {
+    title: 'Wrongly synced',
+    explanation: 'A processor says that it has caught up, but the head of its chain, seen independently, is far ahead.',
+    threshold: null,
+  },
+  FROZEN_HEAD: {
+    title: 'Frozen head',
+    explanation: 'The data source of a processor shows no new blocks.',
+    threshold: { unit: 'minutes', initial: 10, min: 2, max: 1440 },
+  },
+  API_DOWN: {
+    title: 'API down',
+    explanation: 'The API of a version does not answer for a minute.',
+    threshold: null,
+  },
+  API_SLOW: {
+    title: 'API slow',
+    explanation: '95 % of the successful requests of the last five minutes took longer than this, of at least 20.',
+    threshold: { unit: 'ms', initial: 2000, min: 50, max: 60_000 },
+  },
+  LOW_SPACE: {
+    title: 'Database space',
+    explanation: 'The room of a database is nearly or wholly used.',
+    threshold: null,
+  },
+  DEPLOY_FAILED: {
+    title: 'Deployment failed',
+    explanation: 'The last deployment of a version ended with an error.',
+    threshold: null,
+  },
+  QUOTA_NEAR: {
+    title: 'Quota near',
+    explanation: 'This share of a spend cap, an RPC cap or the RPC requests of a playground is used.',
+    threshold: { unit: 'percent', initial: 90, min: 50, max: 100 },
+  },
+  PAYMENT: {
+    title: 'Payment trouble',
+    explanation: 'A payment failed, or the organization is in debt.',
+    threshold: null,
+  },
+}
+
+export const alertSeverities = ['WARNING', 'CRITICAL'] as const
