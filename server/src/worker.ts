@@ -1,6 +1,6 @@
 import type { App } from './app.ts'
 import { mailJobs } from './mail/index.ts'
-import { channelJobs, startTelling } from './modules/alerts/index.ts'
+import { channelJobs, startAlerts, startTelling } from './modules/alerts/index.ts'
 import { authJobs } from './modules/auth/index.ts'
 import { startBilling } from './modules/billing/index.ts'
 import { collectionJobs, defaultPace, startEngine, startReconcile, type Pace } from './modules/deployments/index.ts'
@@ -19,6 +19,7 @@ export async function startWorker(app: App, pace: Pace = defaultPace): Promise<{
   const logs = startLogIngest(app)
   const sampling = startSampling(app)
   const billing = startBilling(app)
+  const alerts = startAlerts(app)
   const telling = startTelling(app)
   await app.jobs.work([
     ...mailJobs(app),
@@ -36,6 +37,7 @@ export async function startWorker(app: App, pace: Pace = defaultPace): Promise<{
       await logs.close()
       await sampling.close()
       await billing.close()
+      await alerts.close()
       await telling.close()
     },
   }

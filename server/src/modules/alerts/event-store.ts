@@ -1,6 +1,8 @@
-import { and, desc, eq, isNotNull, isNull, lt, sql, type SQL } from 'drizzle-orm'
+import type { OrgStatus } from '@shoal/contract'
+import { and, desc, eq, inArray, isNotNull, isNull, lt, sql, type SQL } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
-import { alertEvents } from './tables.ts'
+import { orgs } from '../orgs/index.ts'
+import { alertDeliveries, alertEvents, alertMutes } from './tables.ts'
 
 export type EventRow = typeof alertEvents.$inferSelect
 
@@ -17,6 +19,11 @@ export async function listOpen(db: Db, orgId: number): Promise<EventRow[]> {
     .limit(mostOpen)
 }
 
+/** Of all organizations. */
+export async function listAllOpen(db: Db): Promise<EventRow[]> {
+  return await db.select().from(alertEvents).where(isNull(alertEvents.endedAt))
+}
+
 export type HistoryPage = { beforeId?: number | undefined; isEnded: boolean; limit: number }
 
 /** The newest first. */
@@ -30,4 +37,37 @@ export async function listHistory(db: Db, orgId: number, { beforeId, isEnded, li
     .where(and(...conditions))
     .orderBy(desc(alertEvents.id))
     .limit(limit)
+}
+
+/** Null when such an alert is open already: somebody else was first. */
+export async function openEvent(db: Db, event: typeof alertEvents.$inferInsert): Promise<EventRow | null> {
+  const [row] = await db.insert(alertEvents).values(event).onConflictDoNothing().returning()
+  return row ?? null
+}
+
+type Change = Partial<Pick<EventRow, 'severity' | 'label' | 'reason' | 'endedAt' | 'isMuted'>>
+
+/** Null when it has ended meanwhile. */
+export async function changeOpenEvent(db: Db, id: number, change: Change): Promise<EventRow | null> {
+  const [row] = await db
+    .update(alertEvents)
+    .set(change)
+    .where(and(eq(alertEvents.id, id), isNull(alertEvents.endedAt)))
+    .returning()
+  return row ?? null
+}
+
+/** Where something is wrong with paying. */
+export async function listInTrouble(db: Db): Promise<{ orgId: number; status: OrgStatus }[]> {
+  return await db
+    .select({ orgId: orgs.id, status: orgs.status })
+    .from(orgs)
+    .where(and(isNull(orgs.deletedAt), inArray(orgs.status, ['PAYMENT_ISSUES', 'IN_DEBT', 'TERMINATED'])))
+}
+
+/** What ended or ran out before then, and what was sent before. */
+export async function forgetBefore(db: Db, at: Date): Promise<void> {
+  await db.delete(alertEvents).where(lt(alertEvents.endedAt, at))
+  await db.delete(alertDeliveries).where(lt(alertDeliveries.createdAt, at))
+  await db.delete(alertMutes).where(lt(alertMutes.until, at))
 }

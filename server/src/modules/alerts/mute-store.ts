@@ -13,6 +13,11 @@ export async function listMutes(db: Db, orgId: number, now: Date): Promise<MuteR
     .orderBy(asc(alertMutes.until), asc(alertMutes.id))
 }
 
+/** Of all organizations, those in force. */
+export async function listAllMutes(db: Db, now: Date): Promise<MuteRow[]> {
+  return await db.select().from(alertMutes).where(gt(alertMutes.until, now))
+}
+
 export async function addMute(db: Db, mute: typeof alertMutes.$inferInsert): Promise<MuteRow> {
   const [row] = await db.insert(alertMutes).values(mute).returning()
   if (!row) throw new Error('The mute was not written')

@@ -1,4 +1,5 @@
 export { setDiscount } from './discount.ts'
 export { billingHandlers } from './handlers.ts'
+export { quotaReader, type QuotaUse } from './limits/quotas.ts'
 export { stripeEventsOf } from './payments/stripe-events.ts'
 export { startBilling } from './turn.ts'

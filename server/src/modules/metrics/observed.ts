@@ -16,18 +16,18 @@ export function processorHistory(db: Db, squidId: number, processor: string, ran
   return selectProgress(db, squidId, processor, range)
 }
 
-/** In milliseconds, of the successful requests to each version since `sinceMs`; no entry for one that nobody asked. */
+/** Of the successful requests to each version since `sinceMs`: in milliseconds, and how many there were. None: no entry. */
 export async function latencyPercentiles(
   db: Db,
   squidIds: number[],
   share: number,
   sinceMs: number,
-): Promise<Map<number, number>> {
+): Promise<Map<number, { ms: number; requests: number }>> {
   const histograms = await selectHistograms(db, squidIds, sinceMs)
   return new Map(
     [...histograms].flatMap(([squidId, histogram]) => {
       const ms = percentile(histogram, share)
-      return ms === null ? [] : [[squidId, ms]]
+      return ms === null ? [] : [[squidId, { ms, requests: histogram.reduce((sum, n) => sum + n, 0) }]]
     }),
   )
 }

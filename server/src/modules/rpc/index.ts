@@ -14,7 +14,7 @@ export {
   type TokenOwner,
   type UsageRow,
 } from './store.ts'
-export { chainHeads, rpcUpstreamStates, rpcUsage } from './tables.ts'
+export { rpcUpstreamStates, rpcUsage } from './tables.ts'
 export {
   existingRpcToken,
   hashOfRpcToken,

@@ -10,7 +10,9 @@ export {
   syncDatabase,
 } from './database.ts'
 export { selectSquidDatabase } from './database-store.ts'
+export { canTell } from './can-tell.ts'
 export { evaluate, secretNamesOf, UnknownSecrets, type Contexts, type Variables } from './environment.ts'
+export { findingsOf, limitsOf, type Finding, type Limits } from './findings.ts'
 export { squidReadHandlers } from './handlers.ts'
 export { findSquid, lookUpSquid, parseReference } from './find.ts'
 export {
@@ -50,6 +52,7 @@ export {
   type SquidRow,
   type Wanted,
 } from './store.ts'
+export { readWatched, type WatchedVersion } from './watched.ts'
 export { apiUrls } from './urls.ts'
 export { hasTag, removeTag, setTag, tagsOf } from './tags-store.ts'
 export { apiPort, composeWorkload, containerNames, isApi, isInit, isProcessor, metricsPort, only } from './workload.ts'

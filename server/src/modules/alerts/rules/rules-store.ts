@@ -9,6 +9,10 @@ export async function selectChosen(db: Db, orgId: number): Promise<AlertRule[]> 
   return await db.select(columns).from(alertChosenRules).where(eq(alertChosenRules.orgId, orgId))
 }
 
+export async function listAllChosen(db: Db): Promise<(AlertRule & { orgId: number })[]> {
+  return await db.select().from(alertChosenRules)
+}
+
 export async function putRule(db: Db, orgId: number, { kind, isEnabled, threshold }: AlertRule): Promise<void> {
   await db
     .insert(alertChosenRules)

@@ -1,0 +1,140 @@
+import type { AlertKind } from '@shoal/contract'
+import { minutes } from '../../../clock.ts'
+import { canTell, findingsOf, type Finding, type Limits, type WatchedVersion } from '../../squids/index.ts'
+import type { EventRow } from '../event-store.ts'
+import { slowFinding, type Latency } from './slow.ts'
+
+/** What is true now. */
+export type Facts = {
+  versions: WatchedVersion[]
+  /** Of the versions that were asked anything lately. */
+  latencies: ReadonlyMap<number, Latency>
+  /** What concerns organizations as a whole, judged by their limits. */
+  ofOrgs: OrgFinding[]
+}
+export type OrgFinding = { orgId: number; finding: Finding }
+
+export type OpenAlert = Pick<
+  EventRow,
+  'id' | 'orgId' | 'kind' | 'severity' | 'squidId' | 'container' | 'label' | 'reason'
+>
+
+/** What the last look left: since when something was found that is no alert yet, and since when an open alert was not. */
+export type Memory = { atMs: number; pending: ReadonlyMap<string, number>; well: ReadonlyMap<number, number> }
+export const noMemory: Memory = { atMs: -Infinity, pending: new Map(), well: new Map() }
+
+type Told = Pick<Finding, 'severity' | 'label' | 'reason'>
+export type Transition =
+  | {
+      type: 'open'
+      orgId: number
+      kind: AlertKind
+      version: Pick<WatchedVersion, 'id' | 'name' | 'slot'> | null
+      container: string | null
+      startedAtMs: number
+      says: Told
+    }
+  /** `isWorse`: people are told once more. */
+  | { type: 'change'; id: number; says: Told; isWorse: boolean }
+  /** `isQuiet`: nobody mended it; somebody stopped or changed what it was about, or turned its rule off. */
+  | { type: 'end'; id: number; isQuiet: boolean }
+
+/** What was not found for so long is over: a short gap is no recovery. */
+const wellMs = minutes(1)
+const longerWellMs: Partial<Record<AlertKind, number>> = {
+  // As long as it takes until a run counts as stable.
+  CRASH_LOOP: minutes(10),
+  LAGGING: minutes(2),
+  API_SLOW: minutes(5),
+}
+/** After a longer time without a look nothing is known of what was in between. */
+const longestGapMs = minutes(1)
+
+/**
+ * What has to change so that the open alerts are those of the facts: never two of one organization, kind, version and container.
+ * Given the same facts again it changes nothing. `limitsOf` is asked for each organization.
+ */
+export function evaluate(
+  facts: Facts,
+  limitsOf: (orgId: number) => Limits,
+  open: readonly OpenAlert[],
+  memory: Memory,
+  nowMs: number,
+): { transitions: Transition[]; memory: Memory } {
+  const wasWatched = nowMs - memory.atMs <= longestGapMs
+  const before = wasWatched ? memory : noMemory
+  const versions = new Map(facts.versions.map((version) => [version.id, version]))
+  const found = findAll(facts, limitsOf, nowMs)
+  const well = new Map<number, number>()
+  const transitions: Transition[] = []
+  for (const alert of open) {
+    const key = keyOf(alert.orgId, alert.kind, alert.squidId, alert.container)
+    const finding = found.get(key)?.finding
+    found.delete(key)
+    const state = finding ? 'found' : stateOf(alert, versions, limitsOf(alert.orgId))
+    if (state === 'moot') transitions.push({ type: 'end', id: alert.id, isQuiet: true })
+    if (finding) transitions.push(...changeOf(alert, finding))
+    if (state !== 'well') continue
+    const sinceMs = before.well.get(alert.id) ?? nowMs
+    if (nowMs - sinceMs >= (longerWellMs[alert.kind] ?? wellMs))
+      transitions.push({ type: 'end', id: alert.id, isQuiet: false })
+    else well.set(alert.id, sinceMs)
+  }
+  const pending = new Map<string, number>()
+  for (const [key, { orgId, finding, version }] of found) {
+    if (!finding.isClear) continue
+    const sinceMs = before.pending.get(key) ?? nowMs
+    if (nowMs - sinceMs < finding.holdMs) {
+      pending.set(key, sinceMs)
+      continue
+    }
+    const { kind, container, severity, label, reason } = finding
+    const startedAtMs = Math.min(finding.sinceMs ?? sinceMs, nowMs)
+    transitions.push({ type: 'open', orgId, kind, version, container, startedAtMs, says: { severity, label, reason } })
+  }
+  return { transitions, memory: { atMs: nowMs, pending, well } }
+}
+
+type Found = { orgId: number; finding: Finding; version: WatchedVersion | null }
+
+function findAll({ versions, latencies, ofOrgs }: Facts, limitsOf: (orgId: number) => Limits, nowMs: number) {
+  const found = new Map<string, Found>()
+  const note = (orgId: number, finding: Finding, version: WatchedVersion | null) =>
+    void found.set(keyOf(orgId, finding.kind, version?.id ?? null, finding.container), { orgId, finding, version })
+  for (const version of versions) {
+    if (version.isDeleting) continue
+    const { id, orgId, watched } = version
+    const limits = limitsOf(orgId)
+    for (const finding of findingsOf(watched, limits, nowMs)) note(orgId, finding, version)
+    const slow = slowFinding(limits.API_SLOW, latencies.get(id))
+    if (slow) note(orgId, slow, version)
+  }
+  for (const [key, { finding, version }] of found)
+    if (version && canTell(version.watched, finding.kind, finding.container) === 'no') found.delete(key)
+  for (const { orgId, finding } of ofOrgs) if (limitsOf(orgId)[finding.kind] !== null) note(orgId, finding, null)
+  return found
+}
+
+/** Of an alert whose cause was not found. */
+function stateOf(
+  { kind, squidId, container }: OpenAlert,
+  versions: ReadonlyMap<number, WatchedVersion>,
+  limits: Limits,
+): 'well' | 'unknown' | 'moot' {
+  if (limits[kind] === null) return 'moot'
+  if (squidId === null) return 'well'
+  const version = versions.get(squidId)
+  if (!version || version.isDeleting) return 'moot'
+  const told = canTell(version.watched, kind, container)
+  return told === 'yes' ? 'well' : told === 'no' ? 'moot' : 'unknown'
+}
+
+/** The reason holds numbers that change all the time: it stays what people were told. */
+function changeOf(alert: OpenAlert, { severity, label, reason }: Finding): Transition[] {
+  if (alert.severity === severity && alert.label === label) return []
+  const isWorse = alert.severity === 'WARNING' && severity === 'CRITICAL'
+  return [{ type: 'change', id: alert.id, says: { severity, label, reason }, isWorse }]
+}
+
+const keyOf = (orgId: number, kind: AlertKind, squidId: number | null, container: string | null) =>
+  `${orgId} ${kind} ${squidId ?? ''} ${container ?? ''}`

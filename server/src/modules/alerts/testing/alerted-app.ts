@@ -1,0 +1,84 @@
+import { createSimDriver, ManualClock, type SimDriver } from '@shoal/runtime'
+import type { AlertEvent } from '@shoal/contract'
+import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
+import { saveUpstreamStates } from '../../rpc/index.ts'
+import { createKnownHeads } from '../../squids/known-heads.ts'
+import { observeApis } from '../../squids/observe-apis.ts'
+import { lookAtContainers } from '../../squids/observe-containers.ts'
+import { observeProcessors } from '../../squids/observe-processors.ts'
+import { readSeen } from '../../squids/seen.ts'
+import { alertsTurn } from '../turn.ts'
+
+export type AlertedApp = {
+  t: TestApp
+  clock: ManualClock
+  driver: SimDriver
+  /** Lets time pass; every 15 seconds what is true is noted, and alerts are opened and ended, as workers do it. */
+  pass: (ms: number) => Promise<void>
+  /** Lets time pass while no worker is there. */
+  passUnseen: (ms: number) => void
+  /** The worker is killed, another one takes over. */
+  restart: () => Promise<void>
+  /** The height of a chain, as nodes of the RPC gateway show it from now on; null: nobody looks. */
+  showHead: (chain: string, height: (() => number) | null) => void
+  alerts: (org: TestOrg, state?: 'open' | 'ended') => Promise<AlertEvent[]>
+  close: () => Promise<void>
+}
+
+const everyMs = 15_000
+
+/** A server with simulated versions that is looked after in a time that stands still until it is moved. */
+export async function startAlertedApp(): Promise<AlertedApp> {
+  const clock = new ManualClock()
+  const driver = createSimDriver({ clock, serve: true })
+  const t = await startTestApp({ clock, driver })
+  const heights = new Map<string, () => number>()
+
+  const work = async () => {
+    const seen = await readSeen(t.app)
+    const heads = createKnownHeads(t.app)
+    const turn = alertsTurn(t.app)
+    return async () => {
+      await saveUpstreamStates(
+        t.app.db,
+        [...heights].map(([chain, height]) => upstream(chain, height(), clock.now())),
+      )
+      await seen.noteContainers(await lookAtContainers(driver))
+      await heads.look()
+      await observeApis(t.app, seen, true)
+      await observeProcessors(t.app, seen, heads.headOf)
+      await turn()
+    }
+  }
+  let look = await work()
+  return {
+    t,
+    clock,
+    driver,
+    pass: async (ms) => {
+      await look()
+      for (let passed = 0; passed < ms; passed += everyMs) {
+        clock.advance(everyMs)
+        await look()
+      }
+    },
+    passUnseen: (ms) => clock.advance(ms),
+    restart: async () => void (look = await work()),
+    showHead: (chain, height) => void (height ? heights.set(chain, height) : heights.delete(chain)),
+    alerts: (org, state = 'open') => t.as(org.admin).alerts.list({ params: { code: org.code }, query: { state } }),
+    close: () => t.close(),
+  }
+}
+
+const upstream = (chain: string, headBlock: number, observedAt: Date) => ({
+  chain,
+  upstream: 'test',
+  isHealthy: true,
+  isArchive: true,
+  headBlock,
+  finalizedBlock: headBlock - 64,
+  latencyP50Ms: 1,
+  latencyP95Ms: 1,
+  reason: null,
+  observedAt,
+})

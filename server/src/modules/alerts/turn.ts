@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { App } from '../../app.ts'
+import { days, hours } from '../../clock.ts'
+import { startLeading, type Leading } from '../../db/leader.ts'
+import { limitsOf, type Limits } from '../squids/index.ts'
+import { forgetBefore, listAllOpen } from './event-store.ts'
+import { listAllMutes } from './mute-store.ts'
+import { applyTransition, tellUnmuted } from './rules/apply.ts'
+import { evaluate, noMemory } from './rules/evaluate.ts'
+import { factsReader } from './rules/read-facts.ts'
+import { listAllChosen } from './rules/rules-store.ts'
+import { rulesOf } from './rules/rules.ts'
+
+const everyMs = 15_000
+const forgetEveryMs = hours(1)
+
+/** Opens and ends alerts as things are. One worker at a time does it. */
+export function startAlerts(app: App): Leading {
+  return startLeading(app.database, app.log, 'alerts', async (_, signal) => {
+    const turn = alertsTurn(app)
+    while (!signal.aborted) {
+      const startedMs = performance.now()
+      // A look that failed is no look: what is open stays open.
+      await turn().catch((error: unknown) => {
+        if (!signal.aborted) app.log.error({ err: error }, 'the alerts could not be looked after')
+      })
+      const leftMs = Math.max(0, everyMs - (performance.now() - startedMs))
+      await sleep(leftMs, undefined, { signal }).catch(() => undefined)
+    }
+  })
+}
+
+/** One look, and what follows from it. It remembers what the looks before it found; alerts themselves stand in the database. */
+export function alertsTurn(app: App): () => Promise<void> {
+  const readFacts = factsReader(app)
+  let memory = noMemory
+  let forgetAtMs = -Infinity
+
+  const forgetOld = async (nowMs: number) => {
+    if (nowMs < forgetAtMs) return
+    forgetAtMs = nowMs + forgetEveryMs
+    await forgetBefore(app.db, new Date(nowMs - days(app.config.SHOAL_ALERT_DAYS)))
+  }
+
+  return async () => {
+    const now = app.clock.now()
+    const limits = await readLimits(app)
+    const [facts, events, mutes] = await Promise.all([
+      readFacts(limits),
+      listAllOpen(app.db),
+      listAllMutes(app.db, now),
+    ])
+    const open = facts.areQuotasKnown ? events : events.filter(({ kind }) => kind !== 'QUOTA_NEAR')
+    const result = evaluate(facts, limits, open, memory, now.getTime())
+    memory = result.memory
+    for (const transition of result.transitions)
+      // One alert that cannot be written must not keep the others from being told.
+      await applyTransition(app.db, transition, mutes, now).catch((error: unknown) =>
+        app.log.error({ err: error, transition }, 'an alert could not be written'),
+      )
+    const ended = new Set(result.transitions.flatMap((t) => (t.type === 'end' ? [t.id] : [])))
+    await tellUnmuted(
+      app.db,
+      events.filter(({ id }) => !ended.has(id)),
+      mutes,
+      now,
+    )
+    await forgetOld(now.getTime())
+  }
+}
+
+/** By organization: what it chose, and otherwise what everybody has. */
+async function readLimits({ db }: App): Promise<(orgId: number) => Limits> {
+  const usual = limitsOf(rulesOf([]))
+  const chosen = Map.groupBy(await listAllChosen(db), (rule) => rule.orgId)
+  const limits = new Map([...chosen].map(([orgId, rules]) => [orgId, limitsOf(rulesOf(rules))]))
+  return (orgId) => limits.get(orgId) ?? usual
+}

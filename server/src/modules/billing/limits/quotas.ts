@@ -1,0 +1,24 @@
+import type { App } from '../../../app.ts'
+import { costsOf } from '../costs/costs.ts'
+import { readPriceBook } from '../prices/price-book.ts'
+import { netOf } from '../receipts/receipt.ts'
+import { listLimited } from './limits-store.ts'
+import { listRpcUse } from './quota-store.ts'
+
+/** What an organization used this month of what it may: dollars of its spend cap, or RPC requests. */
+export type QuotaUse = { orgId: number; quota: 'spend' | 'rpc'; used: number; cap: number }
+
+/** Reads it for all organizations that have a cap, which takes as long as working out what each of them spent. */
+export function quotaReader(app: App): () => Promise<QuotaUse[]> {
+  const book = readPriceBook(app.config)
+  return async () => {
+    const rpc = await listRpcUse(app.db, app.clock.now())
+    const uses: QuotaUse[] = rpc.map((row) => ({ ...row, quota: 'rpc' }))
+    for (const { orgId, spendCapUsd } of await listLimited(app.db)) {
+      if (spendCapUsd === null) continue
+      const { soFar } = await costsOf(app, book, orgId)
+      uses.push({ orgId, quota: 'spend', used: netOf(soFar).toNumber(), cap: Number(spendCapUsd) })
+    }
+    return uses
+  }
+}

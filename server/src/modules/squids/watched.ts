@@ -1,0 +1,47 @@
+import type { Db } from '../../db/database.ts'
+import type { Watched } from './findings.ts'
+import { selectParts } from './present-store.ts'
+import { squidStatusOf } from './status.ts'
+import { listWatchedRows } from './watched-store.ts'
+
+/** A version with all that findings are made of. */
+export type WatchedVersion = {
+  id: number
+  orgId: number
+  name: string
+  slot: string
+  /** Nothing about it matters any more. */
+  isDeleting: boolean
+  watched: Watched
+}
+
+/** Every version there is; the number of queries does not grow with them. */
+export async function readWatched(db: Db): Promise<WatchedVersion[]> {
+  const rows = await listWatchedRows(db)
+  const parts = await selectParts(
+    db,
+    rows.map((row) => row.id),
+  )
+  const databases = new Map(parts.databases.map((row) => [row.squidId, row]))
+  const containers = Map.groupBy(parts.containers, (row) => row.squidId)
+  const processors = Map.groupBy(parts.processors, (row) => row.squidId)
+  const apis = Map.groupBy(parts.apis, (row) => row.squidId)
+  return rows.map((row) => ({
+    id: row.id,
+    orgId: row.orgId,
+    name: row.name,
+    slot: row.slot,
+    isDeleting: row.wanted === 'deleted' || (row.lastDeploy?.running === true && row.lastDeploy.type === 'DELETE'),
+    watched: {
+      status: squidStatusOf(row),
+      image: row.image,
+      lastDeploy: row.lastDeploy,
+      apiReplicas: row.apiReplicas,
+      processors: row.processors,
+      database: databases.get(row.id) ?? null,
+      containers: containers.get(row.id) ?? [],
+      seen: processors.get(row.id) ?? [],
+      apis: apis.get(row.id) ?? [],
+    },
+  }))
+}
