@@ -6,17 +6,20 @@ export type Letter = {
   /** Whom it greets; a greeting without a name when null. */
   name: string | null
   paragraphs: string[]
+  /** After them, one line each. */
+  list?: string[]
   button?: { label: string; url: string }
   /** Small print at the end. */
   note?: string
 }
 
 /** Writes a mail in plain text and in HTML, each complete in itself. Names and the like may come from strangers: all is escaped. */
-export function writeLetter({ to, subject, name, paragraphs, button, note }: Letter): Mail {
+export function writeLetter({ to, subject, name, paragraphs, list, button, note }: Letter): Mail {
   const greeting = name ? `Hello ${name},` : 'Hello,'
   const lines = [
     greeting,
     ...paragraphs,
+    ...(list ? [list.map((line) => `- ${line}`).join('\n')] : []),
     ...(button ? [`${button.label}:\n${button.url}`] : []),
     ...(note ? [note] : []),
   ]
@@ -27,6 +30,7 @@ export function writeLetter({ to, subject, name, paragraphs, button, note }: Let
     html: page(
       subject,
       [greeting, ...paragraphs].map((text) => `<p style="margin:0 0 16px">${escapeHtml(text)}</p>`).join('\n') +
+        (list ? listHtml(list) : '') +
         (button ? buttonHtml(button) : '') +
         (note ? `<p style="margin:24px 0 0;font-size:13px;color:#5b6673">${escapeHtml(note)}</p>` : ''),
     ),
@@ -35,6 +39,9 @@ export function writeLetter({ to, subject, name, paragraphs, button, note }: Let
 
 export const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+
+const listHtml = (list: string[]) =>
+  `<ul style="margin:0 0 16px;padding-left:20px">${list.map((line) => `<li>${escapeHtml(line)}</li>`).join('')}</ul>`
 
 const buttonHtml = ({ label, url }: NonNullable<Letter['button']>) => `
 <p style="margin:24px 0"><a href="${escapeHtml(url)}" style="background:#0b6e75;color:#fff;text-decoration:none;padding:10px 18px;border-radius:6px;display:inline-block">${escapeHtml(label)}</a></p>

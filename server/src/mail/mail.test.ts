@@ -42,6 +42,7 @@ const letter = writeLetter({
   subject: 'Hello\r\nBcc: everybody@example.com',
   name: 'Ada & <b>',
   paragraphs: ['First.', 'Second.'],
+  list: ['a <i>', 'b'],
   button: { label: 'Go', url: 'https://example.com/?a=1&b="2"' },
   note: 'Small print.',
 })
@@ -49,9 +50,16 @@ const letter = writeLetter({
 test('a letter says the same in text and in HTML, and nothing in it is taken as HTML or as a header', () => {
   expect(letter.subject).toBe('Hello Bcc: everybody@example.com')
   expect(letter.text).toBe(
-    'Hello Ada & <b>,\n\nFirst.\n\nSecond.\n\nGo:\nhttps://example.com/?a=1&b="2"\n\nSmall print.\n\nShoal\n',
+    'Hello Ada & <b>,\n\nFirst.\n\nSecond.\n\n- a <i>\n- b\n\nGo:\nhttps://example.com/?a=1&b="2"\n\nSmall print.\n\nShoal\n',
   )
-  for (const part of ['Hello Ada &#38; &#60;b&#62;,', 'First.', 'Second.', 'Go</a>', 'Small print.'])
+  for (const part of [
+    'Hello Ada &#38; &#60;b&#62;,',
+    'First.',
+    'Second.',
+    '<li>a &#60;i&#62;</li>',
+    'Go</a>',
+    'Small print.',
+  ])
     expect(letter.html).toContain(part)
   expect(letter.html).toContain('href="https://example.com/?a=1&#38;b=&#34;2&#34;"')
 })

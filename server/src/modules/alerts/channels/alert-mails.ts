@@ -1,7 +1,7 @@
 import type { Config } from '../../../config.ts'
 import { writeLetter } from '../../../mail/index.ts'
 import type { Mail } from '../../../mail/mailer.ts'
-import { alertsUrl, digestTitle, titleOf, urlOf, type Message, type Messages } from './message.ts'
+import { alertsUrl, detailsOf, digestTitle, titleOf, urlOf, type Message, type Messages } from './message.ts'
 
 /** More are counted only. */
 const mostListed = 100
@@ -12,7 +12,7 @@ export function alertMail(config: Config, to: string, message: Message): Mail {
     to,
     subject: titleOf(message),
     name: null,
-    paragraphs: [message.reason, ...spanOf(message)],
+    paragraphs: [`${titleOf(message)}.`, ...detailsOf(message)],
     button: { label: squid ? `Open ${squid.name}@${squid.slot}` : 'Open alerts', url: urlOf(config, message) },
     note: noteOf(config, organization),
   })
@@ -27,23 +27,12 @@ export function digestMail(config: Config, to: string, messages: Messages): Mail
     to,
     subject: digestTitle(messages),
     name: null,
-    paragraphs: [
-      'So much happened within a minute that it is told in one mail:',
-      ...listed,
-      ...(more > 0 ? [`… and ${more} more.`] : []),
-    ],
+    paragraphs: ['So much happened within a minute that it is told in one mail:'],
+    list: more > 0 ? [...listed, `… and ${more} more`] : listed,
     button: { label: 'Open alerts', url: alertsUrl(config, first.organization.code) },
     note: noteOf(config, first.organization),
   })
 }
-
-function spanOf({ type, severity, startedAt, endedAt }: Message): string[] {
-  if (type === 'alert.test') return []
-  if (type === 'alert.ended' && endedAt) return [`It lasted from ${utc(startedAt)} to ${utc(endedAt)}.`]
-  return [`${severity === 'CRITICAL' ? 'Critical' : 'A warning'}, since ${utc(startedAt)}.`]
-}
-
-const utc = (iso: string) => `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
 
 const noteOf = (config: Config, { code, name }: Message['organization']) =>
   `You get this because alerts of ${name ?? code} are told by e-mail. To turn them off, to mute some of them or to choose what is watched: ${alertsUrl(config, code)}`

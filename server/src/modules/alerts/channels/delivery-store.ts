@@ -136,7 +136,7 @@ export async function failPending(db: Db, channelId: number, error: string): Pro
     .where(and(isPending, eq(alertDeliveries.channelId, channelId)))
 }
 
-/** Gives up the notices of recovery of these events that wait for the channel. */
+/** Gives up the notices of recovery of these events that wait for the channel, unless it is told of the beginning after all. */
 export async function failRecoveries(db: Db, channelId: number, eventIds: number[], error: string): Promise<void> {
   await db
     .update(alertDeliveries)
@@ -147,6 +147,10 @@ export async function failRecoveries(db: Db, channelId: number, eventIds: number
         eq(alertDeliveries.channelId, channelId),
         eq(alertDeliveries.what, 'ENDED'),
         inArray(alertDeliveries.eventId, eventIds),
+        sql`not exists (
+          select from ${alertDeliveries} opening
+          where opening.channel_id = ${alertDeliveries.channelId} and opening.event_id = ${alertDeliveries.eventId}
+            and opening.what = 'OPENED' and opening.status <> 'FAILED')`,
       ),
     )
 }

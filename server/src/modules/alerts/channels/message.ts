@@ -35,7 +35,8 @@ type About = { organization: Message['organization']; at: Date }
 export function transitionMessage(event: AlertEvent, what: 'OPENED' | 'ENDED', { organization, at }: About): Message {
   return {
     version: 1,
-    id: `alert-${event.id}-${what.toLowerCase()}`,
+    // An alert that gets worse is told of again.
+    id: `alert-${event.id}-${what.toLowerCase()}-${at.getTime()}`,
     type: types[what],
     createdAt: at.toISOString(),
     organization,
@@ -78,12 +79,24 @@ export function titleOf({ type, organization, squid, label }: Message): string {
   return type === 'alert.ended' ? `${where} recovered: ${label}` : `${where}: ${label}`
 }
 
+/** Why, and since when; of what is over only how long it was. */
+export function detailsOf({ type, severity, reason, startedAt, endedAt }: Message): string[] {
+  if (type === 'alert.test') return [reason]
+  if (type === 'alert.ended' && endedAt) return [`It lasted from ${utc(startedAt)} to ${utc(endedAt)}.`]
+  return [reason, `${severity === 'CRITICAL' ? 'Critical' : 'A warning'}, since ${utc(startedAt)}.`]
+}
+
+const utc = (iso: string) => `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
+
 /** What happened in a storm, counted. */
 export function digestTitle(messages: Messages): string {
   const [{ organization }] = messages
   const opened = messages.filter(({ type }) => type === 'alert.opened').length
   const ended = messages.filter(({ type }) => type === 'alert.ended').length
-  const counts = [...(opened > 0 ? [`${opened} alerts`] : []), ...(ended > 0 ? [`${ended} recovered`] : [])]
+  const counts = [
+    ...(opened > 0 ? [`${opened} ${opened === 1 ? 'alert' : 'alerts'}`] : []),
+    ...(ended > 0 ? [`${ended} recovered`] : []),
+  ]
   return `${organization.name ?? organization.code}: ${counts.join(', ')}`
 }
 

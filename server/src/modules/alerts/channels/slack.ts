@@ -1,17 +1,17 @@
 import type { Config } from '../../../config.ts'
-import { alertsUrl, digestTitle, titleOf, urlOf, type Message, type Messages } from './message.ts'
+import { alertsUrl, detailsOf, digestTitle, titleOf, urlOf, type Message, type Messages } from './message.ts'
 
 /** Slack cuts texts at 40,000 characters, others much earlier (Discord: 2,000). */
 const mostLines = 15
-const mostCharacters = 1_900
+const mostCharacters = 1_500
 
 const signs = { 'alert.opened': { CRITICAL: '🔴', WARNING: '🟡' }, 'alert.ended': '✅', 'alert.test': '🔔' } as const
 const signOf = ({ type, severity }: Message) => (type === 'alert.opened' ? signs[type][severity] : signs[type])
 
 /** The body for an incoming webhook of Slack; text only, since those who imitate Slack read nothing else alike. */
 export function slackBody(config: Pick<Config, 'publicUrl'>, message: Message): { text: string } {
-  const url = urlOf(config, message)
-  return { text: `${signOf(message)} *${plain(titleOf(message))}*\n${plain(message.reason)}\n${plain(url)}` }
+  const lines = [...detailsOf(message).map((sentence) => plain(sentence)), plain(urlOf(config, message))]
+  return { text: [`${signOf(message)} *${plain(titleOf(message))}*`, ...lines].join('\n') }
 }
 
 export function slackDigest(config: Pick<Config, 'publicUrl'>, messages: Messages): { text: string } {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { days, minutes } from '../../../clock.ts'
@@ -80,6 +81,10 @@ async function tellAll(telling = openQuick()): Promise<void> {
   throw new Error('It never ends')
 }
 
+/** `alert-<id>-opened` or `-ended`: the id of the message without its time. */
+const storyOf = (headers: IncomingHttpHeaders) => String(headers['webhook-id']).replace(/-\d+$/, '')
+const seen = ({ received }: Receiver) => received.map(({ headers }) => storyOf(headers))
+
 /** As a receiver does who took the lines of the documentation. */
 async function isSigned({ headers, body }: Receiver['received'][number], secret: string): Promise<boolean> {
   const documentation = readFileSync(new URL('../../../../../docs/alerts.md', import.meta.url), 'utf8')
@@ -120,7 +125,7 @@ test('an alert and its end arrive everywhere, once, in words that say what and w
   const [opened, ended] = receiver.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>)
   expect(opened).toEqual({
     version: 1,
-    id: `alert-${id}-opened`,
+    id: `alert-${id}-opened-${Date.parse(startedAt)}`,
     type: 'alert.opened',
     createdAt: startedAt,
     organization: { code: org.code, name: org.name },
@@ -135,13 +140,27 @@ test('an alert and its end arrive everywhere, once, in words that say what and w
     endedAt: null,
     url: `http://localhost:4000/squids/lending/v1?organization=${org.code}`,
   })
-  expect(ended).toMatchObject({ id: `alert-${id}-ended`, type: 'alert.ended', endedAt: t.clock.now().toISOString() })
+  const endedAt = t.clock.now().toISOString()
+  expect(ended).toMatchObject({ id: `alert-${id}-ended-${Date.parse(endedAt)}`, type: 'alert.ended', endedAt })
   expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([opened?.['id'], ended?.['id']])
 
   const url = `http://localhost:4000/squids/lending/v1?organization=${org.code}`
   expect(other.received.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
-    { text: `🔴 *lending@v1: eth keeps crashing*\nIt ended with an error 5 times. See its logs.\n${url}` },
-    { text: `✅ *lending@v1 recovered: eth keeps crashing*\nIt ended with an error 5 times. See its logs.\n${url}` },
+    {
+      text: [
+        '🔴 *lending@v1: eth keeps crashing*',
+        'It ended with an error 5 times. See its logs.',
+        'Critical, since 2026-01-15 12:00 UTC.',
+        url,
+      ].join('\n'),
+    },
+    {
+      text: [
+        '✅ *lending@v1 recovered: eth keeps crashing*',
+        'It lasted from 2026-01-15 12:00 UTC to 2026-01-15 12:12 UTC.',
+        url,
+      ].join('\n'),
+    },
   ])
 
   expect(mails.map((raw) => /^Subject: (.*)\r$/m.exec(raw)?.[1])).toEqual([
@@ -209,9 +228,8 @@ describe('a receiver that does not take it', () => {
     }
     expect(triedAfterMs).toEqual([0, ...waitsMs.map((_, index) => waitsMs.slice(0, index + 1).reduce((a, b) => a + b))])
     for (const one of receiver.received) expect(await isSigned(one, signingSecret ?? '')).toBe(true)
-    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id']))).toEqual(
-      new Set([`alert-${id}-opened`]),
-    )
+    expect(new Set(seen(receiver))).toEqual(new Set([`alert-${id}-opened`]))
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-timestamp'])).size).toBe(8)
     expect(await deliveries()).toMatchObject([{ status: 'FAILED', tries: 8, error: 'It answered 500.' }])
     // Nobody is told of the end of what nobody was told of.
@@ -226,7 +244,7 @@ describe('a receiver that does not take it', () => {
     let isDown = true
     receiver.answer((response, request) => {
       // One that it cannot digest.
-      const isRefused = isDown && request.headers['webhook-id'] === `alert-${first}-opened`
+      const isRefused = isDown && storyOf(request.headers) === `alert-${first}-opened`
       response.writeHead(isRefused ? 400 : 200).end()
     })
     const first = await alert.open(org)
@@ -235,7 +253,6 @@ describe('a receiver that does not take it', () => {
     const second = await alert.open(org)
     await alert.end(org, second)
     await tellAll()
-    const seen = ({ received }: Receiver) => received.map(({ headers }) => headers['webhook-id'])
     expect(seen(other)).toEqual([
       `alert-${first}-opened`,
       `alert-${first}-ended`,
@@ -262,6 +279,35 @@ describe('a receiver that does not take it', () => {
     expect(await deliveries()).toMatchObject([
       { what: 'ENDED', status: 'FAILED', tries: 0, error: 'The alert itself could not be told.', nextTryAt: null },
       { what: 'OPENED', status: 'FAILED', tries: 2, httpStatus: 410 },
+    ])
+  })
+
+  test('is told when it gets worse, and of the end if it took either', async () => {
+    await add('webhook', receiver.url)
+    receiver.answer((response) => response.writeHead(500).end())
+    const id = await alert.open(org, { severity: 'WARNING' })
+    await tellAll()
+    t.clock.advance(1_000)
+    await alert.worsen(org, id)
+    await alert.end(org, id)
+    // The last of its tries: 410 ends them.
+    receiver.answer((response, request) =>
+      response.writeHead(request.headers['webhook-id'] === first ? 410 : 200).end(),
+    )
+    const first = receiver.received[0]?.headers['webhook-id']
+    t.clock.advance(minutes(1))
+    await tellAll()
+    const told = receiver.received.map(({ body }) => JSON.parse(body) as { type: string; severity: string })
+    expect(told.slice(1).map(({ type, severity }) => `${type} ${severity}`)).toEqual([
+      'alert.opened WARNING',
+      'alert.opened CRITICAL',
+      'alert.ended CRITICAL',
+    ])
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(3)
+    expect((await statuses()).toSorted()).toEqual([
+      'webhook ENDED DELIVERED',
+      'webhook OPENED DELIVERED',
+      'webhook OPENED FAILED',
     ])
   })
 
@@ -312,11 +358,11 @@ describe('workers', () => {
     await Promise.all([tellAll(openQuick()), tellAll(openQuick()), tellAll(openQuick())])
     // Whoever finds a channel taken lets go of it.
     await tellAll()
-    const seen = receiver.received.map(({ path, headers }) => `${path} ${headers['webhook-id']}`)
-    expect(seen).toHaveLength(40)
-    expect(new Set(seen).size).toBe(40)
-    for (const opened of seen.filter((one) => one.endsWith('-opened')))
-      expect(seen.indexOf(opened)).toBeLessThan(seen.indexOf(opened.replace('-opened', '-ended')))
+    const told = receiver.received.map(({ path, headers }) => `${path} ${storyOf(headers)}`)
+    expect(told).toHaveLength(40)
+    expect(new Set(told).size).toBe(40)
+    for (const opened of told.filter((one) => one.endsWith('-opened')))
+      expect(told.indexOf(opened)).toBeLessThan(told.indexOf(opened.replace('-opened', '-ended')))
   })
 
   test('one that runs tells without being asked, and ends in the midst of a request', async () => {

@@ -34,6 +34,19 @@ export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
         return row.id
       })
     },
+    /** It is told of once more. */
+    worsen: async (org: Pick<TestOrg, 'id'>, eventId: number): Promise<void> => {
+      await t.app.db.transaction(async (tx) => {
+        const [row] = await tx
+          .update(alertEvents)
+          .set({ severity: 'CRITICAL' })
+          .where(eq(alertEvents.id, eventId))
+          .returning()
+        if (!row) throw new Error('No alert got worse')
+        const at = t.clock.now()
+        await noteTransition(tx, { orgId: org.id, event: presentEvent(row), what: 'OPENED', at, isQuiet: false })
+      })
+    },
     end: async (org: Pick<TestOrg, 'id'>, eventId: number, { isQuiet = false } = {}): Promise<void> => {
       const at = t.clock.now()
       await t.app.db.transaction(async (tx) => {
