@@ -2,7 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useDeferredValue, useEffect, useEffectEvent, useState } from 'react'
 import type { Sort } from './columns.ts'
 
-/** The address follows this long after the last key, unless the page says otherwise. */
+/** The address follows this long after the last key, unless the page says otherwise, or as soon as the box is left. */
 const usualSettleMs = 250
 
 /** Changes some parameters of the page's query string and leaves the others; without a new entry in the history. */
@@ -46,7 +46,12 @@ export function useSearchText(
   })
   useEffect(() => {
     const timer = setTimeout(settle, settleMs)
-    return () => clearTimeout(timer)
+    // A link that is followed sooner must leave the right address to come back to.
+    addEventListener('focusout', settle)
+    return () => {
+      clearTimeout(timer)
+      removeEventListener('focusout', settle)
+    }
   }, [text, settleMs])
   return { text, deferred: useDeferredValue(text), setText }
 }

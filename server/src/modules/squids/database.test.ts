@@ -156,7 +156,7 @@ test('erasing takes the data and keeps the passwords; dropping takes all, also u
   await dropDatabase(t.app, id)
   await busy.close()
   expect(await ownerConnection(t.app, id)).toBeNull()
-  expect(await cluster(`select rolname from ${ours('pg_roles', 'rolname')} where rolname like '%\\_${id}%'`)).toEqual(
+  expect(await cluster(`select rolname from ${ours('pg_roles', 'rolname')} where rolname ~ '_${id}(_ro)?$'`)).toEqual(
     [],
   )
 })
