@@ -1,6 +1,6 @@
 /** What spec 4 makes of a version's raw state: pure, used by the console, the server's refusals and the tests. */
 import type { Deployment } from './deployments.ts'
-import type { Processor, Squid } from './squids.ts'
+import type { Processor, Squid, SquidSummary } from './squids.ts'
 
 export const squidDisplayStatuses = [
   'HEALTHY',
@@ -34,7 +34,7 @@ const whileDeploying: Partial<Record<Deployment['type'], SquidDisplayStatus>> = 
 }
 
 /** Spec 4, squid display status. */
-export function displayStatus(squid: Squid): SquidDisplayStatus {
+export function displayStatus(squid: SquidSummary): SquidDisplayStatus {
   if (squid.status === 'HIBERNATED') return 'HIBERNATED'
   if (squid.status === 'DEPLOYING') return (squid.lastDeploy && whileDeploying[squid.lastDeploy.type]) ?? 'DEPLOYING'
   const processors = squid.processors ?? []
@@ -46,7 +46,7 @@ export function displayStatus(squid: Squid): SquidDisplayStatus {
 }
 
 /** Spec 4, database status; null without a database. */
-export function databaseStatus(squid: Pick<Squid, 'addons'>): DatabaseStatus | null {
+export function databaseStatus(squid: Pick<SquidSummary, 'addons'>): DatabaseStatus | null {
   const disk = squid.addons.postgres?.disk
   if (!disk) return null
   if (disk.totalBytes === 0 || disk.usageStatus === 'UNKNOWN') return 'PROCESSING'

@@ -45,6 +45,14 @@ export const Processor = z.object({
 })
 export type Processor = z.infer<typeof Processor>
 
+const Api = z.object({
+  status: z.enum(['AVAILABLE', 'NOT_AVAILABLE']),
+  urls: z.array(SquidUrl),
+  replicas: z.number(),
+  profile: z.enum(profiles),
+  reason: z.string().nullable(),
+})
+
 export const Connection = z.object({
   params: z.object({
     host: z.string(),
@@ -82,15 +90,7 @@ export const Squid = z.object({
   status: z.enum(squidStatuses),
   /** What it was built to, and runs; null before the first success. */
   image: z.string().nullable(),
-  api: z
-    .object({
-      status: z.enum(['AVAILABLE', 'NOT_AVAILABLE']),
-      urls: z.array(SquidUrl),
-      replicas: z.number(),
-      profile: z.enum(profiles),
-      reason: z.string().nullable(),
-    })
-    .optional(),
+  api: Api.optional(),
   processors: z.array(Processor).optional(),
   addons: z.object({
     postgres: z
@@ -120,6 +120,35 @@ export const Squid = z.object({
   hibernatedAt: Time.nullable(),
 })
 export type Squid = z.infer<typeof Squid>
+
+/** What a list of versions shows and can do: without their sources, which are most of a version's bytes. */
+export const SquidSummary = Squid.pick({
+  id: true,
+  name: true,
+  slot: true,
+  reference: true,
+  tags: true,
+  status: true,
+  lastDeploy: true,
+  deployedAt: true,
+  hibernatedAt: true,
+}).extend({
+  api: Api.pick({ status: true, urls: true, reason: true }).optional(),
+  processors: z
+    .array(
+      Processor.pick({
+        name: true,
+        status: true,
+        reason: true,
+        syncState: true,
+        blocksPerSecond: true,
+        etaSeconds: true,
+      }),
+    )
+    .optional(),
+  addons: z.object({ postgres: z.object({ disk: Disk }).optional() }),
+})
+export type SquidSummary = z.infer<typeof SquidSummary>
 
 /** Contract 2.4. Unknown keys are dropped, never refused. */
 export const DeployRequest = z.object({
@@ -152,6 +181,13 @@ export const squids = {
     summary: 'Versions of the organization, by name and newest first',
     query: search,
     payload: z.array(Squid),
+  }),
+  listSummaries: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/squids/summaries',
+    access: 'member',
+    summary: 'The same without manifests and sources, for those who ask often',
+    payload: z.array(SquidSummary),
   }),
   get: endpoint({
     method: 'GET',

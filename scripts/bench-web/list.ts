@@ -1,5 +1,6 @@
 import pg from 'pg'
-import { played } from '../../e2e/support/played-squid.ts'
+import { played, type Deployer } from '../../e2e/support/played-squid.ts'
+import { until } from '../../e2e/support/until.ts'
 import { startEmbeddedPostgres } from '../../runtime/src/postgres/embedded-postgres.ts'
 import { type Bench, atMost, median } from '../bench/support/result.ts'
 import { makeOpenFolder } from '../open-folder.ts'
@@ -8,22 +9,44 @@ import { org, slowDown, withConsole } from './support/console.ts'
 const versions = 1_000
 const rounds = 5
 
-/** Copies of the one version there is, as a database knows them: nothing of them runs. */
+/** What is known of a version, beside its own row. */
+const tables = ['squid_tags', 'squid_databases', 'container_states', 'processor_states', 'api_states']
+
+/** Copies of the one version there is, with all that was seen of it: nothing of them runs, but they look as if it did. */
 async function multiply(databaseUrl: string): Promise<void> {
   const client = new pg.Client(databaseUrl)
   await client.connect()
   try {
-    const { rows } = await client.query<{ column: string }>(`
-      select column_name as column from information_schema.columns
-      where table_name = 'squids' and column_name not in ('id', 'name', 'slot', 'sealed_workload')`)
-    const columns = rows.map(({ column }) => column).join(', ')
+    const columnsOf = async (table: string, except: string[]) => {
+      const { rows } = await client.query<{ column: string }>(
+        `select column_name as column from information_schema.columns where table_name = $1 and column_name <> all($2)`,
+        [table, except],
+      )
+      return rows.map(({ column }) => column).join(', ')
+    }
+    const columns = await columnsOf('squids', ['id', 'name', 'slot', 'sealed_workload'])
     await client.query(`
       insert into squids (name, slot, ${columns})
       select 'squid-' || (n / 4), 'v' || n, ${columns}
       from squids cross join generate_series(1, ${versions - 1}) as n`)
+    for (const table of tables) {
+      const others = await columnsOf(table, ['squid_id', 'squid_name'])
+      const [name, ofName] = table === 'squid_tags' ? [', squid_name', ', s.name'] : ['', '']
+      // A tag is on one version of a squid.
+      await client.query(`
+        insert into ${table} (squid_id${name}, ${others}) select s.id${ofName}, ${others.replaceAll(/\w+/g, 't.$&')}
+        from ${table} t join squids first on first.id = t.squid_id join squids s on s.id <> first.id
+        on conflict do nothing`)
+    }
   } finally {
     await client.end()
   }
+}
+
+async function isSeen({ api }: Deployer): Promise<boolean> {
+  const [squid] = await api.squids.listSummaries({ params: { code: org } })
+  const { processors = [], addons } = squid ?? { addons: {} }
+  return processors.every(({ status }) => status === 'SYNCED') && addons.postgres?.disk.usageStatus !== 'UNKNOWN'
 }
 
 export const bench: Bench = {
@@ -35,7 +58,8 @@ export const bench: Bench = {
       yield* await withConsole(
         { SHOAL_RUNTIME: 'sim', DATABASE_URL: databaseUrl },
         async function* ({ page, who, shoal }) {
-          await played(who, { name: 'transfers', slot: 'v1' })
+          await played(who, { name: 'transfers', slot: 'v1', tag: 'production', processors: { eth: {}, base: {} } })
+          await until(() => isSeen(who), 'all is seen of the version')
           await multiply(databaseUrl)
           await slowDown(page)
           const usable: number[] = []
@@ -55,7 +79,7 @@ export const bench: Bench = {
           for (let round = 0; round < 20; round++) {
             const headers = { authorization: `token ${who.token}`, 'accept-encoding': 'br, gzip' }
             const startedAt = performance.now()
-            const answer = await fetch(`${shoal.url}/api/v1/orgs/${org}/squids`, { headers })
+            const answer = await fetch(`${shoal.url}/api/v1/orgs/${org}/squids/summaries`, { headers })
             polls.push(performance.now() - startedAt)
             await answer.arrayBuffer()
           }

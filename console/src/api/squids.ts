@@ -1,4 +1,4 @@
-import { isInProgress, type Deployment, type Squid } from '@shoal/contract'
+import { isInProgress, type Deployment, type SquidSummary } from '@shoal/contract'
 import { useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { useOrg } from './active-org.ts'
@@ -9,7 +9,7 @@ import { invalidate, q } from './query.ts'
 const listMs = 10_000
 const inProgressMs = 1000
 
-export const squidsQuery = (code: string) => q('squids.list', { params: { code } }, { refetchInterval: listMs })
+export const squidsQuery = (code: string) => q('squids.listSummaries', { params: { code } }, { refetchInterval: listMs })
 
 /** Requests by day: the server's own range is the last seven days. */
 export const ingressQuery = (code: string) =>
@@ -28,7 +28,7 @@ const inProgressQuery = (code: string) =>
  * The versions of the active organization, every ten seconds. While deployments run they are asked for every second, and
  * the versions again when there are more or fewer of them (spec 4).
  */
-export function useSquids(): UseQueryResult<Squid[]> {
+export function useSquids(): UseQueryResult<SquidSummary[]> {
   const { code } = useOrg()
   const client = useQueryClient()
   const running = useQuery(inProgressQuery(code)).data?.length
@@ -36,7 +36,7 @@ export function useSquids(): UseQueryResult<Squid[]> {
   useEffect(() => {
     const hasChanged = before.current !== undefined && running !== before.current
     before.current = running
-    if (hasChanged) void invalidate(client, 'squids.list')
+    if (hasChanged) void invalidate(client, 'squids.listSummaries')
   }, [client, running])
   return useQuery(squidsQuery(code))
 }

@@ -15,7 +15,7 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const org = useOrg()
   const navigate = useNavigate()
   const queryClient = useQueryClient()
-  const squids = useQuery(q('squids.list', { params: { code: org.code } })).data ?? []
+  const squids = useQuery(q('squids.listSummaries', { params: { code: org.code } })).data ?? []
 
   const groups: CommandGroup[] = [
     {

@@ -1,9 +1,9 @@
-import { displayStatus, displayStatusLabels, type Squid } from '@shoal/contract'
+import { displayStatus, displayStatusLabels, type SquidSummary } from '@shoal/contract'
 import { squidStatusLook, StatusDot } from '../StatusDot.tsx'
 import { statusReason } from './status-reason.ts'
 
 /** The status of a version (spec 4). Hovering or focusing it says why. */
-export function SquidStatus({ squid }: { squid: Squid }) {
+export function SquidStatus({ squid }: { squid: SquidSummary }) {
   const status = displayStatus(squid)
   return (
     <StatusDot {...squidStatusLook[status]} reason={statusReason(squid)}>

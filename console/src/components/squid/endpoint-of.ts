@@ -1,7 +1,7 @@
-import type { Squid } from '@shoal/contract'
+import type { SquidSummary } from '@shoal/contract'
 
 /** Where to ask a version: by its tag for production, another tag, or its slot; null without an API. */
-export function endpointOf({ api }: Pick<Squid, 'api'>): string | null {
+export function endpointOf({ api }: Pick<SquidSummary, 'api'>): string | null {
   const urls = api?.urls ?? []
   const tagged = urls.filter(({ type }) => type === 'tag')
   const isProduction = ({ name }: (typeof urls)[number]) => name === 'prod' || name === 'production'

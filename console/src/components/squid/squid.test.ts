@@ -25,7 +25,7 @@ const healthy = {
 test('a status says why it is what it is', () => {
   expect(statusReason(healthy)).toMatch(/at the head/)
   const stuck = { ...processor, status: 'STUCK', reason: 'It ran out of memory.' } as const
-  const down = { status: 'NOT_AVAILABLE', urls: [], replicas: 1, profile: 'small', reason: null } as const
+  const down = { status: 'NOT_AVAILABLE', urls: [], reason: null } as const
   expect(statusReason({ ...healthy, processors: [processor, stuck], api: { ...down, urls: [] } })).toBe(
     'API: it does not answer.\neth: It ran out of memory.',
   )
@@ -38,7 +38,7 @@ test('the endpoint is the one that outlives the version: production, any tag, th
   const tag = (name: string) => ({ type: 'tag' as const, name, url: name })
   const canonical = { type: 'canonical' as const, url: 'slot' }
   const of = (...urls: NonNullable<Squid['api']>['urls']) =>
-    endpointOf({ api: { status: 'AVAILABLE', urls, replicas: 1, profile: 'small', reason: null } })
+    endpointOf({ api: { status: 'AVAILABLE', urls, reason: null } })
   expect(of(tag('old'), tag('production'), canonical)).toBe('production')
   expect(of(tag('old'), canonical)).toBe('old')
   expect(of(canonical)).toBe('slot')

@@ -1,9 +1,9 @@
-import { databaseStatus, displayStatus, type Squid, type SquidDisplayStatus } from '@shoal/contract'
+import { databaseStatus, displayStatus, type SquidDisplayStatus, type SquidSummary } from '@shoal/contract'
 import { formatDateTime } from '../../lib/format.ts'
 
 const sinceOf = (time: string | null) => (time === null ? '' : ` since ${formatDateTime(time)}`)
 
-const reasons: Record<SquidDisplayStatus, (squid: Squid) => string> = {
+const reasons: Record<SquidDisplayStatus, (squid: SquidSummary) => string> = {
   HEALTHY: () => 'Its API answers and its processors are at the head of their chains.',
   DEGRADED: (squid) => troubles(squid).join('\n'),
   HIBERNATED: ({ hibernatedAt }) => `Stopped${sinceOf(hibernatedAt)}, with its data kept.`,
@@ -15,11 +15,11 @@ const reasons: Record<SquidDisplayStatus, (squid: Squid) => string> = {
 }
 
 /** Why a version has the status that it shows: a sentence, or a line for each part that brings it about (spec 4). */
-export const statusReason = (squid: Squid): string => reasons[displayStatus(squid)](squid)
+export const statusReason = (squid: SquidSummary): string => reasons[displayStatus(squid)](squid)
 
-const underWay = ({ lastDeploy }: Squid) => (lastDeploy ? `Deployment ${lastDeploy.id}` : 'A deployment')
+const underWay = ({ lastDeploy }: SquidSummary) => (lastDeploy ? `Deployment ${lastDeploy.id}` : 'A deployment')
 
-function troubles(squid: Squid): string[] {
+function troubles(squid: SquidSummary): string[] {
   const { api, processors = [] } = squid
   const stuck = processors.filter(({ status }) => status === 'STUCK')
   return [
@@ -29,7 +29,7 @@ function troubles(squid: Squid): string[] {
   ]
 }
 
-function unready(squid: Squid): string[] {
+function unready(squid: SquidSummary): string[] {
   const behind = (squid.processors ?? []).filter(({ status }) => status !== 'SYNCED')
   return [
     ...behind.map(

@@ -1,5 +1,6 @@
-import { squidCan, type Squid } from '@shoal/contract'
+import { squidCan, type SquidSummary } from '@shoal/contract'
 import { Copy, Moon, RotateCw, Trash2 } from 'lucide-react'
+import { useOrg } from '../../api/active-org.ts'
 import type { EndpointName } from '../../api/client.ts'
 import { useApiMutation } from '../../api/mutation.ts'
 import { toast } from '../../lib/toasts.ts'
@@ -9,26 +10,31 @@ import { confirm } from '../confirm.ts'
 import { endpointOf } from './endpoint-of.ts'
 
 /** What every action on a version makes out of date (spec 4). */
-export const changedByActions: EndpointName[] = ['squids.list', 'squids.get', 'deployments.list']
-
-const callOf = ({ organization, reference }: Squid) => ({ params: { code: organization.code, reference } })
+export const changedByActions: EndpointName[] = [
+  'squids.listSummaries',
+  'squids.list',
+  'squids.get',
+  'deployments.list',
+]
 
 /** What can be done with a version, with the questions that come before it (spec 4, Actions). */
 export function useSquidActions() {
+  const { code } = useOrg()
   const noRights = useWhyNot('squids.write')
   const restart = useApiMutation('squids.restart', { invalidates: changedByActions })
   const hibernate = useApiMutation('squids.hibernate', { invalidates: changedByActions, errorsGoTo: 'caller' })
   const remove = useApiMutation('squids.delete', { invalidates: changedByActions, errorsGoTo: 'caller' })
+  const callOf = ({ reference }: SquidSummary) => ({ params: { code, reference } })
   const isPending = restart.isPending || hibernate.isPending || remove.isPending
 
-  const askToHibernate = (squid: Squid) =>
+  const askToHibernate = (squid: SquidSummary) =>
     confirm({
       title: `Hibernate ${squid.reference}?`,
       body: 'Its virtual machines are paused, which lowers the costs. All data is kept: it can be restarted or redeployed with the data intact. Until then its API does not answer.',
       confirmLabel: 'Hibernate',
       action: () => hibernate.mutateAsync(callOf(squid)),
     })
-  const askToDelete = (squid: Squid) =>
+  const askToDelete = (squid: SquidSummary) =>
     confirm({
       title: `Delete ${squid.reference}?`,
       body: `The version will be deleted, with its database, logs and metrics, and ${squid.tags.length === 0 ? 'its URL stops' : 'its URLs and tags stop'} answering. It cannot be undone. Other versions of ${squid.name} stay.`,
@@ -40,10 +46,10 @@ export function useSquidActions() {
 
   return {
     /** Why the whole menu is closed: no right, or something is under way (spec 4). */
-    whyNoMenu: (squid: Squid): string | null =>
+    whyNoMenu: (squid: SquidSummary): string | null =>
       noRights ?? (isPending ? 'An action is under way. Wait for it to finish.' : squidCan.delete(squid)),
-    restart: (squid: Squid) => restart.mutate(callOf(squid)),
-    actionsOf: (squid: Squid): Record<'copy' | 'restart' | 'hibernate' | 'delete', MenuAction> => ({
+    restart: (squid: SquidSummary) => restart.mutate(callOf(squid)),
+    actionsOf: (squid: SquidSummary): Record<'copy' | 'restart' | 'hibernate' | 'delete', MenuAction> => ({
       copy: {
         id: 'copy',
         label: 'Copy endpoint',
@@ -78,10 +84,10 @@ export function useSquidActions() {
 }
 
 /** Null when there is one to copy. */
-export const whyNoEndpoint = (squid: Squid): string | null =>
+export const whyNoEndpoint = (squid: SquidSummary): string | null =>
   endpointOf(squid) === null ? 'This version has no API.' : squidCan.copyEndpoint(squid)
 
-export function copyEndpoint(squid: Squid): void {
+export function copyEndpoint(squid: SquidSummary): void {
   const url = endpointOf(squid)
   if (url === null) return
   void navigator.clipboard

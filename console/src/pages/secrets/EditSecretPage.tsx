@@ -59,7 +59,7 @@ function ValueForm({ code, secret, back }: { code: string; secret: SecretUse; ba
   const { name, versions } = secret
   const navigate = useNavigate()
   const update = useApiMutation('secrets.change', {
-    invalidates: ['secrets.listUses', 'squids.list', 'squids.get'],
+    invalidates: ['secrets.listUses', 'squids.listSummaries', 'squids.get'],
     errorsGoTo: 'caller',
     onSuccess: async () => {
       toast({ tone: 'good', title: `The value of ${name} has been updated` })

@@ -1,4 +1,4 @@
-import { displayStatusLabels, squidDisplayStatuses, type Squid } from '@shoal/contract'
+import { displayStatusLabels, squidDisplayStatuses, type SquidSummary } from '@shoal/contract'
 import { getRouteApi } from '@tanstack/react-router'
 import { lazy, Suspense, useMemo, type ComponentProps } from 'react'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
@@ -12,7 +12,7 @@ const MultiSelect = lazy(async () => ({ default: (await import('../../ui/Select.
 const route = getRouteApi('/app/squids')
 const statusOptions = squidDisplayStatuses.map((id) => ({ id, label: displayStatusLabels[id] }))
 
-type Props = { squids: readonly Squid[]; text: string; onText: (text: string) => void }
+type Props = { squids: readonly SquidSummary[]; text: string; onText: (text: string) => void }
 
 /** What is looked for in the list. All of it is in the address (spec 2.7). */
 export function SquidFilters({ squids, text, onText }: Props) {

@@ -1,4 +1,4 @@
-import type { Squid } from '@shoal/contract'
+import type { SquidSummary } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useMemo } from 'react'
@@ -20,11 +20,11 @@ import { leftWarning, squidsLeft, whyNoDeploy } from './squids-left.ts'
 
 const route = getRouteApi('/app/squids')
 const none: readonly string[] = []
-const nameOf = ({ name }: Squid) => name
-const referenceOf = ({ reference }: Squid) => reference
+const nameOf = ({ name }: SquidSummary) => name
+const referenceOf = ({ reference }: SquidSummary) => reference
 
 /** The versions under their squids. `squids` is undefined while loading. */
-export function SquidList({ squids }: { squids: Squid[] | undefined }) {
+export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
   const org = useOrg()
   const navigate = useNavigate()
   const { status = none, tag = none } = route.useSearch()
@@ -47,7 +47,7 @@ export function SquidList({ squids }: { squids: Squid[] | undefined }) {
   const left = squids && squidsLeft(org, squids.length)
   const warning = left === undefined ? null : leftWarning(org, left)
 
-  const menuOf = (squid: Squid) => {
+  const menuOf = (squid: SquidSummary) => {
     const { copy, restart, hibernate, delete: remove } = actions.actionsOf(squid)
     const whyNone = actions.whyNoMenu(squid)
     const locked = [restart, hibernate, remove].map((action) => ({
@@ -102,7 +102,7 @@ const emptyTitle = (search: string) => (search.trim() === '' ? 'No squids found'
 
 const countOf = (count: number, word: string) => `${count.toLocaleString('en-US')} ${word}${count === 1 ? '' : 's'}`
 
-function summaryOf(squids: readonly Squid[], left: number): string {
+function summaryOf(squids: readonly SquidSummary[], left: number): string {
   const names = new Set(squids.map(nameOf)).size
   return `${countOf(squids.length, 'version')} of ${countOf(names, 'squid')} · ${left.toLocaleString('en-US')} left in this organization`
 }

@@ -1,4 +1,4 @@
-import type { Squid } from '@shoal/contract'
+import type { SquidSummary } from '@shoal/contract'
 import { lazy, Suspense } from 'react'
 import { useSquids } from '../../api/squids.ts'
 import { ErrorState } from '../../components/ErrorState.tsx'
@@ -13,7 +13,7 @@ export default function SquidsPage() {
   const { data, error, refetch } = useSquids()
   if (error && data === undefined)
     return <ErrorState what="The squids could not be loaded" error={error} onRetry={() => void refetch()} />
-  return data?.length === 0 ? <FirstSquid /> : <SquidList squids={data satisfies Squid[] | undefined} />
+  return data?.length === 0 ? <FirstSquid /> : <SquidList squids={data satisfies SquidSummary[] | undefined} />
 }
 
 function FirstSquid() {

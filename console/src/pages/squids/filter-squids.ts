@@ -1,14 +1,14 @@
-import { displayStatus, type Squid, type SquidDisplayStatus } from '@shoal/contract'
+import { displayStatus, type SquidSummary, type SquidDisplayStatus } from '@shoal/contract'
 
 export type SquidFilters = { search: string; status: readonly string[]; tag: readonly string[] }
 
 /** What passes: the pattern in the full name, any of the statuses, all of the tags (spec 2.7). */
-export function filterSquids(squids: readonly Squid[], { search, status, tag }: SquidFilters): Squid[] {
+export function filterSquids(squids: readonly SquidSummary[], { search, status, tag }: SquidFilters): SquidSummary[] {
   const isNamed = matcherOf(search)
   const wanted = new Set(status)
   return squids.filter(
     (squid) =>
-      isNamed(squid.fullName) &&
+      isNamed(squid.reference) &&
       (wanted.size === 0 || wanted.has(displayStatus(squid) satisfies SquidDisplayStatus)) &&
       tag.every((name) => squid.tags.some((has) => has.name === name)),
   )
@@ -28,5 +28,5 @@ export function matcherOf(search: string): (name: string) => boolean {
 }
 
 /** Every tag in use, once, by name. */
-export const tagsOf = (squids: readonly Squid[]): string[] =>
+export const tagsOf = (squids: readonly SquidSummary[]): string[] =>
   [...new Set(squids.flatMap(({ tags }) => tags.map(({ name }) => name)))].toSorted((a, b) => a.localeCompare(b))

@@ -1,4 +1,4 @@
-import { isDeploying, isHibernated, type Squid } from '@shoal/contract'
+import { isDeploying, isHibernated, type SquidSummary } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import type { Column } from '../../components/data-table/columns.ts'
 import { MiniBars } from '../../components/MiniBars.tsx'
@@ -10,7 +10,7 @@ import { Tag } from '../../ui/Badge.tsx'
 import type { WeekOfRequests } from './daily-requests.ts'
 
 /** `requests` is null while it is loaded. */
-export const squidColumns = (requests: WeekOfRequests | null): Column<Squid>[] => [
+export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSummary>[] => [
   {
     id: 'name',
     header: 'Name',
@@ -46,7 +46,7 @@ export const squidColumns = (requests: WeekOfRequests | null): Column<Squid>[] =
   },
 ]
 
-function Name({ squid: { name, slot, tags } }: { squid: Squid }) {
+function Name({ squid: { name, slot, tags } }: { squid: SquidSummary }) {
   return (
     <>
       <Link
@@ -66,7 +66,8 @@ function Name({ squid: { name, slot, tags } }: { squid: Squid }) {
   )
 }
 
-const syncOf = (squid: Squid) => (isDeploying(squid) || isHibernated(squid) ? null : syncBrief(squid.processors ?? []))
+const syncOf = (squid: SquidSummary) =>
+  isDeploying(squid) || isHibernated(squid) ? null : syncBrief(squid.processors ?? [])
 
 function Requests({ week, squidId }: { week: WeekOfRequests; squidId: number }) {
   const { days, total } = week.of(squidId)

@@ -1,11 +1,11 @@
-import type { Squid } from '@shoal/contract'
+import type { SquidSummary } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { weekOfRequests } from './daily-requests.ts'
 import { filterSquids, matcherOf, tagsOf } from './filter-squids.ts'
 import { leftWarning, squidsLeft, whyNoDeploy } from './squids-left.ts'
 
-const squid = (fullName: string, status: Squid['status'], ...tags: string[]) =>
-  ({ fullName, status, addons: {}, processors: [], tags: tags.map((name) => ({ name })) }) as unknown as Squid
+const squid = (reference: string, status: SquidSummary['status'], ...tags: string[]) =>
+  ({ reference, status, addons: {}, processors: [], tags: tags.map((name) => ({ name })) }) as unknown as SquidSummary
 
 const all = [
   squid('erc20@v1', 'DEPLOYED', 'production', 'v2'),
@@ -13,7 +13,7 @@ const all = [
   squid('nft.floor@v1', 'DEPLOYING', 'production'),
 ]
 const names = (search: string, status: string[] = [], tag: string[] = []) =>
-  filterSquids(all, { search, status, tag }).map(({ fullName }) => fullName)
+  filterSquids(all, { search, status, tag }).map(({ reference }) => reference)
 
 test('the search is a pattern against the full name, whatever its case', () => {
   expect(names('^ERC20@v[12]$')).toEqual(['erc20@v1', 'erc20@v2'])

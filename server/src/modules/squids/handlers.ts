@@ -6,13 +6,13 @@ import { askGraphql } from './ask-graphql.ts'
 import { exportDatabase } from './export/export-database.ts'
 import { findSquid } from './find.ts'
 import { listPresented, listPresentedOf, selectPresented } from './present-store.ts'
-import { presentOneSquid, presentSquids } from './read-squids.ts'
+import { presentOneSquid, presentSquids, presentSummaries } from './read-squids.ts'
 import { graphqlUrl } from './urls.ts'
 
 /** The calls that only look or ask; those that change something belong to the deployments that do it. */
 export function squidReadHandlers(
   app: App,
-): Pick<Handlers<Contract['squids']>, 'list' | 'listMine' | 'get' | 'exportDatabase' | 'query'> {
+): Pick<Handlers<Contract['squids']>, 'list' | 'listMine' | 'listSummaries' | 'get' | 'exportDatabase' | 'query'> {
   return {
     listMine: async ({ actor, query }) => {
       const rows = await listPresentedOf(app.db, actor.userId, query.name)
@@ -28,6 +28,7 @@ export function squidReadHandlers(
         rows.map((squid) => ({ squid, org })),
       )
     },
+    listSummaries: ({ org }) => presentSummaries(app, org),
     get: async ({ org, params }) => {
       const { id } = await findSquid(app.db, org.id, params.reference)
       const squid = await selectPresented(app.db, id)

@@ -1,4 +1,4 @@
-import type { Squid } from '@shoal/contract'
+import type { Squid, SquidSummary } from '@shoal/contract'
 import type { Config } from '../../config.ts'
 import type { SquidConnection } from './database.ts'
 import { diskUsage } from './disk-usage.ts'
@@ -6,13 +6,13 @@ import type { Watched } from './findings.ts'
 import { alertsOf } from './present-alerts.ts'
 import { lagOf } from './freshness.ts'
 import { isoTime, processorStatus } from './present-processor.ts'
-import type { PresentedRow, SeenApi, SeenContainer, SeenDatabase, SeenProcessor } from './present-store.ts'
+import type { PresentedRow, SeenApi, SeenContainer, SeenDatabase, SeenProcessor, SummaryRow } from './present-store.ts'
 import { squidStatusOf } from './status.ts'
 import { apiUrls, consoleUrl, metricsUrl, type Addressed } from './urls.ts'
 
-/** All that is known of a version; observations only of the generation that serves. */
-export type SquidFacts = {
-  squid: PresentedRow
+/** What is known of a version for a list; observations only of the generation that serves. */
+export type SummaryFacts = {
+  squid: SummaryRow
   org: { id: number; code: string; name: string | null }
   tags: string[]
   database: SeenDatabase | null
@@ -21,6 +21,11 @@ export type SquidFacts = {
   containers: SeenContainer[]
   processors: SeenProcessor[]
   apis: SeenApi[]
+}
+
+/** All that is known of it. */
+export type SquidFacts = SummaryFacts & {
+  squid: PresentedRow
   /** Of the organization: when each was last set. */
   secrets: ReadonlyMap<string, Date>
 }
@@ -30,38 +35,55 @@ const spec = 4
 
 /** The version as the wire has it (contract 2.2): computed from what is wanted and what was seen, never from memory. */
 export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): Squid {
-  const { squid, org, tags, secrets } = facts
-  const of: Addressed = { orgCode: org.code, name: squid.name, slot: squid.slot, tags }
-  const reference = `${squid.name}@${squid.slot}`
-  const status = squidStatusOf(squid)
+  const { squid, org, secrets } = facts
+  const of = addressOf(facts)
+  const { api, ...summary } = presentSummary(config, facts, nowMs)
   const postgres = presentPostgres(facts)
-  const api = presentApi(config, facts, of)
   return {
-    id: squid.id,
-    name: squid.name,
-    slot: squid.slot,
-    reference,
-    fullName: reference,
+    ...summary,
+    fullName: summary.reference,
     description: squid.description,
-    tags: tags.map((name) => ({ name })),
     manifest: { current: squid.manifestCurrent, raw: squid.manifestRaw },
     packageJson: squid.packageJson,
     spec,
-    status,
     image: squid.image,
-    ...(api ? { api } : {}),
+    ...(api ? { api: { ...api, replicas: squid.apiReplicas, profile: squid.apiProfile ?? 'collocated' } } : {}),
     processors: presentProcessors(config, facts, of, nowMs),
     addons: postgres ? { postgres } : {},
     scale: { isDedicated: squid.isDedicated, processorProfile: squid.processorProfile ?? 'collocated' },
     alerts: alertsOf({ squid, watched: watchedOf(facts), secrets, nowMs }),
-    lastDeploy: squid.lastDeploy,
     organization: { id: org.id, name: org.name, code: org.code },
     links: { cloudUrl: consoleUrl(config, of), dockerImageUrl: null },
     createdAt: isoTime(squid.createdAtMs),
+  }
+}
+
+/** What a list shows of it. */
+export function presentSummary(config: Config, facts: SummaryFacts, nowMs: number): SquidSummary {
+  const { squid, database, tags } = facts
+  const api = presentApi(config, facts)
+  return {
+    id: squid.id,
+    name: squid.name,
+    slot: squid.slot,
+    reference: `${squid.name}@${squid.slot}`,
+    tags: tags.map((name) => ({ name })),
+    status: squidStatusOf(squid),
+    ...(api ? { api } : {}),
+    processors: squid.processors.map((name) => presentProgress(name, facts, nowMs)),
+    addons: database ? { postgres: { disk: presentDisk(database) } } : {},
+    lastDeploy: squid.lastDeploy,
     deployedAt: timeOrNull(squid.deployedAtMs),
     hibernatedAt: timeOrNull(squid.hibernatedAtMs),
   }
 }
+
+const addressOf = ({ squid: { name, slot }, org, tags }: SummaryFacts): Addressed => ({
+  orgCode: org.code,
+  name,
+  slot,
+  tags,
+})
 
 const watchedOf = ({ squid, database, containers, processors, apis }: SquidFacts): Watched => ({
   status: squidStatusOf(squid),
@@ -78,36 +100,46 @@ const watchedOf = ({ squid, database, containers, processors, apis }: SquidFacts
 const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms))
 
 /** Null for a version without an api. One that never ran has none to show yet, but is not well either (spec 4). */
-function presentApi(config: Config, { squid, apis }: SquidFacts, of: Addressed): Squid['api'] | null {
+function presentApi(config: Config, facts: SummaryFacts): SquidSummary['api'] | null {
+  const { squid, apis } = facts
   const hasNeverRun = squid.image === null && !squid.lastDeploy?.running
   if (squid.apiReplicas === 0 && !hasNeverRun) return null
   const isAvailable = apis.some((row) => row.isAvailable)
   return {
     status: isAvailable ? 'AVAILABLE' : 'NOT_AVAILABLE',
-    urls: apiUrls(config, of),
-    replicas: squid.apiReplicas,
-    profile: squid.apiProfile ?? 'collocated',
+    urls: apiUrls(config, addressOf(facts)),
     reason: isAvailable ? null : hasNeverRun ? 'It was never deployed successfully.' : reasonOf(squid, apis),
   }
 }
 
-function reasonOf(squid: PresentedRow, replicas: SeenApi[]): string {
+function reasonOf(squid: SummaryRow, replicas: SeenApi[]): string {
   if (squid.wanted === 'hibernated') return 'It is hibernated. Restart it to wake it.'
   return replicas.find((row) => row.reason !== null)?.reason ?? 'It is starting.'
 }
 
-function presentProcessors(config: Config, facts: SquidFacts, of: Addressed, nowMs: number): Squid['processors'] {
+const seenOf = ({ containers, processors }: SummaryFacts, name: string) => ({
+  container: containers.find((row) => row.container === name),
+  seen: processors.find((row) => row.processor === name),
+})
+
+function presentProgress(name: string, facts: SummaryFacts, nowMs: number) {
+  const { container, seen } = seenOf(facts, name)
+  return {
+    name,
+    ...processorStatus(container, seen, nowMs),
+    // The public client needs numbers, also before the first block (contract 2.2).
+    syncState: { currentBlock: seen?.currentBlock ?? -1, totalBlocks: seen?.totalBlocks ?? 0 },
+    blocksPerSecond: seen?.blocksPerSecond ?? null,
+    etaSeconds: seen?.etaSeconds ?? null,
+  }
+}
+
+function presentProcessors(config: Config, facts: SummaryFacts, of: Addressed, nowMs: number): Squid['processors'] {
   return facts.squid.processors.map((name) => {
-    const container = facts.containers.find((row) => row.container === name)
-    const seen = facts.processors.find((row) => row.processor === name)
+    const { container, seen } = seenOf(facts, name)
     return {
-      name,
-      ...processorStatus(container, seen, nowMs),
-      // The public client needs numbers, also before the first block (contract 2.2).
-      syncState: { currentBlock: seen?.currentBlock ?? -1, totalBlocks: seen?.totalBlocks ?? 0 },
+      ...presentProgress(name, facts, nowMs),
       metrics: metricsUrl(config, of, name),
-      blocksPerSecond: seen?.blocksPerSecond ?? null,
-      etaSeconds: seen?.etaSeconds ?? null,
       progressedAt: timeOrNull(seen?.progressedAtMs ?? null),
       restarts: container?.restarts ?? 0,
       lag: container?.state === 'running' && seen ? lagOf(seen, nowMs) : null,
@@ -115,16 +147,21 @@ function presentProcessors(config: Config, facts: SquidFacts, of: Addressed, now
   })
 }
 
-function presentPostgres({ database, connections }: SquidFacts): Squid['addons']['postgres'] | null {
+const presentDisk = ({ usedBytes, totalBytes }: SeenDatabase) => ({
+  usageStatus: diskUsage(usedBytes, totalBytes),
+  usedBytes: usedBytes ?? 0,
+  totalBytes,
+})
+
+function presentPostgres({ database, connections }: SummaryFacts): Squid['addons']['postgres'] | null {
   if (!database) return null
-  const { usedBytes, totalBytes, version, profile } = database
   return {
     connections: connections.map(({ host, port, database, user, password, url }) => ({
       params: { host, port, database, user, password },
       uri: url,
     })),
-    disk: { usageStatus: diskUsage(usedBytes, totalBytes), usedBytes: usedBytes ?? 0, totalBytes },
-    version,
-    profile,
+    disk: presentDisk(database),
+    version: database.version,
+    profile: database.profile,
   }
 }

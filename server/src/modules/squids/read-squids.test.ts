@@ -53,6 +53,16 @@ test('a version has all the public client insists on, and no key org', async () 
   expect(seen).not.toHaveProperty('org')
 })
 
+test('the list in brief says of each version what the whole list says', async () => {
+  const squid = await makeVersion(t.app, org, { name: 'brief', apis: [{}], processors: { eth: {} } })
+  await setTag(t.app.db, squid, 'prod', t.app.clock.now())
+  const summaries = await t.as(org.admin).squids.listSummaries({ params: { code: org.code } })
+  const whole = await list()
+  expect(summaries.map(({ reference }) => reference)).toEqual(whole.map(({ reference }) => reference))
+  summaries.forEach((summary, i) => expect(whole[i]).toMatchObject(summary))
+  expect(summaries.find(({ name }) => name === 'brief')).not.toHaveProperty('manifest')
+})
+
 test('a version whose first deployment failed is not well, and says why', async () => {
   const lastDeploy = {
     id: 7,

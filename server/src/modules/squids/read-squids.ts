@@ -1,10 +1,10 @@
-import { isCardAdded, isUnpaid, type Squid } from '@shoal/contract'
+import { isCardAdded, isUnpaid, type Squid, type SquidSummary } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import type { OrgScope } from '../call.ts'
 import { listSecretNames } from '../secrets/index.ts'
 import { readerConnection } from './database.ts'
-import { presentSquid, type SquidFacts } from './present.ts'
-import { selectParts, type PresentedRow } from './present-store.ts'
+import { presentSquid, presentSummary, type SquidFacts, type SummaryFacts } from './present.ts'
+import { listSummaryRows, selectParts, type PresentedRow, type Which } from './present-store.ts'
 
 export type SquidOfOrg = { squid: PresentedRow; org: SquidFacts['org'] }
 
@@ -33,32 +33,39 @@ export async function presentOneSquid(app: App, org: OrgScope, squid: PresentedR
 const mayConnect = (org: OrgScope, squid: PresentedRow): boolean =>
   !org.isPlayground && isCardAdded(org.status) && !isUnpaid(org.status) && squid.wanted === 'running'
 
+/** All versions of an organization as a list shows them: asked for again and again, so nothing is read that is not shown. */
+export async function presentSummaries(app: App, org: SquidFacts['org']): Promise<SquidSummary[]> {
+  const [rows, seenOf] = await Promise.all([listSummaryRows(app.db, org.id), readSeen(app, { orgId: org.id })])
+  const nowMs = app.clock.now().getTime()
+  return rows.map((squid) => presentSummary(app.config, { squid, org, ...seenOf(squid.id) }, nowMs))
+}
+
 async function readFacts(app: App, found: SquidOfOrg[]): Promise<(of: SquidOfOrg) => SquidFacts> {
   const orgIds = [...new Set(found.map(({ org }) => org.id))]
-  const [parts, secrets] = await Promise.all([
-    selectParts(
-      app.db,
-      found.map(({ squid }) => squid.id),
-    ),
+  const [seenOf, secrets] = await Promise.all([
+    readSeen(app, { squidIds: found.map(({ squid }) => squid.id) }),
     Promise.all(orgIds.map((id) => listSecretNames(app, id))),
   ])
   const secretsOf = new Map(
     orgIds.map((id, i) => [id, new Map((secrets[i] ?? []).map((secret) => [secret.name, secret.updatedAt]))]),
   )
+  return ({ squid, org }) => ({ squid, org, ...seenOf(squid.id), secrets: secretsOf.get(org.id) ?? new Map() })
+}
+
+/** What stands in other tables about these versions. */
+async function readSeen(app: App, which: Which): Promise<(squidId: number) => Omit<SummaryFacts, 'squid' | 'org'>> {
+  const parts = await selectParts(app.db, which)
   const tags = Map.groupBy(parts.tags, (row) => row.squidId)
   const databases = new Map(parts.databases.map((row) => [row.squidId, row]))
   const containers = Map.groupBy(parts.containers, (row) => row.squidId)
   const processors = Map.groupBy(parts.processors, (row) => row.squidId)
   const apis = Map.groupBy(parts.apis, (row) => row.squidId)
-  return ({ squid, org }) => ({
-    squid,
-    org,
-    tags: (tags.get(squid.id) ?? []).map((row) => row.tag),
-    database: databases.get(squid.id) ?? null,
+  return (squidId) => ({
+    tags: (tags.get(squidId) ?? []).map((row) => row.tag),
+    database: databases.get(squidId) ?? null,
     connections: [],
-    containers: containers.get(squid.id) ?? [],
-    processors: processors.get(squid.id) ?? [],
-    apis: apis.get(squid.id) ?? [],
-    secrets: secretsOf.get(org.id) ?? new Map(),
+    containers: containers.get(squidId) ?? [],
+    processors: processors.get(squidId) ?? [],
+    apis: apis.get(squidId) ?? [],
   })
 }
