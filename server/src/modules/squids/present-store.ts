@@ -91,14 +91,6 @@ const rowColumns = sql`${summaryColumns}, ${sql.raw(`s.description, s.manifest_r
   s.manifest_current as "manifestCurrent", s.package_json as "packageJson", s.secret_names as "secretNames",
   ${ms('s.secrets_read_at')} as "secretsReadAtMs", ${ms('s.created_at')} as "createdAtMs"`)}`
 
-/** Thousands of rows as one value: to parse it costs a fifth of what a driver needs for as many rows. */
-async function listAsJson<R>(db: Db, query: SQL): Promise<R[]> {
-  const { rows } = await db.execute<{ all: string }>(
-    sql`select coalesce(json_agg(q), '[]')::text as "all" from (${query}) q`,
-  )
-  return JSON.parse(rows[0]?.all ?? '[]') as R[]
-}
-
 export async function selectPresented(db: Db, squidId: number): Promise<PresentedRow | null> {
   const { rows } = await db.execute<PresentedRow>(sql`select ${rowColumns} from squids s where s.id = ${squidId}`)
   return rows[0] ?? null
@@ -119,8 +111,12 @@ export async function listPresented(db: Db, orgId: number, { name, search }: Squ
 }
 
 /** The same in brief. */
-export const listSummaryRows = (db: Db, orgId: number): Promise<SummaryRow[]> =>
-  listAsJson(db, sql`select ${summaryColumns} from squids s where s.org_id = ${orgId} order by s.name, s.id desc`)
+export async function listSummaryRows(db: Db, orgId: number): Promise<SummaryRow[]> {
+  const { rows } = await db.execute<SummaryRow>(
+    sql`select ${summaryColumns} from squids s where s.org_id = ${orgId} order by s.name, s.id desc`,
+  )
+  return rows
+}
 
 type OfOrg = PresentedRow & { orgCode: string; orgName: string | null }
 
@@ -149,7 +145,7 @@ export type Which = { squidIds: number[] } | { orgId: number }
 export async function selectParts(db: Db, which: Which): Promise<Parts> {
   const isOne =
     'orgId' in which ? sql`s.org_id = ${which.orgId}` : sql`s.id = any(${sql.param(which.squidIds)}::bigint[])`
-  const list = <R>(query: SQL) => listAsJson<R>(db, query)
+  const list = async <R extends Record<string, unknown>>(query: SQL) => (await db.execute<R>(query)).rows
   const serving = (table: string, columns: string, join = '') => sql`
     select t.squid_id as "squidId", ${sql.raw(columns)} from ${sql.raw(table)} t ${sql.raw(join)}
     join squids s on s.id = t.squid_id and s.generation = t.generation where ${isOne}`

@@ -18,10 +18,7 @@ export type WatchedVersion = {
 /** Every version there is; the number of queries does not grow with them. */
 export async function readWatched(db: Db): Promise<WatchedVersion[]> {
   const rows = await listWatchedRows(db)
-  const parts = await selectParts(
-    db,
-    rows.map((row) => row.id),
-  )
+  const parts = await selectParts(db, { squidIds: rows.map((row) => row.id) })
   const databases = new Map(parts.databases.map((row) => [row.squidId, row]))
   const containers = Map.groupBy(parts.containers, (row) => row.squidId)
   const processors = Map.groupBy(parts.processors, (row) => row.squidId)
