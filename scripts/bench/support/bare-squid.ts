@@ -26,8 +26,11 @@ require('node:http').createServer((request, response) => response.writeHead(200,
 
 const main = { name: 'bare', version: '1.0.0', private: true, scripts: { build: 'node --version' } }
 
-/** A squid without dependencies whose API answers 200 bytes to everything, so that a proxy before it is all there is to measure. */
-export function makeBareSquid(): string {
+/**
+ * A squid without dependencies whose API answers 200 bytes to everything, so that a proxy before it is all there is to
+ * measure. `processor` is the source of its processor, which otherwise does nothing.
+ */
+export function makeBareSquid(processor = 'setInterval(() => undefined, 60_000)\n'): string {
   const folder = join(mkdtempSync(join(tmpdir(), 'bare-')), 'bare')
   mkdirSync(folder)
   const { scripts, ...entry } = main
@@ -35,7 +38,7 @@ export function makeBareSquid(): string {
   const files = {
     'squid.yaml': manifest,
     'api.js': api,
-    'processor.js': 'setInterval(() => undefined, 60_000)\n',
+    'processor.js': processor,
     'package.json': JSON.stringify({ ...entry, scripts }),
     'package-lock.json': JSON.stringify(lock),
   }
