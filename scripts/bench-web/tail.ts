@@ -3,7 +3,7 @@ import { deploy, ended } from '../../e2e/support/deploy.ts'
 import type { Deployer } from '../../e2e/support/played-squid.ts'
 import { until } from '../../e2e/support/until.ts'
 import { makeBareSquid } from '../bench/support/bare-squid.ts'
-import { type Bench, atMost } from '../bench/support/result.ts'
+import { type Bench, atMost, median } from '../bench/support/result.ts'
 import { org, withConsole } from './support/console.ts'
 
 const linesPerSecond = 1_000
@@ -12,6 +12,7 @@ const heldLines = 100_000
 /** The first lines find a page that has just begun to run. */
 const warmUpLines = 5_000
 const seconds = 20
+const rounds = 5
 
 /** Prints lines as the SDK does, each with its number and the time of its writing, and keeps its pace when it is late. */
 const processor = `
@@ -87,16 +88,15 @@ function percentile(values: number[], share: number): number {
 const scrollThrough = (page: Page): Promise<number> =>
   page.evaluate<number>(`new Promise((done) => {
     const box = document.querySelector('[aria-label="Lines"]')
+    box.scrollTop = box.scrollHeight
     let longestMs = 0
-    let lastAt = performance.now()
-    const step = (at) => {
+    const step = (lastAt) => (at) => {
       longestMs = Math.max(longestMs, at - lastAt)
-      lastAt = at
       if (box.scrollTop === 0) return done(longestMs)
       box.scrollTop -= 5_000
-      requestAnimationFrame(step)
+      requestAnimationFrame(step(at))
     }
-    requestAnimationFrame((at) => { lastAt = at; step(at) })
+    requestAnimationFrame((at) => step(at)(at))
   })`)
 
 const rows = async (page: Page) =>
@@ -114,10 +114,17 @@ export const bench: Bench = {
 
       const painted = await watch(page, seconds * 1000)
       const delays = delaysOf(painted, await writtenAt(who, 'bare@v1'))
-      yield atMost(500, `tail, from written to painted at ${linesPerSecond} lines/s, p99`, percentile(delays, 0.99), 'ms')
+      yield atMost(
+        500,
+        `tail, from written to painted at ${linesPerSecond} lines/s, p99`,
+        percentile(delays, 0.99),
+        'ms',
+      )
 
       await until(async () => (await rows(page)) > heldLines, `the page holds ${heldLines} lines`, 180_000)
-      yield atMost(100, `tail, longest frame while ${heldLines} lines scroll by`, await scrollThrough(page), 'ms')
+      const longest: number[] = []
+      for (let round = 0; round < rounds; round++) longest.push(await scrollThrough(page))
+      yield atMost(100, `tail, longest frame while ${heldLines} lines scroll by`, median(longest), 'ms')
     })
   },
 }

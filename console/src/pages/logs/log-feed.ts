@@ -134,18 +134,23 @@ export function createLogFeed(source: LogSource, { filter, from, to, line }: Log
     }
   }
 
-  /** Batches of a moment become one. */
+  /** The first batch at once; those of the moment after it become one. */
   function drawSoon(signal: AbortSignal) {
     let waiting: LogEntry[] = []
+    let drawnAtMs = -drawEveryMs
+    const draw = () => {
+      const entries = waiting
+      waiting = []
+      drawnAtMs = performance.now()
+      if (!signal.aborted) set({ window: withLive(state.window, entries, isHeld) })
+    }
     return (batch: LogEntry[]) => {
       const isFirst = waiting.length === 0
       waiting = waiting.concat(batch)
       if (!isFirst) return
-      setTimeout(() => {
-        const entries = waiting
-        waiting = []
-        if (!signal.aborted) set({ window: withLive(state.window, entries, isHeld) })
-      }, drawEveryMs)
+      const leftMs = drawnAtMs + drawEveryMs - performance.now()
+      if (leftMs > 0) setTimeout(draw, leftMs)
+      else draw()
     }
   }
 
