@@ -40,7 +40,8 @@ export function displayStatus(squid: SquidSummary): SquidDisplayStatus {
   const processors = squid.processors ?? []
   const database = databaseStatus(squid)
   if (processors.some((p) => p.status === 'STUCK')) return 'DEGRADED'
-  if (squid.api?.status === 'NOT_AVAILABLE' || database === 'NO_SPACE') return 'DEGRADED'
+  const endpoints = [squid.api, squid.addons.hasura]
+  if (endpoints.some((endpoint) => endpoint?.status === 'NOT_AVAILABLE') || database === 'NO_SPACE') return 'DEGRADED'
   if (processors.some((p) => p.status !== 'SYNCED') || database === 'PROCESSING') return 'PROCESSING'
   return 'HEALTHY'
 }

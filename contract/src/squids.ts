@@ -53,6 +53,8 @@ const Api = z.object({
   reason: z.string().nullable(),
 })
 
+const Hasura = Api.omit({ reason: true })
+
 export const Connection = z.object({
   params: z.object({
     host: z.string(),
@@ -101,6 +103,10 @@ export const Squid = z.object({
         profile: z.enum(profiles),
       })
       .optional(),
+    /** Of servers that offer it (contract 2.2); ours refuses manifests that ask for it. */
+    neon: z.object({ connections: z.array(Connection) }).optional(),
+    /** As with neon. */
+    hasura: Hasura.optional(),
   }),
   scale: z.object({ isDedicated: z.boolean(), processorProfile: z.enum(profiles) }),
   alerts: z.array(SquidAlert),
@@ -146,7 +152,10 @@ export const SquidSummary = Squid.pick({
       }),
     )
     .optional(),
-  addons: z.object({ postgres: z.object({ disk: Disk }).optional() }),
+  addons: z.object({
+    postgres: z.object({ disk: Disk }).optional(),
+    hasura: Hasura.pick({ status: true }).optional(),
+  }),
 })
 export type SquidSummary = z.infer<typeof SquidSummary>
 

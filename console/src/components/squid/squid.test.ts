@@ -29,6 +29,7 @@ test('a status says why it is what it is', () => {
   expect(statusReason({ ...healthy, processors: [processor, stuck], api: { ...down, urls: [] } })).toBe(
     'API: it does not answer.\neth: It ran out of memory.',
   )
+  expect(statusReason({ ...healthy, addons: { hasura: { ...down, urls: [] } } })).toBe('Hasura: it does not answer.')
   expect(statusReason({ ...healthy, processors: [{ ...processor, status: 'SYNCING' }] })).toBe('eth: syncing.')
   expect(statusReason({ ...healthy, status: 'DEPLOYING' })).toBe('Deployment 7 starts its programs anew.')
   expect(statusReason({ ...healthy, status: 'HIBERNATED', hibernatedAt: null })).toBe('Stopped, with its data kept.')

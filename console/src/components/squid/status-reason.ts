@@ -20,10 +20,11 @@ export const statusReason = (squid: SquidSummary): string => reasons[displayStat
 const underWay = ({ lastDeploy }: SquidSummary) => (lastDeploy ? `Deployment ${lastDeploy.id}` : 'A deployment')
 
 function troubles(squid: SquidSummary): string[] {
-  const { api, processors = [] } = squid
+  const { api, processors = [], addons } = squid
   const stuck = processors.filter(({ status }) => status === 'STUCK')
   return [
     ...(api?.status === 'NOT_AVAILABLE' ? [`API: ${api.reason ?? 'it does not answer.'}`] : []),
+    ...(addons.hasura?.status === 'NOT_AVAILABLE' ? ['Hasura: it does not answer.'] : []),
     ...stuck.map(({ name, reason }) => `${name}: ${reason ?? 'it is stuck.'}`),
     ...(databaseStatus(squid) === 'NO_SPACE' ? ['Database: there is no space left.'] : []),
   ]

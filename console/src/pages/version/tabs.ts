@@ -31,7 +31,8 @@ export function versionTabs(squid: Pick<Squid, 'status' | 'addons' | 'manifest' 
     { label: 'Metrics', to: `${page}/metrics`, disabledReason: whileAwake },
     { label: 'Deployments', to: `${page}/deployments`, disabledReason: null },
   ]
-  if (squid.addons.postgres) tabs.push({ label: 'DB access', to: `${page}/db`, disabledReason: whileAwake })
+  const { postgres, neon } = squid.addons
+  if (postgres || neon) tabs.push({ label: 'DB access', to: `${page}/db`, disabledReason: whileAwake })
   const has = (content: object, text = '') => text !== '' || Object.keys(content).length > 0
   tabs.push(
     {

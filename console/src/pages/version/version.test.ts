@@ -49,6 +49,9 @@ test('what needs running programs is closed while the version is hibernated', ()
 test('a version without a database has no DB access, one that was never built no files', () => {
   const fresh = { ...awake, addons: {}, manifest: { current: {}, raw: '' }, packageJson: {} }
   expect(versionTabs(fresh).map(({ label }) => label)).not.toContain('DB access')
+  expect(versionTabs({ ...fresh, addons: { neon: { connections: [] } } }).map(({ label }) => label)).toContain(
+    'DB access',
+  )
   expect(closedTabs(fresh)).toEqual(['Manifest', 'Package.json'])
   expect(closedTabs({ ...fresh, manifest: { current: { name: 'one' }, raw: '' } })).toEqual(['Package.json'])
 })
@@ -60,12 +63,15 @@ test('addresses are grouped by kind, and only those of a new spec are called imm
     { url: 'https://x/one@v1/api/graphql', type: 'canonical' },
   ] as const
   const api = { status: 'AVAILABLE', urls: [...urls], replicas: 1, profile: 'small', reason: null } as const
-  const groups = urlGroups({ spec: 4, api: { ...api, urls: [...urls] } })
+  const all = { ...api, urls: [...urls] }
+  const groups = urlGroups({ spec: 4, api: all, addons: {} })
   expect(groups.map(({ title }) => title)).toEqual(['Tag URLs', 'Production URL', 'Canonical URL'])
   expect(groups[1]?.note).toMatch(/^Deprecated/)
   expect(groups[2]?.note).toMatch(/^Immutable/)
-  expect(urlGroups({ spec: 3, api: { ...api, urls: [...urls] } })[2]?.note).toBeUndefined()
-  expect(urlGroups({ spec: 4 })).toEqual([])
+  expect(urlGroups({ spec: 3, api: all, addons: {} })[2]?.note).toBeUndefined()
+  expect(urlGroups({ spec: 4, addons: {} })).toEqual([])
+  const hasura = { ...api, urls: [{ url: 'https://x/one@v1/hasura', type: 'canonical' as const }] }
+  expect(urlGroups({ spec: 4, addons: { hasura } })).toMatchObject([{ title: 'Canonical URL', urls: hasura.urls }])
 })
 
 test('tags of other versions of the same squid can move here', () => {

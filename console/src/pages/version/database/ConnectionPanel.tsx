@@ -10,8 +10,10 @@ import { connectionKinds, connectionText, hiddenPassword } from './database-comm
 
 const Tabs = lazy(async () => ({ default: (await import('../../../ui/Tabs.tsx')).Tabs }))
 
+type Props = { connection: Connection; isReadOnly: boolean }
+
 /** How to connect to the database. Copying takes the password along, shown or not. */
-export function ConnectionPanel({ connection }: { connection: Connection }) {
+export function ConnectionPanel({ connection, isReadOnly }: Props) {
   const [isShown, setIsShown] = useState(false)
   const { host, port, database, user, password } = connection.params
   const seen = isShown ? password : hiddenPassword
@@ -50,7 +52,7 @@ export function ConnectionPanel({ connection }: { connection: Connection }) {
         <Suspense fallback={<Skeleton className="h-27.5 w-full" />}>
           <Tabs label="Ways to connect" tabs={tabs} />
         </Suspense>
-        <p className="mt-2 text-sm text-ink-3">This user may read everything and change nothing.</p>
+        {isReadOnly && <p className="mt-2 text-sm text-ink-3">This user may read everything and change nothing.</p>}
       </div>
       <dl className="divide-y divide-line border-t border-line">
         {parts.map(([label, value]) => (

@@ -11,20 +11,25 @@ export default function DatabaseTab() {
   const squid = useVersion()
   const org = useOrg()
   const { postgres } = squid.addons
-  if (!postgres) return null
   const access = databaseAccess(org, squid)
   return (
     <div className="flex max-w-200 flex-col gap-4.5">
-      {access.isOpen ? <ConnectionPanel connection={access.connection} /> : <NoDatabaseAccess {...access} />}
-      <Card title="Database">
-        <KeyValue
-          rows={[
-            { label: 'Size', value: <DiskUse disk={postgres.disk} /> },
-            { label: 'Postgres', value: postgres.version },
-            { label: 'Profile', value: postgres.profile },
-          ]}
-        />
-      </Card>
+      {access.isOpen ? (
+        <ConnectionPanel connection={access.connection} isReadOnly={postgres !== undefined} />
+      ) : (
+        <NoDatabaseAccess {...access} />
+      )}
+      {postgres && (
+        <Card title="Database">
+          <KeyValue
+            rows={[
+              { label: 'Size', value: <DiskUse disk={postgres.disk} /> },
+              { label: 'Postgres', value: postgres.version },
+              { label: 'Profile', value: postgres.profile },
+            ]}
+          />
+        </Card>
+      )}
     </div>
   )
 }

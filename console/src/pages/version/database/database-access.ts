@@ -15,7 +15,8 @@ export function databaseAccess(
     return closed('Access to databases needs the Pro plan, which a playground cannot have.', 'newOrganization')
   if (!isCardAdded(org.status)) return closed('Access to databases needs the Pro plan.', 'billing')
   if (isUnpaid(org.status)) return closed('Payment is overdue. Please update your card details.', 'billing')
-  const connection = squid.addons.postgres?.connections[0]
+  const { postgres, neon } = squid.addons
+  const connection = (postgres ?? neon)?.connections[0]
   if (connection) return { isOpen: true, connection }
   if (isDeploying(squid) || squid.image === null) return closed('The database can be reached when the version is up.')
   return closed('The manifest lets nobody in: deploy.addons.postgres.external_access.max_connections is 0.')

@@ -47,5 +47,7 @@ test('access needs the Pro plan, a running version and a manifest that lets peop
     expect.stringContaining('when the version is up'),
     null,
   ])
+  const onNeon = { ...squid(), addons: { neon: { connections: [connection] } } }
+  expect(databaseAccess(org, onNeon)).toEqual({ isOpen: true, connection })
   expect(reason(org, squid())).toEqual([expect.stringContaining('max_connections'), null])
 })

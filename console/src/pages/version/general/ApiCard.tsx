@@ -1,11 +1,10 @@
 import type { Squid } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
-import { StatusDot } from '../../../components/StatusDot.tsx'
 import { Card, KeyValue } from '../../../ui/Card.tsx'
+import { Availability } from './Availability.tsx'
 
 /** The GraphQL API of a version. */
 export function ApiCard({ api }: { api: NonNullable<Squid['api']> }) {
-  const isAvailable = api.status === 'AVAILABLE'
   return (
     <Card
       title="API"
@@ -25,11 +24,7 @@ export function ApiCard({ api }: { api: NonNullable<Squid['api']> }) {
             label: 'Status',
             value: (
               <>
-                <span className="flex">
-                  <StatusDot tone={isAvailable ? 'good' : 'bad'}>
-                    {isAvailable ? 'Available' : 'Not available'}
-                  </StatusDot>
-                </span>
+                <Availability status={api.status} />
                 {api.reason && <p className="text-ink-2">{api.reason}</p>}
               </>
             ),

@@ -1,19 +1,22 @@
 import { Card, KeyValue } from '../../../ui/Card.tsx'
 import { ProcessorsTable } from '../processors/ProcessorsTable.tsx'
 import { useVersion } from '../use-version.ts'
+import { HasuraCard, NeonCard } from './AddonCards.tsx'
 import { ApiCard } from './ApiCard.tsx'
 import { PostgresCard } from './PostgresCard.tsx'
 
-/** Spec 2.9: what the version is made of, part by part. Hasura and Neon are not offered, so no version has them. */
+/** Spec 2.9: what the version is made of, part by part. */
 export default function DetailsTab() {
   const squid = useVersion()
   const { api, scale, processors = [] } = squid
-  const { postgres } = squid.addons
+  const { postgres, neon, hasura } = squid.addons
   return (
     <div className="flex flex-col gap-4.5">
       <div className="grid items-start gap-4.5 lg:grid-cols-2">
         {api && <ApiCard api={api} />}
         {postgres && <PostgresCard postgres={postgres} />}
+        {neon && <NeonCard neon={neon} />}
+        {hasura && <HasuraCard hasura={hasura} />}
       </div>
       <section aria-label="Processors">
         <h2 className="mb-2.5 text-md font-semibold">Processors</h2>

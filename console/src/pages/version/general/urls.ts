@@ -7,8 +7,9 @@ export type UrlGroup = { title: string; urls: SquidUrl[]; note?: string }
 const immutableFromSpec = 4
 
 /** Spec 2.9: the addresses of a version by their kind, with what to know about each. Kinds without one are left out. */
-export function urlGroups({ api, spec }: Pick<Squid, 'api' | 'spec'>): UrlGroup[] {
-  const of = (type: SquidUrl['type']) => (api?.urls ?? []).filter((url) => url.type === type)
+export function urlGroups({ api, addons, spec }: Pick<Squid, 'api' | 'addons' | 'spec'>): UrlGroup[] {
+  const all = [...(api?.urls ?? []), ...(addons.hasura?.urls ?? [])]
+  const of = (type: SquidUrl['type']) => all.filter((url) => url.type === type)
   const groups: UrlGroup[] = [
     { title: 'Tag URLs', urls: of('tag') },
     {
