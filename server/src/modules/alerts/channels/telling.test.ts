@@ -373,7 +373,7 @@ describe('workers', () => {
     const running = startTelling(t.app)
     try {
       // It looks for new ones once a second; those that are there already need not wait for that.
-      await until(() => expect([receiver.received.length, other.received.length]).toEqual([1, 12]), 6_000)
+      await until(() => expect([receiver.received.length, other.received.length]).toEqual([1, 12]), 9_000)
       await until(async () => expect((await statuses()).filter((one) => one.endsWith('DELIVERED'))).toHaveLength(12))
     } finally {
       await running.close()
