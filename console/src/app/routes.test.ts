@@ -60,7 +60,11 @@ const appPaths = [
 ]
 
 /** Not in the spec's lists: what Shoal adds. */
-const ownPaths = ['/squids/$squidName/$squidSlot/playground']
+const ownPaths = [
+  '/squids/$squidName/$squidSlot/playground',
+  '/monitoring/alerts',
+  ...['history', 'rules', 'channels', 'deliveries'].map((tab) => `/monitoring/alerts/${tab}`),
+]
 
 const org = (id: number, code: string) => ({ id, code }) as User['organizations'][number]
 const user = { organizations: [org(1, 'playground'), org(2, 'acme')] } as User

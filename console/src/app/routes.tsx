@@ -183,6 +183,40 @@ const monitoring = createRoute({
   component: unbuilt('Monitoring', 'Crashes, memory, disk and progress of all squids over time.'),
 })
 
+// Alerts and their addresses are ours.
+const alerts = createRoute({
+  getParentRoute: () => app,
+  path: '/monitoring/alerts',
+  component: lazyRouteComponent(() => import('../pages/alerts/AlertsPage.tsx')),
+})
+const alertTabs = [
+  createRoute({
+    getParentRoute: () => alerts,
+    path: '/',
+    component: lazyRouteComponent(() => import('../pages/alerts/open/OpenTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => alerts,
+    path: '/history',
+    component: lazyRouteComponent(() => import('../pages/alerts/history/HistoryTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => alerts,
+    path: '/rules',
+    component: lazyRouteComponent(() => import('../pages/alerts/rules/RulesTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => alerts,
+    path: '/channels',
+    component: lazyRouteComponent(() => import('../pages/alerts/channels/ChannelsTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => alerts,
+    path: '/deliveries',
+    component: lazyRouteComponent(() => import('../pages/alerts/deliveries/DeliveriesTab.tsx')),
+  }),
+] as const
+
 const secrets = createRoute({
   getParentRoute: () => app,
   path: '/secrets',
@@ -313,6 +347,7 @@ export const routeTree = root.addChildren([
     version.addChildren([...versionTabs]),
     playground,
     monitoring,
+    alerts.addChildren([...alertTabs]),
     secrets,
     addSecret,
     editSecret,

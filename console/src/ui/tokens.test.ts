@@ -30,6 +30,7 @@ const text: [ink: string, on: string][] = [
   ['on-accent', 'accent-strong'],
   ['on-bad', 'bad'],
   ['on-bad', 'bad-strong'],
+  ['n1', 'warn'],
   ['accent', 'n3'],
   ['n10', 'accent-soft'],
 ]

@@ -38,6 +38,7 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
           keys: `g ${key}`,
           run: () => void navigate({ to }),
         })),
+        { id: 'alerts', label: 'Alerts', run: () => void navigate({ to: '/monitoring/alerts' }) },
         { id: 'api-tokens', label: 'API tokens', run: () => void navigate({ to: '/profile/api-tokens' }) },
         { id: 'account', label: 'Account settings', run: () => void navigate({ to: '/profile/settings' }) },
       ],

@@ -7,10 +7,11 @@ import { Label } from '../../ui/Badge.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { Kbd } from '../../ui/Kbd.tsx'
 import { Mark } from '../../ui/Mark.tsx'
+import { AlertsBell } from './AlertsBell.tsx'
 import { openPalette } from './overlays.ts'
 import { UserMenu } from './UserMenu.tsx'
 
-/** Logo, PREVIEW label, burger on narrow screens, search and the user's menu (spec 2.3). */
+/** Logo, PREVIEW label, burger on narrow screens, search, alerts and the user's menu (spec 2.3). */
 export function TopBar({ onOpenNavigation }: { onOpenNavigation: () => void }) {
   const isVerified = useUser().emailVerified
   return (
@@ -49,7 +50,8 @@ export function TopBar({ onOpenNavigation }: { onOpenNavigation: () => void }) {
           />
         </>
       )}
-      <div className="ml-auto max-md:ml-0">
+      <div className="ml-auto flex items-center gap-2 max-md:ml-0">
+        {isVerified && <AlertsBell />}
         <UserMenu />
       </div>
     </>

@@ -1,0 +1,55 @@
+import { Bell } from 'lucide-react'
+import { lazy, Suspense, useRef, useState } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { useBellAlerts } from '../../api/alerts.ts'
+import { cx } from '../../ui/classes.ts'
+import { IconButton } from '../../ui/IconButton.tsx'
+
+const loadPopover = () => import('./AlertsPopover.tsx')
+const AlertsPopover = lazy(loadPopover)
+
+const mostCounted = 99
+
+/** How many alerts are open, in the colour of the worst. Their panel is awaited before it opens, as menus are. */
+export function AlertsBell() {
+  const ref = useRef<HTMLButtonElement>(null)
+  const [isOpen, setIsOpen] = useState(false)
+  const isAnywhere = useOrg().code !== ''
+  const alerts = useBellAlerts()
+  const count = alerts?.length ?? 0
+  const isCritical = alerts?.[0]?.severity === 'CRITICAL'
+  const load = () => void loadPopover()
+  if (!isAnywhere) return null
+  return (
+    <>
+      <IconButton
+        ref={ref}
+        label={count === 0 ? 'Alerts' : `Alerts: ${count} open`}
+        icon={
+          <>
+            <Bell size={16} aria-hidden />
+            {count > 0 && (
+              <span
+                aria-hidden
+                className={cx(
+                  'tabular absolute -top-1 -right-1 min-w-4 rounded-full px-1 text-[10.5px] leading-4 font-medium',
+                  isCritical ? 'bg-bad text-on-bad' : 'bg-warn text-canvas',
+                )}
+              >
+                {count > mostCounted ? `${mostCounted}+` : count}
+              </span>
+            )}
+          </>
+        }
+        aria-haspopup="dialog"
+        aria-expanded={isOpen}
+        onPointerEnter={load}
+        onFocus={load}
+        onClick={() => void loadPopover().then(() => setIsOpen(true))}
+      />
+      <Suspense>
+        {isOpen && <AlertsPopover alerts={alerts} triggerRef={ref} onClose={() => setIsOpen(false)} />}
+      </Suspense>
+    </>
+  )
+}

@@ -1,0 +1,29 @@
+import type { AlertEvent } from '@shoal/contract'
+import { Link } from '@tanstack/react-router'
+import { useOrg } from '../../api/active-org.ts'
+
+const linkClass = 'wrap-anywhere text-accent hover:underline'
+
+/** What an alert is about, leading to where something can be done about it. */
+export function AlertAbout({ alert: { squid, container, kind } }: { alert: AlertEvent }) {
+  const isPlayground = useOrg().limits.playground
+  if (squid)
+    return (
+      <>
+        <Link
+          to="/squids/$squidName/$squidSlot"
+          params={{ squidName: squid.name, squidSlot: squid.slot }}
+          className={linkClass}
+        >
+          {squid.name}@{squid.slot}
+        </Link>
+        {container !== null && <span className="text-ink-3"> · {container}</span>}
+      </>
+    )
+  const to = isPlayground ? '/settings' : kind === 'PAYMENT' ? '/billing' : '/billing/limits'
+  return (
+    <Link to={to} className={linkClass}>
+      The organization
+    </Link>
+  )
+}

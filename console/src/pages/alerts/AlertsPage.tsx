@@ -1,0 +1,51 @@
+import { Link, Outlet } from '@tanstack/react-router'
+import { BellOff } from 'lucide-react'
+import { useState } from 'react'
+import { useWhyNot } from '../../components/Can.tsx'
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { cx } from '../../ui/classes.ts'
+import { tabClass, tabListClass } from '../../ui/tab-look.ts'
+import { MuteDialog } from './mutes/MuteDialog.tsx'
+import { MutesBar } from './mutes/MutesBar.tsx'
+
+const tabs = [
+  { to: '/monitoring/alerts', label: 'Open' },
+  { to: '/monitoring/alerts/history', label: 'History' },
+  { to: '/monitoring/alerts/rules', label: 'Rules' },
+  { to: '/monitoring/alerts/channels', label: 'Channels' },
+  { to: '/monitoring/alerts/deliveries', label: 'Deliveries' },
+] as const
+
+/** `/monitoring/alerts`: what is wrong, what was, what is watched, and who is told. */
+export default function AlertsPage() {
+  const [isMuting, setIsMuting] = useState(false)
+  return (
+    <>
+      <PageHeader
+        title="Alerts"
+        context="What is wrong with your squids, and who is told. An alert ends when its cause is gone."
+        crumbs={<Link to="/monitoring">Monitoring</Link>}
+        actions={
+          <Button
+            icon={<BellOff size={14} aria-hidden />}
+            disabledReason={useWhyNot('squids.write')}
+            onClick={() => setIsMuting(true)}
+          >
+            Mute
+          </Button>
+        }
+      />
+      <MutesBar />
+      <nav aria-label="Alerts" className={cx(tabListClass, 'mb-4.5')}>
+        {tabs.map(({ to, label }) => (
+          <Link key={to} to={to} activeOptions={{ exact: true, includeSearch: false }} className={tabClass}>
+            {label}
+          </Link>
+        ))}
+      </nav>
+      <Outlet />
+      {isMuting && <MuteDialog about={{ kind: null, squid: null }} onClose={() => setIsMuting(false)} />}
+    </>
+  )
+}

@@ -1,0 +1,42 @@
+import type { AlertEvent } from '@shoal/contract'
+import { AlertSeverity } from '../../components/alerts/AlertSeverity.tsx'
+import type { Column } from '../../components/data-table/columns.ts'
+import { Badge } from '../../ui/Badge.tsx'
+import { AlertAbout } from './AlertAbout.tsx'
+
+/** What open and ended alerts show alike. */
+export const alertColumns: readonly Column<AlertEvent>[] = [
+  {
+    id: 'severity',
+    header: 'Severity',
+    width: '104px',
+    foldBelow: 'xs',
+    cell: ({ severity }) => <AlertSeverity severity={severity} />,
+  },
+  {
+    id: 'alert',
+    header: 'Alert',
+    cell: (alert) => (
+      <div className="py-2 whitespace-normal">
+        <p className="flex flex-wrap items-center gap-x-2 font-medium">
+          <span className="xs:hidden">
+            <AlertSeverity severity={alert.severity} />
+          </span>
+          {alert.label}
+          {alert.isMuted && <Badge>Muted</Badge>}
+        </p>
+        <p className="break-words text-ink-2">{alert.reason}</p>
+        <p className="mt-1 lg:hidden">
+          <AlertAbout alert={alert} />
+        </p>
+      </div>
+    ),
+  },
+  {
+    id: 'about',
+    header: 'About',
+    width: '230px',
+    foldBelow: 'lg',
+    cell: (alert) => <AlertAbout alert={alert} />,
+  },
+]

@@ -1,0 +1,111 @@
+import type { AlertChannel } from '@shoal/contract'
+import { Link } from '@tanstack/react-router'
+import { Ellipsis, Hash, Mail, Webhook } from 'lucide-react'
+import { RelativeTime } from '../../../components/RelativeTime.tsx'
+import { StatusDot } from '../../../components/StatusDot.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { IconButton } from '../../../ui/IconButton.tsx'
+import { MenuButton } from '../../../ui/MenuButton.tsx'
+import { Switch } from '../../../ui/Switch.tsx'
+import { deliveryLook } from '../delivery-words.ts'
+import { TestOutcome } from './TestOutcome.tsx'
+import { useChannelActions } from './use-channel-actions.tsx'
+
+const icons = { email: Mail, webhook: Webhook, slack: Hash }
+const typeWords = { email: 'E-mail', webhook: 'Webhook', slack: 'Slack' }
+
+type Props = {
+  channel: AlertChannel
+  /** Why nothing of it may be changed; null when it may. */
+  whyNot: string | null
+}
+
+/** One channel: where it leads, how the last message went, and what can be done with it. */
+export function ChannelRow({ channel, whyNot }: Props) {
+  const { type, name, isEnabled } = channel
+  const { isOn, isTesting, tested, setEnabled, test, menu } = useChannelActions(channel)
+  const Icon = icons[type]
+  return (
+    <li aria-label={name} className="px-3.5 py-3">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <Icon size={16} aria-hidden className="shrink-0 text-ink-3" />
+        <div className="min-w-0 flex-1 basis-60">
+          <p className="font-medium break-words">
+            {name}
+            {name !== typeWords[type] && <span className="ml-2 font-normal text-ink-3">{typeWords[type]}</span>}
+          </p>
+          <Target channel={channel} />
+        </div>
+        <LastDelivery channel={channel} />
+        <div className="flex items-center gap-2">
+          <Switch
+            checked={isOn}
+            disabled={whyNot !== null}
+            title={whyNot ?? undefined}
+            onChange={({ target }) => setEnabled(target.checked)}
+            className="mr-1"
+          >
+            <span className="sr-only">Tell {name}</span>
+            <span aria-hidden className="inline-block w-6 text-sm text-ink-2">
+              {isOn ? 'On' : 'Off'}
+            </span>
+          </Switch>
+          <Button size={28} aria-label={`Test ${name}`} isPending={isTesting} disabledReason={whyNot} onClick={test}>
+            Test
+          </Button>
+          {whyNot === null && type !== 'email' ? (
+            <MenuButton
+              label={`Actions for ${name}`}
+              groups={menu}
+              placement="bottom end"
+              renderTrigger={(trigger) => (
+                <IconButton
+                  {...trigger}
+                  label={`Actions for ${name}`}
+                  size={28}
+                  icon={<Ellipsis size={16} aria-hidden />}
+                />
+              )}
+            />
+          ) : (
+            <span className="size-7" />
+          )}
+        </div>
+      </div>
+      {tested && <TestOutcome delivery={tested} isEnabled={isEnabled} />}
+    </li>
+  )
+}
+
+function Target({ channel: { type, target } }: Pick<Props, 'channel'>) {
+  if (target !== null)
+    return type === 'email' ? (
+      <p className="break-words text-ink-2">{target}</p>
+    ) : (
+      <code className="block text-[12.5px] break-all text-ink-2">{target}</code>
+    )
+  if (type !== 'email') return null
+  return (
+    <p className="text-warn">
+      No e-mail is confirmed.{' '}
+      <Link to="/settings" className="underline underline-offset-3">
+        Confirm one in the settings
+      </Link>
+    </p>
+  )
+}
+
+function LastDelivery({ channel: { lastDelivery } }: Pick<Props, 'channel'>) {
+  if (lastDelivery === null) return <p className="w-36 text-sm text-ink-3">Nothing sent yet</p>
+  const { tone, label, isMoving } = deliveryLook[lastDelivery.status]
+  return (
+    <p className="w-36 text-sm">
+      <StatusDot tone={tone} isMoving={isMoving}>
+        {label}
+      </StatusDot>
+      <span className="block pl-3.5 text-ink-3">
+        <RelativeTime at={lastDelivery.at} />
+      </span>
+    </p>
+  )
+}

@@ -1,0 +1,66 @@
+import type { AlertChannel } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
+import { useOrg } from '../../../api/active-org.ts'
+import { alertsMs } from '../../../api/alerts.ts'
+import { q } from '../../../api/query.ts'
+import { useWhyNot } from '../../../components/Can.tsx'
+import { QueryView } from '../../../components/QueryView.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { Card } from '../../../ui/Card.tsx'
+import { SkeletonRows } from '../../../ui/Skeleton.tsx'
+import { ChannelRow } from './ChannelRow.tsx'
+
+const loadAdd = () => import('./AddChannelDialog.tsx')
+const AddChannelDialog = lazy(loadAdd)
+
+/** Where alerts are told. */
+export default function ChannelsTab() {
+  const { code } = useOrg()
+  const whyNot = useWhyNot('organization.write')
+  const channels = useQuery(q('alerts.listChannels', { params: { code } }, { refetchInterval: alertsMs }))
+  const [isAdding, setIsAdding] = useState(false)
+  return (
+    <div className="max-w-250">
+      <header className="mb-3 flex flex-wrap items-center gap-3">
+        <p className="min-w-0 flex-1 basis-72 text-ink-2">
+          Everybody here is told when an alert begins, and once more when it ends.
+        </p>
+        <Button
+          variant="primary"
+          disabledReason={whyNot}
+          onPointerEnter={() => void loadAdd()}
+          onFocus={() => void loadAdd()}
+          onClick={() => setIsAdding(true)}
+        >
+          Add channel
+        </Button>
+      </header>
+      <QueryView
+        query={channels}
+        what="The channels"
+        skeleton={
+          <Card>
+            <SkeletonRows count={2} rowClass="h-16" />
+          </Card>
+        }
+      >
+        {(all: AlertChannel[]) => (
+          <Card>
+            <ul aria-label="Channels" className="divide-y divide-line">
+              {all.map((channel) => (
+                <ChannelRow key={channel.id} channel={channel} whyNot={whyNot} />
+              ))}
+            </ul>
+            {all.length === 1 && (
+              <p className="border-t border-line px-3.5 py-3 text-ink-2">
+                Add a webhook to tell a program of yours, or Slack to tell a whole team.
+              </p>
+            )}
+          </Card>
+        )}
+      </QueryView>
+      <Suspense>{isAdding && <AddChannelDialog code={code} onClose={() => setIsAdding(false)} />}</Suspense>
+    </div>
+  )
+}

@@ -1,0 +1,49 @@
+import type { AlertChannel, AlertDelivery } from '@shoal/contract'
+import { Trash2 } from 'lucide-react'
+import { useOrg } from '../../../api/active-org.ts'
+import type { EndpointName } from '../../../api/client.ts'
+import { useApiMutation } from '../../../api/mutation.ts'
+import { confirm } from '../../../components/confirm.ts'
+import type { MenuGroup } from '../../../ui/Menu.tsx'
+
+const changed: EndpointName[] = ['alerts.listChannels', 'alerts.listDeliveries']
+
+type ChannelActions = {
+  /** With what was just asked for, before the server has answered. */
+  isOn: boolean
+  setEnabled: (isEnabled: boolean) => void
+  isTesting: boolean
+  test: () => void
+  /** How the last test of this visit went. */
+  tested: AlertDelivery | undefined
+  menu: readonly MenuGroup[]
+}
+
+/** What can be done with a channel. */
+export function useChannelActions({ id, name, isEnabled }: AlertChannel): ChannelActions {
+  const call = { params: { code: useOrg().code, channelId: String(id) } }
+  const change = useApiMutation('alerts.changeChannel', { invalidates: changed })
+  const test = useApiMutation('alerts.testChannel', { invalidates: changed })
+  const remove = useApiMutation('alerts.removeChannel', { invalidates: changed, errorsGoTo: 'caller' })
+  const askToRemove = () =>
+    confirm({
+      title: `Remove ${name}?`,
+      body: 'Nothing is sent there any more, and what was sent there leaves the log of deliveries. Alerts and other channels stay.',
+      confirmLabel: 'Remove',
+      isDanger: true,
+      action: () => remove.mutateAsync(call),
+    })
+  return {
+    isOn: change.isPending ? change.variables.body.isEnabled : isEnabled,
+    setEnabled: (isOn) => change.mutate({ ...call, body: { name, isEnabled: isOn } }),
+    isTesting: test.isPending,
+    test: () => test.mutate(call),
+    tested: test.isPending ? undefined : test.data,
+    menu: [
+      {
+        id: 'channel',
+        actions: [{ id: 'remove', label: 'Remove', icon: <Trash2 size={16} />, isDanger: true, onAction: askToRemove }],
+      },
+    ],
+  }
+}

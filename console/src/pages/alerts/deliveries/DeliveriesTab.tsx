@@ -1,0 +1,69 @@
+import type { AlertDelivery } from '@shoal/contract'
+import { Link } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import { useOrg } from '../../../api/active-org.ts'
+import { useApiMutation } from '../../../api/mutation.ts'
+import { useWhyNot } from '../../../components/Can.tsx'
+import { DataTable } from '../../../components/data-table/DataTable.tsx'
+import { EmptyState } from '../../../components/EmptyState.tsx'
+import { ErrorState } from '../../../components/ErrorState.tsx'
+import { toast } from '../../../lib/toasts.ts'
+import { buttonClass } from '../../../ui/Button.tsx'
+import { answerOf } from '../delivery-words.ts'
+import { ShowOlder } from '../ShowOlder.tsx'
+import { useDeliveries } from '../use-pages.ts'
+import { deliveryColumns } from './delivery-columns.tsx'
+
+/** What was sent where, and what came of it. */
+export default function DeliveriesTab() {
+  const { code } = useOrg()
+  const whyNotReplay = useWhyNot('organization.write')
+  const { data, error, refetch, ...more } = useDeliveries()
+  const rows = useMemo(() => data?.pages.flat(), [data])
+  const replay = useApiMutation('alerts.replayDelivery', {
+    invalidates: ['alerts.listDeliveries', 'alerts.listChannels'],
+    onSuccess: (sent) => toast(outcomeOf(sent)),
+  })
+  const replayedId = replay.isPending ? replay.variables.params.deliveryId : null
+  const { mutate } = replay
+  const columns = useMemo(
+    () =>
+      deliveryColumns({
+        whyNotReplay,
+        replayedId,
+        onReplay: ({ id }) => mutate({ params: { code, deliveryId: String(id) } }),
+      }),
+    [whyNotReplay, replayedId, mutate, code],
+  )
+  if (error && !data)
+    return <ErrorState what="The deliveries could not be loaded" error={error} onRetry={() => void refetch()} />
+  return (
+    <>
+      <DataTable
+        label="Deliveries"
+        columns={columns}
+        rows={rows}
+        idOf={({ id }) => String(id)}
+        empty={
+          <EmptyState
+            title="Nothing has been sent yet"
+            text="Every message to a channel is listed here for 30 days, with what was answered."
+            action={
+              <Link to="/monitoring/alerts/channels" className={buttonClass()}>
+                Send a test
+              </Link>
+            }
+          />
+        }
+      />
+      <ShowOlder {...more} />
+    </>
+  )
+}
+
+function outcomeOf(sent: AlertDelivery) {
+  const message = [sent.channel.name, answerOf(sent)].filter(Boolean).join(' · ')
+  return sent.status === 'DELIVERED'
+    ? ({ tone: 'good', title: 'Sent once more', message } as const)
+    : ({ tone: 'warn', title: 'Sent once more, but not taken', message } as const)
+}

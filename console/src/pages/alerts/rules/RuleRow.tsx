@@ -1,0 +1,52 @@
+import { alertRules, type AlertRule } from '@shoal/contract'
+import { useOrg } from '../../../api/active-org.ts'
+import { useApiMutation } from '../../../api/mutation.ts'
+import { Switch } from '../../../ui/Switch.tsx'
+import { ThresholdForm } from './ThresholdForm.tsx'
+
+type Props = {
+  rule: AlertRule
+  /** Only to be looked at. */
+  isFixed: boolean
+}
+
+/** One kind of alert: a switch that is in force at once, and a number that is saved by itself. */
+export function RuleRow({ rule, isFixed }: Props) {
+  const { code } = useOrg()
+  const { title, explanation, threshold } = alertRules[rule.kind]
+  const change = useApiMutation('alerts.changeRule', { invalidates: ['alerts.listRules'] })
+  const save = (part: Partial<Omit<AlertRule, 'kind'>>) => {
+    const { kind, isEnabled, threshold: before } = rule
+    return change.mutateAsync({ params: { code, kind }, body: { isEnabled, threshold: before, ...part } })
+  }
+  const isOn = change.isPending ? change.variables.body.isEnabled : rule.isEnabled
+  return (
+    <li className="grid items-center gap-x-6 gap-y-2.5 px-3.5 py-3 sm:grid-cols-[minmax(0,1fr)_auto]">
+      <div className="min-w-0">
+        <p className="font-medium">{title}</p>
+        <p className="text-ink-2">{explanation}</p>
+        {threshold && rule.threshold !== null && (
+          <ThresholdForm
+            key={rule.threshold}
+            title={title}
+            bounds={threshold}
+            value={rule.threshold}
+            isFixed={isFixed || !isOn}
+            isPending={change.isPending}
+            onSave={(value) => void save({ threshold: value }).catch(() => null)}
+          />
+        )}
+      </div>
+      <Switch
+        checked={isOn}
+        disabled={isFixed}
+        onChange={({ target }) => void save({ isEnabled: target.checked }).catch(() => null)}
+      >
+        <span className="sr-only">{title}</span>
+        <span aria-hidden className="inline-block w-6 text-sm text-ink-2">
+          {isOn ? 'On' : 'Off'}
+        </span>
+      </Switch>
+    </li>
+  )
+}

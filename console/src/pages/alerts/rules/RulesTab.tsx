@@ -1,0 +1,39 @@
+import { useQuery } from '@tanstack/react-query'
+import { useOrg } from '../../../api/active-org.ts'
+import { q } from '../../../api/query.ts'
+import { useWhyNot } from '../../../components/Can.tsx'
+import { QueryView } from '../../../components/QueryView.tsx'
+import { Card } from '../../../ui/Card.tsx'
+import { SkeletonRows } from '../../../ui/Skeleton.tsx'
+import { RuleRow } from './RuleRow.tsx'
+
+/** What is watched, and from what on it speaks. */
+export default function RulesTab() {
+  const { code } = useOrg()
+  const whyNot = useWhyNot('organization.write')
+  const rules = useQuery(q('alerts.listRules', { params: { code } }))
+  return (
+    <div className="max-w-250">
+      {whyNot !== null && <p className="mb-3 text-ink-2">{whyNot}</p>}
+      <QueryView
+        query={rules}
+        what="The rules"
+        skeleton={
+          <Card>
+            <SkeletonRows count={12} rowClass="h-18" />
+          </Card>
+        }
+      >
+        {(all) => (
+          <Card>
+            <ul aria-label="Rules" className="divide-y divide-line">
+              {all.map((rule) => (
+                <RuleRow key={rule.kind} rule={rule} isFixed={whyNot !== null} />
+              ))}
+            </ul>
+          </Card>
+        )}
+      </QueryView>
+    </div>
+  )
+}

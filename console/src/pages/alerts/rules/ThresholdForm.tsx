@@ -1,0 +1,67 @@
+import type { alertRules, AlertKind } from '@shoal/contract'
+import { useState } from 'react'
+import { formatInteger } from '../../../lib/format.ts'
+import { Button } from '../../../ui/Button.tsx'
+import { FieldNote } from '../../../ui/Field.tsx'
+import { TextField } from '../../../ui/TextField.tsx'
+import { readThreshold, unitWords } from './threshold.ts'
+
+type Props = {
+  title: string
+  bounds: NonNullable<(typeof alertRules)[AlertKind]['threshold']>
+  value: number
+  isFixed: boolean
+  isPending: boolean
+  onSave: (value: number) => void
+}
+
+/** From what on a rule speaks. Saved with Enter or the button that comes with a change. */
+export function ThresholdForm({ title, bounds, value, isFixed, isPending, onSave }: Props) {
+  const [text, setText] = useState(String(value))
+  const read = readThreshold(text, bounds)
+  const isChanged = text.trim() !== String(value)
+  const error = typeof read === 'string' ? read : undefined
+  const id = `threshold-${bounds.unit}-${title}`.replaceAll(' ', '-')
+  return (
+    <form
+      className="mt-2"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (isChanged && typeof read === 'number') onSave(read)
+      }}
+    >
+      <div className="flex flex-wrap items-center gap-2">
+        <TextField
+          label={`${title}, from how many ${bounds.unit} on`}
+          isLabelHidden
+          inputMode="numeric"
+          autoComplete="off"
+          value={text}
+          disabled={isFixed}
+          aria-invalid={error !== undefined || undefined}
+          aria-describedby={`${id}-${error ? 'error' : 'description'}`}
+          onChange={({ target }) => setText(target.value)}
+          className="w-28 tabular"
+        />
+        <span className="text-ink-2">{unitWords[bounds.unit]}</span>
+        {isChanged && !isFixed && (
+          <>
+            <Button type="submit" variant="primary" isPending={isPending} isDisabled={error !== undefined}>
+              Save
+            </Button>
+            <Button variant="ghost" onClick={() => setText(String(value))}>
+              Cancel
+            </Button>
+          </>
+        )}
+      </div>
+      <div className="mt-1">
+        <FieldNote
+          id={id}
+          error={error}
+          description={`${formatInteger(bounds.min)} to ${formatInteger(bounds.max)}; ${formatInteger(bounds.initial)} unless changed`}
+        />
+      </div>
+    </form>
+  )
+}

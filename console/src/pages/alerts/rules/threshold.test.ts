@@ -1,0 +1,21 @@
+import { alertRules } from '@shoal/contract'
+import { expect, test } from 'vitest'
+import { readThreshold } from './threshold.ts'
+
+const bounds = { unit: 'blocks', initial: 500, min: 10, max: 10_000_000 } as const
+
+test.each([
+  ['500', 500],
+  [' 10 ', 10],
+  ['10,000,000', 10_000_000],
+])('%s is a threshold', (text, value) => expect(readThreshold(text, bounds)).toBe(value))
+
+test.each(['', '9', '10000001', '12.5', '-20', '1e3', 'many'])('`%s` is told why it is none', (text) =>
+  expect(readThreshold(text, bounds)).toBe('A whole number from 10 to 10,000,000'),
+)
+
+test('what rules begin with is within their own bounds', () => {
+  const thresholds = Object.values(alertRules).flatMap(({ threshold }) => threshold ?? [])
+  const read = thresholds.map((threshold) => readThreshold(String(threshold.initial), threshold))
+  expect(read).toEqual(thresholds.map(({ initial }) => initial))
+})

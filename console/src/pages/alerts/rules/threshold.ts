@@ -1,0 +1,20 @@
+import type { AlertKind, alertRules } from '@shoal/contract'
+import { formatInteger } from '../../../lib/format.ts'
+
+type Threshold = NonNullable<(typeof alertRules)[AlertKind]['threshold']>
+
+/** How the unit stands behind the number. */
+export const unitWords: Record<Threshold['unit'], string> = {
+  minutes: 'min',
+  blocks: 'blocks',
+  ms: 'ms',
+  percent: '%',
+}
+
+/** The number, or the sentence why it is none. */
+export function readThreshold(text: string, { min, max }: Threshold): number | string {
+  const digits = text.replaceAll(/[\s,]/g, '')
+  const value = Number(digits)
+  const isGood = /^\d{1,9}$/.test(digits) && value >= min && value <= max
+  return isGood ? value : `A whole number from ${formatInteger(min)} to ${formatInteger(max)}`
+}
