@@ -18,13 +18,18 @@ const chunks = [
     test: /node_modules\/zod\/|contract\/src\/(?!alert-rules|api-error|billable|csv|limits|log-levels|onboarding-answers|org-code|org-status|permissions|receipt-csv|rpc-token|squid-status|url)|src\/components\/(form-schemas|new-password)/,
     includeDependenciesRecursively: false,
   },
+  // The words of the rules, for the pages of alerts alone; without a file of their own they would come with every page.
+  { name: 'alerts', test: /contract\/src\/alert-rules/ },
   // What is there before any page is, with the small parts that nearly every page has: not worth a request of their own.
   {
     name: 'app',
-    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|graphql|lines|squids)|lib\/(?!hotkeys|save-file|ticker))|src\/app\/layouts\/nav|src\/components\/(Can|confirm|ErrorState)\.tsx?$|src\/ui\/(Alert|Badge|Field|IconButton|Kbd|option-list|ProgressBar|tab-look|Table)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
+    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|graphql|lines|poll|squids)|lib\/(?!hotkeys|save-file|ticker))|src\/components\/(confirm|ErrorState)\.tsx?$|src\/ui\/(Alert|Badge|Field|IconButton|Kbd|option-list|ProgressBar|tab-look|Table)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
   },
   // The frame around every page behind the session gate.
-  { name: 'layout', test: /src\/app\/layouts\/AppLayout|src\/api\/(alerts|squids)|src\/lib\/(hotkeys|ticker)/ },
+  {
+    name: 'layout',
+    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|poll|squids)|src\/components\/Can\.tsx$|src\/lib\/(hotkeys|ticker)/,
+  },
   // Forms, and the pages that are nothing but a form: those around signing in.
   {
     name: 'forms',

@@ -24,7 +24,7 @@ export default function DeliveriesTab() {
     invalidates: ['alerts.listDeliveries', 'alerts.listChannels'],
     onSuccess: (sent) => toast(outcomeOf(sent)),
   })
-  const replayedId = replay.isPending ? replay.variables.params.deliveryId : null
+  const replayedId = replay.isPending ? String(replay.variables.params.deliveryId) : null
   const { mutate } = replay
   const columns = useMemo(
     () =>
