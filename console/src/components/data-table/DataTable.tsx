@@ -25,6 +25,8 @@ type Props<T> = {
   onOpen?: (row: T) => void
   /** The menu at the end of each row; asked for when it opens. */
   menuOf?: MenuOf<T>
+  /** Why a row's menu cannot be opened now; null when it can. */
+  whyNoMenu?: (row: T) => string | null
   /** In place of rows when there are none. */
   empty: ReactNode
   loadingRows?: number
@@ -35,7 +37,20 @@ type Props<T> = {
  * visible ones are in the page (frontend.md, patterns 1 and 2).
  */
 export function DataTable<T>(props: Props<T>) {
-  const { label, columns, rows, idOf, sort = null, onSort, groupOf, renderGroupHead, onOpen, menuOf, empty } = props
+  const {
+    label,
+    columns,
+    rows,
+    idOf,
+    sort = null,
+    onSort,
+    groupOf,
+    renderGroupHead,
+    onOpen,
+    menuOf,
+    whyNoMenu,
+    empty,
+  } = props
   const items = useMemo(
     () => itemsOf(sorted(rows ?? [], columns, sort), idOf, groupOf),
     [rows, columns, sort, idOf, groupOf],
@@ -54,6 +69,7 @@ export function DataTable<T>(props: Props<T>) {
     const row = rowOf(target)
     if (row === undefined || !(target instanceof Element)) return
     const trigger = target.closest<HTMLElement>('[data-row-menu]')
+    if (trigger?.ariaDisabled === 'true') return
     if (trigger) menu.open(row, trigger)
     else if (!target.closest('a, button, input, label') && getSelection()?.isCollapsed !== false) onOpen?.(row)
   }
@@ -89,6 +105,7 @@ export function DataTable<T>(props: Props<T>) {
                 isIndented={groupOf !== undefined}
                 isOpenable={onOpen !== undefined}
                 hasMenu={hasMenu}
+                whyNoMenu={whyNoMenu?.(item.row) ?? null}
               />
             ) : (
               <GroupRow key={item.id} rowIndex={index + 2} columns={columns} hasMenu={hasMenu}>

@@ -13,6 +13,8 @@ type RowProps<T> = {
   isIndented: boolean
   isOpenable: boolean
   hasMenu: boolean
+  /** Why the menu cannot be opened now. */
+  whyNoMenu: string | null
 }
 
 function cellClass<T>(column: Column<T>, isFirst: boolean, isIndented: boolean): string {
@@ -25,7 +27,7 @@ function cellClass<T>(column: Column<T>, isFirst: boolean, isIndented: boolean):
   )
 }
 
-function Row<T>({ id, row, columns, rowIndex, isIndented, isOpenable, hasMenu }: RowProps<T>) {
+function Row<T>({ id, row, columns, rowIndex, isIndented, isOpenable, hasMenu, whyNoMenu }: RowProps<T>) {
   return (
     <tr data-row={id} aria-rowindex={rowIndex} className={cx('hover:bg-subtle', isOpenable && 'cursor-pointer')}>
       {columns.map((column, index) => (
@@ -40,7 +42,10 @@ function Row<T>({ id, row, columns, rowIndex, isIndented, isOpenable, hasMenu }:
             data-row-menu
             aria-haspopup="menu"
             aria-label={`Actions for ${id}`}
-            className="inline-grid size-7 place-items-center rounded-md text-ink-3 hover:bg-muted hover:text-ink aria-expanded:bg-muted aria-expanded:text-ink"
+            aria-disabled={whyNoMenu === null ? undefined : true}
+            aria-description={whyNoMenu ?? undefined}
+            data-tip={whyNoMenu ?? undefined}
+            className="inline-grid size-7 place-items-center rounded-md text-ink-3 not-aria-disabled:hover:bg-muted not-aria-disabled:hover:text-ink aria-disabled:cursor-not-allowed aria-disabled:opacity-50 aria-expanded:bg-muted aria-expanded:text-ink"
           >
             <Ellipsis size={16} aria-hidden />
           </button>

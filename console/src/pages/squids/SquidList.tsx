@@ -49,16 +49,11 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
 
   const menuOf = (squid: SquidSummary) => {
     const { copy, restart, hibernate, delete: remove } = actions.actionsOf(squid)
-    const whyNone = actions.whyNoMenu(squid)
-    const locked = [restart, hibernate, remove].map((action) => ({
-      ...action,
-      disabledReason: action.disabledReason ?? whyNone,
-    }))
     return {
       label: `Actions for ${squid.reference}`,
       groups: [
         { id: 'copy', actions: [copy] },
-        { id: 'change', actions: locked },
+        { id: 'change', actions: [restart, hibernate, remove] },
       ],
     }
   }
@@ -92,6 +87,7 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
           void navigate({ to: '/squids/$squidName/$squidSlot', params: { squidName: name, squidSlot: slot } })
         }
         menuOf={menuOf}
+        whyNoMenu={actions.whyNoMenu}
         empty={<EmptyState title={emptyTitle(deferred)} text="No version passes the search and the filters." />}
       />
     </>
