@@ -26,10 +26,12 @@ test('a status says why it is what it is', () => {
   expect(statusReason(healthy)).toMatch(/at the head/)
   const stuck = { ...processor, status: 'STUCK', reason: 'It ran out of memory.' } as const
   const down = { status: 'NOT_AVAILABLE', urls: [], reason: null } as const
-  expect(statusReason({ ...healthy, processors: [processor, stuck], api: down })).toBe(
+  expect(statusReason({ ...healthy, processors: [processor, stuck], api: { ...down, urls: [] } })).toBe(
     'API: it does not answer.\neth: It ran out of memory.',
   )
-  expect(statusReason({ ...healthy, addons: { hasura: { status: 'NOT_AVAILABLE' } } })).toBe('Hasura: it does not answer.')
+  expect(statusReason({ ...healthy, addons: { hasura: { status: 'NOT_AVAILABLE' } } })).toBe(
+    'Hasura: it does not answer.',
+  )
   expect(statusReason({ ...healthy, processors: [{ ...processor, status: 'SYNCING' }] })).toBe('eth: syncing.')
   expect(statusReason({ ...healthy, status: 'DEPLOYING' })).toBe('Deployment 7 starts its programs anew.')
   expect(statusReason({ ...healthy, status: 'HIBERNATED', hibernatedAt: null })).toBe('Stopped, with its data kept.')
