@@ -87,9 +87,9 @@ export function isFarBehind(place: Place, nowMs: number): boolean {
   return seen !== null && lateBlocks(place, nowMs) > farBlocks(seen.pace)
 }
 
-/** Its source is at the very head of the chain, as others see it. */
-export const isAtHead = (totalBlocks: number, head: Pick<SeenHead, 'headBlock' | 'pace'>): boolean =>
-  head.headBlock - totalBlocks <= farBlocks(head.pace)
+/** Its source is at the very head of the chain, as others see it. Whether that is so is not known before the pace is. */
+export const isAtHead = (totalBlocks: number, { headBlock, pace }: Pick<SeenHead, 'headBlock' | 'pace'>): boolean =>
+  msPerBlockOf(pace) !== null && headBlock - totalBlocks <= farBlocks(pace)
 
 /** When the head last moved, by whomever it was seen. */
 export function headMovedAt(of: Pick<Place, 'head'> & { headMovedAtMs: number | null }, nowMs: number): number | null {

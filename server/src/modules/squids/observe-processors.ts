@@ -56,14 +56,18 @@ export function nextRow(
     headPace: paceAfter(last, metrics, now),
     chain: known?.chain ?? null,
     caughtUpAt: claimsCaughtUp(metrics) ? now : (last?.caughtUpAt ?? null),
+    stillMs: hasProgressed || metrics.currentBlock >= metrics.totalBlocks ? 0 : stillMsAfter(last, now),
     followsHead: last?.followsHead === true || isSeenAtHead(metrics, known, now),
     scrapedAt: now,
     unansweredSince: null,
   }
 }
 
-/** Moves that nobody watched say nothing of the pace. */
+/** What happened in a longer time between two answers is not known. */
 const watchedMs = 60_000
+
+const stillMsAfter = (last: ProcessorRow | undefined, now: Date): number =>
+  last ? last.stillMs + Math.min(watchedMs, now.getTime() - last.scrapedAt.getTime()) : 0
 
 function paceAfter(last: ProcessorRow | undefined, { totalBlocks }: ProcessorMetrics, now: Date) {
   if (!last?.headMovedAt) return unknownPace

@@ -22,6 +22,7 @@ function alerts(processor: Partial<SeenProcessor> = {}, container: Partial<SeenC
     unansweredSinceMs: null,
     headPace: unknownPace,
     caughtUpAtMs: null,
+    stillMs: 0,
     followsHead: false,
     head: null,
     ...processor,
@@ -58,7 +59,7 @@ function alerts(processor: Partial<SeenProcessor> = {}, container: Partial<SeenC
 
 test('a processor that stands still while its chain moves: why, and since when', () => {
   const stillMs = ago(minutes(6))
-  expect(alerts({ progressedAtMs: stillMs, headMovedAtMs: ago(5000) })).toEqual([
+  expect(alerts({ progressedAtMs: stillMs, headMovedAtMs: ago(5000), stillMs: minutes(6) })).toEqual([
     {
       label: 'eth is stuck',
       severity: 'CRITICAL',
@@ -69,7 +70,9 @@ test('a processor that stands still while its chain moves: why, and since when',
 })
 
 test('a quiet chain, a processor at its head and one that moves raise none', () => {
-  expect(alerts({ progressedAtMs: ago(minutes(30)), headMovedAtMs: ago(minutes(31)) })).toEqual([])
+  expect(alerts({ progressedAtMs: ago(minutes(30)), headMovedAtMs: ago(minutes(31)), stillMs: minutes(30) })).toEqual(
+    [],
+  )
   expect(alerts({ currentBlock: 1000, progressedAtMs: ago(minutes(30)), headMovedAtMs: ago(5000) })).toEqual([])
   expect(alerts()).toEqual([])
 })

@@ -34,6 +34,7 @@ const seen = (change: Partial<SeenProcessor> = {}): SeenProcessor => ({
   unansweredSinceMs: null,
   headPace: unknownPace,
   caughtUpAtMs: null,
+  stillMs: 0,
   followsHead: false,
   head: null,
   ...change,
@@ -64,11 +65,13 @@ describe('a processor is', () => {
   })
 
   test('STUCK when it stands still for five minutes while the chain moves', () => {
-    const still = { progressedAtMs: ago(minutes(6)), headMovedAtMs: ago(5000) }
+    const still = { progressedAtMs: ago(minutes(6)), headMovedAtMs: ago(5000), stillMs: minutes(6) }
     expect(status(container(), seen(still))).toBe('STUCK')
     expect(status(container(), seen({ ...still, progressedAtMs: ago(minutes(4)) }))).toBe('SYNCING')
     expect(status(container(), seen({ ...still, headMovedAtMs: ago(minutes(7)) }))).toBe('SYNCING')
     expect(status(container(), seen({ ...still, currentBlock: 999 }))).toBe('SYNCED')
+    // It came to do only now: where blocks come in portions, it had nothing to do before.
+    expect(status(container(), seen({ ...still, stillMs: 5000 }))).toBe('SYNCING')
     // It had a new beginning since.
     expect(status(container({ sinceMs: ago(minutes(2)) }), seen(still))).toBe('SYNCING')
     // Nobody has looked for an hour: nothing new is known of it.
@@ -76,6 +79,7 @@ describe('a processor is', () => {
       progressedAtMs: ago(minutes(63)),
       headMovedAtMs: ago(minutes(61)),
       scrapedAtMs: ago(minutes(60) - 1),
+      stillMs: minutes(3),
     }
     expect(status(container(), seen(unseen))).toBe('SYNCING')
   })

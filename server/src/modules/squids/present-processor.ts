@@ -86,7 +86,9 @@ function stalledSince(seen: SeenProcessor, startedMs: number, nowMs: number, wai
   const movedAtMs = headMovedAt(seen, nowMs)
   if (progressedAtMs === null || movedAtMs === null) return null
   const sinceMs = Math.max(progressedAtMs, startedMs)
-  return movedAtMs > sinceMs && scrapedAtMs - sinceMs >= waitMs ? sinceMs : null
+  // What says that it is synced counts as idle; here somebody else knows better.
+  const longestMs = claimsCaughtUp(seen) ? Infinity : seen.stillMs
+  return movedAtMs > sinceMs && Math.min(scrapedAtMs - sinceMs, longestMs) >= waitMs ? sinceMs : null
 }
 
 /** A sentence: how it ended, and how often. */

@@ -60,6 +60,7 @@ export type SeenProcessor = {
   headPace: HeadPace
   /** When it was last seen at its head; null: never. */
   caughtUpAtMs: number | null
+  stillMs: number
   followsHead: boolean
   head: SeenHead | null
 }
@@ -169,7 +170,7 @@ export async function selectParts(db: Db, which: Which): Promise<Parts> {
         `processor, current_block as "currentBlock", total_blocks as "totalBlocks", blocks_per_second as "blocksPerSecond",
          eta_seconds as "etaSeconds", ${ms('progressed_at')} as "progressedAtMs", ${ms('head_moved_at')} as "headMovedAtMs",
          ${ms('scraped_at')} as "scrapedAtMs", ${ms('unanswered_since')} as "unansweredSinceMs", head_pace as "headPace",
-         ${ms('caught_up_at')} as "caughtUpAtMs", follows_head as "followsHead",
+         ${ms('caught_up_at')} as "caughtUpAtMs", still_ms as "stillMs", follows_head as "followsHead",
          case when h.chain is not null then json_build_object('headBlock', h.head_block, 'finalBlock', h.final_block,
            'movedAtMs', ${ms('h.moved_at')}, 'pace', h.pace, 'observedAtMs', ${ms('h.observed_at')}) end as head`,
         'left join chain_heads h on h.chain = t.chain',

@@ -185,8 +185,10 @@ export const processorStates = pgTable(
     headPace: jsonb().$type<HeadPace>().notNull().default(unknownPace),
     /** What it indexes, when its environment names one chain of ours. */
     chain: text(),
-    /** When it was last seen at its head; null: never. */
+    /** When it was last seen near its head, as it says itself; null: never. */
     caughtUpAt: time(),
+    /** For how long it was seen to stand still although there was something to do; what nobody watched is not in it. */
+    stillMs: bigId().notNull().default(0),
     /** It was seen at the very head of the chain, as others see it; otherwise it may wait until blocks are final. */
     followsHead: boolean().notNull().default(false),
     /** When it last answered, exact to half a minute. */

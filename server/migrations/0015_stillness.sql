@@ -1,0 +1,1 @@
+ALTER TABLE "processor_states" ADD COLUMN "still_ms" bigint DEFAULT 0 NOT NULL;

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { minutes, hours } from '../../../../clock.ts'
+import type { Fault } from './episodes.ts'
+import { monthMs, paymentFault, quotaFault, runMonth } from './run-month.ts'
+
+const kindOf: Record<Fault, string> = {
+  crashLoop: 'CRASH_LOOP',
+  outOfMemory: 'OUT_OF_MEMORY',
+  stall: 'STALLED',
+  slowness: 'LAGGING',
+  wrongHead: 'WRONG_SYNCED',
+  frozenHead: 'FROZEN_HEAD',
+  apiDown: 'API_DOWN',
+  apiSlow: 'API_SLOW',
+  fullDatabase: 'LOW_SPACE',
+  failedDeploy: 'DEPLOY_FAILED',
+}
+
+/** Seconds on an idle machine. */
+const inTime = { timeout: 120_000 }
+
+test('a quiet month, with all that is no fault, raises nothing', inTime, () => {
+  const { alerts, looks } = runMonth(1, false)
+  expect(alerts).toEqual([])
+  expect(looks).toBeGreaterThan((monthMs / 15_000) * 0.99)
+})
+
+test('in the same month each fault raises its own alert, within a minute, and its end ends it', inTime, () => {
+  const { alerts, faulted } = runMonth(1, true)
+  const told = alerts.map(({ kind, squidId }) => `${kind} ${squidId ?? ''}`)
+  const expected = faulted.map(({ type, squidId }) => `${kindOf[type]} ${squidId}`)
+  expect(told.toSorted()).toEqual([...expected, 'PAYMENT ', 'QUOTA_NEAR '].toSorted())
+  for (const { type, toMs, conditionMs } of faulted) {
+    const alert = alerts.find(({ kind }) => kind === kindOf[type])
+    const lateMs = (alert?.openedMs ?? Infinity) - (conditionMs ?? Infinity)
+    expect([type, lateMs, lateMs >= -minutes(0.5) && lateMs <= minutes(1)]).toEqual([type, lateMs, true])
+    const endsLateMs = (alert?.endedMs ?? Infinity) - toMs
+    const patienceMs = type === 'outOfMemory' ? hours(24) + minutes(2) : minutes(14)
+    expect([type, endsLateMs, endsLateMs >= 0 && endsLateMs <= patienceMs]).toEqual([type, endsLateMs, true])
+  }
+  for (const [kind, { fromMs, toMs }] of [['PAYMENT', paymentFault] as const, ['QUOTA_NEAR', quotaFault] as const]) {
+    const alert = alerts.find((one) => one.kind === kind)
+    expect([alert?.openedMs, (alert?.endedMs ?? Infinity) - toMs <= minutes(2)]).toEqual([fromMs, true])
+  }
+})

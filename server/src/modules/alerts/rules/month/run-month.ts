@@ -1,0 +1,154 @@
+import type { AlertKind, OrgStatus } from '@shoal/contract'
+import { days, hours, minutes } from '../../../../clock.ts'
+import type { QuotaUse } from '../../../billing/index.ts'
+import { limitsOf, type Limits } from '../../../squids/index.ts'
+import { farBlocks } from '../../../squids/freshness.ts'
+import { evaluate, noMemory, type Facts, type OpenAlert, type OrgFinding } from '../evaluate.ts'
+import { paymentFindings, quotaFindings } from '../org-findings.ts'
+import { rulesOf } from '../rules.ts'
+import { Chance } from './chance.ts'
+import { awayTimes, episodesOf, faults, follow, type Episode, type Fault } from './episodes.ts'
+import { SimChain, type ChainWish } from './sim-chain.ts'
+import { SimVersion } from './sim-version.ts'
+
+export const everyMs = 15_000
+export const monthMs = days(30)
+
+const chains: ChainWish[] = [
+  { id: 'eth', blockMs: 12_000, isIrregular: false, finalAfter: 64, finalEvery: 32, isWatched: true },
+  { id: 'arbitrum', blockMs: 250, isIrregular: false, finalAfter: 2400, finalEvery: 1200, isWatched: true },
+  { id: 'polygon', blockMs: 2000, isIrregular: false, finalAfter: 3, finalEvery: 1, isWatched: true },
+  { id: 'quiet', blockMs: minutes(10), isIrregular: true, finalAfter: 2, finalEvery: 1, isWatched: true },
+  { id: 'own', blockMs: 6000, isIrregular: true, finalAfter: 2, finalEvery: 1, isWatched: false },
+  { id: 'sleepy', blockMs: minutes(25), isIrregular: true, finalAfter: 1, finalEvery: 1, isWatched: false },
+]
+const versionCount = 20
+
+export type Alerted = { kind: AlertKind; squidId: number | null; openedMs: number; endedMs: number | null }
+export type Faulted = Episode<Fault> & { squidId: number; conditionMs: number | null }
+
+/** Where each fault can be seen for what it is. */
+const places: Record<Fault, { squidId: number; chain: string }> = {
+  crashLoop: { squidId: 0, chain: 'eth' },
+  outOfMemory: { squidId: 3, chain: 'quiet' },
+  stall: { squidId: 18, chain: 'eth' },
+  slowness: { squidId: 7, chain: 'arbitrum' },
+  wrongHead: { squidId: 12, chain: 'eth' },
+  frozenHead: { squidId: 4, chain: 'own' },
+  apiDown: { squidId: 10, chain: 'own' },
+  apiSlow: { squidId: 8, chain: 'polygon' },
+  fullDatabase: { squidId: 14, chain: 'polygon' },
+  failedDeploy: { squidId: 13, chain: 'arbitrum' },
+}
+
+export const quotaFault = { orgId: 2, fromMs: days(20), toMs: days(22) }
+export const paymentFault = { orgId: 3, fromMs: days(23), toMs: days(25) }
+
+/** Thirty days of twenty versions, looked at every 15 seconds: all that was told of them. */
+export function runMonth(seed: number, withFaults: boolean): { alerts: Alerted[]; faulted: Faulted[]; looks: number } {
+  const chance = new Chance(seed)
+  const faulted = withFaults ? planFaults() : []
+  const simChains = chains.map((wish) => new SimChain(wish, chance, monthMs, faulted))
+  for (const chain of simChains) chain.advance(0)
+  const versions = Array.from({ length: versionCount }, (_, id) => {
+    const chain = simChains[id % simChains.length] ?? simChains[0]
+    if (!chain) throw new Error('There are no chains')
+    const wish = { id, chain, waitsForFinal: id % 5 === 1, speed: 2000, behind: id % 4 === 2 ? 3_000_000 : 0 }
+    const fault = faulted.find(({ squidId }) => squidId === id) ?? null
+    return { chain, fault, version: new SimVersion(wish, episodesOf(chance, monthMs, fault), chance) }
+  })
+  const awayAt = follow(awayTimes(chance, monthMs, { everyMs: days(3), ms: [10_000, minutes(20)], not: faulted }))
+  const limits = limitsOf(rulesOf([]))
+  const facts: Facts = { versions: versions.map(({ version }) => version.facts), latencies: new Map(), ofOrgs: [] }
+  const told = new Told()
+  let wasAway = false
+  let looks = 0
+  let memory = noMemory
+
+  const look = (nowMs: number) => {
+    const latencies = new Map(
+      versions.flatMap(({ version }) => (version.latency ? [[version.facts.id, version.latency] as const] : [])),
+    )
+    const ofOrgs = orgFindings(nowMs, withFaults, limits)
+    const result = evaluate({ ...facts, latencies, ofOrgs }, () => limits, told.open, memory, nowMs)
+    memory = result.memory
+    told.note(result.transitions, nowMs)
+    looks += 1
+  }
+
+  for (let nowMs = 0; nowMs < monthMs; nowMs += everyMs) {
+    if (awayAt(nowMs)) {
+      wasAway = true
+      continue
+    }
+    // Another worker: it remembers nothing, and what it finds written down is old.
+    if (wasAway) {
+      memory = noMemory
+      look(nowMs)
+      wasAway = false
+    }
+    for (const chain of simChains) chain.advance(nowMs)
+    for (const { version, chain, fault } of versions) {
+      version.step(nowMs)
+      if (fault && nowMs >= fault.fromMs) fault.conditionMs ??= conditionOf(fault, version, chain, nowMs)
+    }
+    look(nowMs)
+  }
+  return { alerts: told.alerts, faulted, looks }
+}
+
+/** One every two days, each at another version. */
+const planFaults = (): Faulted[] =>
+  (Object.keys(faults) as Fault[]).map((type, i) => {
+    const fromMs = days(2 + 2 * i) + hours(7)
+    return { type, fromMs, toMs: fromMs + faults[type], squidId: places[type].squidId, conditionMs: null }
+  })
+
+/** When what the rule says has become true, for those whose rule depends on how things went. */
+function conditionOf({ type, fromMs }: Faulted, version: SimVersion, chain: SimChain, nowMs: number): number | null {
+  if (type === 'slowness') return version.late > 500 ? nowMs + minutes(2) : null
+  if (type !== 'wrongHead') return fromMs + (conditionAfterMs[type] ?? 0)
+  const isFar = chain.seen !== null && chain.height - version.block > farBlocks(chain.seen.pace)
+  return isFar ? nowMs + minutes(1) : null
+}
+const conditionAfterMs: Partial<Record<Fault, number>> = {
+  // The third crash.
+  crashLoop: 9000,
+  stall: minutes(5),
+  frozenHead: minutes(10),
+  apiDown: minutes(1),
+}
+
+function orgFindings(nowMs: number, withFaults: boolean, limits: Limits): OrgFinding[] {
+  const isIn = ({ fromMs, toMs }: { fromMs: number; toMs: number }) => withFaults && nowMs >= fromMs && nowMs < toMs
+  const share = (nowMs / monthMs) * 80
+  const uses: QuotaUse[] = [1, 2, 3].map((orgId) => ({
+    orgId,
+    quota: 'rpc',
+    used: orgId === quotaFault.orgId && isIn(quotaFault) ? 95 : share,
+    cap: 100,
+  }))
+  const status: OrgStatus = isIn(paymentFault) ? 'PAYMENT_ISSUES' : 'ACTIVE'
+  return [...quotaFindings(uses, () => limits), ...paymentFindings([{ orgId: paymentFault.orgId, status }])]
+}
+
+/** What stands in the database of a real one. */
+class Told {
+  open: OpenAlert[] = []
+  readonly alerts: Alerted[] = []
+
+  note(transitions: ReturnType<typeof evaluate>['transitions'], nowMs: number): void {
+    for (const one of transitions) {
+      if (one.type === 'open') {
+        const { orgId, kind, version, container, says } = one
+        const squidId = version?.id ?? null
+        this.open = [...this.open, { id: this.alerts.length, orgId, kind, squidId, container, ...says }]
+        this.alerts.push({ kind, squidId, openedMs: nowMs, endedMs: null })
+      } else if (one.type === 'end') {
+        const alert = this.alerts[one.id]
+        if (alert) alert.endedMs = nowMs
+        this.open = this.open.filter(({ id }) => id !== one.id)
+      }
+    }
+  }
+}

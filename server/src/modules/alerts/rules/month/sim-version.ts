@@ -1,0 +1,259 @@
+import { minutes } from '../../../../clock.ts'
+import { nextRow } from '../../../squids/observe-processors.ts'
+import type { ProcessorRow, WatchedVersion } from '../../../squids/index.ts'
+import type { SeenApi, SeenContainer, SeenProcessor } from '../../../squids/present-store.ts'
+import type { Latency } from '../slow.ts'
+import type { Chance } from './chance.ts'
+import { follow, type VersionEpisode } from './episodes.ts'
+import type { SimChain } from './sim-chain.ts'
+
+export type VersionWish = {
+  id: number
+  chain: SimChain
+  /** It indexes final blocks only. */
+  waitsForFinal: boolean
+  /** Blocks a second. */
+  speed: number
+  /** How many blocks it still has to catch up with when the month begins. */
+  behind: number
+}
+
+const program = (container: string): SeenContainer => ({
+  squidId: 0,
+  container,
+  state: 'running',
+  sinceMs: -minutes(60),
+  restarts: 0,
+  crashesInARow: 0,
+  exitCode: null,
+  isOutOfMemory: false,
+  reason: null,
+})
+
+/** A version that lives: what workers would see of it every 15 seconds. */
+export class SimVersion {
+  readonly facts: WatchedVersion
+  latency: Latency | undefined
+  readonly #wish: VersionWish
+  readonly #chance: Chance
+  readonly #episodeAt: (nowMs: number) => VersionEpisode | null
+  readonly #processor = program('eth')
+  readonly #api = program('api')
+  readonly #apiState: SeenApi = { squidId: 0, container: 'api', isAvailable: true, sinceMs: 0, reason: null }
+  #last: VersionEpisode | null = null
+  #row: ProcessorRow | undefined
+  #block: number
+  #frozenHead: number | null = null
+  #generation = 1
+  /** Its metrics answer from then on. */
+  #answersFromMs = 0
+  #lastMs = 0
+  #used = 0.2
+
+  constructor(wish: VersionWish, episodes: readonly VersionEpisode[], chance: Chance) {
+    this.#wish = wish
+    this.#chance = chance
+    this.#episodeAt = follow(episodes)
+    this.#block = this.#target() - wish.behind
+    this.facts = {
+      id: wish.id,
+      orgId: 1 + (wish.id % 3),
+      name: `squid-${wish.id}`,
+      slot: 'v1',
+      isDeleting: false,
+      watched: {
+        status: 'DEPLOYED',
+        image: 'image',
+        lastDeploy: { id: 1, type: 'DEPLOY', status: 'OK', failed: 'NO', running: false },
+        apiReplicas: 1,
+        processors: ['eth'],
+        database: { usedBytes: 0, totalBytes: 1000 },
+        containers: [this.#processor, this.#api],
+        seen: [],
+        apis: [this.#apiState],
+      },
+    }
+  }
+
+  /** How late it really is, in blocks. */
+  get late(): number {
+    return this.#target() - this.#block
+  }
+
+  get block(): number {
+    return this.#block
+  }
+
+  step(nowMs: number): void {
+    const episode = this.#episodeAt(nowMs)
+    if (episode !== this.#last) this.#turn(episode, nowMs)
+    const type = episode?.type ?? null
+    if (type === 'crashLoop' && episode) this.#crashAgain(episode, nowMs)
+    this.#index(type, nowMs)
+    this.#answer(type, nowMs)
+    this.#fill(type)
+    this.#lastMs = nowMs
+  }
+
+  #target(): number {
+    const { chain, waitsForFinal } = this.#wish
+    return waitsForFinal ? chain.final : chain.height
+  }
+
+  /** One episode ends, another begins. */
+  #turn(next: VersionEpisode | null, nowMs: number): void {
+    const { watched } = this.facts
+    const last = this.#last
+    this.#last = next
+    const deploy = (running: boolean, failed: 'NO' | 'UNEXPECTED' = 'NO') => {
+      watched.lastDeploy = { id: 1, type: 'DEPLOY', status: 'OK', failed, running }
+      watched.status = running ? 'DEPLOYING' : failed === 'NO' ? 'DEPLOYED' : 'DEPLOY_ERROR'
+    }
+    if (last?.type === 'deploy' || last?.type === 'reset' || last?.type === 'hibernation') {
+      deploy(false)
+      watched.containers = [this.#processor, this.#api]
+      watched.apis = [this.#apiState]
+      this.#begin(last.toMs, true)
+      if (last.type === 'reset') this.#block = this.#target() - 200_000
+    } else if (last?.type === 'restart') {
+      deploy(false)
+      this.#begin(last.toMs, false)
+    } else if (last?.type === 'failedDeploy') deploy(false)
+    else if (last?.type === 'crashLoop') this.#run(last.toMs)
+    else if (last?.type === 'wrongHead' || last?.type === 'frozenHead') this.#frozenHead = null
+    if (next?.type === 'deploy' || next?.type === 'reset' || next?.type === 'restart') deploy(true)
+    else if (next?.type === 'failedDeploy') deploy(false, 'UNEXPECTED')
+    else if (next?.type === 'hibernation') {
+      watched.status = 'HIBERNATED'
+      watched.containers = []
+      watched.apis = []
+      watched.seen = []
+    } else if (next?.type === 'crash' || next?.type === 'outOfMemory') this.#crash(next, nowMs)
+    else if (next?.type === 'wrongHead' || next?.type === 'frozenHead') this.#frozenHead = this.#target()
+  }
+
+  #begin(atMs: number, isNewGeneration: boolean): void {
+    if (isNewGeneration) {
+      this.#generation += 1
+      this.#row = undefined
+      this.facts.watched.seen = []
+      Object.assign(this.#api, program('api'), { sinceMs: atMs })
+      Object.assign(this.#processor, program('eth'))
+    }
+    this.#run(atMs)
+  }
+
+  #run(atMs: number): void {
+    Object.assign(this.#processor, { state: 'running', sinceMs: atMs })
+    this.#answersFromMs = atMs + this.#chance.between(5_000, 40_000)
+  }
+
+  /** Once; it runs again two seconds later. */
+  #crash({ type, fromMs }: VersionEpisode, nowMs: number): void {
+    const row = this.#processor
+    row.crashesInARow = fromMs - row.sinceMs >= minutes(10) ? 1 : row.crashesInARow + 1
+    row.restarts += 1
+    row.exitCode = 1
+    row.isOutOfMemory = type === 'outOfMemory'
+    row.reason = 'It ended with exit code 1'
+    this.#run(fromMs + 2000)
+    if (nowMs < fromMs + 1000) Object.assign(row, { state: 'backoff', sinceMs: fromMs })
+  }
+
+  /** Runs for three seconds and waits longer each time, up to five minutes. */
+  #crashAgain({ fromMs }: VersionEpisode, nowMs: number): void {
+    const row = this.#processor
+    let atMs = fromMs
+    for (let crashes = 1; ; crashes += 1) {
+      const retryMs = atMs + Math.min(1000 * 2 ** (crashes - 1), minutes(5))
+      if (nowMs < retryMs + 3000) {
+        const isWaiting = nowMs < retryMs
+        const counts = { crashesInARow: crashes, restarts: crashes - (isWaiting ? 1 : 0), exitCode: 1 }
+        Object.assign(row, counts, { state: isWaiting ? 'backoff' : 'running', sinceMs: isWaiting ? atMs : retryMs })
+        break
+      }
+      atMs = retryMs + 3000
+    }
+    this.#answersFromMs = Infinity
+  }
+
+  #index(type: VersionEpisode['type'] | null, nowMs: number): void {
+    const stands = type === 'pause' || type === 'stall' || nowMs < this.#answersFromMs
+    const isOff = type === 'deploy' || type === 'reset' || type === 'restart' || type === 'hibernation'
+    if (stands || isOff) return
+    const seconds = (nowMs - this.#lastMs) / 1000
+    const speed = type === 'slowness' ? (1000 / this.#wish.chain.wish.blockMs) * 0.3 : this.#wish.speed
+    this.#block = Math.min(this.#frozenHead ?? this.#target(), this.#block + Math.floor(speed * seconds))
+  }
+
+  /** What its metrics and its api say. */
+  #answer(type: VersionEpisode['type'] | null, nowMs: number): void {
+    const { watched } = this.facts
+    if (watched.status === 'HIBERNATED') return
+    const isDown = type === 'blip' || type === 'apiDown' || type === 'restart'
+    if (this.#apiState.isAvailable === isDown) {
+      this.#apiState.isAvailable = !isDown
+      this.#apiState.sinceMs = nowMs
+    }
+    const calls = Math.floor(this.#chance.between(0, 200))
+    this.latency = { p95Ms: calls < 20 ? 9000 : this.#chance.between(100, 1500), requests: calls }
+    if (type === 'apiSlow') this.latency = { p95Ms: 5000, requests: 100 }
+    if (type === 'deploy' || type === 'reset') return
+    const isSilent = type === 'unscraped' || nowMs < this.#answersFromMs
+    this.#scrape(isSilent, nowMs)
+  }
+
+  #scrape(isSilent: boolean, nowMs: number): void {
+    const { chain } = this.#wish
+    // Nodes are one or two blocks apart.
+    const jitter = this.#chance.next() < 0.02 ? 2 : 0
+    const totalBlocks = Math.max(this.#block, (this.#frozenHead ?? this.#target()) - jitter)
+    const metrics = isSilent
+      ? null
+      : {
+          currentBlock: this.#block,
+          totalBlocks,
+          blocksPerSecond: null,
+          etaSeconds: totalBlocks - this.#block < 3 ? 0 : 60,
+          syncRatio: null,
+          rpcRequests: null,
+          rpcFailures: null,
+        }
+    const of = { squidId: this.#wish.id, generation: this.#generation, container: 'eth' }
+    const head = chain.seen && {
+      chain: chain.wish.id,
+      headBlock: chain.seen.headBlock,
+      finalBlock: chain.seen.finalBlock,
+      movedAt: new Date(chain.seen.movedAtMs),
+      pace: chain.seen.pace,
+      observedAt: new Date(chain.seen.observedAtMs),
+    }
+    const known = chain.wish.isWatched ? { chain: chain.wish.id, head } : null
+    const row = nextRow(of, this.#row, metrics, new Date(nowMs), known)
+    if (row) this.#row = row
+    if (this.#row) this.facts.watched.seen = [seenOf(this.#row, chain)]
+  }
+
+  #fill(type: VersionEpisode['type'] | null): void {
+    this.#used = Math.min(0.7, Math.max(0.1, this.#used + this.#chance.between(-0.001, 0.00102)))
+    this.facts.watched.database = { usedBytes: (type === 'fullDatabase' ? 0.85 : this.#used) * 1000, totalBytes: 1000 }
+  }
+}
+
+const seenOf = (row: ProcessorRow, chain: SimChain): SeenProcessor => ({
+  squidId: row.squidId,
+  processor: row.processor,
+  currentBlock: row.currentBlock,
+  totalBlocks: row.totalBlocks,
+  blocksPerSecond: row.blocksPerSecond,
+  etaSeconds: row.etaSeconds,
+  progressedAtMs: row.progressedAt?.getTime() ?? null,
+  headMovedAtMs: row.headMovedAt?.getTime() ?? null,
+  scrapedAtMs: row.scrapedAt.getTime(),
+  unansweredSinceMs: row.unansweredSince?.getTime() ?? null,
+  headPace: row.headPace,
+  caughtUpAtMs: row.caughtUpAt?.getTime() ?? null,
+  stillMs: row.stillMs,
+  followsHead: row.followsHead,
+  head: chain.wish.isWatched ? chain.seen : null,
+})
