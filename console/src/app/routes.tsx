@@ -31,6 +31,7 @@ const search = {
     order: oneOf('asc', 'desc'),
     line: text,
   }),
+  metrics: searchOf({ range: text, from: text, to: text }),
   playground: searchOf({ endpoint: text }),
   monitoring: searchOf({ container_type: oneOf('all', 'db', 'api', 'processor'), tag: list }),
   rpc: searchOf({ search: text, type: list, sortBy: oneOf('name', 'usage') }),
@@ -140,7 +141,8 @@ const versionTabs = [
   createRoute({
     getParentRoute: () => version,
     path: '/metrics',
-    component: unbuilt('Metrics', 'Traffic, latency, CPU and memory of this version over time.'),
+    validateSearch: search.metrics,
+    component: lazyRouteComponent(() => import('../pages/metrics/MetricsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,

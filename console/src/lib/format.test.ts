@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as format from './format.ts'
+import { formatUtcDate, formatUtcDayMonth, formatUtcMonth } from './utc-dates.ts'
 
 const noon = new Date(2026, 8, 2, 12, 3, 9)
 const second = 1000
@@ -63,6 +64,13 @@ describe('dates', () => {
     expect(format.formatChartTime(noon, day)).toBe('12:03')
     expect(format.formatChartTime(noon, day + 1)).toBe('02.09 12:03')
     expect(format.formatDayMonth(noon)).toBe('02.09')
+    expect(format.formatDayMonthTime(noon)).toBe('02.09 12:03')
+  })
+  test('days and months that were counted in UTC are called by their date there', () => {
+    const midnight = '2026-09-01T00:00:00.000Z'
+    expect(formatUtcDate(midnight)).toBe('01.09.2026')
+    expect(formatUtcDayMonth(midnight)).toBe('01.09')
+    expect(formatUtcMonth(midnight)).toBe('Sep 2026')
   })
   test.each([
     [0, 'now'],

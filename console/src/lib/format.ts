@@ -66,9 +66,12 @@ const dayMs = 86_400_000
 
 /** A label on a time axis: `14:03` when the axis spans at most a day, else `02.09 14:03`. */
 export function formatChartTime(instant: Instant, spanMs: number): string {
-  const clock = hourMinutes.format(at(instant))
-  return spanMs <= dayMs ? clock : `${formatDayMonth(instant)} ${clock}`
+  return spanMs <= dayMs ? hourMinutes.format(at(instant)) : formatDayMonthTime(instant)
 }
+
+/** `02.09 14:03` */
+export const formatDayMonthTime = (instant: Instant): string =>
+  `${formatDayMonth(instant)} ${hourMinutes.format(at(instant))}`
 
 /** `02.09` */
 export function formatDayMonth(instant: Instant): string {

@@ -1,9 +1,9 @@
-import { formatDateTime, nothing } from '../../lib/format.ts'
 import { cx } from '../../ui/classes.ts'
 import { numberClass, tableClass, tdClass, thClass } from '../../ui/Table.tsx'
 import type { ChartData, ChartScale } from './chart-data.ts'
+import { formatMoment, formatValue } from './moment.ts'
 
-/** Enough to read; the whole stretch is in the picture. */
+/** Enough to read; the whole stretch is in the picture, and in what is copied. */
 const mostRows = 500
 
 type Props = { title: string; data: ChartData; scale: ChartScale; heightPx: number }
@@ -37,15 +37,12 @@ export function ChartTable({ title, data, scale, heightPx }: Props) {
         <tbody>
           {newest.map(({ time, index }) => (
             <tr key={time}>
-              <td className={cx(tdClass, 'tabular h-8 whitespace-nowrap')}>{formatDateTime(time * 1000)}</td>
-              {data.series.map(({ values }, at) => {
-                const value = values[index]
-                return (
-                  <td key={at} className={cx(tdClass, numberClass, 'h-8')}>
-                    {value === null || value === undefined ? nothing : scale.format(value)}
-                  </td>
-                )
-              })}
+              <td className={cx(tdClass, 'tabular h-8 whitespace-nowrap')}>{formatMoment(data, time)}</td>
+              {data.series.map(({ values }, at) => (
+                <td key={at} className={cx(tdClass, numberClass, 'h-8 whitespace-nowrap')}>
+                  {formatValue(scale, values[index])}
+                </td>
+              ))}
             </tr>
           ))}
         </tbody>

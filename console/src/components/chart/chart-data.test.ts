@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest'
-import { colorToken, stacked, summaryOf, type ChartSeries } from './chart-data.ts'
+import {
+  colorToken,
+  drawnTimes,
+  groupMarks,
+  lonely,
+  sheetOf,
+  stacked,
+  summaryOf,
+  type ChartSeries,
+} from './chart-data.ts'
 
 const series = (label: string, values: (number | null)[]): ChartSeries => ({ label, kind: 'bars', values })
 const percent = (value: number) => `${value}%`
@@ -26,4 +35,29 @@ test('stacked series stand on each other', () => {
 test('colours are given out in order and begin again', () => {
   expect([0, 5, 6].map((index) => colorToken(series('x', []), index))).toEqual(['chart-1', 'chart-6', 'chart-1'])
   expect(colorToken({ ...series('x', []), color: 4 }, 0)).toBe('chart-4')
+})
+
+test('a value with gaps on both sides is drawn as a point', () => {
+  expect(lonely([null, 5, null, 4, 3, null, 0])).toEqual([1, 6])
+  expect(lonely([7])).toEqual([0])
+  expect(lonely([1, 2])).toEqual([])
+})
+
+test('a value of a stretch of time is drawn in its middle', () => {
+  expect(drawnTimes({ times: [0, 60], series: [], bucketSeconds: 60 })).toEqual([30, 90])
+  expect(drawnTimes({ times: [0, 60], series: [] })).toEqual([0, 60])
+})
+
+test('a spreadsheet gets every number as it is, and gaps empty', () => {
+  const data = { times: [0, 60], series: [series('API', [0.123456, null]), series('DB', [null, 0])] }
+  expect(sheetOf(data)).toBe('Time\tAPI\tDB\n1970-01-01T00:00:00.000Z\t0.123456\t\n1970-01-01T00:01:00.000Z\t\t0')
+})
+
+test('marks in each other’s way are one', () => {
+  const [a, b, c] = [10, 30, 12].map((timeSeconds) => ({ timeSeconds, label: `at ${timeSeconds}` }))
+  if (!a || !b || !c) throw new Error('three marks')
+  expect(groupMarks([a, b, c], (seconds) => seconds * 2, 10)).toEqual([
+    { x: 20, marks: [a, c] },
+    { x: 60, marks: [b] },
+  ])
 })

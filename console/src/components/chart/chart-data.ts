@@ -1,20 +1,33 @@
+import type { LinkProps } from '@tanstack/react-router'
+
 /** What a chart draws. Times are seconds since 1970, ascending; a null is a gap. */
 export type ChartData = {
   times: readonly number[] | Float64Array
   series: readonly ChartSeries[]
+  /** Each value is of so many seconds from its time on, and drawn in their middle. Without it: of the instant. */
+  bucketSeconds?: number
+  /** Its days and months begin in UTC, and are called by their date there. */
+  isUtc?: boolean
 }
 
 export type ChartSeries = {
   label: string
-  kind: 'line' | 'area' | 'bars' | 'points'
+  /** A limit is a dashed line: what the series of its colour may have at most. */
+  kind: 'line' | 'area' | 'bars' | 'points' | 'limit'
   values: readonly (number | null)[]
   /** Number of a chart token, 1 to 6; given out in order without it. */
   color?: number
+  /** Drawn only when the reader asks for it in the legend. The table has it always. */
+  isHiddenAtFirst?: boolean
 }
 
 export type ChartScale = {
-  /** Writes a value: on the axis, in the readout, in the table. */
+  /** Writes a value on the axis. */
   format: (value: number) => string
+  /** Writes it where there is room: at the crosshair, in the table. As on the axis without it. */
+  exact?: (value: number) => string
+  /** Marks on the axis are whole numbers, or those that computers count memory in. */
+  steps?: 'whole' | 'binary'
   /** The axis ends here at least; a percentage has 100. */
   max?: number
   /** A line across, as the outage line of spec 2.10. */
@@ -23,13 +36,31 @@ export type ChartScale = {
   isStacked?: boolean
 }
 
-/** Upright marks: deployments. */
-export type ChartMark = { timeSeconds: number; label: string }
+/** An upright mark with a handle on the time axis: a deployment. */
+export type ChartMark = {
+  timeSeconds: number
+  /** What happened, shown on hover and read out. Further lines may follow the first. */
+  label: string
+  isBad?: boolean
+  link?: LinkProps
+}
 
 const colors = 6
 
 export const colorToken = (series: ChartSeries, index: number): string =>
   `chart-${series.color ?? (index % colors) + 1}`
+
+/** Nothing but gaps. */
+export const isWithoutValues = ({ series }: ChartData): boolean =>
+  series.every(({ values }) => values.every((value) => value === null))
+
+/** Where values are drawn on the time axis. */
+export const drawnTimes = ({ times, bucketSeconds = 0 }: ChartData): number[] =>
+  Array.from(times, (time) => time + bucketSeconds / 2)
+
+/** Places of values with a gap on both sides: a line through nothing else would not be seen. */
+export const lonely = (values: readonly (number | null | undefined)[]): number[] =>
+  values.flatMap((value, at) => (value != null && values[at - 1] == null && values[at + 1] == null ? [at] : []))
 
 /** Each series on top of the ones before it, for stacked bars. A gap counts as nothing. */
 export function stacked(series: readonly ChartSeries[]): (number | null)[][] {
@@ -53,4 +84,28 @@ export function summaryOf(title: string, { series }: ChartData, format: (value: 
     return `${label}: ${format(last)} at the end, between ${format(low)} and ${format(high)}`
   })
   return `${title}. ${parts.join('. ')}.`
+}
+
+/** Everything as text for a spreadsheet: a line for each time, oldest first, numbers as they are, gaps empty. */
+export function sheetOf({ times, series }: ChartData): string {
+  const head = ['Time', ...series.map(({ label }) => label)]
+  const lines = Array.from(times, (time, at) => [
+    new Date(time * 1000).toISOString(),
+    ...series.map(({ values }) => values[at] ?? ''),
+  ])
+  return [head, ...lines].map((cells) => cells.join('\t')).join('\n')
+}
+
+export type MarkGroup = { x: number; marks: ChartMark[] }
+
+/** Marks that would stand in each other's way are one, at the place of the first. In the order of time. */
+export function groupMarks(marks: readonly ChartMark[], xOf: (seconds: number) => number, apartPx: number) {
+  const groups: MarkGroup[] = []
+  for (const mark of marks.toSorted((a, b) => a.timeSeconds - b.timeSeconds)) {
+    const x = xOf(mark.timeSeconds)
+    const last = groups.at(-1)
+    if (last && x - last.x < apartPx) last.marks.push(mark)
+    else groups.push({ x, marks: [mark] })
+  }
+  return groups
 }

@@ -1,7 +1,17 @@
 import uPlot from 'uplot'
 import { formatChartTime } from '../../lib/format.ts'
 import { tokenValue } from '../../lib/theme.ts'
-import { colorToken, stacked, type ChartData, type ChartMark, type ChartScale } from './chart-data.ts'
+import {
+  colorToken,
+  drawnTimes,
+  lonely,
+  stacked,
+  type ChartData,
+  type ChartMark,
+  type ChartScale,
+  type ChartSeries,
+} from './chart-data.ts'
+import { axisFont, drawMarks, drawThreshold } from './plot-drawing.ts'
 
 export type PlotInput = {
   data: ChartData
@@ -16,20 +26,32 @@ export type PlotInput = {
   onZoom?: (from: number, to: number) => void
 }
 
-const axisFont = '11px Geist, system-ui, sans-serif'
+/** A shorter drag is a slip of the hand. */
+const leastDragPx = 8
+
+const powers = (count: number, of: (power: number) => number[]) => Array.from({ length: count }, (_, n) => of(n)).flat()
+const steps = {
+  whole: powers(16, (n) => [1, 2, 5].map((first) => first * 10 ** n)),
+  binary: powers(50, (n) => [2 ** n]),
+}
 
 /** What uPlot draws: times first, then one array a series; stacked series from the top one down. */
 export function alignedData({ data, scale }: Pick<PlotInput, 'data' | 'scale'>): uPlot.AlignedData {
   const values = scale.isStacked ? stacked(data.series).toReversed() : data.series.map((series) => [...series.values])
-  return [data.times as number[], ...values]
+  return [drawnTimes(data), ...values]
 }
 
-/** Everything about a chart but its data. `latest` is asked while drawing, so that marks may change. */
+/** Whatever changes this needs another plot; all else is given to the one there is. */
+export const shapeOf = ({ data, scale }: PlotInput): string =>
+  [data.isUtc, scale.steps, ...data.series.map(({ label, kind, color }) => `${label}:${kind}:${color}`)].join('|')
+
+/** Everything about a chart but its data. `latest` is asked while drawing. */
 export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Options {
-  const { data, scale, heightPx, syncKey } = latest()
+  const { data, scale, heightPx, syncKey, onZoom } = latest()
   const order = data.series.map((series, index) => ({ series, color: colorToken(series, index) }))
   if (scale.isStacked) order.reverse()
   const axis = { stroke: () => tokenValue('n9'), font: axisFont, ticks: { show: false } }
+  const top = (high: number | null) => Math.max(latest().scale.max ?? 0, (high ?? 1) * 1.05) || 1
   return {
     width: widthPx,
     height: heightPx,
@@ -37,20 +59,21 @@ export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Opt
     legend: { show: false },
     cursor: {
       y: false,
-      drag: { x: true, y: false, setScale: false },
+      drag: { x: onZoom !== undefined, y: false, setScale: false },
       points: { size: 6 },
-      ...(syncKey && { sync: { key: syncKey } }),
+      ...(syncKey && { sync: { key: syncKey, scales: ['x', null] } }),
     },
+    ...(data.isUtc && { tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') }),
     scales: {
-      ...(data.series.some(({ kind }) => kind === 'bars') && { x: { range: aroundBars(data.times) } }),
-      y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(scale.max ?? 0, (high ?? 1) * 1.05) || 1] },
+      x: { range: (_, low, high) => wholeBuckets(latest().data, low, high) },
+      y: { range: (_, low, high) => [Math.min(0, low ?? 0), top(high)] },
     },
     axes: [
       {
         ...axis,
         grid: { show: false },
         size: 28,
-        space: 72,
+        space: 84,
         values: (plot, ticks) => timeLabels(plot, ticks, latest().formatTime),
       },
       {
@@ -58,88 +81,52 @@ export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Opt
         grid: { stroke: () => tokenValue('n4'), width: 1 },
         size: (_, labels) => 14 + 6.4 * Math.max(2, ...(labels ?? []).map(({ length }) => length)),
         space: 36,
-        values: (_, ticks) => ticks.map(scale.format),
+        ...(scale.steps && { incrs: steps[scale.steps] }),
+        values: (_, ticks) => ticks.map(latest().scale.format),
       },
     ],
-    series: [{}, ...order.map(({ series, color }) => seriesOptions(series.label, series.kind, color))],
+    series: [{}, ...order.map(({ series, color }) => seriesOptions(series, color, scale))],
     hooks: {
-      draw: [(plot) => drawThreshold(plot, scale), (plot) => drawMarks(plot, latest().marks)],
-      setSelect: [
-        (plot) => {
-          const { left, width } = plot.select
-          if (width < 8) return
-          latest().onZoom?.(plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x'))
-          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
-        },
-      ],
+      draw: [(plot) => drawThreshold(plot, latest().scale), (plot) => drawMarks(plot, latest().marks)],
+      setSelect: [(plot) => zoom(plot, latest().onZoom)],
     },
   }
 }
 
-/** Half a bar of room at both ends. */
-function aroundBars(times: ChartData['times']): uPlot.Range.Function {
-  const step = times.length > 1 ? ((times.at(-1) ?? 0) - (times[0] ?? 0)) / (times.length - 1) : 3600
-  return (_, low, high) => [(low ?? 0) - step / 2, (high ?? 0) + step / 2]
+/** Values stand in the middle of their buckets: the axis goes from the beginning of the first to the end of the last. */
+function wholeBuckets({ bucketSeconds = 0 }: ChartData, low: number | null, high: number | null): uPlot.Range.MinMax {
+  if (low === null || high === null) return [low, high]
+  return [low - bucketSeconds / 2, high + bucketSeconds / 2]
 }
 
+/** All charts that share a crosshair hear of the choice; the one it was made in tells of it. */
+function zoom(plot: uPlot, onZoom: PlotInput['onZoom']): void {
+  const { left, width } = plot.select
+  if (width === 0) return
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+  if (width >= leastDragPx && plot.cursor.event) onZoom?.(plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x'))
+}
+
+/** A label that would only say the same again is left out: there are more marks than days at times. */
 function timeLabels(plot: uPlot, ticks: number[], formatTime: PlotInput['formatTime']): string[] {
-  if (formatTime) return ticks.map((seconds) => formatTime(seconds * 1000))
   const { min = 0, max = 0 } = plot.scales['x'] ?? {}
-  return ticks.map((seconds) => formatChartTime(seconds * 1000, ((max ?? 0) - (min ?? 0)) * 1000))
+  const write = formatTime ?? ((timeMs: number) => formatChartTime(timeMs, ((max ?? 0) - (min ?? 0)) * 1000))
+  const labels = ticks.map((seconds) => write(seconds * 1000))
+  return labels.map((label, at) => (label === labels[at - 1] ? '' : label))
 }
 
-function seriesOptions(label: string, kind: ChartData['series'][number]['kind'], color: string): uPlot.Series {
+function seriesOptions({ label, kind }: ChartSeries, color: string, { isStacked }: ChartScale): uPlot.Series {
   const stroke = () => tokenValue(color)
   const faint = () => `color-mix(in srgb, ${tokenValue(color)} 12%, transparent)`
-  const common: uPlot.Series = { label, stroke, points: { show: false }, spanGaps: false }
+  const filter: uPlot.Series.Points.Filter = (plot, at) => lonely(plot.data[at] ?? [])
+  const common: uPlot.Series = { label, stroke, spanGaps: false }
   if (kind === 'bars') {
-    const paths = uPlot.paths.bars?.({ size: [0.7, 40], gap: 1, radius: 0.15 })
-    return { ...common, width: 0, fill: stroke, ...(paths && { paths }) }
+    const paths = uPlot.paths.bars?.({ size: [0.7, 40], gap: 1, radius: isStacked ? 0 : 0.15 })
+    return { ...common, width: 0, fill: stroke, points: { show: false }, ...(paths && { paths }) }
   }
   if (kind === 'points')
     return { ...common, width: 0, paths: () => null, points: { show: true, size: 4, width: 0, fill: stroke } }
-  return { ...common, width: 1.5, ...(kind === 'area' && { fill: faint }) }
+  const points = { show: false, filter, size: 4, width: 0, fill: stroke }
+  if (kind === 'limit') return { ...common, width: 1, dash: [4, 4], points }
+  return { ...common, width: 1.5, points, ...(kind === 'area' && { fill: faint }) }
 }
-
-function drawThreshold(plot: uPlot, { threshold }: ChartScale): void {
-  if (!threshold) return
-  const { ctx, bbox } = plot
-  const y = Math.round(plot.valToPos(threshold.value, 'y', true))
-  if (y < bbox.top || y > bbox.top + bbox.height) return
-  ctx.save()
-  ctx.strokeStyle = ctx.fillStyle = tokenValue('bad')
-  ctx.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio])
-  line(ctx, bbox.left, y, bbox.left + bbox.width, y)
-  ctx.font = scaledFont()
-  ctx.textAlign = 'right'
-  ctx.textBaseline = 'bottom'
-  ctx.fillText(threshold.label, bbox.left + bbox.width - 4, y - 2 * devicePixelRatio)
-  ctx.restore()
-}
-
-function drawMarks(plot: uPlot, marks: readonly ChartMark[]): void {
-  const { ctx, bbox } = plot
-  ctx.save()
-  ctx.strokeStyle = ctx.fillStyle = tokenValue('n8')
-  ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio])
-  ctx.font = scaledFont()
-  ctx.textAlign = 'left'
-  ctx.textBaseline = 'top'
-  for (const { timeSeconds, label } of marks) {
-    const x = Math.round(plot.valToPos(timeSeconds, 'x', true))
-    if (x < bbox.left || x > bbox.left + bbox.width) continue
-    line(ctx, x, bbox.top, x, bbox.top + bbox.height)
-    ctx.fillText(label, x + 4 * devicePixelRatio, bbox.top)
-  }
-  ctx.restore()
-}
-
-function line(ctx: CanvasRenderingContext2D, fromX: number, fromY: number, toX: number, toY: number): void {
-  ctx.lineWidth = devicePixelRatio
-  ctx.beginPath()
-  ctx.moveTo(fromX, fromY)
-  ctx.lineTo(toX, toY)
-  ctx.stroke()
-}
-
-const scaledFont = (): string => `${10.5 * devicePixelRatio}px Geist, system-ui, sans-serif`

@@ -5,14 +5,19 @@ import type { Sort } from './columns.ts'
 /** The address follows this long after the last key, unless the page says otherwise, or as soon as the box is left. */
 const usualSettleMs = 250
 
-/** Changes some parameters of the page's query string and leaves the others; without a new entry in the history. */
-export function useSetSearch(): (changes: Record<string, string | string[] | undefined>) => void {
+type Changes = Record<string, string | string[] | undefined>
+
+/**
+ * Changes some parameters of the page's query string and leaves the others. Only a `push` is an entry in the history,
+ * which the browser's way back undoes.
+ */
+export function useSetSearch(): (changes: Changes, how?: 'replace' | 'push') => void {
   const navigate = useNavigate()
-  return (changes) =>
+  return (changes, how = 'replace') =>
     void navigate({
       to: '.',
       search: ((before: Record<string, unknown>) => ({ ...before, ...changes })) as never,
-      replace: true,
+      replace: how === 'replace',
       resetScroll: false,
     })
 }

@@ -1,37 +1,21 @@
 import type { Squid } from '@shoal/contract'
 import { useSearchText } from '../../components/data-table/url-state.ts'
-import { LazyMultiSelect, LazySelect } from '../../components/LazySelect.tsx'
+import { LazyMultiSelect } from '../../components/LazySelect.tsx'
+import { TimeRangePicker } from '../../components/time-range/TimeRangePicker.tsx'
 import { SearchField } from '../../ui/SearchField.tsx'
-import { TimeField } from './TimeField.tsx'
-import { levels, rangeOf, ranges, searchOfRange, useLogsSearch, useSetLogsSearch, type RangeId } from './filters.ts'
+import { levels, ranges, useLogsSearch, useSetLogsSearch } from './filters.ts'
 
 /** Spec 2.9. */
 const searchDebounceMs = 500
-
-const rangeOptions = [...ranges, { id: 'custom' as const, label: 'From … to …' }]
 
 /** What is looked for in the logs. All of it is in the address. */
 export function LogFilters({ squid }: { squid: Pick<Squid, 'processors' | 'api'> }) {
   const search = useLogsSearch()
   const setSearch = useSetLogsSearch()
   const { text, setText } = useSearchText('search', searchDebounceMs)
-  const range = rangeOf(search)
-  const pickRange = (id: RangeId) => setSearch(searchOfRange(id, range, Date.now()))
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <LazySelect
-        label="Time range"
-        className="w-37 max-xs:flex-1"
-        options={rangeOptions}
-        value={range}
-        onChange={pickRange}
-      />
-      {range === 'custom' && (
-        <>
-          <TimeField label="From" value={search.from} onChange={(from) => setSearch({ from })} />
-          <TimeField label="To" value={search.to} onChange={(to) => setSearch({ to })} />
-        </>
-      )}
+      <TimeRangePicker ranges={ranges} search={search} onChange={setSearch} />
       <LazyMultiSelect
         label="Containers"
         className="w-37 max-xs:flex-1"

@@ -1,5 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
+import { askedTimes, type TimeRanges } from '../../components/time-range/time-range.ts'
 import type { Tone } from '../../ui/Badge.tsx'
 import type { LogLevel } from '@shoal/contract'
 import type { LogsAsked } from './log-feed.ts'
@@ -7,17 +8,20 @@ import type { LogsAsked } from './log-feed.ts'
 const minuteMs = 60_000
 const dayMs = 86_400_000
 
-/** Spec 2.9; the default is what an address without a range means. */
-export const ranges = [
-  { id: '15m', label: 'Last 15 minutes', ms: 15 * minuteMs },
-  { id: '1h', label: 'Last hour', ms: 60 * minuteMs },
-  { id: '6h', label: 'Last 6 hours', ms: 360 * minuteMs },
-  { id: '1d', label: 'Last day', ms: dayMs },
-  { id: '2d', label: 'Last 2 days', ms: 2 * dayMs },
-  { id: '7d', label: 'Last 7 days', ms: 7 * dayMs },
-] as const
-export type RangeId = (typeof ranges)[number]['id'] | 'custom'
-const defaultRange = '2d'
+const usual = { id: '2d', label: 'Last 2 days', ms: 2 * dayMs }
+
+/** Spec 2.9. */
+export const ranges: TimeRanges = {
+  usual,
+  offered: [
+    { id: '15m', label: 'Last 15 minutes', ms: 15 * minuteMs },
+    { id: '1h', label: 'Last hour', ms: 60 * minuteMs },
+    { id: '6h', label: 'Last 6 hours', ms: 360 * minuteMs },
+    { id: '1d', label: 'Last day', ms: dayMs },
+    usual,
+    { id: '7d', label: 'Last 7 days', ms: 7 * dayMs },
+  ],
+}
 
 /** `Info` brings notices too, and `Error` what is worse, as the public client's filters do. */
 export const levels: { id: LogLevel; label: string }[] = [
@@ -50,24 +54,9 @@ export function useSetLogsSearch(): (changes: Partial<LogsSearch>) => void {
   return (changes) => setSearch({ line: undefined, ...changes })
 }
 
-export function rangeOf({ range, from, to }: LogsSearch): RangeId {
-  return from || to ? 'custom' : (ranges.find(({ id }) => id === range)?.id ?? defaultRange)
-}
-
-/** What picking a range puts into the address. A custom one begins as what was shown before. */
-export function searchOfRange(id: RangeId, before: RangeId, nowMs: number): Partial<LogsSearch> {
-  if (id !== 'custom') return { range: id === defaultRange ? undefined : id, from: undefined, to: undefined }
-  const from = new Date(nowMs - (msOf(before) ?? 2 * dayMs)).toISOString()
-  return { range: undefined, from, to: new Date(nowMs).toISOString() }
-}
-
 /** What the address asks the API for, now. Around a line everything is shown. */
 export function askedOf(search: LogsSearch, nowMs: number): LogsAsked {
   const { container, level, search: text, line } = search
-  const isTime = (time: string | undefined) => (time && !Number.isNaN(Date.parse(time)) ? time : undefined)
-  const sinceMs = msOf(rangeOf(search))
-  const from = line ? undefined : sinceMs === null ? isTime(search.from) : new Date(nowMs - sinceMs).toISOString()
-  return { filter: { container, level, search: text }, from, to: line ? undefined : isTime(search.to), line }
+  const { from, to } = line ? {} : askedTimes(ranges, search, nowMs)
+  return { filter: { container, level, search: text }, from, to, line }
 }
-
-const msOf = (range: RangeId): number | null => ranges.find(({ id }) => id === range)?.ms ?? null

@@ -28,6 +28,7 @@ export function requestsChart({ metrics, timeGroup }: Details, nowMs: number): C
   if (metrics.length === 0) return { times: [], series: [] }
   return {
     times: Array.from({ length: count }, (_, index) => first + index * step),
+    bucketSeconds: step,
     series: labels.map((label, index) => ({ label, kind: 'bars', values: values[index] ?? [] })),
   }
 }

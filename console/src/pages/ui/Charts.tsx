@@ -13,18 +13,21 @@ const wave = (seed: number, height: number) =>
 
 const cpu: ChartData = {
   times,
+  bucketSeconds: 300,
   series: [
     { label: 'API', kind: 'area', values: wave(3, 40) },
     {
       label: 'DB',
       kind: 'line',
-      values: wave(5, 70).map((value, index) => (index > 120 && index < 150 ? null : value)),
+      values: wave(5, 70).map((value, index) => (index > 120 && index < 150 && index !== 135 ? null : value)),
     },
     { label: 'Processor', kind: 'line', values: wave(7, 97) },
+    { label: 'API limit', kind: 'limit', color: 1, values: times.map(() => 80) },
   ],
 }
 const traffic: ChartData = {
   times: times.filter((_, index) => index % 12 === 0),
+  bucketSeconds: 3600,
   series: [
     { label: 'Valid', kind: 'bars', values: wave(4, 900).filter((_, index) => index % 12 === 0) },
     { label: 'Invalid', kind: 'bars', color: 3, values: wave(6, 60).filter((_, index) => index % 12 === 0) },
@@ -33,11 +36,16 @@ const traffic: ChartData = {
 const latency: ChartData = {
   times,
   series: [
+    { label: 'P50', kind: 'points', values: wave(2, 60), isHiddenAtFirst: true },
     { label: 'P95', kind: 'points', values: wave(3, 120) },
     { label: 'P99', kind: 'points', values: wave(5, 300) },
   ],
 }
-const marks = [{ timeSeconds: start + 50_000, label: 'deployed' }]
+const marks = [
+  { timeSeconds: start + 50_000, label: 'Deploy\n02.09.2026 14:03:59' },
+  { timeSeconds: start + 50_200, label: 'Restart\n02.09.2026 14:07:19', isBad: true },
+  { timeSeconds: start + 70_000, label: 'Set tag production\n02.09.2026 19:37:19' },
+]
 const percent = (value: number) => `${value.toFixed(0)}%`
 const empty: ChartData = { times: [], series: [] }
 

@@ -1,11 +1,12 @@
 import type { Deployment } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import type { Column } from '../../../components/data-table/columns.ts'
+import { deploymentTitle } from '../../../components/deployment-title.ts'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { nothing } from '../../../lib/format.ts'
 import { isInProgress } from '@shoal/contract'
 import { DeploymentChip } from './DeploymentChip.tsx'
-import { deploymentTitle, shortImage } from './deployment-words.ts'
+import { shortImage } from './deployment-words.ts'
 import { Elapsed } from './Elapsed.tsx'
 
 export const deploymentColumns: Column<Deployment>[] = [

@@ -1,25 +1,7 @@
-import {
-  isInProgress,
-  type Deployment,
-  type DeploymentFailure,
-  type DeploymentStatus,
-  type DeploymentType,
-} from '@shoal/contract'
+import { isInProgress, type Deployment, type DeploymentFailure, type DeploymentStatus } from '@shoal/contract'
 import type { Tone } from '../../../ui/Badge.tsx'
 
-/** What deployments and their parts are called on screen. */
-export const typeLabels: Record<DeploymentType, string> = {
-  DEPLOY: 'Deploy',
-  DEPLOY_HARD_RESET: 'Deploy with hard reset',
-  RESTART: 'Restart',
-  HIBERNATE: 'Hibernate',
-  DELETE: 'Delete',
-  SCALE: 'Scale',
-  SET_TAG: 'Set tag',
-  REMOVE_TAG: 'Remove tag',
-  ROLLBACK: 'Rollback',
-}
-
+/** What the parts of deployments are called on screen. */
 const stepLabels: Record<DeploymentStatus, string> = {
   UNPACKING: 'Unpacking',
   IMAGE_BUILDING: 'Building',
@@ -56,12 +38,6 @@ export function deploymentChip(deployment: Pick<Deployment, 'status' | 'failed'>
   if (deployment.failed !== 'NO') return { text: 'ERROR', tone: 'bad', isMoving: false }
   if (isInProgress(deployment)) return { text: deployment.status, tone: 'info', isMoving: true }
   return { text: 'SUCCEEDED', tone: 'good', isMoving: false }
-}
-
-/** `Set tag production` */
-export function deploymentTitle({ type, options: { tag } }: Pick<Deployment, 'type' | 'options'>): string {
-  const isAboutTag = type === 'SET_TAG' || type === 'REMOVE_TAG'
-  return isAboutTag && tag !== null ? `${typeLabels[type]} ${tag}` : typeLabels[type]
 }
 
 /** An image's name is a long hash: so much of it tells one from the other. */

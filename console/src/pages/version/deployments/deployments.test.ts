@@ -1,6 +1,7 @@
 import type { Deployment } from '@shoal/contract'
 import { expect, test } from 'vitest'
-import { deploymentChip, deploymentTitle, stepLabel } from './deployment-words.ts'
+import { deploymentTitle } from '../../../components/deployment-title.ts'
+import { deploymentChip, stepLabel } from './deployment-words.ts'
 import { whyNoRollback } from './rollback-rule.ts'
 import { timelineOf } from './timeline.ts'
 

@@ -3,7 +3,7 @@ import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { Card } from '../../../ui/Card.tsx'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { DeploymentChip } from '../deployments/DeploymentChip.tsx'
-import { deploymentTitle } from '../deployments/deployment-words.ts'
+import { deploymentTitle } from '../../../components/deployment-title.ts'
 import { Timeline } from '../deployments/Timeline.tsx'
 import { useLastDeployment } from '../deployments/use-deployments.ts'
 

@@ -8,7 +8,7 @@ export function TimeField({ label, value, onChange }: Props) {
   return (
     <label className="flex items-center gap-1.5 text-sm text-ink-2">
       {label}
-      <span className="w-48">
+      <span className="w-54">
         <input
           key={value}
           type="datetime-local"

@@ -1,0 +1,30 @@
+import { LazySelect } from '../LazySelect.tsx'
+import { isCustom, namedRange, searchOfCustom, searchOfNamed, type RangeSearch, type TimeRanges } from './time-range.ts'
+import { TimeField } from './TimeField.tsx'
+
+const custom = 'custom'
+
+type Props = { ranges: TimeRanges; search: RangeSearch; onChange: (changes: RangeSearch) => void }
+
+/** A range by its name, or from one time to another. */
+export function TimeRangePicker({ ranges, search, onChange }: Props) {
+  const pick = (id: string) =>
+    onChange(id === custom ? searchOfCustom(ranges, search, Date.now()) : searchOfNamed(ranges, id))
+  return (
+    <>
+      <LazySelect
+        label="Time range"
+        className="w-37 max-xs:flex-1"
+        options={[...ranges.offered, { id: custom, label: 'From … to …' }]}
+        value={isCustom(search) ? custom : namedRange(ranges, search).id}
+        onChange={pick}
+      />
+      {isCustom(search) && (
+        <>
+          <TimeField label="From" value={search.from} onChange={(from) => onChange({ ...search, from })} />
+          <TimeField label="To" value={search.to} onChange={(to) => onChange({ ...search, to })} />
+        </>
+      )}
+    </>
+  )
+}

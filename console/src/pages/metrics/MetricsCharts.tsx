@@ -1,0 +1,126 @@
+import { useMemo } from 'react'
+import type { ChartMark } from '../../components/chart/chart-data.ts'
+import { isWithoutValues } from '../../components/chart/chart-data.ts'
+import { TimeSeriesChart } from '../../components/chart/TimeSeriesChart.tsx'
+import { EmptyState } from '../../components/EmptyState.tsx'
+import { ErrorState } from '../../components/ErrorState.tsx'
+import { formatInteger, formatPercent } from '../../lib/format.ts'
+import { cx } from '../../ui/classes.ts'
+import * as charts from './charts.ts'
+import { axisFormats } from './ranges.ts'
+import { useIngress, useUsage, type Asked } from './use-metrics.ts'
+
+const noRequests = 'No requests for the selected time range.'
+/** To the letter of spec 2.10, which has the same charts. */
+const noData = 'No data available for the selected time range'
+
+type Props = {
+  asked: Asked
+  marks: readonly ChartMark[]
+  onZoom: (fromSeconds: number, toSeconds: number) => void
+}
+
+/** The four charts of spec 2.9. They share a crosshair; a drag over one zooms all. */
+export function MetricsCharts({ asked, marks, onZoom }: Props) {
+  const { traffic, latency, cpu, memory, ingress, usage, isOld } = useCharts(asked)
+  const common = { marks, onZoom, syncKey: 'metrics' }
+  const ofIngress = ingress.data && { formatTime: axisFormats[ingress.data.timeGroup] }
+  const ofUsage = usage.data && { formatTime: axisFormats[usage.data.timeGroup] }
+  if (ingress.hasFailed && usage.hasFailed)
+    return <ErrorState what="The metrics could not be loaded" error={ingress.error} onRetry={ingress.retry} />
+  if ([traffic, latency, cpu, memory].every((chart) => chart && isWithoutValues(chart)))
+    return <EmptyState title={noData} text="Requests are counted as they come in, CPU and memory while programs run." />
+  return (
+    <>
+      {ingress.hasFailed && (
+        <ErrorState what="Traffic and latency could not be loaded" error={ingress.error} onRetry={ingress.retry} />
+      )}
+      {usage.hasFailed && (
+        <ErrorState what="CPU and memory could not be loaded" error={usage.error} onRetry={usage.retry} />
+      )}
+      <div aria-busy={isOld} className={cx('grid gap-4 lg:grid-cols-2', isOld && 'opacity-60')}>
+        {!ingress.hasFailed && (
+          <TimeSeriesChart
+            title="Traffic"
+            note={ingress.data && trafficNote(ingress.data)}
+            data={traffic}
+            scale={charts.trafficScale}
+            emptyText={noRequests}
+            {...common}
+            {...ofIngress}
+          />
+        )}
+        {!usage.hasFailed && (
+          <>
+            <TimeSeriesChart
+              title="CPU usage"
+              note="cores"
+              data={cpu}
+              scale={charts.cpuScale}
+              emptyText={noData}
+              {...common}
+              {...ofUsage}
+            />
+            <TimeSeriesChart
+              title="RAM usage"
+              data={memory}
+              scale={charts.memoryScale}
+              emptyText={noData}
+              {...common}
+              {...ofUsage}
+            />
+          </>
+        )}
+        {!ingress.hasFailed && (
+          <TimeSeriesChart
+            title="Response latency"
+            note="of valid requests"
+            data={latency}
+            scale={charts.latencyScale}
+            emptyText={noRequests}
+            {...common}
+            {...ofIngress}
+          />
+        )}
+      </div>
+    </>
+  )
+}
+
+/** What the API says, as charts that stay the same while it says the same. */
+function useCharts(asked: Asked) {
+  const ingress = useIngress(asked)
+  const usage = useUsage(asked)
+  const ofIngress = useMemo(
+    () => ingress.data && { traffic: charts.trafficChart(ingress.data), latency: charts.latencyChart(ingress.data) },
+    [ingress.data],
+  )
+  const ofUsage = useMemo(
+    () => usage.data && { cpu: charts.cpuChart(usage.data), memory: charts.memoryChart(usage.data) },
+    [usage.data],
+  )
+  return {
+    ...ofIngress,
+    ...ofUsage,
+    ingress: stateOf(ingress),
+    usage: stateOf(usage),
+    /** Another time was asked for, and the one before is still shown. */
+    isOld: ingress.isPlaceholderData || usage.isPlaceholderData,
+  }
+}
+
+type Query<T> = { data: T | undefined; error: Error | null; refetch: () => Promise<unknown> }
+
+const stateOf = <T,>({ data, error, refetch }: Query<T>) => ({
+  data,
+  error,
+  hasFailed: error !== null && data === undefined,
+  retry: () => void refetch(),
+})
+
+function trafficNote(ingress: charts.Ingress): string {
+  const { valid, invalid } = charts.totalsOf(ingress)
+  if (valid + invalid === 0) return ''
+  const share = formatPercent(invalid / (valid + invalid))
+  return `${formatInteger(valid)} valid · ${formatInteger(invalid)} invalid (${share})`
+}

@@ -1,0 +1,67 @@
+import type { Squid } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { ZoomOut } from 'lucide-react'
+import { useMemo } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { q } from '../../api/query.ts'
+import { useSetSearch } from '../../components/data-table/url-state.ts'
+import { QueryView } from '../../components/QueryView.tsx'
+import { isCustom, namedRange } from '../../components/time-range/time-range.ts'
+import { TimeRangePicker } from '../../components/time-range/TimeRangePicker.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { Skeleton } from '../../ui/Skeleton.tsx'
+import { deploymentMarks } from './deployment-marks.ts'
+import { MetricsCharts } from './MetricsCharts.tsx'
+import { ranges } from './ranges.ts'
+import { useDeploymentsSince } from './use-metrics.ts'
+
+const route = getRouteApi('/app/squids/$squidName/$squidSlot/metrics')
+
+/** Spec 2.9, Metrics: traffic, latency, CPU and memory of one version over time. */
+export default function MetricsTab() {
+  const { squidName, squidSlot } = route.useParams()
+  const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
+  const squid = useQuery(q('squids.get', { params }))
+  return (
+    <QueryView query={squid} what="This version" skeleton={<Skeleton className="h-180 w-full" />}>
+      {(version) => <Metrics squid={version} code={params.code} />}
+    </QueryView>
+  )
+}
+
+function Metrics({ squid: { id, name, slot }, code }: { squid: Pick<Squid, 'id' | 'name' | 'slot'>; code: string }) {
+  const { range, from, to } = route.useSearch()
+  const search = { range, from, to }
+  const asked = { code, squidId: String(id), search }
+  const setSearch = useSetSearch()
+  const deployments = useDeploymentsSince(asked)
+  const marks = useMemo(() => deploymentMarks(deployments.data ?? [], { name, slot }), [deployments.data, name, slot])
+  return (
+    <div className="flex flex-col gap-3">
+      <div className="flex flex-wrap items-center gap-2">
+        <TimeRangePicker ranges={ranges} search={search} onChange={setSearch} />
+        {isCustom(search) && (
+          <Button
+            icon={<ZoomOut size={14} aria-hidden />}
+            onClick={() => setSearch({ from: undefined, to: undefined }, 'push')}
+          >
+            Back to {namedRange(ranges, search).label.toLowerCase()}
+          </Button>
+        )}
+        {deployments.isError ? (
+          <p className="ml-auto text-sm text-ink-3">Deployments could not be loaded: their marks are missing.</p>
+        ) : (
+          <p className="ml-auto text-sm text-ink-3 max-xs:hidden pointer-coarse:hidden">Drag over a chart to zoom in</p>
+        )}
+      </div>
+      <MetricsCharts asked={asked} marks={marks} onZoom={(start, end) => setSearch(wholeMinutes(start, end), 'push')} />
+    </div>
+  )
+}
+
+/** What was chosen with the pointer need not be known to the second. */
+function wholeMinutes(fromSeconds: number, toSeconds: number): { from: string; to: string } {
+  const at = (minute: number) => new Date(minute * 60_000).toISOString()
+  return { from: at(Math.floor(fromSeconds / 60)), to: at(Math.ceil(toSeconds / 60)) }
+}
