@@ -32,26 +32,28 @@ function useSettled(text: string): string {
 function Sums({ estimate }: { estimate: CostEstimate | undefined }) {
   return (
     <div aria-live="polite" aria-busy={estimate === undefined}>
-      <table className={cx(tableClass, 'rounded-md border border-line')} aria-label="Estimated cost">
-        <thead>
-          <tr>
-            <th className={thClass}>Resource</th>
-            <th className={cx(thClass, numberClass)}>Number</th>
-            <th className={cx(thClass, numberClass, 'max-xs:hidden')}>Per hour</th>
-            <th className={cx(thClass, numberClass)}>Per month</th>
-          </tr>
-        </thead>
-        <tbody>
-          {estimate?.items.map(({ type, count, perHourUsd, perMonthUsd }) => (
-            <tr key={type}>
-              <td className={tdClass}>{type === 'storage' ? 'Postgres SSD storage (GB)' : billableLabel(type)}</td>
-              <td className={cx(tdClass, numberClass)}>{formatAmount(Number(count))}</td>
-              <td className={cx(tdClass, numberClass, 'max-xs:hidden')}>{formatUsd(Number(perHourUsd))}</td>
-              <td className={cx(tdClass, numberClass)}>{formatCents(perMonthUsd)}</td>
+      <div className="overflow-hidden rounded-md border border-line">
+        <table className={tableClass} aria-label="Estimated cost">
+          <thead>
+            <tr>
+              <th className={thClass}>Resource</th>
+              <th className={cx(thClass, numberClass)}>Number</th>
+              <th className={cx(thClass, numberClass, 'max-xs:hidden')}>Per hour</th>
+              <th className={cx(thClass, numberClass)}>Per month</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {estimate?.items.map(({ type, count, perHourUsd, perMonthUsd }) => (
+              <tr key={type}>
+                <td className={tdClass}>{type === 'storage' ? 'Postgres SSD storage (GB)' : billableLabel(type)}</td>
+                <td className={cx(tdClass, numberClass)}>{formatAmount(Number(count))}</td>
+                <td className={cx(tdClass, numberClass, 'max-xs:hidden')}>{formatUsd(Number(perHourUsd))}</td>
+                <td className={cx(tdClass, numberClass)}>{formatCents(perMonthUsd)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
       <p className="mt-3 flex flex-wrap items-baseline gap-x-2">
         <span className="tabular text-lg font-semibold">{estimate ? formatCents(estimate.perMonthUsd) : '–'}</span>
         <span className="text-ink-2">

@@ -1,3 +1,4 @@
+import { isUnpaid } from '@shoal/contract'
 import { lazy, Suspense } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { useWhyNot } from '../../components/Can.tsx'
@@ -9,6 +10,7 @@ import { DetailsForm } from './DetailsForm.tsx'
 import { PlanCard } from './PlanCard.tsx'
 
 const MonthCost = lazy(() => import('./MonthCost.tsx'))
+const ExportCard = lazy(() => import('./ExportCard.tsx'))
 const Calculator = lazy(() => import('./Calculator.tsx'))
 
 /** Spec 2.5, `/billing`. */
@@ -37,6 +39,11 @@ function Sections() {
         <Card title="Payment" isPadded>
           <p className="text-ink-2">{whyNot}</p>
         </Card>
+      )}
+      {isUnpaid(org.status) && (
+        <Suspense fallback={<SkeletonRows count={3} />}>
+          <ExportCard code={org.code} />
+        </Suspense>
       )}
       <Suspense fallback={<SkeletonRows count={6} />}>
         <MonthCost code={org.code} />

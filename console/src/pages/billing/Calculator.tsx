@@ -1,4 +1,3 @@
-import { billableLabel } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Payload } from '../../api/query.ts'
@@ -103,6 +102,6 @@ function profilesOf({ rates }: Prices, resource: string) {
     .filter(({ type }) => type.startsWith(`${resource}.`))
     .map(({ type, rateUsd }) => ({
       id: type.slice(resource.length + 1),
-      label: `${billableLabel(type)} · ${formatUsd(Number(rateUsd))} an hour`,
+      label: `${type.slice(resource.length + 1)} · ${formatUsd(Number(rateUsd))} an hour`,
     }))
 }

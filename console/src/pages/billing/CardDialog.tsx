@@ -1,12 +1,13 @@
 import { LazyDialog } from '../../components/LazyDialog.tsx'
 import { CardForm } from './CardForm.tsx'
 
-type Props = { title: string; code: string; onClose: () => void }
+type Props = { title: string; text?: string; code: string; replaces?: string; onClose: () => void }
 
-export function CardDialog({ title, code, onClose }: Props) {
+export function CardDialog({ title, text, code, replaces, onClose }: Props) {
   return (
     <LazyDialog title={title} isOpen onClose={onClose}>
-      <CardForm code={code} onSaved={onClose} />
+      {text && <p className="mb-3 text-ink-2">{text}</p>}
+      <CardForm code={code} onSaved={onClose} {...(replaces !== undefined && { replaces })} />
     </LazyDialog>
   )
 }

@@ -9,10 +9,15 @@ import { TestCardForm } from './TestCardForm.tsx'
 
 const StripeForm = lazy(() => import('./StripeForm.tsx'))
 
-type Props = { code: string; onSaved: () => void }
+type Props = {
+  code: string
+  /** The id of the payment method the new one stands in for. */
+  replaces?: string
+  onSaved: () => void
+}
 
 /** The provider's form; what it has set up is taken by the server, which charges what is due with it. */
-export function CardForm({ code, onSaved }: Props) {
+export function CardForm({ code, replaces, onSaved }: Props) {
   const settings = useQuery(settingsQuery(code))
   const add = useApiMutation('billing.addPaymentMethod', {
     invalidates: ['billing.getSettings', 'billing.getSummary', 'user.get'],
@@ -27,7 +32,7 @@ export function CardForm({ code, onSaved }: Props) {
         const form = {
           clientSecret,
           isSaving: add.isPending,
-          onSetUp: () => add.mutate({ params: { code }, body: { clientSecret } }),
+          onSetUp: () => add.mutate({ params: { code }, body: { clientSecret, ...(replaces && { replaces }) } }),
         }
         if (publishableKey === null) return <TestCardForm code={code} {...form} />
         return (

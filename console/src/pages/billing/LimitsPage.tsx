@@ -58,7 +58,7 @@ function Use({ label, used, cap, format }: UseProps) {
       <p className="flex flex-wrap justify-between gap-x-4">
         <span>{label}</span>
         <span className="tabular">
-          {format(used)} {cap === null ? <span className="text-ink-3">no cap</span> : `of ${format(cap)}`}
+          {format(used)} {cap === null ? <span className="ml-2 text-ink-3">no cap</span> : `of ${format(cap)}`}
           {cap !== null && <span className="ml-3 text-ink-3">{formatPercent(ratio)}</span>}
         </span>
       </p>

@@ -1,5 +1,6 @@
 import type { BillingSummary } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { q } from '../../api/query.ts'
 import { TimeSeriesChart } from '../../components/chart/TimeSeriesChart.tsx'
@@ -7,22 +8,19 @@ import type { ChartData } from '../../components/chart/chart-data.ts'
 import type { Column } from '../../components/data-table/columns.ts'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
-import { formatCents, formatUsd } from '../../lib/format.ts'
+import { formatCents, formatUsd, nothing } from '../../lib/format.ts'
 import { Card } from '../../ui/Card.tsx'
-import { monthTitle } from './months.ts'
+import { dayLabel, monthTitle } from './months.ts'
 
 type SquidRow = BillingSummary['squids'][number]
 const scale = { format: formatUsd }
+const shownSquids = 10
 
 const columns: Column<SquidRow>[] = [
   {
     id: 'squid',
     header: 'Squid',
-    cell: ({ squid }) => (
-      <span className="block truncate" title={squid?.name}>
-        {squid?.name ?? 'Requests without a squid'}
-      </span>
-    ),
+    cell: ({ squid }) => <span className="block py-1 wrap-anywhere">{squid?.name ?? 'Requests without a squid'}</span>,
   },
   {
     id: 'perHour',
@@ -30,20 +28,20 @@ const columns: Column<SquidRow>[] = [
     isNumber: true,
     foldBelow: 'sm',
     width: '130px',
-    cell: ({ perHourUsd }) => formatUsd(Number(perHourUsd)),
+    cell: ({ perHourUsd }) => (Number(perHourUsd) === 0 ? nothing : formatUsd(Number(perHourUsd))),
   },
   {
     id: 'soFar',
     header: 'So far',
     isNumber: true,
-    width: '110px',
+    width: '94px',
     cell: ({ soFarUsd }) => formatCents(soFarUsd),
   },
   {
     id: 'forecast',
     header: 'Forecast',
     isNumber: true,
-    width: '110px',
+    width: '94px',
     cell: ({ forecastUsd }) => formatCents(forecastUsd),
   },
 ]
@@ -60,6 +58,7 @@ export default function MonthCost({ code }: { code: string }) {
 
 function Month({ month: { month, soFarUsd, forecastUsd, perHourUsd, squids, daily } }: { month: BillingSummary }) {
   const chart = useMemo(() => chartOf(daily), [daily])
+  const dearest = useMemo(() => squids.slice(0, shownSquids), [squids])
   return (
     <>
       <Card title={monthTitle(month)}>
@@ -76,15 +75,30 @@ function Month({ month: { month, soFarUsd, forecastUsd, perHourUsd, squids, dail
         scale={scale}
         emptyText="No usage during this period"
         heightPx={200}
+        formatTime={dayLabel}
       />
       {squids.length > 0 && (
-        <DataTable
-          label="Cost by squid"
-          columns={columns}
-          rows={squids}
-          idOf={({ squid }) => String(squid?.id ?? 'none')}
-          empty={null}
-        />
+        <div>
+          <DataTable
+            label="Cost by squid"
+            columns={columns}
+            rows={dearest}
+            idOf={({ squid }) => String(squid?.id ?? 'none')}
+            empty={null}
+          />
+          {squids.length > dearest.length && (
+            <p className="mt-2 text-ink-2">
+              The {dearest.length} dearest of {squids.length}.{' '}
+              <Link
+                to="/billing/usage"
+                search={{ bySquid: 'true' }}
+                className="text-accent underline underline-offset-2"
+              >
+                See all
+              </Link>
+            </p>
+          )}
+        </div>
       )}
     </>
   )

@@ -1,4 +1,4 @@
-import { isUnpaid, type BillingSummary } from '@shoal/contract'
+import { isUnpaid, type BillingSummary, type OrgStatus } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useOrg } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
@@ -31,9 +31,18 @@ export function StandingBanner() {
           ? 'Payment is overdue. Please update your card details.'
           : "Payment method couldn't be charged. Please update it."}
       </p>
+      <p className="text-ink-2">{consequences[status]}</p>
       {data && <Due summary={data} />}
     </Alert>
   )
+}
+
+const consequences: Record<OrgStatus, string | null> = {
+  DRAFT: null,
+  ACTIVE: null,
+  PAYMENT_ISSUES: 'Everything goes on running.',
+  IN_DEBT: 'Squids go on running; nothing new can be deployed, and RPC endpoints do not answer.',
+  TERMINATED: 'All squids are hibernated. Their data is kept, and they wake as soon as the payment arrives.',
 }
 
 function Due({ summary: { unpaidUsd, nextRetryAt } }: { summary: BillingSummary }) {

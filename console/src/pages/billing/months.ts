@@ -14,3 +14,7 @@ export const isMonth = (text: string): boolean => /^20\d{2}-(0[1-9]|1[0-2])$/.te
 
 /** `September 2026` */
 export const monthTitle = (month: string): string => titles.format(new Date(`${month}-01T00:00:00Z`))
+
+/** `01.11`, of a day's beginning in UTC: days of billing are those. */
+export const dayLabel = (atMs: number): string =>
+  new Date(atMs).toISOString().slice(5, 10).split('-').toReversed().join('.')

@@ -12,16 +12,23 @@ const squid: Column<ReceiptItem> = {
   ),
 }
 
-const rest: Column<ReceiptItem>[] = [
-  {
-    id: 'type',
-    header: 'Type',
-    cell: ({ type }) => (
-      <span className="block truncate" title={billableLabel(type)}>
-        {billableLabel(type)}
-      </span>
-    ),
-  },
+const typeName: Column<ReceiptItem> = {
+  id: 'type',
+  header: 'Type',
+  cell: ({ type }) => (
+    <span className="block truncate" title={billableLabel(type)}>
+      {billableLabel(type)}
+    </span>
+  ),
+}
+
+/** A month's few types are not worth cutting on a phone; of the rows of all squids each has its one height. */
+const wholeTypeName: Column<ReceiptItem> = {
+  ...typeName,
+  cell: ({ type }) => <span className="block py-1">{billableLabel(type)}</span>,
+}
+
+const numbers: Column<ReceiptItem>[] = [
   {
     id: 'amount',
     header: 'Amount',
@@ -48,4 +55,4 @@ const rest: Column<ReceiptItem>[] = [
 ]
 
 /** Of the items of a month. */
-export const receiptColumns = { merged: rest, bySquid: [squid, ...rest] }
+export const receiptColumns = { merged: [wholeTypeName, ...numbers], bySquid: [squid, typeName, ...numbers] }

@@ -112,6 +112,8 @@ export const invoices = pgTable(
     receipt: jsonb().$type<Receipt>().notNull(),
     /** As they stood when the month was closed. */
     customer: jsonb().$type<InvoiceCustomer>().notNull(),
+    /** Who bills, in lines, as the price book said then. */
+    seller: jsonb().$type<string[]>().notNull().default([]),
     totalUsd: dollars().notNull(),
     paidAt: time(),
   },

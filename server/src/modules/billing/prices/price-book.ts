@@ -27,6 +27,7 @@ export type PriceList = z.output<typeof PriceListFile>
 const rising = (rows: readonly { from: string }[]) => rows.every((row, i) => row.from > (rows[i - 1]?.from ?? ''))
 
 const PriceBookFile = z.strictObject({
+  seller: z.array(z.string().min(1).max(100)).max(10).default([]),
   lists: z.array(PriceListFile).min(1).refine(rising, 'each list must begin after the one before it'),
   tax: z.strictObject({
     countries: z.array(z.string().regex(/^[A-Z]{2}$/, 'two capital letters')),

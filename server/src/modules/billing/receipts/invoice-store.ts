@@ -37,7 +37,14 @@ export async function monthsOf(db: Db, orgId: number): Promise<string[]> {
 /** Takes the next number: without gaps, since an invoice that is not written takes none. */
 export async function addInvoice(
   db: Db,
-  invoice: { orgId: number; month: string; closedAt: Date; customer: InvoiceCustomer; totalUsd: string },
+  invoice: {
+    orgId: number
+    month: string
+    closedAt: Date
+    customer: InvoiceCustomer
+    seller: string[]
+    totalUsd: string
+  },
   receiptOf: (number: number) => Receipt,
 ): Promise<void> {
   await db.execute(sql`select pg_advisory_xact_lock(hashtextextended('shoal:invoices', 0))`)

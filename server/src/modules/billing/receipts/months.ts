@@ -65,10 +65,14 @@ export async function closeMonth(app: App, book: PriceBook, orgId: number, month
   const receipt = receiptOf({ ...(await termsOf(app, orgId)), book, month, usage })
   const customer = { code: org.code, name: org.name ?? org.code, details: org.billingDetails }
   await app.db.transaction((tx) =>
-    addInvoice(tx, { orgId, month, closedAt: now, customer, totalUsd: receipt.total }, (number) => ({
-      ...receipt,
-      isClosed: true,
-      invoice: { number: invoiceNumber(number), status: 'open', closedAt: now.toISOString() },
-    })),
+    addInvoice(
+      tx,
+      { orgId, month, closedAt: now, customer, seller: book.seller, totalUsd: receipt.total },
+      (number) => ({
+        ...receipt,
+        isClosed: true,
+        invoice: { number: invoiceNumber(number), status: 'open', closedAt: now.toISOString() },
+      }),
+    ),
   )
 }

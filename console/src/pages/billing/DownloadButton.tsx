@@ -1,0 +1,34 @@
+import { useState, type ReactNode } from 'react'
+import { errorText } from '../../api/error-text.ts'
+import { saveFile } from '../../lib/save-file.ts'
+import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
+import { Button } from '../../ui/Button.tsx'
+
+type Props = {
+  ask: () => Promise<Response>
+  fileName: string
+  icon?: ReactNode
+  size?: 28 | 32
+  /** Where the words on it do not say what of. */
+  label?: string
+  children: ReactNode
+}
+
+/** Asks for a file and hands it to the person. */
+export function DownloadButton({ ask, fileName, icon, size = 32, label, children }: Props) {
+  const [isPending, setIsPending] = useState(false)
+  const download = async () => {
+    setIsPending(true)
+    try {
+      saveFile(await (await ask()).blob(), fileName)
+    } catch (error) {
+      toast({ tone: 'bad', title: unexpectedErrorTitle, message: errorText(error) })
+    }
+    setIsPending(false)
+  }
+  return (
+    <Button size={size} icon={icon} isPending={isPending} aria-label={label} onClick={() => void download()}>
+      {children}
+    </Button>
+  )
+}
