@@ -1,25 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { complaints, keepShot, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
 import { personAs } from '../support/people.ts'
+import { played } from '../support/played-squid.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
 
 let shoal: Shoal
 let browser: Browser
-let admin: Awaited<ReturnType<typeof personAs>>
-let viewer: Awaited<ReturnType<typeof personAs>>
+type Person = Awaited<ReturnType<typeof personAs>>
+let admin: Person
+let developer: Person
+let viewer: Person
 
 const code = 'acme-labs'
+const reference = 'erc20-transfers@v1'
 
 beforeAll(async () => {
   shoal = await startShoal({ SHOAL_RUNTIME: 'sim' })
   browser = await openBrowser()
   admin = await personAs(browser, shoal, 'ada@acme.dev')
-  viewer = await personAs(browser, shoal, 'vic@acme.dev')
   await admin.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'ada@acme.dev' } })
-  const invited = { email: 'vic@acme.dev', roleType: 'viewer' } as const
-  const { id } = await admin.api.orgs.inviteMember({ params: { code }, body: invited })
-  await viewer.api.orgs.acceptInvite({ params: { code, id: String(id) } })
+  const invited = async (email: string, roleType: 'developer' | 'viewer') => {
+    const person = await personAs(browser, shoal, email)
+    const { id } = await admin.api.orgs.inviteMember({ params: { code }, body: { email, roleType } })
+    await person.api.orgs.acceptInvite({ params: { code, id: String(id) } })
+    return person
+  }
+  developer = await invited('dev@acme.dev', 'developer')
+  viewer = await invited('vic@acme.dev', 'viewer')
 }, 120_000)
 
 afterAll(async () => {
@@ -27,16 +37,27 @@ afterAll(async () => {
   await shoal?.end()
 })
 
-const says = (page: Page, text: string) => page.getByText(text, { exact: true }).first().waitFor()
+const says = (page: Page, text: string | RegExp) => page.getByText(text, { exact: true }).first().waitFor()
 const open = (page: Page, path: string) => page.goto(`${path}?organization=${code}`)
 const setStatus = (status: string) => shoal.cli('org', 'set-status', '--code', code, '--status', status)
 const status = async () => (await admin.api.orgs.get({ params: { code } })).status
+const last4s = async () =>
+  (await admin.api.billing.getSettings({ params: { code } })).existing.map(({ card }) => card?.last4)
 
-async function enterCard(page: Page, number: string) {
+async function enterCard(page: Page, number: string, expiry = '04/31') {
   await page.getByLabel('Card number').fill(number)
-  await page.getByLabel('Expiry').fill('04/31')
+  await page.getByLabel('Expiry').fill(expiry)
   await page.getByLabel('CVC').fill('123')
   await page.getByRole('button', { name: 'Save card' }).click()
+}
+
+const refused = {
+  '4000 0000 0000 0002': 'Your card was declined.',
+  '4000 0000 0000 9995': 'Your card has insufficient funds.',
+  '4000 0000 0000 0069': 'Your card has expired.',
+  '4000 0000 0000 0127': "Your card's security code is incorrect.",
+  '4000 0000 0000 0119': 'An error occurred while processing your card. Try again in a little bit.',
+  '4242 4242 4242 4241': 'Your card number is invalid.',
 }
 
 test('a card makes the organization professional, whatever was refused before', async () => {
@@ -44,18 +65,54 @@ test('a card makes the organization professional, whatever was refused before', 
   await open(page, '/billing')
   await says(page, 'Upgrade to Pro')
   expect(await page.getByRole('button', { name: 'Save card' }).getAttribute('aria-disabled')).toBe('true')
-  await enterCard(page, '4000 0000 0000 0002')
+  for (const [number, message] of Object.entries(refused)) {
+    await enterCard(page, number)
+    await says(page, message)
+  }
   await says(page, 'Some unexpected error occurred!')
-  expect(await status()).toBe('DRAFT')
   await enterCard(page, '4000 0025 0000 3155')
   const bank = page.getByRole('dialog', { name: 'Your bank asks for confirmation' })
   await bank.waitFor()
   expect(await seriousFlaws(page)).toEqual([])
+  await bank.getByRole('button', { name: 'Fail authentication' }).click()
+  await says(page, /^We are unable to authenticate your payment method/)
+  expect(await status()).toBe('DRAFT')
+  await enterCard(page, '4000 0025 0000 3155')
   await bank.getByRole('button', { name: 'Complete authentication' }).click()
   await says(page, 'Billing information has been updated.')
   await says(page, '•••• 3155')
   expect(await status()).toBe('ACTIVE')
   await says(page, 'Professional')
+})
+
+test('cards are added, chosen, replaced and removed; one always stays', async () => {
+  const { page } = admin
+  await open(page, '/billing')
+  const remove = (last4: string) => page.getByRole('button', { name: `Remove •••• ${last4}` })
+  await remove('3155').waitFor()
+  expect(await remove('3155').getAttribute('aria-disabled')).toBe('true')
+  await page.getByRole('button', { name: 'Add card' }).click()
+  const now = new Date()
+  const thisMonth = `${now.getUTCMonth() + 1}/${String(now.getUTCFullYear()).slice(2)}`
+  await enterCard(page, '4242 4242 4242 4242', thisMonth)
+  await says(page, '•••• 4242')
+  await says(page, /^Expires soon, /)
+  expect(await last4s()).toEqual(['4242', '3155'])
+
+  await page.getByRole('button', { name: 'Make •••• 3155 the default' }).click()
+  await page.getByRole('button', { name: 'Make •••• 4242 the default' }).waitFor()
+  expect(await last4s()).toEqual(['3155', '4242'])
+
+  await page.getByRole('button', { name: 'Replace •••• 4242' }).click()
+  await page.getByRole('dialog', { name: 'Replace •••• 4242' }).waitFor()
+  expect(await seriousFlaws(page)).toEqual([])
+  await enterCard(page, '5555 5555 5555 4444')
+  await says(page, '•••• 4444')
+  expect(await last4s()).toEqual(['4444', '3155'])
+
+  await remove('3155').click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click()
+  await expect.poll(last4s).toEqual(['4444'])
 })
 
 test('billing details are checked in the words of the specification', async () => {
@@ -68,35 +125,109 @@ test('billing details are checked in the words of the specification', async () =
   await says(page, 'Country is required')
   expect(await seriousFlaws(page)).toEqual([])
   const details = { Name: 'Acme Labs AG', 'Billing email': 'pay@acme.dev', Address: 'Seestrasse 1', City: 'Zug' }
-  for (const [label, value] of Object.entries({ ...details, 'ZIP code': '6300', Country: 'CH' }))
+  for (const [label, value] of Object.entries({ ...details, 'ZIP code': '6300' }))
     await page.getByLabel(label, { exact: true }).fill(value)
+  await page.getByRole('combobox', { name: 'Country' }).fill('switz')
+  await page.getByRole('option', { name: 'Switzerland' }).click()
   await page.getByRole('button', { name: 'Save details' }).click()
   await says(page, 'Billing information has been updated.')
   const { billingDetails } = await admin.api.orgs.get({ params: { code } })
   expect(billingDetails).toMatchObject({ name: 'Acme Labs AG', country: 'CH', postalCode: '6300' })
 })
 
-test('what is due is said on every page of billing, to every role', async () => {
-  for (const [standing, text] of [
-    ['PAYMENT_ISSUES', "Payment method couldn't be charged. Please update it."],
-    ['IN_DEBT', 'Payment is overdue. Please update your card details.'],
-  ] as const) {
-    await setStatus(standing)
-    for (const path of ['/billing', '/billing/usage', '/billing/limits']) {
-      await open(viewer.page, path)
-      await says(viewer.page, text)
-      expect(await viewer.page.getByRole('button', { name: 'Pay now' }).count()).toBe(0)
-    }
+test('the cost is told before a deploy, by profiles and by squid.yaml, and after it on the page of the version', async () => {
+  const { page } = admin
+  const who = { shoal, org: code, token: admin.token, api: admin.api }
+  const deployed = played(who, { name: 'erc20-transfers', slot: 'v1' })
+  await open(page, '/squids/deploy')
+  const estimate = page.getByRole('table', { name: 'Estimated cost' })
+  const manifestOf = (scale: object) =>
+    JSON.stringify({ deploy: { addons: { postgres: {} }, processor: { cmd: ['x'] }, api: { cmd: ['y'] } }, scale })
+  const perMonth = async (scale: object) => {
+    const call = { params: { code }, body: { manifest: manifestOf(scale) } }
+    return `$${(await admin.api.billing.estimate(call)).perMonthUsd}`
   }
-  await open(viewer.page, '/billing')
-  await says(viewer.page, 'Payment methods management is available for users with Admin role')
-  expect(await viewer.page.getByLabel('Card number').count()).toBe(0)
+  await says(page, await perMonth({ dedicated: true }))
+  await page.getByLabel('API replicas', { exact: true }).fill('3')
+  await says(page, await perMonth({ dedicated: true, api: { replicas: 3 } }))
+  expect(
+    await estimate
+      .getByRole('row', { name: /^API, small/ })
+      .getByRole('cell')
+      .nth(1)
+      .textContent(),
+  ).toBe('3')
+  await page.getByText('Dedicated: resources of its own').click()
+  await estimate.getByRole('row', { name: /^Collocated squid/ }).waitFor()
+
+  await page.getByRole('tab', { name: 'By squid.yaml' }).click()
+  await page.getByLabel('squid.yaml', { exact: true }).fill('deploy: [')
+  await page.getByRole('alert').waitFor()
+  const file = { name: 'squid.yaml', mimeType: 'text/yaml', buffer: Buffer.from(manifestOf({ dedicated: true })) }
+  await page.getByLabel('Choose squid.yaml').setInputFiles(file)
+  await says(page, await perMonth({ dedicated: true }))
+  expect(await seriousFlaws(page)).toEqual([])
+
+  expect((await deployed).failed).toBe('NO')
+  await page.goto(`/squids/erc20-transfers/v1?organization=${code}`)
+  const card = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Cost this month' }) })
+  await card.getByText('Forecast for the month').waitFor()
+  expect(await card.locator('dd').allTextContents()).toEqual(expect.arrayContaining([expect.stringMatching(/^\$\d/)]))
+  await card.getByRole('link', { name: 'Usage' }).click()
+  await expect.poll(() => new URL(page.url()).searchParams.get('bySquid')).toBe('true')
+})
+
+const banners = {
+  PAYMENT_ISSUES: "Payment method couldn't be charged. Please update it.",
+  IN_DEBT: 'Payment is overdue. Please update your card details.',
+  TERMINATED: 'Payment is overdue. Please update your card details.',
+} as const
+
+test.each(Object.entries(banners))('while %s, every page of billing says so to every role', async (standing, text) => {
+  await setStatus(standing)
+  for (const { page } of [developer, viewer])
+    for (const path of ['/billing', '/billing/usage', '/billing/limits']) {
+      await open(page, path)
+      await says(page, text)
+      expect(await page.getByRole('button', { name: 'Pay now' }).count()).toBe(0)
+    }
+  for (const { page } of [developer, viewer]) {
+    await open(page, '/billing')
+    await says(page, 'Payment methods management is available for users with Admin role')
+    expect(await page.getByLabel('Card number').count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'Save details' }).count()).toBe(0)
+  }
+  await open(admin.page, '/billing')
+  await says(admin.page, text)
+  await keepShot(admin.page, `billing-${standing}`)
+  // Nothing is due: paying finds that out.
+  await admin.page.getByRole('button', { name: 'Pay now' }).click()
+  await says(admin.page, 'The payment went through')
+  await expect.poll(status).toBe('ACTIVE')
+  await expect.poll(() => admin.page.getByText(text, { exact: true }).count()).toBe(0)
+})
+
+test('whoever is to leave takes databases and receipts along', async () => {
+  const { page } = viewer
+  await setStatus('TERMINATED')
+  await open(page, '/billing')
+  const download = async (name: string) => {
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()])
+    return { name: file.suggestedFilename(), content: readFileSync(await file.path()) }
+  }
+  const database = await download(`Export ${reference}`)
+  expect(database.name).toBe(`${reference}.sql.gz`)
+  expect(gunzipSync(database.content).toString()).toMatch(`-- The database of ${reference}`)
+  const receipts = await download('Export all receipts')
+  expect(receipts.name).toBe(`receipts-${code}.csv`)
+  expect(receipts.content.toString()).toMatch('Month;Squid name;Type;Amount;Rate;Cost;Discount;Subtotal')
+  expect(await seriousFlaws(page)).toEqual([])
   await setStatus('ACTIVE')
 })
 
 test('a month without usage says so; caps are kept', async () => {
   const { page } = admin
-  await open(page, '/billing/usage')
+  await page.goto(`/billing/usage?organization=${code}&month=2020-01`)
   await says(page, 'No usage during this period')
   await page.getByText('Per squid').click()
   await expect.poll(() => new URL(page.url()).searchParams.get('bySquid')).toBe('true')

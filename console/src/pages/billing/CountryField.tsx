@@ -1,4 +1,4 @@
-import { useMemo } from 'react'
+import { useState } from 'react'
 import { ComboBox } from '../../ui/ComboBox.tsx'
 import { countryOptions } from './countries.ts'
 
@@ -6,7 +6,7 @@ type Props = { value: string; onChange: (code: string) => void; error?: string |
 
 /** A country by its name; typing narrows the list. What is kept is its code. */
 export default function CountryField({ value, onChange, error }: Props) {
-  const options = useMemo(countryOptions, [])
+  const [options] = useState(countryOptions)
   return (
     <ComboBox
       label="Country"

@@ -1,4 +1,4 @@
-import type { Squid } from '@shoal/contract'
+import type { SquidSummary } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Download } from 'lucide-react'
 import type { ReactNode } from 'react'
@@ -38,7 +38,7 @@ export default function ExportCard({ code }: { code: string }) {
   )
 }
 
-function Databases({ code, squids }: { code: string; squids: readonly Squid[] }) {
+function Databases({ code, squids }: { code: string; squids: readonly SquidSummary[] }) {
   const [first] = squids
   return (
     <>

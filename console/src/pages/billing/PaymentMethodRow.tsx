@@ -81,7 +81,8 @@ function usePaymentMethodActions(code: string, method: PaymentMethod) {
 }
 
 function Expiry({ card }: { card: NonNullable<PaymentMethod['card']> }) {
-  const state = expiryStateOf(card, Date.now())
+  const [nowMs] = useState(() => Date.now())
+  const state = expiryStateOf(card, nowMs)
   if (state === 'expired') return <Badge tone="bad">Expired {expiryOf(card)}</Badge>
   if (state === 'soon') return <Badge tone="warn">Expires soon, {expiryOf(card)}</Badge>
   return <span className="tabular text-ink-3">expires {expiryOf(card)}</span>

@@ -2,6 +2,7 @@ import type { Receipt } from '@shoal/contract'
 import type { ReactNode } from 'react'
 import { formatAmount, formatUsd } from '../../lib/format.ts'
 import { Card } from '../../ui/Card.tsx'
+import { cx } from '../../ui/classes.ts'
 
 const discountNames = { organization: 'Discount', rpc_included: 'RPC requests included' }
 
@@ -19,16 +20,18 @@ export function ReceiptSummary({ receipt: { subTotal, discounts, tax, total, isC
           />
         ))}
         <Row label={`VAT ${percentText(tax.percent)}`} value={formatUsd(Number(tax.amount))} />
-        <div className="mt-1.5 border-t border-line pt-1.5 font-semibold">
-          <Row label={isClosed ? 'Total' : 'Total so far'} value={formatUsd(Number(total))} />
-        </div>
+        <Row
+          label={isClosed ? 'Total' : 'Total so far'}
+          value={formatUsd(Number(total))}
+          className="mt-1.5 border-t border-line pt-2.5 font-semibold"
+        />
       </dl>
     </Card>
   )
 }
 
-const Row = ({ label, value }: { label: string; value: ReactNode }) => (
-  <div className="flex justify-between gap-4 py-1">
+const Row = ({ label, value, className }: { label: string; value: ReactNode; className?: string }) => (
+  <div className={cx('flex justify-between gap-4 py-1', className)}>
     <dt>{label}</dt>
     <dd className="tabular">{value}</dd>
   </div>

@@ -2,12 +2,16 @@ import { receiptCsv } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { formatCents } from '../../lib/format.ts'
 import { monthlyUsd } from './calculate.ts'
+import { expiryOf, expiryStateOf } from './card-expiry.ts'
 import { cardOf } from './card-fields.ts'
-import { isMonth, monthTitle, recentMonths } from './months.ts'
+import { countryOptions } from './countries.ts'
+import { exportCommand } from './export-commands.ts'
+import { dayLabel, isMonth, monthTitle, recentMonths } from './months.ts'
 
 test('months are those of UTC, over the edge of a year', () => {
   expect(recentMonths(Date.parse('2026-01-31T23:59:59Z'), 3)).toEqual(['2026-01', '2025-12', '2025-11'])
   expect(monthTitle('2026-09')).toBe('September 2026')
+  expect(dayLabel(Date.parse('2026-11-01T00:00:00Z'))).toBe('01.11')
   expect(['2026-12', '2026-13', '2026-00', '26-01', '2026-1'].map(isMonth)).toEqual([true, false, false, false, false])
 })
 
@@ -64,4 +68,29 @@ test('the export has the columns of spec 9, and a name is never a formula', () =
     '',
   ])
   expect(receiptCsv([{ ...item, squid: null }], false).split('\r\n')[0]).toBe('Type;Amount;Rate;Cost;Discount;Subtotal')
+})
+
+test('a card is good to the end of its month, and says so a month before', () => {
+  const card = { exp_month: 2, exp_year: 2026 }
+  const at = (time: string) => expiryStateOf(card, Date.parse(time))
+  expect(at('2026-01-28T00:00:00Z')).toBe('good')
+  expect(at('2026-02-01T00:00:00Z')).toBe('soon')
+  expect(at('2026-02-28T23:59:59Z')).toBe('soon')
+  expect(at('2026-03-01T00:00:00Z')).toBe('expired')
+  expect(expiryOf(card)).toBe('02/26')
+})
+
+test('countries go by their names, all of them', () => {
+  const options = countryOptions()
+  expect(options).toHaveLength(249)
+  expect(options.filter(({ id, label }) => id === label)).toEqual([])
+  expect(options[0]).toEqual({ id: 'AF', label: 'Afghanistan' })
+  expect(options.find(({ id }) => id === 'CH')?.label).toBe('Switzerland')
+})
+
+test('an export can be fetched and played by a command', () => {
+  expect(exportCommand('https://shoal.dev', 'acme', 'a@v1')).toBe(
+    "curl -f -H 'authorization: token YOUR_API_TOKEN' -o a@v1.sql.gz https://shoal.dev/api/v1/orgs/acme/squids/a@v1/database/export\n" +
+      "gunzip -c a@v1.sql.gz | psql 'postgres://YOUR_DATABASE'",
+  )
 })
