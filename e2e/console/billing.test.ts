@@ -244,6 +244,23 @@ test('a month without usage says so; caps are kept', async () => {
   expect([Number(limits.spendCapUsd), limits.atCap]).toEqual([99.5, 'hibernate'])
 })
 
+test('a cap that is reached holds within a minute, and one that is raised frees within a minute', async () => {
+  const { page, api } = admin
+  const params = { code }
+  const cap = (spendCapUsd: string | null) =>
+    api.billing.updateLimits({ params, body: { spendCapUsd, atCap: 'hibernate', rpcRequestsCap: null } })
+  const squidStatus = async () => (await api.squids.get({ params: { ...params, reference } })).status
+  const within = { timeout: 60_000, interval: 500 }
+  await cap('0')
+  await expect.poll(squidStatus, within).toBe('HIBERNATED')
+  await expect(api.squids.restart({ params: { ...params, reference } })).rejects.toMatchObject({ status: 405 })
+  await open(page, '/billing/limits')
+  await says(page, 'The spend cap is reached')
+  await says(page, `Hibernated, with their data kept: ${reference}.`)
+  await cap(null)
+  await expect.poll(squidStatus, within).toBe('DEPLOYED')
+})
+
 test('the calculator multiplies what the price list says', async () => {
   const { page } = admin
   await open(page, '/billing')

@@ -47,7 +47,9 @@ function Sections() {
       )}
       <Suspense fallback={<SkeletonRows count={6} />}>
         <MonthCost code={org.code} />
-        <Calculator />
+        <div id="calculator" className="scroll-mt-20">
+          <Calculator />
+        </div>
       </Suspense>
     </div>
   )

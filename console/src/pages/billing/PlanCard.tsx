@@ -22,6 +22,9 @@ export function PlanCard({ org }: { org: Org }) {
               : `${planLabels[org.status]}. Add a card to deploy squids; you pay by the hour for what runs.`}
           </p>
         </div>
+        <a href="#calculator" className={buttonClass('ghost')}>
+          Cost calculator
+        </a>
         {supportEmail() && (
           <a href={`mailto:${supportEmail()}?subject=Demo`} className={buttonClass('ghost')}>
             Book a demo
