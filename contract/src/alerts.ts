@@ -10,7 +10,7 @@ export const AlertEvent = z.object({
   severity: z.enum(alertSeverities),
   /** Null for what concerns the organization as a whole. */
   squid: z.object({ id: Id, name: z.string(), slot: z.string() }).nullable(),
-  /** `api`, `db`, a processor's name; null when it is about the version or the organization. */
+  /** `api`, `db`, a processor's name; of a quota `spend` or `rpc`; null when it is about the version or the organization. */
   container: z.string().nullable(),
   label: z.string(),
   /** Sentences: why, and what to do. */

@@ -108,7 +108,7 @@ export const settings = {
     .int()
     .min(7)
     .default(90)
-    .describe('How long alerts that ended, and what was sent of them, are kept.'),
+    .describe('How long alerts that ended are kept.'),
   SHOAL_METRICS_TOKEN: z
     .string()
     .min(16)

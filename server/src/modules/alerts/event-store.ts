@@ -2,7 +2,7 @@ import type { OrgStatus } from '@shoal/contract'
 import { and, desc, eq, inArray, isNotNull, isNull, lt, sql, type SQL } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
 import { orgs } from '../orgs/index.ts'
-import { alertDeliveries, alertEvents, alertMutes } from './tables.ts'
+import { alertEvents, alertMutes } from './tables.ts'
 
 export type EventRow = typeof alertEvents.$inferSelect
 
@@ -65,9 +65,8 @@ export async function listInTrouble(db: Db): Promise<{ orgId: number; status: Or
     .where(and(isNull(orgs.deletedAt), inArray(orgs.status, ['PAYMENT_ISSUES', 'IN_DEBT', 'TERMINATED'])))
 }
 
-/** What ended or ran out before then, and what was sent before. */
+/** What ended or ran out before then. */
 export async function forgetBefore(db: Db, at: Date): Promise<void> {
   await db.delete(alertEvents).where(lt(alertEvents.endedAt, at))
-  await db.delete(alertDeliveries).where(lt(alertDeliveries.createdAt, at))
   await db.delete(alertMutes).where(lt(alertMutes.until, at))
 }
