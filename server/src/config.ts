@@ -103,12 +103,7 @@ export const settings = {
     .min(62)
     .default(800)
     .describe('How long metrics by day are kept; those by month are kept for good.'),
-  SHOAL_ALERT_DAYS: z.coerce
-    .number()
-    .int()
-    .min(7)
-    .default(90)
-    .describe('How long alerts that ended are kept.'),
+  SHOAL_ALERT_DAYS: z.coerce.number().int().min(7).default(90).describe('How long alerts that ended are kept.'),
   SHOAL_METRICS_TOKEN: z
     .string()
     .min(16)

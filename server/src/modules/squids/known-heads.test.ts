@@ -34,7 +34,7 @@ test('the chain that an environment names is looked at by gateways, although nob
     await heads.look()
     return heads.headOf({ squidId: squid.id, container: 'eth' })
   }
-  const height = async () => Number(await devnet.chain.height())
+  const height = () => devnet.chain.height()
   await until(async () => expect(await look()).toMatchObject({ chain: 'devnet', head: { headBlock: await height() } }))
   const before = await height()
   await devnet.chain.transfer(1)

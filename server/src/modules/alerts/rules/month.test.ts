@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { minutes, hours } from '../../../../clock.ts'
-import type { Fault } from './episodes.ts'
-import { monthMs, paymentFault, quotaFault, runMonth } from './run-month.ts'
+import { minutes, hours } from '../../../clock.ts'
+import type { Fault } from '../testing/month/episodes.ts'
+import { monthMs, paymentFault, quotaFault, runMonth } from '../testing/month/run-month.ts'
 
 const kindOf: Record<Fault, string> = {
   crashLoop: 'CRASH_LOOP',
