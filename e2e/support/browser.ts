@@ -49,16 +49,39 @@ export async function newPerson(browser: Browser, shoal: Shoal, remembered: Reme
   return context
 }
 
-/** What axe finds serious or worse on the page as it is now, one line each. */
-export async function seriousFlaws(page: Page): Promise<string[]> {
+/** What axe finds serious or worse on the page as it is now, one line each; of all its rules, or of those named. */
+export async function seriousFlaws(page: Page, ...rules: string[]): Promise<string[]> {
   const isThere = await page.evaluate<boolean>("typeof axe !== 'undefined'")
   if (!isThere) await page.evaluate(axe.source)
-  const { violations } = await page.evaluate<axe.AxeResults>("axe.run(document, { resultTypes: ['violations'] })")
+  const options = { resultTypes: ['violations'], ...(rules.length > 0 && { runOnly: rules }) }
+  const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(document, ${JSON.stringify(options)})`)
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) =>
       nodes.map(({ target, failureSummary }) => `${id} at ${String(target)}: ${failureSummary}`),
     )
+}
+
+/**
+ * Looks at the page as it is now in both themes and at every width: keeps pictures called `<name>-<theme>-<width>`, and
+ * answers what is wrong, one line each. What is folded away differs only between the widest and the narrow ones, and a
+ * theme changes nothing but colours.
+ */
+export async function flawsOfLooks(page: Page, name: string): Promise<string[]> {
+  const flaws: string[] = []
+  for (const theme of themes) {
+    await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+    for (const width of [...widths, 480]) {
+      await page.setViewportSize({ width, height: 900 })
+      await keepShot(page, `${name}-${theme}-${width}`)
+      const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+      const isAudited = width === 1440 || width === 480
+      const found = isAudited ? await seriousFlaws(page, ...(theme === 'light' ? [] : ['color-contrast'])) : []
+      if (overflowPx > 0) found.push(`${overflowPx} px wider than the window`)
+      flaws.push(...found.map((flaw) => `${name}, ${theme}, ${width} px: ${flaw}`))
+    }
+  }
+  return flaws
 }
 
 /** Keeps a picture when SHOAL_TEST_SHOTS names a folder, as CI does. */

@@ -152,6 +152,9 @@ function copy(text: string, done: string): void {
   void navigator.clipboard.writeText(text).then(() => toast({ tone: 'good', title: done }))
 }
 
+/** What stands below the lines: the border of their table and the page's own room. */
+const belowPx = 25
+
 /** As high as what is left of the screen. */
 function Scroller({ boxRef, ...rest }: { boxRef: RefObject<HTMLDivElement | null> } & ComponentProps<'div'>) {
   const [topPx, setTopPx] = useState(300)
@@ -170,7 +173,7 @@ function Scroller({ boxRef, ...rest }: { boxRef: RefObject<HTMLDivElement | null
       tabIndex={0}
       aria-label="Lines"
       className="min-h-60 overflow-x-hidden overflow-y-auto [overflow-anchor:none] focus-visible:-outline-offset-2"
-      style={{ height: `calc(100dvh - ${topPx + 24}px)` }}
+      style={{ height: `calc(100dvh - ${topPx + belowPx}px)` }}
     />
   )
 }

@@ -35,14 +35,14 @@ export const deploymentColumns: Column<Deployment>[] = [
     header: 'Image kept',
     headerTip: 'Images that are kept can be rolled back to.',
     width: '130px',
-    foldBelow: 'md',
+    foldBelow: 'lg',
     cell: ({ image }) =>
       image === null ? <span className="text-ink-3">{nothing}</span> : <code>{shortImage(image)}</code>,
   },
   {
     id: 'user',
     header: 'By',
-    width: '160px',
+    width: '120px',
     foldBelow: 'md',
     cell: ({ user }) =>
       user ? <span title={user.email}>{user.fullName ?? user.email}</span> : <span className="text-ink-3">Shoal</span>,
@@ -50,14 +50,14 @@ export const deploymentColumns: Column<Deployment>[] = [
   {
     id: 'created',
     header: 'Started',
-    width: '120px',
+    width: '104px',
     foldBelow: 'xs',
     cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
   },
   {
     id: 'elapsed',
     header: 'Took',
-    width: '90px',
+    width: '80px',
     isNumber: true,
     foldBelow: 'xs',
     cell: (deployment) => (
