@@ -1,0 +1,268 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { complaints, keepShot, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
+import { personAs } from '../support/people.ts'
+import { played, type Deployer, type PlayedSquid } from '../support/played-squid.ts'
+import { startShoal, type Shoal } from '../support/shoal.ts'
+import { until } from '../support/until.ts'
+
+let shoal: Shoal
+let browser: Browser
+let page: Page
+let who: Deployer
+
+const code = 'acme-labs'
+const [valid, invalid] = [7, 4]
+const transfers: PlayedSquid = {
+  name: 'transfers',
+  slot: 'v1',
+  api: { usage: { cpuCores: 0.1, memoryBytes: 100 * 2 ** 20 } },
+  processors: { eth: { usage: { cpuCores: 0.15, memoryBytes: 64 * 2 ** 20 } } },
+}
+const fails = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'The build failed' }
+/** Times that nobody will ever know anything of. */
+const longAgo = 'from=2001-01-01T00:00:00.000Z&to=2001-01-02T00:00:00.000Z'
+
+beforeAll(async () => {
+  ;[shoal, browser] = await Promise.all([startShoal({ SHOAL_RUNTIME: 'sim' }), openBrowser()])
+  const person = await personAs(browser, shoal, 'mira@acme.dev')
+  page = person.page
+  await page.setViewportSize({ width: 1440, height: 1000 })
+  who = { shoal, org: code, token: person.token, api: person.api }
+  await who.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@acme.dev' } })
+  await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
+  const [first] = await Promise.all([played(who, transfers), played(who, { name: 'asleep', slot: 'v1' })])
+  expect(first.failed).toBe('NO')
+  await who.api.squids.hibernate({ params: { code, reference: 'asleep@v1' } })
+  expect((await played(who, { ...transfers, build: { fails } })).failed).toBe(fails.kind)
+  const gateway = `${shoal.gatewayUrl}/${code}/transfers@v1/api`
+  for (let i = 0; i < valid; i++) await fetch(`${gateway}/graphql`, { method: 'POST', body: '{}' })
+  for (let i = 0; i < invalid; i++) await fetch(`${gateway}/nothing-there`)
+}, 120_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await shoal?.end()
+})
+
+const open = (query = '', on = page) => on.goto(`/squids/transfers/v1/metrics?organization=${code}&${query}`)
+const says = (text: string | RegExp, on = page) => on.getByText(text).first().waitFor()
+const press = (name: string | RegExp, on = page) => on.getByRole('button', { name }).click()
+const parameter = (name: string) => new URL(page.url()).searchParams.get(name)
+const card = (title: string) => page.locator('section', { has: page.getByRole('heading', { name: title }) })
+const picture = (title: string) => card(title).getByRole('img', { name: new RegExp(`^${title}`) })
+const canvas = (title: string) => card(title).locator('canvas')
+
+/** A chart as a table: by its heads, oldest row first. */
+async function tableOf(title: string): Promise<Record<string, string>[]> {
+  const table = page.getByRole('region', { name: `${title}, as a table` })
+  if ((await table.count()) === 0) await card(title).getByRole('button', { name: 'Show as a table' }).click()
+  const heads = await table.getByRole('columnheader').allInnerTexts()
+  const cells = await table.getByRole('cell').allInnerTexts()
+  const rows = Array.from({ length: cells.length / heads.length }, (_, row) =>
+    heads.map((head, at): [string, string] => [head, cells[row * heads.length + at] ?? '']),
+  )
+  return rows.map((row) => Object.fromEntries(row)).toReversed()
+}
+const numbersOf = (rows: Record<string, string>[], head: string) =>
+  rows.flatMap(({ [head]: text = '–' }) => (text === '–' ? [] : [Number.parseFloat(text.replaceAll(',', ''))]))
+const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0)
+
+const squidParams = async () => {
+  const { id } = await who.api.squids.get({ params: { code, reference: 'transfers@v1' } })
+  return { params: { code, squidId: String(id) }, query: { from: new Date(Date.now() - 3_600_000).toISOString() } }
+}
+
+/** Both what was asked and what was used are there. */
+const known = () =>
+  until(
+    async () => {
+      const call = await squidParams()
+      const [ingress, usage] = await Promise.all([
+        who.api.metrics.getSquidIngress(call),
+        who.api.metrics.getSquidUsage(call),
+      ])
+      const count = sum(ingress.metrics.map((one) => Number(one.success.count) + Number(one.error.count)))
+      const isUsed = usage.metrics.some((one) => one.apiCpuUsage !== null && one.processorCpuUsage !== null)
+      return count === valid + invalid && isUsed ? { ingress, usage } : null
+    },
+    'requests and usage are known',
+    60_000,
+  )
+
+test('what loads holds its place, and what cannot be loaded leaves the rest', async () => {
+  let release = () => {}
+  const held = new Promise<void>((done) => (release = done))
+  await page.route(/metrics\/ingress/, (route) => held.then(() => route.continue()))
+  await page.route(/metrics\/usage/, (route) => route.fulfill({ status: 500, json: {} }))
+  await open('range=1h')
+  await says('CPU and memory could not be loaded')
+  await card('Traffic').locator('.skeleton').waitFor()
+  expect(await page.getByRole('heading', { name: 'CPU usage' }).count()).toBe(0)
+  const before = await card('Traffic').boundingBox()
+  release()
+  await card('Traffic').locator('.skeleton').waitFor({ state: 'detached' })
+  expect((await card('Traffic').boundingBox())?.height).toBe(before?.height)
+  await page.unrouteAll()
+  await press('Try again')
+  await card('CPU usage').waitFor()
+  await open(`from=${new Date(Date.now() - 60_000).toISOString()}&to=2001-01-01T00:00:00.000Z`)
+  await says('The metrics could not be loaded')
+})
+
+test('charts show every request, good and bad, and how long it took', async () => {
+  const { ingress } = await known()
+  await open('range=1h')
+  await says(`${valid} valid · ${invalid} invalid (36.36%)`)
+  const traffic = await tableOf('Traffic')
+  expect([sum(numbersOf(traffic, 'Valid')), sum(numbersOf(traffic, 'Invalid'))]).toEqual([valid, invalid])
+  // Every request passes the gateway: a time without one is zero.
+  expect(traffic[0]).toMatchObject({ Valid: '0', Invalid: '0' })
+  await card('Traffic').getByRole('button', { name: 'Copy Traffic as a table' }).click()
+  const lines = (await page.evaluate<string>('navigator.clipboard.readText()'))
+    .split('\n')
+    .map((one) => one.split('\t'))
+  expect(lines[0]).toEqual(['Time', 'Valid', 'Invalid'])
+  expect([1, 2].map((at) => sum(lines.slice(1).map((cells) => Number(cells[at]))))).toEqual([valid, invalid])
+
+  const latencies = await tableOf('Response latency')
+  const asked = ingress.metrics.filter(({ success }) => success.count !== '0').map(({ success }) => success.latency)
+  for (const share of ['p50', 'p90', 'p95', 'p99'] as const)
+    expect(numbersOf(latencies, share.toUpperCase())).toEqual(
+      asked.map(({ [share]: ms }) => expect.closeTo(Number(ms?.toPrecision(3)), 2)),
+    )
+})
+
+test('CPU and memory are what was used, against what is requested; where nobody looked is a gap', async () => {
+  const { usage } = await known()
+  await open('range=1h')
+  const cpu = await tableOf('CPU usage')
+  const memory = await tableOf('RAM usage')
+  expect(cpu[0]).toMatchObject({ API: '–', DB: '–', Processor: '–', 'API limit': '–' })
+  for (const [head, cores] of [
+    ['API', 0.1],
+    ['Processor', 0.15],
+  ] as const)
+    for (const shown of numbersOf(cpu, head)) expect(Math.abs(shown - cores)).toBeLessThan(0.02)
+  expect(new Set(memory.map(({ API }) => API))).toEqual(new Set(['–', '100 MB']))
+  expect(new Set(memory.map(({ Processor }) => Processor))).toEqual(new Set(['–', '64 MB']))
+  const requested = usage.metrics.findLast((one) => one.apiCpuRequested !== null)
+  expect(numbersOf(cpu, 'API limit').at(-1)).toBeCloseTo(requested?.apiCpuRequested ?? -1, 3)
+  expect(numbersOf(memory, 'Processor limit').at(-1)).toBe(requested?.processorMemRequestedMb)
+  await card('CPU usage').getByRole('button', { name: 'Show as a chart' }).click()
+  await canvas('CPU usage').waitFor()
+})
+
+test('a drag zooms in, and there is a way back', async () => {
+  await known()
+  await open()
+  await page.getByRole('button', { name: /^Last 7 days/ }).waitFor()
+  await canvas('CPU usage').waitFor()
+  const drag = async () => {
+    const box = await picture('CPU usage').boundingBox()
+    if (!box) throw new Error('The chart is not there')
+    const y = box.y + box.height / 2
+    await page.mouse.move(box.x + box.width * 0.5, y)
+    await page.mouse.down()
+    await page.mouse.move(box.x + box.width * 0.7, y, { steps: 5 })
+    await page.mouse.move(box.x + box.width - 10, y, { steps: 5 })
+    await page.mouse.up()
+    await page.waitForURL(/from=/)
+  }
+  await drag()
+  const days = (Date.parse(parameter('to') ?? '') - Date.parse(parameter('from') ?? '')) / 86_400_000
+  expect(days).toBeGreaterThan(2)
+  expect(days).toBeLessThan(5)
+  await page.goBack()
+  await page.waitForURL((url) => !url.searchParams.has('from'))
+  await drag()
+  await press('Back to last 7 days')
+  await page.waitForURL((url) => !url.searchParams.has('from'))
+  await page.getByRole('button', { name: /Time range$/ }).click()
+  await page.getByRole('option', { name: 'Last hour' }).click()
+  await page.waitForURL(/range=1h/)
+  await page.reload()
+  await page.getByRole('button', { name: /^Last hour/ }).waitFor()
+  await open(longAgo)
+  await says('No data available for the selected time range')
+})
+
+test('all charts share a crosshair, which the arrow keys move too', async () => {
+  await known()
+  await open('range=1h')
+  for (const title of ['Traffic', 'CPU usage', 'RAM usage', 'Response latency']) await canvas(title).waitFor()
+  const times = () => page.getByText(/^\d\d\.\d\d\.\d{4} \d\d:\d\d:00$/).allInnerTexts()
+  await picture('CPU usage').hover()
+  await expect.poll(async () => [(await times()).length, new Set(await times()).size]).toEqual([4, 1])
+  await page.mouse.move(0, 0)
+  await expect.poll(times).toEqual([])
+  await picture('RAM usage').focus()
+  await page.keyboard.press('End')
+  await page.keyboard.press('ArrowLeft')
+  await expect.poll(async () => [(await times()).length, new Set(await times()).size]).toEqual([4, 1])
+  const said = card('RAM usage').locator('[aria-live]')
+  await expect.poll(() => said.innerText()).toMatch(/:00: API 100 MB, DB .*, Processor 64 MB, API limit/)
+  const p50 = card('Response latency').getByRole('button', { name: 'P50' })
+  expect(await p50.getAttribute('aria-pressed')).toBe('false')
+  await p50.click()
+  expect(await p50.getAttribute('aria-pressed')).toBe('true')
+  await expect.poll(() => picture('Response latency').getAttribute('aria-label')).toMatch(/P50: [\d.]+ ms at the end/)
+})
+
+test('deployments are marked where they began, and lead to themselves', async () => {
+  await known()
+  await open('range=1h')
+  const marks = card('CPU usage').getByRole('list', { name: 'Deployments in CPU usage' }).getByRole('link')
+  await marks.last().waitFor()
+  const { squidId } = (await squidParams()).params
+  const [first, failed] = (await who.api.deployments.list({ params: { code }, query: { squidId } })).toReversed()
+  const labels = (await marks.evaluateAll((links) => links.map((link) => link.getAttribute('aria-label')))).join('\n')
+  expect(labels).toContain(`Deploy #${first?.id}`)
+  expect(labels).toContain(`Deploy #${failed?.id}, failed`)
+  await marks.last().hover()
+  await page
+    .getByRole('tooltip')
+    .filter({ hasText: `Deploy #${failed?.id}, failed` })
+    .waitFor()
+  await marks.last().click()
+  await page.waitForURL(new RegExp(`/deployments/${failed?.id}$`))
+  await page.getByRole('heading', { name: `Deploy #${failed?.id}` }).waitFor()
+})
+
+test('a hibernated version says why there is nothing; a viewer sees all', async () => {
+  await page.goto(`/squids/asleep/v1/metrics?organization=${code}`)
+  await says('Nothing to show now')
+  await says('The version is hibernated. Restart it first.')
+  expect(await page.locator('canvas').count()).toBe(0)
+  const viewer = await personAs(browser, shoal, 'vera@acme.dev')
+  await who.api.orgs.inviteMember({ params: { code }, body: { email: 'vera@acme.dev', roleType: 'viewer' } })
+  const [invitation] = await viewer.api.user.listInvites({})
+  await viewer.api.orgs.acceptInvite({ params: { code, id: String(invitation?.id) } })
+  await known()
+  await open('range=1h', viewer.page)
+  await says(/7 valid · 4 invalid/, viewer.page)
+  await viewer.context.close()
+})
+
+test('charts are accessible in both themes and at every width, and browsers are silent', async () => {
+  const flaws: Record<string, string[]> = {}
+  await known()
+  await open('range=1h')
+  for (const title of ['Traffic', 'RAM usage']) await canvas(title).waitFor()
+  await tableOf('CPU usage')
+  await picture('RAM usage').hover()
+  for (const theme of themes) {
+    await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 2000 })
+      await canvas('Response latency').waitFor()
+      await keepShot(page, `metrics-${theme}-${width}`)
+      const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+      expect(overflowPx, `wider than ${width} px`).toBeLessThanOrEqual(0)
+      const found = await seriousFlaws(page)
+      if (found.length > 0) flaws[`${theme}, ${width} px`] = found
+    }
+  }
+  expect(flaws).toEqual({})
+  expect(complaints).toEqual([])
+}, 60_000)
