@@ -24,11 +24,11 @@ export function ChartTable({ title, data, scale, heightPx }: Props) {
       <table className={tableClass}>
         <thead>
           <tr>
-            <th scope="col" className={cx(thClass, 'sticky top-0 bg-canvas px-2')}>
+            <th scope="col" className={cx(thClass, 'sticky top-0 bg-canvas px-2!')}>
               Time
             </th>
             {data.series.map(({ label }, at) => (
-              <th key={at} scope="col" className={cx(thClass, 'sticky top-0 bg-canvas px-2 text-right')}>
+              <th key={at} scope="col" className={cx(thClass, 'sticky top-0 bg-canvas px-2! text-right')}>
                 {label}
               </th>
             ))}
@@ -37,9 +37,9 @@ export function ChartTable({ title, data, scale, heightPx }: Props) {
         <tbody>
           {newest.map(({ time, index }) => (
             <tr key={time}>
-              <td className={cx(tdClass, 'tabular h-8 px-2 whitespace-nowrap')}>{formatMoment(data, time)}</td>
+              <td className={cx(tdClass, 'tabular h-8! px-2! whitespace-nowrap')}>{formatMoment(data, time)}</td>
               {data.series.map(({ values }, at) => (
-                <td key={at} className={cx(tdClass, numberClass, 'h-8 px-2 whitespace-nowrap')}>
+                <td key={at} className={cx(tdClass, numberClass, 'h-8! px-2! whitespace-nowrap')}>
                   {formatValue(scale, values[index])}
                 </td>
               ))}

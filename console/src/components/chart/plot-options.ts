@@ -118,7 +118,7 @@ function timeLabels(plot: uPlot, ticks: number[], formatTime: PlotInput['formatT
 function seriesOptions({ label, kind }: ChartSeries, color: string, { isStacked }: ChartScale): uPlot.Series {
   const stroke = () => tokenValue(color)
   const faint = () => `color-mix(in srgb, ${tokenValue(color)} 12%, transparent)`
-  const filter: uPlot.Series.Points.Filter = (plot, at) => lonely(plot.data[at] ?? [])
+  const filter: uPlot.Series.Points.Filter = (plot, at) => lonely(Array.from(plot.data[at] ?? []))
   const common: uPlot.Series = { label, stroke, spanGaps: false }
   if (kind === 'bars') {
     const paths = uPlot.paths.bars?.({ size: [0.7, 40], gap: 1, radius: isStacked ? 0 : 0.15 })

@@ -1,4 +1,10 @@
-import { isInProgress, type Deployment, type DeploymentFailure, type DeploymentStatus } from '@shoal/contract'
+import {
+  isInProgress,
+  type Deployment,
+  type DeploymentFailure,
+  type DeploymentStatus,
+  type DeploymentType,
+} from '@shoal/contract'
 import type { Tone } from '../../../ui/Badge.tsx'
 
 /** What the parts of deployments are called on screen. */
