@@ -27,7 +27,8 @@ export function canTell(of: Watched, kind: AlertKind, container: string | null):
     return container === null ? 'yes' : canTellOfProgram(of, kind, container)
   }
   if (kind === 'LOW_SPACE') return of.database === null ? 'no' : of.database.usedBytes === null ? 'unknown' : 'yes'
-  return kind === 'DEPLOY_FAILED' && of.status === 'DEPLOYING' ? 'unknown' : 'yes'
+  // The next one may fail for another reason: that is another alert.
+  return kind === 'DEPLOY_FAILED' && of.status === 'DEPLOYING' ? 'no' : 'yes'
 }
 
 function canTellOfProgram(of: Watched, kind: AlertKind, container: string): 'yes' | 'no' | 'unknown' {

@@ -17,7 +17,7 @@ export async function applyTransition(db: Db, transition: Transition, mutes: rea
       if (event) await tell(tx, event, 'ENDED', now, transition.isQuiet)
     } else {
       const event = await changeOpenEvent(tx, transition.id, transition.says)
-      if (event && transition.isWorse) await tell(tx, event, 'OPENED', now)
+      if (event) await tell(tx, event, 'OPENED', now)
     }
   })
 }

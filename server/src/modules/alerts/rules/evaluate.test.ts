@@ -10,6 +10,7 @@ const conditions = [
   'well',
   'crashing',
   'outOfMemory',
+  'outOfMemoryAgain',
   'apiDown',
   'full',
   'starting',
@@ -42,6 +43,7 @@ function versionIn(id: number, condition: Condition, nowMs: number): WatchedVers
   const containers = {
     crashing: [program({ state: 'backoff', crashesInARow: 4 })],
     outOfMemory: [program({ isOutOfMemory: true, sinceMs: nowMs })],
+    outOfMemoryAgain: [program({ isOutOfMemory: true, sinceMs: nowMs, state: 'backoff', crashesInARow: 1 })],
     starting: [program({ state: 'starting' })],
     hibernated: [],
   }[condition as string]
@@ -103,6 +105,10 @@ class World {
         if (ended && !one.isQuiet)
           expect(nowMs - (this.#lastFound.get(keyOf(ended)) ?? -Infinity)).toBeGreaterThanOrEqual(minutes(1))
         this.open = this.open.filter(({ id }) => id !== one.id)
+      } else {
+        const before = this.open.find(({ id }) => id === one.id)
+        expect([before?.severity, one.says.severity]).toEqual(['WARNING', 'CRITICAL'])
+        this.open = this.open.map((alert) => (alert.id === one.id ? { ...alert, ...one.says } : alert))
       }
     }
     expect(new Set(this.open.map(keyOf)).size).toBe(this.open.length)
@@ -118,9 +124,13 @@ class World {
     for (const [id, condition] of byVersion.entries()) {
       for (const known of conditions) if (isGap || condition !== known) this.#foundSince.delete(`${known} ${id}`)
       if (!this.#foundSince.has(`${condition} ${id}`)) this.#foundSince.set(`${condition} ${id}`, nowMs)
-      const kind = { crashing: 'CRASH_LOOP', outOfMemory: 'OUT_OF_MEMORY', apiDown: 'API_DOWN', full: 'LOW_SPACE' }[
-        condition as string
-      ]
+      const kind = {
+        crashing: 'CRASH_LOOP',
+        outOfMemory: 'OUT_OF_MEMORY',
+        outOfMemoryAgain: 'OUT_OF_MEMORY',
+        apiDown: 'API_DOWN',
+        full: 'LOW_SPACE',
+      }[condition as string]
       const container = kind === 'LOW_SPACE' ? 'db' : 'api'
       if (kind) this.#lastFound.set(`${kind} ${id} ${container}`, nowMs)
     }
@@ -174,4 +184,8 @@ test('what is there long enough is told, also when single looks are missed or a 
   expect(look('well')).toEqual([])
   expect(look('crashing', 2)).toEqual(['CRASH_LOOP CRITICAL'])
   expect(look('deploying')).toEqual([])
+  // The next deployment may fail for another reason: people are told again.
+  expect(look('failed')).toEqual(['DEPLOY_FAILED WARNING'])
+  expect(look('deploying')).toEqual([])
+  expect(look('failed')).toEqual(['DEPLOY_FAILED WARNING'])
 })

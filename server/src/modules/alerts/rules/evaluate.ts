@@ -34,8 +34,8 @@ export type Transition =
       startedAtMs: number
       says: Told
     }
-  /** `isWorse`: people are told once more. */
-  | { type: 'change'; id: number; says: Told; isWorse: boolean }
+  /** People are told once more. */
+  | { type: 'worsen'; id: number; says: Told }
   /** `isQuiet`: nobody mended it; somebody stopped or changed what it was about, or turned its rule off. */
   | { type: 'end'; id: number; isQuiet: boolean }
 
@@ -129,11 +129,13 @@ function stateOf(
   return told === 'yes' ? 'well' : told === 'no' ? 'moot' : 'unknown'
 }
 
-/** The reason holds numbers that change all the time: it stays what people were told. */
+/**
+ * An alert may get worse, once: what goes up and down around a limit would be told each time. Otherwise it stays what people were
+ * told, since its reason holds numbers that change all the time.
+ */
 function changeOf(alert: OpenAlert, { severity, label, reason }: Finding): Transition[] {
-  if (alert.severity === severity && alert.label === label) return []
   const isWorse = alert.severity === 'WARNING' && severity === 'CRITICAL'
-  return [{ type: 'change', id: alert.id, says: { severity, label, reason }, isWorse }]
+  return isWorse ? [{ type: 'worsen', id: alert.id, says: { severity, label, reason } }] : []
 }
 
 const keyOf = (orgId: number, kind: AlertKind, squidId: number | null, container: string | null) =>
