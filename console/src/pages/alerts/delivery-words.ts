@@ -9,9 +9,9 @@ export const deliveryLook: Record<AlertDelivery['status'], { tone: Tone; label: 
 }
 
 export const whatWords: Record<AlertDelivery['what'], string> = {
-  OPENED: 'Alert',
-  ENDED: 'Recovery',
-  TEST: 'Test',
+  OPENED: 'Alert told',
+  ENDED: 'Recovery told',
+  TEST: 'Test sent',
 }
 
 /** Why it was not taken, or what was answered; empty for a mail that went out. */

@@ -1,5 +1,6 @@
 import type { AlertDelivery } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
+import { RotateCw } from 'lucide-react'
 import { useMemo } from 'react'
 import { useOrg } from '../../../api/active-org.ts'
 import { useApiMutation } from '../../../api/mutation.ts'
@@ -24,26 +25,33 @@ export default function DeliveriesTab() {
     invalidates: ['alerts.listDeliveries', 'alerts.listChannels'],
     onSuccess: (sent) => toast(outcomeOf(sent)),
   })
-  const replayedId = replay.isPending ? String(replay.variables.params.deliveryId) : null
-  const { mutate } = replay
-  const columns = useMemo(
-    () =>
-      deliveryColumns({
-        whyNotReplay,
-        replayedId,
-        onReplay: ({ id }) => mutate({ params: { code, deliveryId: String(id) } }),
-      }),
-    [whyNotReplay, replayedId, mutate, code],
-  )
+  const menuOf = ({ id, label, channel }: AlertDelivery) => ({
+    label: `Actions for ${label} to ${channel.name}`,
+    groups: [
+      {
+        id: 'delivery',
+        actions: [
+          {
+            id: 'replay',
+            label: 'Send once more',
+            icon: <RotateCw size={16} />,
+            disabledReason: whyNotReplay,
+            onAction: () => replay.mutate({ params: { code, deliveryId: String(id) } }),
+          },
+        ],
+      },
+    ],
+  })
   if (error && !data)
     return <ErrorState what="The deliveries could not be loaded" error={error} onRetry={() => void refetch()} />
   return (
     <>
       <DataTable
         label="Deliveries"
-        columns={columns}
+        columns={deliveryColumns}
         rows={rows}
-        idOf={({ id }) => String(id)}
+        idOf={({ id, label, channel }) => `${label} to ${channel.name}, delivery ${id}`}
+        menuOf={menuOf}
         empty={
           <EmptyState
             title="Nothing has been sent yet"

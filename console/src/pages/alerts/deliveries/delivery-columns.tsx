@@ -1,20 +1,11 @@
 import type { AlertDelivery } from '@shoal/contract'
-import { RotateCw } from 'lucide-react'
 import type { Column } from '../../../components/data-table/columns.ts'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { StatusDot } from '../../../components/StatusDot.tsx'
-import { formatInteger } from '../../../lib/format.ts'
-import { IconButton } from '../../../ui/IconButton.tsx'
+import { formatInteger, nothing } from '../../../lib/format.ts'
 import { answerOf, deliveryLook, whatWords } from '../delivery-words.ts'
 
-type Replaying = {
-  whyNotReplay: string | null
-  /** Id of the one that is sent just now. */
-  replayedId: string | null
-  onReplay: (delivery: AlertDelivery) => void
-}
-
-export const deliveryColumns = ({ whyNotReplay, replayedId, onReplay }: Replaying): Column<AlertDelivery>[] => [
+export const deliveryColumns: Column<AlertDelivery>[] = [
   {
     id: 'what',
     header: 'Message',
@@ -23,7 +14,7 @@ export const deliveryColumns = ({ whyNotReplay, replayedId, onReplay }: Replayin
         <p className="font-medium break-words">{label}</p>
         <p className="text-ink-3">
           {whatWords[what]}
-          <span className="md:hidden"> · {channel.name}</span>
+          <span className="md:hidden"> to {channel.name}</span>
         </p>
       </div>
     ),
@@ -48,7 +39,7 @@ export const deliveryColumns = ({ whyNotReplay, replayedId, onReplay }: Replayin
     foldBelow: 'sm',
     cell: (delivery) => (
       <div className="py-2 whitespace-normal">
-        <p className="break-words text-ink-2">{answerOf(delivery)}</p>
+        <p className="break-words text-ink-2">{answerOf(delivery) || nothing}</p>
         {delivery.nextTryAt && delivery.tries > 0 && (
           <p className="text-ink-3">
             next try <RelativeTime at={delivery.nextTryAt} />
@@ -72,20 +63,5 @@ export const deliveryColumns = ({ whyNotReplay, replayedId, onReplay }: Replayin
     width: '124px',
     foldBelow: 'md',
     cell: ({ lastTriedAt, createdAt }) => <RelativeTime at={lastTriedAt ?? createdAt} />,
-  },
-  {
-    id: 'replay',
-    header: 'Replay',
-    width: '72px',
-    cell: (delivery) => (
-      <IconButton
-        label={`Send once more: ${delivery.label} to ${delivery.channel.name}`}
-        size={28}
-        icon={<RotateCw size={15} aria-hidden />}
-        isPending={replayedId === String(delivery.id)}
-        disabledReason={whyNotReplay}
-        onClick={() => onReplay(delivery)}
-      />
-    ),
   },
 ]

@@ -4,7 +4,7 @@ import { useState, type ReactNode } from 'react'
 import { useOrg } from '../../../api/active-org.ts'
 import { errorText } from '../../../api/error-text.ts'
 import { useApiMutation } from '../../../api/mutation.ts'
-import { q } from '../../../api/query.ts'
+import { squidsQuery } from '../../../api/squids.ts'
 import { LazyDialog } from '../../../components/LazyDialog.tsx'
 import { LazySelect } from '../../../components/LazySelect.tsx'
 import { Alert } from '../../../ui/Alert.tsx'
@@ -31,7 +31,7 @@ export function MuteDialog({ about, onClose }: Props) {
   const [kind, setKind] = useState<(typeof kindOptions)[number]['id']>(about.kind ?? any)
   const [squidId, setSquidId] = useState(about.squid ? String(about.squid.id) : any)
   const [minutes, setMinutes] = useState<MuteMinutes>('60')
-  const squids = useQuery(q('squids.list', { params: { code } })).data ?? []
+  const squids = useQuery(squidsQuery(code)).data ?? (about.squid ? [about.squid] : [])
   const squidOptions = [
     { id: any, label: 'All squids and the organization' },
     ...squids.map(({ id, name, slot }) => ({ id: String(id), label: `${name}@${slot}` })),

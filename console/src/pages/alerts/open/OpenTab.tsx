@@ -1,8 +1,8 @@
 import type { AlertEvent } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
-import { BellOff } from 'lucide-react'
-import { useMemo, useState } from 'react'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { ArrowRight, BellOff } from 'lucide-react'
+import { useState } from 'react'
 import { useOrg } from '../../../api/active-org.ts'
 import { openAlertsQuery } from '../../../api/alerts.ts'
 import { useWhyNot } from '../../../components/Can.tsx'
@@ -12,9 +12,20 @@ import { EmptyState } from '../../../components/EmptyState.tsx'
 import { ErrorState } from '../../../components/ErrorState.tsx'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { buttonClass } from '../../../ui/Button.tsx'
-import { IconButton } from '../../../ui/IconButton.tsx'
+import type { MenuAction } from '../../../ui/Menu.tsx'
 import { alertColumns } from '../alert-columns.tsx'
 import { MuteDialog } from '../mutes/MuteDialog.tsx'
+
+const columns: Column<AlertEvent>[] = [
+  ...alertColumns,
+  {
+    id: 'began',
+    header: 'Began',
+    width: '124px',
+    foldBelow: 'sm',
+    cell: ({ startedAt }) => <RelativeTime at={startedAt} />,
+  },
+]
 
 /** What is wrong now, the worst first. */
 export default function OpenTab() {
@@ -22,7 +33,33 @@ export default function OpenTab() {
   const { data, error, refetch } = useQuery(openAlertsQuery(code))
   const [muted, setMuted] = useState<AlertEvent | null>(null)
   const whyNotMute = useWhyNot('squids.write')
-  const columns = useMemo(() => columnsWith(whyNotMute, setMuted), [whyNotMute])
+  const navigate = useNavigate()
+  const menuOf = (alert: AlertEvent) => ({
+    label: `Actions for ${alert.label}`,
+    groups: [{ id: 'alert', actions: [muteAction(alert), ...goActions(alert)] }],
+  })
+  const muteAction = (alert: AlertEvent): MenuAction => ({
+    id: 'mute',
+    label: 'Mute',
+    icon: <BellOff size={16} />,
+    disabledReason: whyNotMute,
+    onAction: () => setMuted(alert),
+  })
+  const goActions = ({ squid }: AlertEvent): MenuAction[] =>
+    squid === null
+      ? []
+      : [
+          {
+            id: 'logs',
+            label: 'Show logs',
+            icon: <ArrowRight size={16} />,
+            onAction: () =>
+              void navigate({
+                to: '/squids/$squidName/$squidSlot/logs',
+                params: { squidName: squid.name, squidSlot: squid.slot },
+              }),
+          },
+        ]
   if (error && data === undefined)
     return <ErrorState what="The alerts could not be loaded" error={error} onRetry={() => void refetch()} />
   return (
@@ -31,7 +68,8 @@ export default function OpenTab() {
         label="Open alerts"
         columns={columns}
         rows={data}
-        idOf={({ id }) => String(id)}
+        idOf={({ id, label }) => `${label}, alert ${id}`}
+        menuOf={menuOf}
         loadingRows={3}
         empty={
           <EmptyState
@@ -54,28 +92,3 @@ export default function OpenTab() {
     </>
   )
 }
-
-const columnsWith = (whyNotMute: string | null, onMute: (alert: AlertEvent) => void): Column<AlertEvent>[] => [
-  ...alertColumns,
-  {
-    id: 'began',
-    header: 'Began',
-    width: '124px',
-    foldBelow: 'sm',
-    cell: ({ startedAt }) => <RelativeTime at={startedAt} />,
-  },
-  {
-    id: 'mute',
-    header: 'Mute',
-    width: '64px',
-    cell: (alert) => (
-      <IconButton
-        label={`Mute ${alert.label}`}
-        size={28}
-        icon={<BellOff size={15} aria-hidden />}
-        disabledReason={whyNotMute}
-        onClick={() => onMute(alert)}
-      />
-    ),
-  },
-]

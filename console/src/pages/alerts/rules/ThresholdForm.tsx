@@ -44,6 +44,11 @@ export function ThresholdForm({ title, bounds, value, isFixed, isPending, onSave
           className="w-28 tabular"
         />
         <span className="text-ink-2">{unitWords[bounds.unit]}</span>
+        <FieldNote
+          id={id}
+          error={error}
+          description={`${formatInteger(bounds.min)} to ${formatInteger(bounds.max)}; ${formatInteger(bounds.initial)} unless changed`}
+        />
         {isChanged && !isFixed && (
           <>
             <Button type="submit" variant="primary" isPending={isPending} isDisabled={error !== undefined}>
@@ -54,13 +59,6 @@ export function ThresholdForm({ title, bounds, value, isFixed, isPending, onSave
             </Button>
           </>
         )}
-      </div>
-      <div className="mt-1">
-        <FieldNote
-          id={id}
-          error={error}
-          description={`${formatInteger(bounds.min)} to ${formatInteger(bounds.max)}; ${formatInteger(bounds.initial)} unless changed`}
-        />
       </div>
     </form>
   )
