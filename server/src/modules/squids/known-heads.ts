@@ -3,7 +3,7 @@ import { observeHeads, type ChainHead } from '../rpc/index.ts'
 import { chainOf } from './chain-of.ts'
 import { openWorkload } from './store.ts'
 import { isProcessor } from './workload.ts'
-import { listWorkloadDigests, selectSealedWorkloads } from './workload-store.ts'
+import { listWritten, selectSealedWorkloads } from './workload-store.ts'
 
 /** Which chain a processor indexes, and where that chain is as others see it: null while nobody looks at it. */
 export type HeadOf = (of: { squidId: number; container: string }) => { chain: string; head: ChainHead | null } | null
@@ -14,7 +14,7 @@ export type KnownHeads = {
   look: () => Promise<void>
 }
 
-type Read = { digest: string; chains: Map<string, string> }
+type Read = { written: string; chains: Map<string, string> }
 
 export function createKnownHeads(app: App): KnownHeads {
   let heads = new Map<string, ChainHead>()
@@ -22,15 +22,15 @@ export function createKnownHeads(app: App): KnownHeads {
 
   /** Opening a workload takes a while, so that only those are opened that changed. */
   const readChanged = async () => {
-    const wanted = new Map((await listWorkloadDigests(app.db)).map((row) => [row.squidId, row.digest]))
+    const wanted = new Map((await listWritten(app.db)).map((row) => [row.squidId, row.written]))
     for (const squidId of read.keys()) if (!wanted.has(squidId)) read.delete(squidId)
-    const changed = [...wanted].filter(([squidId, digest]) => read.get(squidId)?.digest !== digest)
+    const changed = [...wanted].filter(([squidId, written]) => read.get(squidId)?.written !== written)
     const sealed = await selectSealedWorkloads(
       app.db,
       changed.map(([squidId]) => squidId),
     )
     for (const row of sealed)
-      read.set(row.squidId, { digest: wanted.get(row.squidId) ?? '', chains: chainsIn(app, row.squidId, row.sealed) })
+      read.set(row.squidId, { written: wanted.get(row.squidId) ?? '', chains: chainsIn(app, row.squidId, row.sealed) })
   }
 
   return {

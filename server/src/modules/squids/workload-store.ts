@@ -4,10 +4,10 @@ import { squids } from './tables.ts'
 
 const isToRun = and(eq(squids.wanted, 'running'), isNotNull(squids.sealedWorkload))
 
-/** Of the versions that ought to run: `digest` changes whenever their workload was sealed anew. */
-export function listWorkloadDigests(db: Db): Promise<{ squidId: number; digest: string }[]> {
+/** Of the versions that ought to run: `written` changes whenever anything of their row was; their workloads are not read for it. */
+export function listWritten(db: Db): Promise<{ squidId: number; written: string }[]> {
   return db
-    .select({ squidId: squids.id, digest: sql<string>`md5(${squids.sealedWorkload})` })
+    .select({ squidId: squids.id, written: sql<string>`xmin::text` })
     .from(squids)
     .where(isToRun)
 }
