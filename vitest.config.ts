@@ -27,12 +27,22 @@ export default defineConfig({
         },
       },
       {
-        // Whole systems with builds and browsers: one after the other, when the machine is free of the rest.
+        // Whole systems with builds: one after the other, when the machine is free of the rest.
         test: {
           name: 'e2e',
-          include: ['e2e/**/*.test.ts'],
+          include: ['e2e/*.test.ts'],
           fileParallelism: false,
           sequence: { groupOrder: 1 },
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        // Each with a server and a browser of its own, which wait more than they work.
+        test: {
+          name: 'console',
+          include: ['e2e/console/*.test.ts'],
+          sequence: { groupOrder: 2 },
           testTimeout: 180_000,
           hookTimeout: 180_000,
         },
