@@ -1,17 +1,17 @@
 import type { Org } from '@shoal/contract'
-import { lazy, Suspense } from 'react'
+import { useState } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { toast } from '../../lib/toasts.ts'
-import { Skeleton } from '../../ui/Skeleton.tsx'
+import { NativeSelect } from '../../ui/NativeSelect.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-
-const CountryField = lazy(() => import('./CountryField.tsx'))
+import { countryOptions } from './countries.ts'
 
 const empty = { name: '', email: '', country: '', city: '', postalCode: '', addressLine1: '', vatId: '' }
 
 /** What stands on receipts (spec 5). */
 export function DetailsForm({ org: { code, billingDetails } }: { org: Org }) {
+  const [countries] = useState(countryOptions)
   const save = useApiMutation('billing.updateSettings', {
     invalidates: ['user.get', 'billing.getReceipt'],
     errorsGoTo: 'caller',
@@ -26,22 +26,20 @@ export function DetailsForm({ org: { code, billingDetails } }: { org: Org }) {
       submitError={save.error}
       submitLabel="Save details"
     >
-      {({ field, form }) => (
+      {({ field }) => (
         <div className="grid max-w-180 gap-x-4 gap-y-3 sm:grid-cols-2">
           <TextField label="Name" autoComplete="organization" {...field('name')} />
           <TextField label="Billing email" type="email" autoComplete="email" {...field('email')} />
           <TextField label="Address" autoComplete="address-line1" {...field('addressLine1')} />
           <TextField label="City" autoComplete="address-level2" {...field('city')} />
           <TextField label="ZIP code" autoComplete="postal-code" {...field('postalCode')} />
-          <Suspense fallback={<Skeleton className="h-14 w-full" />}>
-            <CountryField
-              value={form.watch('country')}
-              onChange={(country) =>
-                form.setValue('country', country, { shouldDirty: true, shouldValidate: form.formState.isSubmitted })
-              }
-              error={field('country').error}
-            />
-          </Suspense>
+          <NativeSelect
+            label="Country"
+            autoComplete="country"
+            placeholder="Choose"
+            options={countries}
+            {...field('country')}
+          />
           <TextField label="VAT ID (optional)" autoComplete="off" {...field('vatId')} />
         </div>
       )}
