@@ -18,11 +18,14 @@ const merged: Merge = {
     sql`(max(array[date_part('epoch', at), ${column}::float8]) filter (where ${column} is not null))[2]`,
 }
 
+/** Not `least`: of 100 and of what is not known that makes 100. */
+const atMost100 = (percent: SQL) => sql`(case when ${percent} > 100 then 100 else ${percent} end)::real`
+
 /** What is drawn of one bucket. Null where nothing is known. Shares have the seven digits of a `real`: half the text to send. */
 const drawn: Record<MonitoringQuery, (of: Merge) => SQL> = {
   cpu_utilization: ({ sum }) => sql`(100 * ${sum(sql`cpu_seconds`)} / nullif(${sum(sql`cpu_limit_seconds`)}, 0))::real`,
   cpu_trotting: ({ sum }) =>
-    sql`least(100, 100 * ${sum(sql`throttled_seconds`)} / nullif(${sum(sql`observed_seconds`)}, 0))::real`,
+    atMost100(sql`100 * ${sum(sql`throttled_seconds`)} / nullif(${sum(sql`observed_seconds`)}, 0)`),
   mem_utilization: ({ max }) =>
     sql`(100.0::float8 * ${max(sql`memory_peak_bytes`)} / nullif(${max(sql`memory_limit_bytes`)}, 0))::real`,
   disk_utilization: ({ max }) =>

@@ -188,6 +188,8 @@ test('the database of a version is followed by its size, also while the version 
     // On Linux the test's Postgres shows its processes; elsewhere nothing is known, and nothing is drawn.
     expect(point?.dbCpuUsage).toEqual(process.platform === 'linux' ? expect.any(Number) : null)
     expect((await valuesOf('disk_utilization', 'db'))?.findLast((v) => v !== null)).toBe(50)
+    // What nobody can know is not drawn as the worst there is.
+    expect(await valuesOf('cpu_trotting', 'db')).toBeUndefined()
   } finally {
     await dropDatabase(s.t.app, squid.id)
   }
