@@ -33,7 +33,14 @@ const search = {
   }),
   metrics: searchOf({ range: text, from: text, to: text }),
   playground: searchOf({ endpoint: text }),
-  monitoring: searchOf({ container_type: oneOf('all', 'db', 'api', 'processor'), tag: list }),
+  monitoring: searchOf({
+    timeframe: oneOf('1h', '6h', '12h', '24h', '2d', '7d'),
+    from: text,
+    to: text,
+    container_type: oneOf('all', 'db', 'api', 'processor'),
+    tag: list,
+    only: text,
+  }),
   rpc: searchOf({ search: text, type: list, sortBy: oneOf('name', 'usage') }),
   portalChains: searchOf({ search: text, type: list }),
   settings: searchOf({ emailVerified: oneOf('true', 'false') }),
@@ -182,7 +189,7 @@ const monitoring = createRoute({
   getParentRoute: () => app,
   path: '/monitoring',
   validateSearch: search.monitoring,
-  component: unbuilt('Monitoring', 'Crashes, memory, disk and progress of all squids over time.'),
+  component: lazyRouteComponent(() => import('../pages/monitoring/MonitoringPage.tsx')),
 })
 
 // Alerts and their addresses are ours.

@@ -1,5 +1,5 @@
 import { cx } from '../../ui/classes.ts'
-import { colorToken, type ChartSeries } from './chart-data.ts'
+import { colorToken, dashes, type ChartSeries } from './chart-data.ts'
 
 /** As high on all charts, whatever their names: beside each other they begin on one line. */
 export const legendClass = 'h-6 max-xs:h-12'
@@ -31,8 +31,10 @@ export function ChartLegend({ series, hidden, onToggle }: Props) {
   )
 }
 
-/** The colour of a series, whether it is a dashed line, and whether it is shown. */
-export function Swatch({ series, at, isHidden = false }: { series: ChartSeries; at: number; isHidden?: boolean }) {
+type SwatchProps = { series: Omit<ChartSeries, 'label' | 'values'>; at: number; isHidden?: boolean }
+
+/** The colour of a series, how its line is dashed, and whether it is shown. */
+export function Swatch({ series, at, isHidden = false }: SwatchProps) {
   const color = isHidden ? 'var(--n7)' : `var(--${colorToken(series, at)})`
   if (series.kind === 'limit')
     return (
@@ -41,6 +43,12 @@ export function Swatch({ series, at, isHidden = false }: { series: ChartSeries; 
         className="h-0.5 w-3"
         style={{ background: `linear-gradient(90deg, ${color} 5px, transparent 5px 7px, ${color} 7px)` }}
       />
+    )
+  if (series.dash)
+    return (
+      <svg aria-hidden width={16} height={8} className="shrink-0">
+        <path d="M0 4h16" stroke={color} strokeWidth={2} strokeDasharray={dashes[series.dash].join(' ')} />
+      </svg>
     )
   return (
     <span

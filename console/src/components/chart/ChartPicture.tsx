@@ -1,4 +1,4 @@
-import { lazy, Suspense, useId, useState, type KeyboardEvent } from 'react'
+import { lazy, Suspense, useId, useMemo, useState, type KeyboardEvent } from 'react'
 import { summaryOf } from './chart-data.ts'
 import { ChartMarks, type ChartFrame } from './ChartMarks.tsx'
 import { ChartPointer, spokenAt, type ChartCursor } from './ChartPointer.tsx'
@@ -19,6 +19,7 @@ export function ChartPicture({ title, ...input }: Props) {
   const [frame, setFrame] = useState<ChartFrame | null>(null)
   const spokenId = useId()
   const count = data.times.length
+  const summary = useMemo(() => summaryOf(title, data, exactOf(scale)), [title, data, scale])
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'Escape') return setKeyed(null)
@@ -32,7 +33,7 @@ export function ChartPicture({ title, ...input }: Props) {
     <div ref={ref} className="relative" style={{ height: heightPx }}>
       <div
         role="img"
-        aria-label={summaryOf(title, data, exactOf(scale))}
+        aria-label={summary}
         aria-describedby={spokenId}
         tabIndex={0}
         onKeyDown={onKeyDown}

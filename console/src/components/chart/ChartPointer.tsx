@@ -1,9 +1,16 @@
+import { cx } from '../../ui/classes.ts'
 import type { ChartData, ChartScale } from './chart-data.ts'
 import { Swatch } from './ChartLegend.tsx'
 import { formatMoment, formatValue } from './moment.ts'
 
 /** Where the crosshair is: at which point of the data, and how far from the left of the picture. */
-export type ChartCursor = { index: number; leftPx: number; widthPx: number }
+export type ChartCursor = {
+  index: number
+  leftPx: number
+  widthPx: number
+  /** Label of the line it is near to, where there are many. */
+  nearest: string | null
+}
 
 /** Of a chart of many series the largest. */
 const mostRows = 8
@@ -11,11 +18,11 @@ const mostRows = 8
 type Props = { data: ChartData; scale: ChartScale; cursor: ChartCursor }
 
 /** The values at the crosshair, beside it. For those who see it; `spokenAt` says the same. */
-export function ChartPointer({ data, scale, cursor: { index, leftPx, widthPx } }: Props) {
+export function ChartPointer({ data, scale, cursor: { index, leftPx, widthPx, nearest } }: Props) {
   const time = data.times[index]
   if (time === undefined) return null
   const all = data.series.map((series, at) => ({ series, at, value: series.values[index] ?? null }))
-  const rows = all.length > mostRows ? largest(all) : all
+  const rows = all.length > mostRows ? largest(all, nearest) : all
   const isLeft = leftPx > widthPx / 2
   return (
     <div
@@ -25,7 +32,13 @@ export function ChartPointer({ data, scale, cursor: { index, leftPx, widthPx } }
     >
       <p className="tabular mb-0.5 whitespace-nowrap text-ink-3">{formatMoment(data, time)}</p>
       {rows.map(({ series, at, value }) => (
-        <p key={at} className="flex items-center gap-1.5 whitespace-nowrap text-ink-2">
+        <p
+          key={at}
+          className={cx(
+            'flex items-center gap-1.5 whitespace-nowrap',
+            series.label === nearest ? 'text-ink' : 'text-ink-2',
+          )}
+        >
           <Swatch series={series} at={at} />
           {series.label}
           <span className="tabular ml-auto pl-3 font-medium text-ink">{formatValue(scale, value)}</span>
@@ -36,13 +49,20 @@ export function ChartPointer({ data, scale, cursor: { index, leftPx, widthPx } }
   )
 }
 
-const largest = <T extends { value: number | null }>(rows: readonly T[]): T[] =>
-  rows.toSorted((a, b) => (b.value ?? -Infinity) - (a.value ?? -Infinity)).slice(0, mostRows)
+type Row = { series: { label: string }; value: number | null }
+
+function largest<T extends Row>(rows: readonly T[], nearest: string | null = null): T[] {
+  const rank = ({ series, value }: Row) => (series.label === nearest ? Infinity : (value ?? -Infinity))
+  return rows.toSorted((a, b) => (rank(a) === rank(b) ? 0 : rank(b) - rank(a))).slice(0, mostRows)
+}
 
 /** The same as a sentence. */
 export function spokenAt(data: ChartData, scale: ChartScale, index: number): string {
   const time = data.times[index]
   if (time === undefined) return ''
-  const values = data.series.map(({ label, values: of }) => `${label} ${formatValue(scale, of[index])}`)
+  const rows = largest(data.series.map((series) => ({ series, value: series.values[index] ?? null })))
+  const all = data.series.length > mostRows ? rows.map(({ series }) => series) : data.series
+  const values = all.map(({ label, values: of }) => `${label} ${formatValue(scale, of[index])}`)
+  if (all.length < data.series.length) values.push(`and ${data.series.length - all.length} more`)
   return `${formatMoment(data, time)}: ${values.join(', ')}`
 }

@@ -1,17 +1,20 @@
+import { memo } from 'react'
 import { cx } from '../../ui/classes.ts'
 import { numberClass, tableClass, tdClass, thClass } from '../../ui/Table.tsx'
 import type { ChartData, ChartScale } from './chart-data.ts'
 import { formatMoment, formatValue } from './moment.ts'
 
-/** Enough to read; the whole stretch is in the picture, and in what is copied. */
+/** Enough to read, and what a browser lays out at once; the whole stretch is in the picture, and in what is copied. */
 const mostRows = 500
+const mostCells = 4_000
 
 type Props = { title: string; data: ChartData; scale: ChartScale; heightPx: number }
 
 /** The same values as numbers, newest first. */
-export function ChartTable({ title, data, scale, heightPx }: Props) {
+export const ChartTable = memo(function ChartTable({ title, data, scale, heightPx }: Props) {
+  const count = Math.min(mostRows, Math.ceil(mostCells / (data.series.length + 1)))
   const newest = Array.from(data.times, (time, index) => ({ time, index }))
-    .slice(-mostRows)
+    .slice(-count)
     .toReversed()
   return (
     <div
@@ -47,6 +50,11 @@ export function ChartTable({ title, data, scale, heightPx }: Props) {
           ))}
         </tbody>
       </table>
+      {data.times.length > count && (
+        <p className="px-3 py-2 text-xs text-ink-3">
+          The newest {count} of {data.times.length}. What is copied has all of them.
+        </p>
+      )}
     </div>
   )
-}
+})

@@ -5,7 +5,8 @@ import './chart.css'
 import { drawnTimes } from './chart-data.ts'
 import type { ChartFrame } from './ChartMarks.tsx'
 import type { ChartCursor } from './ChartPointer.tsx'
-import { alignedData, plotOptions, shapeOf, type PlotInput } from './plot-options.ts'
+import { inTurn } from './in-turn.ts'
+import { alignedData, fadedAlpha, plotOptions, shapeOf, type PlotInput } from './plot-options.ts'
 
 type Props = PlotInput & {
   /** Where the crosshair is; null when it is nowhere. */
@@ -21,7 +22,9 @@ export default function Plot({ onCursor, onFrame, keyed, ...input }: Props) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(null)
   const latest = useRef(input)
-  const tell = useEffectEvent((made: uPlot) => onCursor(cursorOf(made)))
+  const drawn = useRef<PlotInput>(null)
+  const nearest = useRef<string>(null)
+  const tell = useEffectEvent((made: uPlot) => onCursor(cursorOf(made, nearest.current)))
   const frame = useEffectEvent((made: uPlot) => onFrame(frameOf(made)))
   const shape = shapeOf(input)
 
@@ -32,29 +35,51 @@ export default function Plot({ onCursor, onFrame, keyed, ...input }: Props) {
   useLayoutEffect(() => {
     const element = place.current
     if (!element) return undefined
-    const options = plotOptions(() => latest.current, element.clientWidth)
-    const { draw = [], ...hooks } = options.hooks ?? {}
-    const made = new uPlot(
-      { ...options, hooks: { ...hooks, draw: [draw, frame].flat(), setCursor: [tell] } },
-      alignedData(latest.current),
-      element,
-    )
-    plot.current = made
+    let made: uPlot | null = null
     const resize = new ResizeObserver(() =>
-      made.setSize({ width: element.clientWidth, height: latest.current.heightPx }),
+      made?.setSize({ width: element.clientWidth, height: latest.current.heightPx }),
     )
-    resize.observe(element)
-    const unfollow = onThemeChange(() => made.redraw(false, true))
+    const unfollow = onThemeChange(() => made?.redraw(false, true))
+    const giveUp = inTurn(() => {
+      const options = plotOptions(() => latest.current, element.clientWidth)
+      const { draw = [], ...hooks } = options.hooks ?? {}
+      const setSeries = (plot: uPlot, index: number | null) => {
+        nearest.current = index === null ? null : String(plot.series[index]?.label)
+      }
+      made = new uPlot(
+        { ...options, hooks: { ...hooks, draw: [draw, frame].flat(), setCursor: [tell], setSeries: [setSeries] } },
+        alignedData(latest.current),
+        element,
+      )
+      plot.current = made
+      drawn.current = latest.current
+      if (latest.current.highlighted) fade(made, latest.current.highlighted)
+      resize.observe(element)
+    })
     return () => {
+      giveUp()
       resize.disconnect()
       unfollow()
-      made.destroy()
+      made?.destroy()
+      plot.current = null
+      nearest.current = null
     }
     // Another shape is another chart; anything else is given to the one there is.
   }, [shape])
 
-  useEffect(() => plot.current?.setData(alignedData(latest.current)), [input.data])
-  useEffect(() => plot.current?.redraw(false), [input.marks])
+  useEffect(
+    () =>
+      inTurn(() => {
+        const { current: before } = drawn
+        const { data, marks, highlighted } = latest.current
+        if (!plot.current || !before) return
+        drawn.current = latest.current
+        if (before.data !== data) plot.current.setData(alignedData(latest.current))
+        if (before.highlighted !== highlighted) fade(plot.current, highlighted)
+        else if (before.marks !== marks) plot.current.redraw(false)
+      }),
+    [input.data, input.marks, input.highlighted],
+  )
   useEffect(() => {
     if (keyed === null || !plot.current) return undefined
     const { data, syncKey } = latest.current
@@ -69,8 +94,15 @@ export default function Plot({ onCursor, onFrame, keyed, ...input }: Props) {
   return <div ref={place} style={{ height: input.heightPx }} />
 }
 
-function cursorOf({ cursor: { idx, left = -1 }, over, width }: uPlot): ChartCursor | null {
-  return idx == null || left < 0 ? null : { index: idx, leftPx: over.offsetLeft + left, widthPx: width }
+function cursorOf({ cursor: { idx, left = -1 }, over, width }: uPlot, nearest: string | null): ChartCursor | null {
+  return idx == null || left < 0 ? null : { index: idx, leftPx: over.offsetLeft + left, widthPx: width, nearest }
+}
+
+/** The highlighted lines stand out from the others; without any all are as they are. */
+function fade(plot: uPlot, highlighted: ReadonlySet<string> | undefined): void {
+  for (const series of plot.series.slice(1))
+    series.alpha = !highlighted || highlighted.has(String(series.label)) ? 1 : fadedAlpha
+  plot.redraw(false)
 }
 
 function frameOf({ bbox, scales }: uPlot): ChartFrame {

@@ -1,5 +1,5 @@
 import { ChartLine, Table2 } from 'lucide-react'
-import { useState, type ReactNode } from 'react'
+import { useMemo, useState, type ReactNode } from 'react'
 import { Card } from '../../ui/Card.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
@@ -11,7 +11,7 @@ import { ChartTable } from './ChartTable.tsx'
 import type { PlotInput } from './plot-options.ts'
 import { useShown } from './use-shown.ts'
 
-type Props = Pick<PlotInput, 'syncKey' | 'formatTime' | 'onZoom'> & {
+type Props = Pick<PlotInput, 'syncKey' | 'formatTime' | 'onZoom' | 'highlighted'> & {
   title: string
   /** A few words beside the title: a unit, a sum. */
   note?: ReactNode
@@ -22,6 +22,8 @@ type Props = Pick<PlotInput, 'syncKey' | 'formatTime' | 'onZoom'> & {
   emptyText: string
   heightPx?: 200 | 250
   marks?: readonly ChartMark[]
+  /** The page has one legend for all its charts. */
+  isLegendElsewhere?: boolean
 }
 
 const noMarks: readonly ChartMark[] = []
@@ -35,12 +37,14 @@ export function TimeSeriesChart({
   emptyText,
   heightPx = 250,
   marks = noMarks,
+  isLegendElsewhere = false,
   ...rest
 }: Props) {
   const [isTable, setIsTable] = useState(false)
   const { hidden, shown, toggle } = useShown(data)
   const isEmpty = data !== undefined && isWithoutValues(data)
   const hasTable = data !== undefined && !isEmpty
+  const sheet = useMemo(() => (isTable && data ? sheetOf(data) : ''), [isTable, data])
   return (
     <Card
       title={
@@ -52,7 +56,7 @@ export function TimeSeriesChart({
       aside={
         hasTable && (
           <div className="flex">
-            {isTable && <CopyButton text={sheetOf(data)} what={`${title} as a table`} />}
+            {isTable && <CopyButton text={sheet} what={`${title} as a table`} />}
             <IconButton
               size={28}
               label={isTable ? 'Show as a chart' : 'Show as a table'}
@@ -64,9 +68,13 @@ export function TimeSeriesChart({
       }
     >
       <div className="px-3.5 pt-2 pb-2">
-        {hasTable && isTable && <ChartTable title={title} data={data} scale={scale} heightPx={heightPx + 24} />}
-        {hasTable && !isTable && <ChartLegend series={data.series} hidden={hidden} onToggle={toggle} />}
-        {!hasTable && <div className={legendClass} />}
+        {hasTable && isTable && (
+          <ChartTable title={title} data={data} scale={scale} heightPx={heightPx + (isLegendElsewhere ? 0 : 24)} />
+        )}
+        {hasTable && !isTable && !isLegendElsewhere && (
+          <ChartLegend series={data.series} hidden={hidden} onToggle={toggle} />
+        )}
+        {!hasTable && !isLegendElsewhere && <div className={legendClass} />}
         {hasTable && !isTable && shown && (
           <ChartPicture {...{ title, scale, heightPx, marks }} {...rest} data={shown} />
         )}

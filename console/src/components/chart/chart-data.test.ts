@@ -7,6 +7,7 @@ import {
   sheetOf,
   stacked,
   summaryOf,
+  valueRange,
   type ChartSeries,
 } from './chart-data.ts'
 
@@ -25,10 +26,23 @@ test('a summary of many points does not run out of stack', () => {
   )
 })
 
-test('stacked series stand on each other', () => {
-  expect(stacked([series('valid', [1, null, 3]), series('invalid', [2, 2, null])])).toEqual([
-    [1, 0, 3],
-    [3, 2, 3],
+test('a summary of very many series says how many it leaves out', () => {
+  const many = Array.from({ length: 20 }, (_, index) => series(`line ${index}`, [1]))
+  expect(summaryOf('CPU', { times: [1], series: many }, percent)).toMatch(/line 7: .*\. And 12 more, in the table\.$/)
+})
+
+test('an axis begins at zero and reaches its maximum, or begins near the lowest value', () => {
+  expect(valueRange({ max: 100 }, 3, 40)).toEqual([0, 100])
+  expect(valueRange({}, null, null)).toEqual([0, 1.05])
+  expect(valueRange({}, 0, 0)).toEqual([0, 1])
+  expect(valueRange({ isFromLowest: true }, 1000, 1100)).toEqual([995, 1105])
+  expect(valueRange({ isFromLowest: true }, 7, 7)).toEqual([6, 8])
+})
+
+test('stacked series stand on each other, and nothing is no bar', () => {
+  expect(stacked([series('valid', [1, null, 3]), series('invalid', [2, 2, 0])])).toEqual([
+    [1, null, 3],
+    [3, 2, null],
   ])
 })
 

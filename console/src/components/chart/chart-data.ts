@@ -17,9 +17,15 @@ export type ChartSeries = {
   values: readonly (number | null)[]
   /** Number of a chart token, 1 to 6; given out in order without it. */
   color?: number
+  /** Tells lines of one colour apart; drawn through without it. */
+  dash?: Dash
   /** Drawn only when the reader asks for it in the legend. The table has it always. */
   isHiddenAtFirst?: boolean
 }
+
+/** Lengths of strokes and gaps, in pixels. */
+export const dashes = { dashed: [6, 3], dotted: [2, 2.5], mixed: [8, 3, 2, 3] } as const
+export type Dash = keyof typeof dashes
 
 export type ChartScale = {
   /** Writes a value on the axis. */
@@ -30,6 +36,8 @@ export type ChartScale = {
   steps?: 'whole' | 'binary'
   /** The axis ends here at least; a percentage has 100. */
   max?: number
+  /** The axis begins near the lowest value instead of at zero. */
+  isFromLowest?: boolean
   /** A line across, as the outage line of spec 2.10. */
   threshold?: { value: number; label: string }
   /** Bars of all series stand on each other. */
@@ -47,7 +55,7 @@ export type ChartMark = {
 
 const colors = 6
 
-export const colorToken = (series: ChartSeries, index: number): string =>
+export const colorToken = (series: Pick<ChartSeries, 'color'>, index: number): string =>
   `chart-${series.color ?? (index % colors) + 1}`
 
 /** Nothing but gaps. */
@@ -62,20 +70,36 @@ export const drawnTimes = ({ times, bucketSeconds = 0 }: ChartData): number[] =>
 export const lonely = (values: readonly (number | null | undefined)[]): number[] =>
   values.flatMap((value, at) => (value != null && values[at - 1] == null && values[at + 1] == null ? [at] : []))
 
-/** Each series on top of the ones before it, for stacked bars. A gap counts as nothing. */
+/** Where the axis of values begins and ends; `low` and `high` are null where there are none. */
+export function valueRange(
+  { max = 0, isFromLowest = false }: Pick<ChartScale, 'max' | 'isFromLowest'>,
+  low: number | null,
+  high: number | null,
+): [number, number] {
+  const top = Math.max(max, (high ?? 1) * 1.05) || 1
+  if (!isFromLowest || low === null || high === null) return [Math.min(0, low ?? 0), top]
+  const room = (high - low) * 0.05 || 1
+  return [Math.max(0, low - room), high + room]
+}
+
+/** Each series on top of the ones before it, for stacked bars. A gap counts as nothing, and of nothing no bar is drawn. */
 export function stacked(series: readonly ChartSeries[]): (number | null)[][] {
   const sums: number[] = []
   return series.map(({ values }) =>
     values.map((value, index) => {
-      sums[index] = (sums[index] ?? 0) + (value ?? 0)
+      if (!value) return null
+      sums[index] = (sums[index] ?? 0) + value
       return sums[index]
     }),
   )
 }
 
+/** Of more series than these nobody wants to hear one by one. */
+const mostSummed = 8
+
 /** One sentence that says what the picture shows: `CPU usage: API 12% now, 5% to 40%.` */
 export function summaryOf(title: string, { series }: ChartData, format: (value: number) => string): string {
-  const parts = series.map(({ label, values }) => {
+  const parts = series.slice(0, mostSummed).map(({ label, values }) => {
     const known = values.filter((value) => value !== null)
     const last = known.at(-1)
     if (last === undefined) return `${label}: no data`
@@ -83,6 +107,7 @@ export function summaryOf(title: string, { series }: ChartData, format: (value: 
     const high = known.reduce((a, b) => Math.max(a, b))
     return `${label}: ${format(last)} at the end, between ${format(low)} and ${format(high)}`
   })
+  if (series.length > mostSummed) parts.push(`And ${series.length - mostSummed} more, in the table`)
   return `${title}. ${parts.join('. ')}.`
 }
 

@@ -3,9 +3,11 @@ import { formatChartTime } from '../../lib/format.ts'
 import { tokenValue } from '../../lib/theme.ts'
 import {
   colorToken,
+  dashes,
   drawnTimes,
   lonely,
   stacked,
+  valueRange,
   type ChartData,
   type ChartMark,
   type ChartScale,
@@ -24,7 +26,14 @@ export type PlotInput = {
   formatTime?: (timeMs: number) => string
   /** A stretch of the time axis was chosen, in seconds. */
   onZoom?: (from: number, to: number) => void
+  /** Labels of lines that stand out; the others fade. */
+  highlighted?: ReadonlySet<string> | undefined
 }
+
+/** Of more lines than these the one at the pointer stands out, from this near. */
+const fewLines = 4
+const nearPx = 24
+export const fadedAlpha = 0.15
 
 /** A shorter drag is a slip of the hand. */
 const leastDragPx = 8
@@ -43,7 +52,11 @@ export function alignedData({ data, scale }: Pick<PlotInput, 'data' | 'scale'>):
 
 /** Whatever changes this needs another plot; all else is given to the one there is. */
 export const shapeOf = ({ data, scale }: PlotInput): string =>
-  [data.isUtc, scale.steps, ...data.series.map(({ label, kind, color }) => `${label}:${kind}:${color}`)].join('|')
+  [
+    data.isUtc,
+    scale.steps,
+    ...data.series.map(({ label, kind, color, dash }) => [label, kind, color, dash].join(':')),
+  ].join('|')
 
 /** Everything about a chart but its data. `latest` is asked while drawing. */
 export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Options {
@@ -51,22 +64,24 @@ export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Opt
   const order = data.series.map((series, index) => ({ series, color: colorToken(series, index) }))
   if (scale.isStacked) order.reverse()
   const axis = { stroke: () => tokenValue('n9'), font: axisFont, ticks: { show: false } }
-  const top = (high: number | null) => Math.max(latest().scale.max ?? 0, (high ?? 1) * 1.05) || 1
+  const isMany = data.series.length > fewLines
   return {
     width: widthPx,
     height: heightPx,
     padding: [10, 8, 0, 0],
     legend: { show: false },
+    focus: { alpha: fadedAlpha },
     cursor: {
       y: false,
       drag: { x: onZoom !== undefined, y: false, setScale: false },
-      points: { size: 6 },
+      points: { size: 6, one: isMany },
+      ...(isMany && { focus: { prox: nearPx } }),
       ...(syncKey && { sync: { key: syncKey, scales: ['x', null] } }),
     },
     ...(data.isUtc && { tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') }),
     scales: {
       x: { range: (_, low, high) => wholeBuckets(latest().data, low, high) },
-      y: { range: (_, low, high) => [Math.min(0, low ?? 0), top(high)] },
+      y: { range: (_, low, high) => valueRange(latest().scale, low ?? null, high ?? null) },
     },
     axes: [
       {
@@ -82,7 +97,7 @@ export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Opt
         size: (_, labels) => 14 + 6.4 * Math.max(2, ...(labels ?? []).map(({ length }) => length)),
         space: 36,
         ...(scale.steps && { incrs: steps[scale.steps] }),
-        values: (_, ticks) => ticks.map(latest().scale.format),
+        values: (_, ticks) => ticks.map((tick) => latest().scale.format(tick)),
       },
     ],
     series: [{}, ...order.map(({ series, color }) => seriesOptions(series, color, scale))],
@@ -115,7 +130,7 @@ function timeLabels(plot: uPlot, ticks: number[], formatTime: PlotInput['formatT
   return labels.map((label, at) => (label === labels[at - 1] ? '' : label))
 }
 
-function seriesOptions({ label, kind }: ChartSeries, color: string, { isStacked }: ChartScale): uPlot.Series {
+function seriesOptions({ label, kind, dash }: ChartSeries, color: string, { isStacked }: ChartScale): uPlot.Series {
   const stroke = () => tokenValue(color)
   const faint = () => `color-mix(in srgb, ${tokenValue(color)} 12%, transparent)`
   const filter: uPlot.Series.Points.Filter = (plot, at) => lonely(Array.from(plot.data[at] ?? []))
@@ -128,5 +143,6 @@ function seriesOptions({ label, kind }: ChartSeries, color: string, { isStacked 
     return { ...common, width: 0, paths: () => null, points: { show: true, size: 4, width: 0, fill: stroke } }
   const points = { show: false, filter, size: 4, width: 0, fill: stroke }
   if (kind === 'limit') return { ...common, width: 1, dash: [4, 4], points }
-  return { ...common, width: 1.5, points, ...(kind === 'area' && { fill: faint }) }
+  const strokes = dash && { dash: [...dashes[dash]] }
+  return { ...common, width: 1.5, points, ...strokes, ...(kind === 'area' && { fill: faint }) }
 }

@@ -6,12 +6,12 @@ import { useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { q } from '../../api/query.ts'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
+import { deploymentMarks } from '../../components/deployment-marks.ts'
 import { QueryView } from '../../components/QueryView.tsx'
 import { isCustom, namedRange } from '../../components/time-range/time-range.ts'
 import { TimeRangePicker } from '../../components/time-range/TimeRangePicker.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
-import { deploymentMarks } from './deployment-marks.ts'
 import { MetricsCharts } from './MetricsCharts.tsx'
 import { ranges } from './ranges.ts'
 import { useDeploymentsSince } from './use-metrics.ts'
@@ -36,7 +36,7 @@ function Metrics({ squid: { id, name, slot }, code }: { squid: Pick<Squid, 'id' 
   const asked = { code, squidId: String(id), search }
   const setSearch = useSetSearch()
   const deployments = useDeploymentsSince(asked)
-  const marks = useMemo(() => deploymentMarks(deployments.data ?? [], { name, slot }), [deployments.data, name, slot])
+  const marks = useMemo(() => deploymentMarks(deployments.data ?? []), [deployments.data])
   return (
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap items-center gap-2">

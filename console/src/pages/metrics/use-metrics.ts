@@ -1,5 +1,5 @@
-import type { Deployment } from '@shoal/contract'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { deploymentsSince } from '../../api/deployments.ts'
 import { callApi } from '../../api/query.ts'
 import { askedTimes, isCustom, type RangeSearch } from '../../components/time-range/time-range.ts'
 import { ranges } from './ranges.ts'
@@ -45,21 +45,4 @@ export function useDeploymentsSince(asked: Asked) {
     queryFn: ({ signal }) => deploymentsSince(asked, Date.parse(timesOf(asked).from ?? ''), signal),
     ...timing(asked),
   })
-}
-
-const pageSize = 100
-/** More marks than that say nothing. */
-const mostPages = 5
-
-async function deploymentsSince({ code, squidId }: Asked, fromMs: number, signal: AbortSignal): Promise<Deployment[]> {
-  const found: Deployment[] = []
-  for (let pages = 0, before: string | undefined; pages < mostPages; pages++) {
-    const query = { squidId, logs: 'false', limit: String(pageSize), ...(before && { before }) } as const
-    const page = await callApi('deployments.list', { params: { code }, query }, signal)
-    found.push(...page)
-    const oldest = page.at(-1)
-    if (!oldest || page.length < pageSize || Date.parse(oldest.createdAt) < fromMs) break
-    before = String(oldest.id)
-  }
-  return found
 }

@@ -1,0 +1,30 @@
+import type { Deployment } from '@shoal/contract'
+import { callApi } from './query.ts'
+
+const pageSize = 100
+/** More marks on a chart than that say nothing. */
+const mostPages = 5
+
+/** Deployments since then, newest first, of one version or of all; of very many the newest. */
+export async function deploymentsSince(
+  { code, squidId }: { code: string; squidId?: string },
+  fromMs: number,
+  signal: AbortSignal,
+): Promise<Deployment[]> {
+  const found: Deployment[] = []
+  for (let pages = 0, before: string | undefined; pages < mostPages; pages++) {
+    const page = await callApi(
+      'deployments.list',
+      {
+        params: { code },
+        query: { logs: 'false', limit: String(pageSize), ...(squidId && { squidId }), ...(before && { before }) },
+      },
+      signal,
+    )
+    found.push(...page)
+    const oldest = page.at(-1)
+    if (!oldest || page.length < pageSize || Date.parse(oldest.createdAt) < fromMs) break
+    before = String(oldest.id)
+  }
+  return found
+}

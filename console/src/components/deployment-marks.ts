@@ -1,0 +1,38 @@
+import type { Deployment } from '@shoal/contract'
+import { linkOptions } from '@tanstack/react-router'
+import { formatDateTime } from '../lib/format.ts'
+import type { ChartMark } from './chart/chart-data.ts'
+import { deploymentTitle } from './deployment-title.ts'
+
+type How = { isOfManyVersions?: boolean }
+
+/** Where each deployment began. */
+export const deploymentMarks = (
+  deployments: readonly Deployment[],
+  { isOfManyVersions = false }: How = {},
+): ChartMark[] =>
+  deployments.map((deployment) => ({
+    timeSeconds: Date.parse(deployment.createdAt) / 1000,
+    label: labelOf(deployment, isOfManyVersions),
+    isBad: deployment.failed !== 'NO',
+    ...linkOf(deployment),
+  }))
+
+/** A deleted version has no page any more. */
+const linkOf = ({ id, squid }: Deployment): Pick<ChartMark, 'link'> =>
+  squid
+    ? {
+        link: linkOptions({
+          to: '/squids/$squidName/$squidSlot/deployments/$deployId',
+          params: { squidName: squid.name, squidSlot: squid.slot, deployId: String(id) },
+        }),
+      }
+    : {}
+
+function labelOf(deployment: Deployment, isVersionNamed: boolean): string {
+  const { id, createdAt, failed, user, squid } = deployment
+  const version = isVersionNamed && squid ? `${squid.reference} ` : ''
+  const end = failed === 'NO' ? '' : ', failed'
+  const by = user ? `\nby ${user.fullName ?? user.email}` : ''
+  return `${formatDateTime(createdAt)} ${version}${deploymentTitle(deployment)} #${id}${end}${by}`
+}

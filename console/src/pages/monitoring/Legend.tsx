@@ -1,0 +1,95 @@
+import { Link } from '@tanstack/react-router'
+import { ArrowUpRight } from 'lucide-react'
+import { useMemo } from 'react'
+import { Swatch } from '../../components/chart/ChartLegend.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { cx } from '../../ui/classes.ts'
+import type { LineLook } from './lines.ts'
+
+type Props = {
+  looks: readonly LineLook[]
+  /** The version or line that alone is shown; undefined: all. */
+  only: string | undefined
+  onOnly: (only: string | undefined) => void
+  onHighlight: (ids: ReadonlySet<string> | undefined) => void
+}
+
+/**
+ * One legend for all charts, since a line looks the same in each. Pointing at a version or at one of its containers makes
+ * its lines stand out, a click shows them alone.
+ */
+export function Legend({ looks, only, onOnly, onHighlight }: Props) {
+  const squids = useMemo(() => [...Map.groupBy(looks, ({ squid }) => squid)], [looks])
+  if (looks.length === 0) return null
+  const entry = (key: string, ids: readonly string[]) => ({
+    'aria-pressed': only === key,
+    onClick: () => onOnly(only === key ? undefined : key),
+    onPointerEnter: () => onHighlight(new Set(ids)),
+    onPointerLeave: () => onHighlight(undefined),
+    onFocus: () => onHighlight(new Set(ids)),
+    onBlur: () => onHighlight(undefined),
+  })
+  return (
+    <section
+      aria-label="Legend"
+      className="mb-4 flex items-start gap-3 rounded-lg border border-line bg-canvas px-2 py-1.5 sm:sticky sm:top-13 sm:z-10"
+    >
+      <ul className="flex max-h-26 min-w-0 flex-1 flex-wrap gap-x-4 gap-y-0.5 overflow-y-auto">
+        {squids.map(([squid, lines]) => (
+          <li key={squid} className="flex max-w-full flex-wrap items-center">
+            <button
+              type="button"
+              {...entry(
+                squid,
+                lines.map(({ id }) => id),
+              )}
+              className={entryClass(only === squid, 'font-medium')}
+            >
+              {squid}
+            </button>
+            <VersionLink squid={squid} />
+            {lines.map((line) => (
+              <button
+                key={line.id}
+                type="button"
+                {...entry(line.id, [line.id])}
+                aria-label={line.id}
+                className={entryClass(only === line.id, 'text-ink-2')}
+              >
+                <Swatch series={{ ...line, kind: 'line' }} at={0} />
+                {line.container}
+              </button>
+            ))}
+          </li>
+        ))}
+      </ul>
+      {only !== undefined && (
+        <Button size={28} onClick={() => onOnly(undefined)}>
+          Show all
+        </Button>
+      )}
+    </section>
+  )
+}
+
+const entryClass = (isOn: boolean, look: string): string =>
+  cx(
+    'flex h-7 items-center gap-1.5 rounded-sm px-1.5 text-sm transition-colors hover:bg-muted',
+    look,
+    isOn && 'bg-accent-soft text-accent',
+  )
+
+function VersionLink({ squid }: { squid: string }) {
+  const [squidName = '', squidSlot = ''] = squid.split('@')
+  return (
+    <Link
+      to="/squids/$squidName/$squidSlot"
+      params={{ squidName, squidSlot }}
+      aria-label={`Open ${squid}`}
+      data-tip={`Open ${squid}`}
+      className="grid size-6 place-items-center rounded-sm text-ink-3 hover:bg-muted hover:text-ink"
+    >
+      <ArrowUpRight size={13} aria-hidden />
+    </Link>
+  )
+}

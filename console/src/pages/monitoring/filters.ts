@@ -1,0 +1,67 @@
+import { getRouteApi } from '@tanstack/react-router'
+
+const hourMs = 3_600_000
+
+/** Spec 2.10, with its words. */
+export const timeframes = [
+  { id: '1h', label: 'Last hour', ms: hourMs },
+  { id: '6h', label: '6h', ms: 6 * hourMs },
+  { id: '12h', label: '12h', ms: 12 * hourMs },
+  { id: '24h', label: '24h', ms: 24 * hourMs },
+  { id: '2d', label: '2 days', ms: 48 * hourMs },
+  { id: '7d', label: '7 days', ms: 168 * hourMs },
+] as const
+export type Timeframe = (typeof timeframes)[number]['id']
+/** What an address without one means. */
+export const defaultTimeframe: Timeframe = '24h'
+
+export const containerTypes = [
+  { id: 'all', label: 'All containers' },
+  { id: 'db', label: 'DB' },
+  { id: 'api', label: 'API' },
+  { id: 'processor', label: 'Processor' },
+] as const
+export type ContainerType = (typeof containerTypes)[number]['id']
+
+const route = getRouteApi('/app/monitoring')
+export type MonitoringSearch = ReturnType<typeof route.useSearch>
+
+export const useMonitoringSearch = (): MonitoringSearch => route.useSearch()
+
+/** What is looked at: the time up to now, or a stretch that was dragged over. Keys of queries are made of it. */
+export type Stretch = { timeframe: Timeframe } | { from: string; to: string }
+
+/** A stretch that makes no sense is none. */
+export function stretchOf({ timeframe = defaultTimeframe, from, to }: MonitoringSearch): Stretch {
+  const isZoomed = from !== undefined && to !== undefined && Date.parse(from) < Date.parse(to)
+  return isZoomed ? { from, to } : { timeframe }
+}
+
+/** Its two ends, of which the later one may be now. */
+export function timesOf(stretch: Stretch, nowMs: number): { fromMs: number; toMs: number } {
+  if ('from' in stretch) return { fromMs: Date.parse(stretch.from), toMs: Date.parse(stretch.to) }
+  const { ms } = timeframes.find(({ id }) => id === stretch.timeframe) ?? { ms: 24 * hourMs }
+  return { fromMs: nowMs - ms, toMs: nowMs }
+}
+
+/** Less is not worth a look: samples are fifteen seconds apart. */
+const shortestSeconds = 120
+
+/** What dragging over a stretch puts into the address, at least two minutes around its middle. */
+export function zoomTo(fromSeconds: number, toSeconds: number): { from: string; to: string } {
+  const missing = Math.max(0, shortestSeconds - (toSeconds - fromSeconds)) / 2
+  const iso = (seconds: number) => new Date(Math.round(seconds) * 1000).toISOString()
+  return { from: iso(fromSeconds - missing), to: iso(toSeconds + missing) }
+}
+
+/** Stands for no choice among tags; no tag may be written so. */
+export const allTags = '*'
+
+/**
+ * What is ticked among the tags after a change: `All tags`, or some of them, never both. Nothing means that the change is
+ * to be ignored (spec 2.10).
+ */
+export function pickTags(before: readonly string[], ticked: readonly string[]): string[] {
+  const isAllNew = ticked.includes(allTags) && !before.includes(allTags)
+  return isAllNew ? [allTags] : ticked.length > 1 ? ticked.filter((tag) => tag !== allTags) : [...ticked]
+}

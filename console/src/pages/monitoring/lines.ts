@@ -1,0 +1,69 @@
+import type { ChartData, Dash } from '../../components/chart/chart-data.ts'
+import type { Answer, Line } from './answer.ts'
+import type { ChartSpec } from './charts.ts'
+import type { ContainerType } from './filters.ts'
+import { allTags } from './filters.ts'
+
+/** A container of a version as all charts draw it: one line has the same colour and stroke everywhere. */
+export type LineLook = Omit<Line, 'values'> & { color: number; dash?: Dash }
+
+const colors = 6
+const strokes: readonly (Dash | undefined)[] = [undefined, 'dashed', 'dotted', 'mixed']
+
+/** Every line of any chart, by version; within one its api, its database and its processors. */
+export function looksOf(answers: readonly (Answer | undefined)[]): LineLook[] {
+  const lines = new Map(answers.flatMap((answer) => answer?.series ?? []).map((line) => [line.id, line]))
+  return [...lines.values()].toSorted(bySquidAndContainer).map(({ id, squid, container, tags }, at) => {
+    const dash = strokes[Math.floor(at / colors) % strokes.length]
+    return { id, squid, container, tags, color: (at % colors) + 1, ...(dash && { dash }) }
+  })
+}
+
+const order: Record<Exclude<ContainerType, 'all'>, number> = { api: 0, db: 1, processor: 2 }
+
+const names = new Intl.Collator('en', { numeric: true })
+
+const bySquidAndContainer = (a: Line, b: Line): number =>
+  names.compare(a.squid, b.squid) ||
+  order[typeOf(a.container)] - order[typeOf(b.container)] ||
+  names.compare(a.container, b.container)
+
+/** What is neither an api, one of its replicas, nor the database, is a processor. */
+export function typeOf(container: string): Exclude<ContainerType, 'all'> {
+  return /^api(-\d+)?$/.test(container) ? 'api' : container === 'db' ? 'db' : 'processor'
+}
+
+export type LineFilter = { type: ContainerType; tags: readonly string[] }
+
+/** Containers of the type, of versions with any of the tags. */
+export function filterLooks(looks: readonly LineLook[], { type, tags }: LineFilter): LineLook[] {
+  return looks.filter(
+    ({ container, tags: own }) =>
+      (type === 'all' || typeOf(container) === type) &&
+      (tags.includes(allTags) || tags.some((tag) => own.includes(tag))),
+  )
+}
+
+/** Those that `only` names: a version or one line; all of them when it names none that there is. */
+export function isolated(looks: readonly LineLook[], only: string | undefined): readonly LineLook[] {
+  const named = looks.filter(({ id, squid }) => id === only || squid === only)
+  return named.length > 0 ? named : looks
+}
+
+/** What a chart draws of an answer: the shown lines, in the order and look of the legend. */
+export function chartDataOf(
+  { times, series, bucketSeconds, isLastOpen }: Answer,
+  { kind, isOfWholePoints = false }: Pick<ChartSpec, 'kind' | 'isOfWholePoints'>,
+  shown: readonly LineLook[],
+): ChartData {
+  const valuesOf = new Map(series.map(({ id, values }) => [id, values]))
+  const drawn = isOfWholePoints && isLastOpen ? times.length - 1 : times.length
+  return {
+    times,
+    bucketSeconds,
+    series: shown.flatMap(({ id, color, dash }) => {
+      const values = valuesOf.get(id)?.map((value, at) => (at < drawn ? value : null))
+      return values ? [{ label: id, kind, values, color, ...(dash && { dash }) }] : []
+    }),
+  }
+}
