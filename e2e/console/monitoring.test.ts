@@ -1,0 +1,294 @@
+import type { MonitoringSeries, MonitoringQuery } from '@shoal/contract'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { keepShot, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
+import { personAs } from '../support/people.ts'
+import { played, type Deployer } from '../support/played-squid.ts'
+import { startShoal, type Shoal } from '../support/shoal.ts'
+import { until } from '../support/until.ts'
+
+let shoal: Shoal
+let browser: Browser
+let page: Page
+let who: Deployer
+/** What the API answered last to each query of the page. */
+const answers = new Map<MonitoringQuery, MonitoringSeries[]>()
+
+const code = 'acme-labs'
+const MIB = 2 ** 20
+const crashes = 2
+const kills = 1
+const sync = { fromBlock: 1000, headBlock: 1e9, headBlocksPerSecond: 1, blocksPerSecond: 500 }
+/** A collocated program may have a fifth of a core: twice that is held back half of the time. */
+const busy = { cpuCores: 0.4, memoryBytes: 384 * MIB }
+
+beforeAll(async () => {
+  shoal = await startShoal({ SHOAL_RUNTIME: 'sim', SHOAL_OUTBOX: 'true' })
+  browser = await openBrowser()
+  const person = await personAs(browser, shoal, 'mira@acme.dev')
+  page = person.page
+  who = { shoal, org: code, token: person.token, api: person.api }
+  for (const org of [code, 'new-labs'])
+    await who.api.orgs.create({ body: { code: org, name: org, email: 'mira@acme.dev' } })
+  await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
+  const crashing = { sync, usage: busy, ends: { afterMs: 2500, exitCode: 1 }, badRuns: crashes }
+  const hungry = { sync, ends: { afterMs: 2500, outOfMemory: true }, badRuns: kills }
+  const deployed = await Promise.all([
+    played(who, { name: 'transfers', slot: 'v1', tag: 'production', processors: { eth: crashing } }),
+    played(who, { name: 'transfers', slot: 'v2', tag: 'next', processors: { eth: hungry } }),
+  ])
+  expect(deployed.map(({ failed }) => failed)).toEqual(['NO', 'NO'])
+  // All of it has happened, and was sampled.
+  await until(async () => (await sumOf('crashes')) === crashes + kills, 'all crashes were sampled')
+  for (const query of atOnce) await until(async () => (await ask(query)).length > 0, `${query} was sampled`)
+  page.on('response', (response) => {
+    const query = /\/monitoring\/squids\/(\w+)\?/.exec(response.url())?.[1] as MonitoringQuery | undefined
+    if (query && response.ok())
+      void response
+        .json()
+        .then(({ payload }: { payload: MonitoringSeries[] }) => answers.set(query, payload))
+        .catch(() => undefined)
+  })
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await shoal?.end()
+})
+
+/** Of the last hour, as the page asks it. */
+const ask = (query: MonitoringQuery) =>
+  who.api.monitoring.query({
+    params: { code, query },
+    query: { from: new Date(Date.now() - 3_600_000).toISOString() },
+  })
+const sumOf = async (query: MonitoringQuery) =>
+  (await ask(query)).flatMap(({ values }) => values).reduce((sum, { v }) => sum + (v ?? 0), 0)
+
+const open = (query = 'timeframe=1h', org = code, on = page) => on.goto(`/monitoring?organization=${org}&${query}`)
+const card = (title: string, on = page) =>
+  on.locator('section').filter({ has: on.getByRole('heading', { name: title, exact: true }) })
+const legend = (name: string) => page.getByRole('region', { name: 'Legend' }).getByRole('button', { name, exact: true })
+const plots = () => page.getByRole('img').filter({ has: page.locator('.u-over') })
+const option = (name: string) => page.getByRole('option', { name, exact: true })
+const pressFilter = (name: string) => page.getByRole('button', { name: new RegExp(`${name}$`) }).click()
+/** As long as a busy machine may take. */
+const soon = <T>(ask: () => T | Promise<T>) => expect.poll(ask, { timeout: 20_000 })
+const addressed = (name: string) => new URL(page.url()).searchParams.getAll(name)
+
+/** All that there are answers to is on screen. */
+const drawn = (on = page) =>
+  soon(() => on.getByRole('button', { name: 'Show as a table' }).count()).toBeGreaterThanOrEqual(atOnce.length)
+
+const titles: Record<MonitoringQuery, string> = {
+  crashes: 'Crashes',
+  oom_kills: 'OOMs',
+  cpu_utilization: 'CPU utilization',
+  cpu_trotting: 'CPU throttling',
+  mem_utilization: 'Memory utilization',
+  disk_utilization: 'Disk utilization',
+  indexed_blocks: 'Indexed blocks',
+  indexed_height: 'Indexed height',
+}
+const queries = Object.keys(titles) as MonitoringQuery[]
+/** Databases are measured less often: looked at when there was time for it. */
+const atOnce = queries.filter((query) => query !== 'disk_utilization')
+
+/** The table of a chart as it is copied: a column for each series, by its label. */
+async function copied(title: string): Promise<Map<string, string[]>> {
+  await card(title)
+    .getByRole('button', { name: /^(Copy table|Copied)$/ })
+    .click()
+  const text = await page.evaluate<string>('navigator.clipboard.readText()')
+  const rows = text.split('\n').map((row) => row.split('\t'))
+  return new Map(rows[0]?.map((label, at) => [label, rows.slice(1).map((row) => row[at] ?? '')]))
+}
+
+/** The same of what the API answered. */
+function told(query: MonitoringQuery): Map<string, string[]> {
+  const series = answers.get(query) ?? []
+  const times = series[0]?.values.map(({ t }) => new Date(t * 1000).toISOString()) ?? []
+  return new Map([
+    ['Time', times],
+    ...series.map(({ labels, values }): [string, string[]] => [
+      `${labels.squid_name} ${labels.container}`,
+      values.map(({ v }) => (v === null ? '' : String(v))),
+    ]),
+  ])
+}
+
+const sorted = (columns: Map<string, string[]>) => [...columns].toSorted(([a], [b]) => a.localeCompare(b))
+
+test('the eight charts say what the API says, which is what happened', async () => {
+  await open()
+  await drawn()
+  expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(Object.values(titles))
+  for (const query of atOnce) {
+    const title = titles[query]
+    const heightPx = (await card(title).getByRole('img').boundingBox())?.height
+    expect([title, heightPx]).toEqual([title, query === 'crashes' || query === 'oom_kills' ? 200 : 250])
+    await card(title).getByRole('button', { name: 'Show as a table' }).click()
+    await soon(async () => sorted(await copied(title))).toEqual(sorted(shownOf(query)))
+  }
+  const numbersOf = async (title: string, series: string) =>
+    ((await copied(title)).get(series) ?? []).filter((cell) => cell !== '').map(Number)
+  const sum = (numbers: number[]) => numbers.reduce((a, b) => a + b, 0)
+  expect(sum(await numbersOf('Crashes', 'transfers@v1 eth'))).toBe(crashes)
+  expect(sum(await numbersOf('Crashes', 'transfers@v2 eth'))).toBe(kills)
+  expect([...(await copied('OOMs')).keys()]).toEqual(['Time', 'transfers@v2 eth'])
+  expect(sum(await numbersOf('OOMs', 'transfers@v2 eth'))).toBe(kills)
+  // Before the versions were deployed nothing is known: gaps, never zeros.
+  expect((await copied('CPU utilization')).get('transfers@v1 eth')?.[0]).toBe('')
+  expect(await card('Memory utilization').getByRole('cell', { name: '50%' }).count()).toBeGreaterThan(0)
+  // Deployments are told there too.
+  await card('Crashes')
+    .getByRole('cell', { name: /deployments|transfers@v1/ })
+    .first()
+    .waitFor()
+})
+
+/** Blocks of a stretch that is still being counted are not drawn. */
+function shownOf(query: MonitoringQuery): Map<string, string[]> {
+  const columns = told(query)
+  if (query === 'indexed_blocks')
+    for (const [label, cells] of columns) if (label !== 'Time') columns.set(label, [...cells.slice(0, -1), ''])
+  return columns
+}
+
+test('timeframe, container type and tags are in the address; no tag at all is ignored', async () => {
+  await open('')
+  await pressFilter('Timeframe')
+  expect(await page.getByRole('option').allInnerTexts()).toEqual(['Last hour', '6h', '12h', '24h', '2 days', '7 days'])
+  expect(await option('24h').getAttribute('aria-selected')).toBe('true')
+  const asked = page.waitForRequest(/monitoring\/squids\/crashes/)
+  await option('7 days').click()
+  await soon(() => addressed('timeframe')).toEqual(['7d'])
+  const { searchParams } = new URL((await asked).url())
+  const [from = '', to = ''] = ['from', 'to'].map((name) => searchParams.get(name) ?? '')
+  expect(Date.parse(to) - Date.parse(from)).toBe(7 * 86_400_000)
+
+  await pressFilter('Container type')
+  await option('API').click()
+  await soon(() => addressed('container_type')).toEqual(['api'])
+  await card('Crashes').getByText('No crashes for the selected time range.').waitFor()
+  await legend('transfers@v1 api').waitFor()
+  expect(await legend('transfers@v1 eth').count()).toBe(0)
+  await pressFilter('Container type')
+  await option('All containers').click()
+  await legend('transfers@v1 eth').waitFor()
+
+  await pressFilter('Tags')
+  await option('next').click()
+  await soon(() => addressed('tag')).toEqual(['next'])
+  expect(await option('All tags').getAttribute('aria-selected')).toBe('false')
+  await option('next').click()
+  await soon(() => option('next').getAttribute('aria-selected')).toBe('false')
+  await page.keyboard.press('Escape')
+  await legend('transfers@v2').waitFor()
+  expect(addressed('tag')).toEqual(['next'])
+  expect(await legend('transfers@v1').count()).toBe(0)
+  await pressFilter('Tags')
+  expect(await option('next').getAttribute('aria-selected')).toBe('true')
+  await option('production').click()
+  await option('All tags').click()
+  await soon(() => addressed('tag')).toEqual([])
+  await page.keyboard.press('Escape')
+  await legend('transfers@v1').waitFor()
+})
+
+test('a stretch is dragged over to zoom, and both ways lead back', async () => {
+  await open('timeframe=6h')
+  const plot = plots().first()
+  await plot.waitFor()
+  const box = await plot.locator('.u-over').boundingBox()
+  if (!box) throw new Error('there is no plot')
+  const drag = async () => {
+    await page.mouse.move(box.x + box.width / 2, box.y + 50)
+    await page.mouse.down()
+    await page.mouse.move(box.x + box.width - 2, box.y + 50, { steps: 3 })
+    await page.mouse.up()
+    await soon(() => addressed('from').length).toBe(1)
+  }
+  await drag()
+  const spanMs = Date.parse(addressed('to')[0] ?? '') - Date.parse(addressed('from')[0] ?? '')
+  expect(spanMs / 3_600_000).toBeCloseTo(3, 1)
+  await page.goBack()
+  await soon(() => addressed('from')).toEqual([])
+  await plots().first().waitFor()
+  await drag()
+  await page.getByRole('button', { name: 'Reset zoom' }).click()
+  await soon(() => [addressed('from'), addressed('timeframe')]).toEqual([[], ['6h']])
+})
+
+test('the crosshair is in all charts at once, and the legend isolates a line or leads to its version', async () => {
+  await open()
+  const times = page.getByText(/^\d\d:\d\d:\d\d$/)
+  // By the keyboard as by the pointer.
+  await soon(() => plots().count()).toBeGreaterThanOrEqual(4)
+  await page.getByRole('img').first().focus()
+  await page.keyboard.press('End')
+  // Those that have been in sight.
+  await soon(() => times.count()).toBeGreaterThanOrEqual(4)
+  expect(new Set(await times.allInnerTexts()).size).toBe(1)
+
+  await legend('transfers@v2').click()
+  await soon(() => addressed('only')).toEqual(['transfers@v2'])
+  await soon(() => card('Crashes').getByRole('img').getAttribute('aria-label')).not.toContain('transfers@v1')
+  await legend('transfers@v1 eth').click()
+  await soon(() => card('Crashes').getByRole('img').getAttribute('aria-label')).not.toContain('transfers@v2')
+  await page.getByRole('button', { name: 'Show all' }).click()
+  await soon(() => addressed('only')).toEqual([])
+  await page.getByRole('link', { name: 'Open transfers@v1' }).click()
+  await page.waitForURL(/\/squids\/transfers\/v1$/)
+})
+
+test('what is on screen is asked for again, stays when that fails, and says how old it is', async () => {
+  const watched = await page.context().newPage()
+  await watched.clock.install()
+  await open('timeframe=1h', code, watched)
+  await watched.getByText(/^Updated (now|\d+ s ago)$/).waitFor()
+  const again = watched.waitForRequest(/monitoring\/squids\/crashes/)
+  await watched.clock.runFor(31_000)
+  await again
+  await watched.route('**/monitoring/squids/**', (route) => route.abort())
+  // It is tried thrice, a little later each time.
+  await until(async () => {
+    await watched.clock.runFor(10_000)
+    return watched.getByText(/^Cannot be refreshed; as of/).isVisible()
+  }, 'the page says that it is old')
+  await drawn(watched)
+  await watched.close()
+})
+
+test('an organization without squids is told so in the words of the specification', async () => {
+  await open('', 'new-labs')
+  await page.getByText('No crashes for the selected time range.', { exact: true }).waitFor()
+  expect(await page.getByText('No OOMs detected for the selected time range.', { exact: true }).count()).toBe(1)
+  expect(await page.getByText('No data available for the selected time range', { exact: true }).count()).toBe(6)
+})
+
+test('the page is accessible in both themes and at every width', async () => {
+  await until(async () => (await ask('disk_utilization')).length === 2, 'the databases were measured')
+  await open()
+  await drawn()
+  await card('Disk utilization').getByRole('button', { name: 'Show as a table' }).click()
+  await soon(async () => sorted(await copied('Disk utilization'))).toEqual(sorted(told('disk_utilization')))
+  expect([...told('disk_utilization').keys()].toSorted()).toEqual(['Time', 'transfers@v1 db', 'transfers@v2 db'])
+  const flaws: Record<string, string[]> = {}
+  for (const theme of themes) {
+    await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+    for (const width of [...widths, 480]) {
+      await page.setViewportSize({ width, height: 900 })
+      await keepShot(page, `monitoring-${theme}-${width}`)
+      const found = width === 1440 || width === 480 ? await seriousFlaws(page) : []
+      if (found.length > 0) flaws[`${theme}, ${width} px`] = found
+      const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+      expect(overflowPx, `wider than ${width} px`).toBeLessThanOrEqual(0)
+    }
+  }
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await pressFilter('Tags')
+  await option('All tags').waitFor()
+  flaws['tags open'] = await seriousFlaws(page)
+  expect(flaws).toEqual({ 'tags open': [] })
+})
