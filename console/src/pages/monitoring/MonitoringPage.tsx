@@ -1,11 +1,14 @@
 import type { DeploymentType } from '@shoal/contract'
 import { useQueries, useQuery, type UseQueryResult } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { Bell } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { deploymentMarks } from '../../components/deployment-marks.ts'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
+import { buttonClass } from '../../ui/Button.tsx'
 import type { Answer } from './answer.ts'
 import { formatChartTime } from '../../lib/format.ts'
 import { charts } from './charts.ts'
@@ -40,7 +43,16 @@ export default function MonitoringPage() {
 
   return (
     <>
-      <PageHeader title="Monitoring" context="Crashes, load and progress of all squids over time." />
+      <PageHeader
+        title="Monitoring"
+        context="Crashes, load and progress of all squids over time."
+        actions={
+          <Link to="/monitoring/alerts" className={buttonClass()}>
+            <Bell size={14} aria-hidden />
+            Alerts
+          </Link>
+        }
+      />
       <div className="mb-4 flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
         <MonitoringFilters looks={looks} />
         {'timeframe' in stretch && <FreshnessOf answers={answers} />}
