@@ -30,7 +30,7 @@ export default function MetricsTab() {
   )
 }
 
-function Metrics({ squid: { id, name, slot }, code }: { squid: Pick<Squid, 'id' | 'name' | 'slot'>; code: string }) {
+function Metrics({ squid: { id }, code }: { squid: Pick<Squid, 'id'>; code: string }) {
   const { range, from, to } = route.useSearch()
   const search = { range, from, to }
   const asked = { code, squidId: String(id), search }
