@@ -1,6 +1,6 @@
 import type { SquidDisplayStatus } from '@shoal/contract'
 import type { ReactNode } from 'react'
-import { toneText, type Tone } from '../ui/Badge.tsx'
+import { toneText, type Tone } from '../ui/tones.ts'
 import { cx } from '../ui/classes.ts'
 
 type Props = {

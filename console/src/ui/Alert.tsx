@@ -1,6 +1,6 @@
 import { CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { toneText } from './Badge.tsx'
+import { toneText } from './tones.ts'
 import { cx } from './classes.ts'
 
 export type AlertTone = 'info' | 'good' | 'warn' | 'bad'

@@ -1,26 +1,6 @@
 import type { ComponentProps, ReactNode } from 'react'
 import { cx } from './classes.ts'
-
-/** What a colour may mean. */
-export type Tone = 'neutral' | 'accent' | 'good' | 'warn' | 'bad' | 'info'
-
-export const toneText: Record<Tone, string> = {
-  neutral: 'text-ink-3',
-  accent: 'text-accent',
-  good: 'text-good',
-  warn: 'text-warn',
-  bad: 'text-bad',
-  info: 'text-info',
-}
-
-export const toneSoft: Record<Tone, string> = {
-  neutral: 'bg-muted text-ink-2',
-  accent: 'bg-accent-soft text-accent',
-  good: 'bg-good-soft text-good',
-  warn: 'bg-warn-soft text-warn',
-  bad: 'bg-bad-soft text-bad',
-  info: 'bg-info-soft text-info',
-}
+import { toneSoft, toneText, type Tone } from './tones.ts'
 
 /** A word of state: `Succeeded`, `Admin`. */
 export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {

@@ -8,7 +8,7 @@ import {
   type QueuedToast,
 } from 'react-aria-components'
 import type { AlertTone } from './Alert.tsx'
-import { toneText } from './Badge.tsx'
+import { toneText } from './tones.ts'
 import { cx } from './classes.ts'
 import { IconButton } from './IconButton.tsx'
 

@@ -1,5 +1,5 @@
 import type { AlertDelivery } from '@shoal/contract'
-import type { Tone } from '../../ui/Badge.tsx'
+import type { Tone } from '../../ui/tones.ts'
 
 /** How each state of a delivery looks; a new one does not compile until it has a look. */
 export const deliveryLook: Record<AlertDelivery['status'], { tone: Tone; label: string; isMoving: boolean }> = {

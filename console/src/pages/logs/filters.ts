@@ -1,7 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { askedTimes, type TimeRanges } from '../../components/time-range/time-range.ts'
-import type { Tone } from '../../ui/Badge.tsx'
+import type { Tone } from '../../ui/tones.ts'
 import type { LogLevel } from '@shoal/contract'
 import type { LogsAsked } from './log-feed.ts'
 

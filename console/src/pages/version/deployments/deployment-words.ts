@@ -5,7 +5,7 @@ import {
   type DeploymentStatus,
   type DeploymentType,
 } from '@shoal/contract'
-import type { Tone } from '../../../ui/Badge.tsx'
+import type { Tone } from '../../../ui/tones.ts'
 
 /** What the parts of deployments are called on screen. */
 const stepLabels: Record<DeploymentStatus, string> = {

@@ -1,6 +1,6 @@
 import { databaseStatus, type DatabaseStatus, type Squid } from '@shoal/contract'
 import { StatusDot } from '../../../components/StatusDot.tsx'
-import type { Tone } from '../../../ui/Badge.tsx'
+import type { Tone } from '../../../ui/tones.ts'
 import { Card, KeyValue } from '../../../ui/Card.tsx'
 import { DiskUse } from '../DiskUse.tsx'
 

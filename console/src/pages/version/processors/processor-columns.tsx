@@ -2,7 +2,7 @@ import { syncPercent, type Processor } from '@shoal/contract'
 import type { Column } from '../../../components/data-table/columns.ts'
 import { StatusDot } from '../../../components/StatusDot.tsx'
 import { formatInteger, formatPercent, nothing } from '../../../lib/format.ts'
-import type { Tone } from '../../../ui/Badge.tsx'
+import type { Tone } from '../../../ui/tones.ts'
 import { ProgressBar } from '../../../ui/ProgressBar.tsx'
 import { formatSpan, formatSpeed, lagBlocks } from '../../../components/squid/sync.ts'
 
