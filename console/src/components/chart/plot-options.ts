@@ -136,7 +136,7 @@ function seriesOptions({ label, kind, dash }: ChartSeries, color: string, { isSt
   const filter: uPlot.Series.Points.Filter = (plot, at) => lonely(Array.from(plot.data[at] ?? []))
   const common: uPlot.Series = { label, stroke, spanGaps: false }
   if (kind === 'bars') {
-    const paths = uPlot.paths.bars?.({ size: [0.7, 40], gap: 1, radius: isStacked ? 0 : 0.15 })
+    const paths = uPlot.paths.bars?.({ size: [0.7, 40, 2], gap: 1, radius: isStacked ? 0 : 0.15 })
     return { ...common, width: 0, fill: stroke, points: { show: false }, ...(paths && { paths }) }
   }
   if (kind === 'points')

@@ -32,7 +32,7 @@ export function Legend({ looks, only, onOnly, onHighlight }: Props) {
   return (
     <section
       aria-label="Legend"
-      className="mb-4 flex items-start gap-3 rounded-lg border border-line bg-canvas px-2 py-1.5 sm:sticky sm:top-13 sm:z-10"
+      className="mb-4 flex items-start gap-3 rounded-lg border border-line bg-canvas px-2 py-1.5 sm:sticky sm:top-13 sm:z-15"
     >
       <ul className="flex max-h-26 min-w-0 flex-1 flex-wrap gap-x-4 gap-y-0.5 overflow-y-auto">
         {squids.map(([squid, lines]) => (
