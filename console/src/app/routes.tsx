@@ -5,7 +5,6 @@ import { flag, list, oneOf, searchOf, text } from '../lib/search-params.ts'
 import { Frame } from './layouts/Frame.tsx'
 import { Root, RootError } from './Root.tsx'
 import { onlySignedIn, onlySignedOut, onlyWhoInvites } from './session-gate.ts'
-import { unbuilt } from './Unbuilt.tsx'
 
 /** Every address of the console. routes.test.ts compares it with spec 2.1 and 2.2. */
 

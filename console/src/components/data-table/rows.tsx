@@ -42,9 +42,11 @@ function Row<T>({ id, row, columns, rowIndex, isIndented, isOpenable, hasMenu, w
             data-row-menu
             aria-haspopup="menu"
             aria-label={`Actions for ${id}`}
-            aria-disabled={whyNoMenu === null ? undefined : true}
-            aria-description={whyNoMenu ?? undefined}
-            data-tip={whyNoMenu ?? undefined}
+            {...(whyNoMenu !== null && {
+              'aria-disabled': true,
+              'aria-description': whyNoMenu,
+              'data-tip': whyNoMenu,
+            })}
             className="inline-grid size-7 place-items-center rounded-md text-ink-3 not-aria-disabled:hover:bg-muted not-aria-disabled:hover:text-ink aria-disabled:cursor-not-allowed aria-disabled:opacity-50 aria-expanded:bg-muted aria-expanded:text-ink"
           >
             <Ellipsis size={16} aria-hidden />
