@@ -20,10 +20,13 @@ const reference = 'erc20-transfers@v1'
 beforeAll(async () => {
   ;[day, sqd, browser] = await Promise.all([startDay(), openClient(), openBrowser()])
   const { shoal, org, token } = day
-  await sqd('auth', '-k', token, '-h', `${shoal.url}/api`)
-  await sqd('secrets', 'set', 'RPC_URL', day.devnet.rpcUrl, '-o', org)
   const body = { email: `admin@${org}.dev`, password: 'correct-horse' }
-  const session = await shoal.as('').auth.signIn({ body })
+  const secrets = [{ action: 'UPDATE' as const, name: 'RPC_URL', value: day.devnet.rpcUrl }]
+  const [session] = await Promise.all([
+    shoal.as('').auth.signIn({ body }),
+    sqd('auth', '-k', token, '-h', `${shoal.url}/api`),
+    day.api.secrets.change({ params: { code: org }, body: { secrets } }),
+  ])
   api = shoal.as(session.token)
   const onboardingForm = { occupation: 'Analyst', source: 'Google', usage: 'DeFi' }
   await api.user.completeOnboarding({ body: { policyAccepted: true, onboardingForm } })
