@@ -14,12 +14,12 @@ export const deliveryColumns: Column<AlertDelivery>[] = [
         <p className="font-medium break-words">{label}</p>
         <p className="text-ink-3">
           {whatWords[what]}
-          <span className="md:hidden"> to {channel.name}</span>
+          <span className="lg:hidden"> to {channel.name}</span>
         </p>
       </div>
     ),
   },
-  { id: 'channel', header: 'Channel', width: '150px', foldBelow: 'md', cell: ({ channel }) => channel.name },
+  { id: 'channel', header: 'Channel', width: '150px', foldBelow: 'lg', cell: ({ channel }) => channel.name },
   {
     id: 'status',
     header: 'Status',

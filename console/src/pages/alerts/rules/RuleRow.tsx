@@ -21,7 +21,7 @@ export function RuleRow({ rule, isFixed }: Props) {
   }
   const isOn = change.isPending ? change.variables.body.isEnabled : rule.isEnabled
   return (
-    <li className="grid items-center gap-x-6 gap-y-2.5 px-3.5 py-3 sm:grid-cols-[minmax(0,1fr)_auto]">
+    <li className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-x-4 px-3.5 py-3 sm:gap-x-6">
       <div className="min-w-0">
         <p className="font-medium">{title}</p>
         <p className="text-ink-2">{explanation}</p>

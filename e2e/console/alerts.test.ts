@@ -1,0 +1,277 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { complaints, keepShot, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
+import { personAs } from '../support/people.ts'
+import { played, type Deployer } from '../support/played-squid.ts'
+import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { startShoal, type Shoal } from '../support/shoal.ts'
+import { until } from '../support/until.ts'
+
+const code = 'harbour'
+const crashes = { print: ['Error: connect ECONNREFUSED'], ends: { afterMs: 2500, exitCode: 1 } }
+const brokenBuild = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'tsc ended with code 2' }
+let shoal: Shoal
+let browser: Browser
+let receiver: Receiver
+let page: Page
+let viewer: Page
+let who: Deployer
+
+type IsFromShoal = (secret: string, headers: Record<string, string>, body: string) => boolean
+/** What the dialog gave to take along. */
+let taken: { secret: string; isFromShoal: IsFromShoal }
+
+beforeAll(async () => {
+  ;[shoal, browser, receiver] = await Promise.all([
+    startShoal({ SHOAL_RUNTIME: 'sim', SHOAL_OUTBOX: 'true', SHOAL_ALERTS_ALLOW_PRIVATE: 'true' }),
+    openBrowser(),
+    startReceiver(),
+  ])
+  const admin = await personAs(browser, shoal, 'admin@harbour.dev')
+  const watcher = await personAs(browser, shoal, 'vic@harbour.dev')
+  await admin.api.orgs.create({ body: { code, name: 'Harbour Analytics', email: 'admin@harbour.dev' } })
+  await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
+  const invited = { email: 'vic@harbour.dev', roleType: 'viewer' } as const
+  const { id } = await admin.api.orgs.inviteMember({ params: { code }, body: invited })
+  await watcher.api.orgs.acceptInvite({ params: { code, id: String(id) } })
+  page = admin.page
+  viewer = watcher.page
+  who = { shoal, org: code, token: admin.token, api: admin.api }
+}, 120_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await Promise.all([shoal?.end(), receiver?.close()])
+})
+
+const show = (tab = '', on = page) => on.goto(`/monitoring/alerts${tab}?organization=${code}`)
+const bell = (name: string) => page.getByRole('button', { name, exact: true })
+const table = (name: string) => page.getByRole('table', { name })
+const row = (name: string, text: string) => table(name).getByRole('row').filter({ hasText: text })
+const channel = (name: string, on = page) => on.getByRole('listitem', { name, exact: true })
+const opened = () => who.api.alerts.list({ params: { code }, query: { state: 'open' } })
+const messages = () =>
+  receiver.received.map(({ body }) => JSON.parse(body) as { id: string; type: string; label: string })
+const told = (type: string, label: string) =>
+  until(
+    () => messages().find((message) => message.type === type && message.label === label),
+    `${type}: ${label}`,
+    120_000,
+  )
+
+/** Runs code as somebody would who pasted it into a file of their program. */
+async function asModule(source: string): Promise<{ isFromShoal: IsFromShoal }> {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-receiver-'))
+  try {
+    const file = join(folder, 'verify.mjs')
+    writeFileSync(file, source)
+    return (await import(file)) as { isFromShoal: IsFromShoal }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+test('nothing is wrong: the bell and the page say so', async () => {
+  await show()
+  await page.getByText('No open alerts').waitFor()
+  await bell('Alerts').click()
+  const panel = page.getByRole('dialog', { name: 'Open alerts' })
+  await panel.getByText('No open alerts').waitFor()
+  await page.keyboard.press('Escape')
+  await panel.waitFor({ state: 'detached' })
+  expect(await bell('Alerts').evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
+})
+
+test('a webhook is added, and a test reaches it with a signature that its secret verifies', async () => {
+  await show('/channels')
+  await channel('E-mail').getByText('admin@harbour.dev').waitFor()
+  await page.getByRole('button', { name: 'Add channel' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add channel' })
+  await dialog.getByLabel('URL').fill('nowhere')
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+  await dialog.getByText('Must be a valid URL').waitFor()
+  await dialog.getByText('Name is required').waitFor()
+  expect(await seriousFlaws(page)).toEqual([])
+  await dialog.getByLabel('Name').fill('On-call')
+  await dialog.getByLabel('URL').fill(receiver.url)
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+
+  const shown = page.getByRole('dialog', { name: 'Signing secret' })
+  const secret = await shown.getByLabel('signing secret', { exact: true }).inputValue()
+  await shown.getByRole('button', { name: 'Copy code' }).click()
+  const { isFromShoal } = await asModule(await page.evaluate<string>('navigator.clipboard.readText()'))
+  taken = { secret, isFromShoal }
+  expect(await seriousFlaws(page)).toEqual([])
+  await keepShot(page, 'alerts-secret-light')
+  await shown.getByRole('button', { name: 'I have stored the secret' }).click()
+
+  await channel('On-call').getByText('Nothing sent yet').waitFor()
+  await channel('On-call').getByRole('button', { name: 'Test On-call' }).click()
+  await channel('On-call').getByText('The test was delivered: HTTP 204').waitFor()
+  const [test] = receiver.received
+  expect(test && isFromShoal(secret, test.headers, test.body)).toBe(true)
+  expect(test && isFromShoal(secret, test.headers, `${test.body} `)).toBe(false)
+
+  receiver.answer(503)
+  await channel('On-call').getByRole('button', { name: 'Test On-call' }).click()
+  await channel('On-call').getByText('The test was not delivered: It answered 503.').waitFor()
+  receiver.answer(204)
+})
+
+test('a crash loop and a failed deployment appear by themselves, are counted and told', async () => {
+  await show()
+  await page.getByText('No open alerts').waitFor()
+  await Promise.all([
+    played(who, { name: 'lending', slot: 'v1', processors: { eth: crashes } }),
+    played(who, { name: 'transfers', slot: 'v1', build: { fails: brokenBuild } }),
+  ])
+  await until(async () => (await opened()).length === 2, 'both are found')
+  await row('Open alerts', 'eth keeps crashing').getByRole('link', { name: 'lending@v1' }).first().waitFor()
+  await row('Open alerts', 'Last deploy was finished with an error').filter({ hasText: 'Nothing runs.' }).waitFor()
+  expect((await opened()).map(({ label }) => label).sort()).toEqual([
+    'Last deploy was finished with an error',
+    'eth keeps crashing',
+  ])
+  await told('alert.opened', 'eth keeps crashing')
+  await told('alert.opened', 'Last deploy was finished with an error')
+  expect(receiver.received.every(({ headers, body }) => taken.isFromShoal(taken.secret, headers, body))).toBe(true)
+  await until(
+    async () => (await (await fetch(`${shoal.url}/outbox`)).text()).includes('eth keeps crashing'),
+    'a mail tells of the crash loop',
+  )
+
+  await bell('Alerts: 2 open').click()
+  const panel = page.getByRole('dialog', { name: 'Open alerts' })
+  await panel.getByRole('link', { name: /eth keeps crashing.*lending@v1/ }).waitFor()
+  expect(await seriousFlaws(page)).toEqual([])
+  await keepShot(page, 'alerts-bell-light')
+  await panel.getByRole('link', { name: /transfers@v1/ }).click()
+  await page.waitForURL(/\/squids\/transfers\/v1/)
+  await panel.waitFor({ state: 'detached' })
+  await bell('Alerts: 2 open').click()
+  await panel.getByRole('link', { name: 'All alerts' }).click()
+  await page.waitForURL(/\/monitoring\/alerts/)
+})
+
+test('what was sent is listed and can be sent once more', async () => {
+  // What failed is mended meanwhile: an alert has to be over for a minute before people are told so.
+  expect((await played(who, { name: 'transfers', slot: 'v1' })).failed).toBe('NO')
+  await show('/deliveries')
+  const crash = row('Deliveries', 'eth keeps crashing').filter({ hasText: 'On-call' })
+  await crash.filter({ hasText: 'Delivered' }).filter({ hasText: 'HTTP 204' }).waitFor()
+  await row('Deliveries', 'It answered 503.').filter({ hasText: 'Failed' }).waitFor()
+  const before = messages().filter(({ label }) => label === 'eth keeps crashing')
+  await crash.getByRole('button', { name: /^Actions for eth keeps crashing to On-call/ }).click()
+  await page.getByRole('menuitem', { name: 'Send once more' }).click()
+  await page.getByText('Sent once more', { exact: true }).waitFor()
+  const after = messages().filter(({ label }) => label === 'eth keeps crashing')
+  // A receiver knows it by its id.
+  expect(after.map(({ id }) => id)).toEqual([...before, ...before].map(({ id }) => id))
+})
+
+test('quiet is asked for, seen by all, and ended', async () => {
+  await show()
+  await page.getByRole('button', { name: /^Actions for eth keeps crashing/ }).click()
+  await page.getByRole('menuitem', { name: 'Mute' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Mute alerts' })
+  await dialog.getByRole('button', { name: /Crash loop/ }).waitFor()
+  await dialog.getByRole('button', { name: /lending@v1/ }).waitFor()
+  await dialog.getByLabel('8 hours').check()
+  expect(await seriousFlaws(page)).toEqual([])
+  await keepShot(page, 'alerts-mute-light')
+  await dialog.getByRole('button', { name: 'Mute', exact: true }).click()
+  await dialog.waitFor({ state: 'detached' })
+  const unmute = page.getByRole('button', { name: 'Unmute Crash loop of lending@v1' })
+  await unmute.waitFor()
+  const [mute] = await who.api.alerts.listMutes({ params: { code } })
+  expect(mute).toMatchObject({ kind: 'CRASH_LOOP', squid: { name: 'lending' } })
+
+  await show('', viewer)
+  const asViewer = viewer.getByRole('button', { name: 'Unmute Crash loop of lending@v1' })
+  expect(await asViewer.getAttribute('aria-description')).toMatch(/^Your role may look at squids/)
+
+  await unmute.click()
+  await unmute.waitFor({ state: 'detached' })
+  expect(await who.api.alerts.listMutes({ params: { code } })).toEqual([])
+})
+
+test('who may not change rules and channels sees them, and why', async () => {
+  const reason = 'Only administrators may change the organization.'
+  await show('/rules', viewer)
+  await viewer.getByText(reason).waitFor()
+  expect(await viewer.getByRole('switch', { name: 'Crash loop' }).isDisabled()).toBe(true)
+  expect(await viewer.getByLabel('Stalled, from how many minutes on').isDisabled()).toBe(true)
+  await show('/channels', viewer)
+  const test = channel('On-call', viewer).getByRole('button', { name: 'Test On-call' })
+  expect(await test.getAttribute('aria-description')).toBe(reason)
+})
+
+test('every tab is accessible in both themes and at every width', async () => {
+  await who.api.alerts.mute({ params: { code }, body: { kind: 'STALLED', squidId: null, minutes: 60 } })
+  const flaws: Record<string, string[]> = {}
+  const tabs = [
+    ['', 'table[aria-label="Open alerts"] time'],
+    ['/rules', 'ul[aria-label="Rules"] li'],
+    ['/channels', 'ul[aria-label="Channels"] li'],
+    ['/deliveries', 'table[aria-label="Deliveries"] time'],
+  ] as const
+  for (const [tab, ready] of tabs) {
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await show(tab)
+    await page.locator(ready).first().waitFor({ state: 'attached' })
+    for (const theme of themes) {
+      await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 900 })
+        const name = `alerts${tab.replace('/', '-')}-${theme}-${width}`
+        await keepShot(page, name)
+        const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+        expect(overflowPx, `${name} is wider than its window`).toBeLessThanOrEqual(0)
+        const found = width === 1000 ? [] : await seriousFlaws(page)
+        if (found.length > 0) flaws[name] = found
+      }
+    }
+  }
+  await page.getByRole('button', { name: /^Alerts/ }).click()
+  await page.getByRole('dialog', { name: 'Open alerts' }).waitFor()
+  const found = await seriousFlaws(page)
+  if (found.length > 0) flaws['the panel on a phone, dark'] = found
+  await keepShot(page, 'alerts-bell-dark-400')
+  await page.setViewportSize({ width: 1440, height: 900 })
+  expect(flaws).toEqual({})
+})
+
+test('what is turned off or recovers becomes history, and its end is told', async () => {
+  await show('/rules')
+  const stalled = page.getByLabel('Stalled, from how many minutes on')
+  await stalled.fill('0')
+  await page.getByText('A whole number from 1 to 1,440').waitFor()
+  await stalled.fill('30')
+  await stalled.press('Enter')
+  const rules = async () => who.api.alerts.listRules({ params: { code } })
+  const rule = async (kind: string) => (await rules()).find((candidate) => candidate.kind === kind)
+  await until(async () => (await rule('STALLED'))?.threshold === 30, 'the threshold is kept')
+  await page.getByRole('switch', { name: 'Crash loop' }).click()
+  await until(async () => (await rule('CRASH_LOOP'))?.isEnabled === false, 'the rule is off')
+
+  await show('/history')
+  await told('alert.ended', 'Last deploy was finished with an error')
+  // The page asks again by itself.
+  await row('Alerts that ended', 'transfers@v1').waitFor()
+  await row('Alerts that ended', 'eth keeps crashing').waitFor()
+  await keepShot(page, 'alerts-history-light')
+  expect(await seriousFlaws(page)).toEqual([])
+  await show()
+  await page.getByText('No open alerts').waitFor()
+  await bell('Alerts').waitFor()
+
+  await show('/channels')
+  await channel('On-call').getByRole('button', { name: 'Actions for On-call' }).click()
+  await page.getByRole('menuitem', { name: 'Remove' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click()
+  await channel('On-call').waitFor({ state: 'detached' })
+  expect(complaints).toEqual([])
+})
