@@ -1,6 +1,7 @@
 import type { Org, User } from '@shoal/contract'
-import { setSetting, useSetting } from '../lib/local-settings.ts'
-import { useUser } from './session.ts'
+import type { QueryClient } from '@tanstack/react-query'
+import { getSetting, setSetting, useSetting } from '../lib/local-settings.ts'
+import { sessionQuery, useUser } from './session.ts'
 
 /** Stands in while there is none (spec 4). */
 const placeholder: Org = {
@@ -23,6 +24,14 @@ function pickOrg(organizations: readonly Org[], storedId: number | null): Org {
 export function useOrg(): Org {
   const storedId = useSetting('userOrg')
   return pickOrg(useUser().organizations, storedId)
+}
+
+/** The same before any screen is there; null when nobody is signed in, or may not be told anything yet. */
+export function findOrg(client: QueryClient): Org | null {
+  const session = client.getQueryData(sessionQuery.queryKey)
+  if (session?.status !== 'signedIn' || !session.user.emailVerified) return null
+  const org = pickOrg(session.user.organizations, getSetting('userOrg'))
+  return org === placeholder ? null : org
 }
 
 /** By its code, if the user is in it. */

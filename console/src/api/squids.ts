@@ -1,7 +1,7 @@
 import { isInProgress, type Deployment, type SquidSummary } from '@shoal/contract'
-import { useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query'
+import { useQuery, useQueryClient, type QueryClient, type UseQueryResult } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import { useOrg } from './active-org.ts'
+import { findOrg, useOrg } from './active-org.ts'
 import { pollWhile } from './poll.ts'
 import { invalidate, q } from './query.ts'
 
@@ -9,7 +9,8 @@ import { invalidate, q } from './query.ts'
 const listMs = 10_000
 const inProgressMs = 1000
 
-export const squidsQuery = (code: string) => q('squids.listSummaries', { params: { code } }, { refetchInterval: listMs })
+export const squidsQuery = (code: string) =>
+  q('squids.listSummaries', { params: { code } }, { refetchInterval: listMs })
 
 /** Requests by day: the server's own range is the last seven days. */
 export const ingressQuery = (code: string) =>
@@ -23,6 +24,15 @@ const inProgressQuery = (code: string) =>
     { params: { code }, query: { statusGroup: 'IN_PROGRESS', logs: 'false' } },
     { refetchInterval: pollWhile<Deployment[]>(isAny, { fastMs: inProgressMs, slowMs: listMs }) },
   )
+
+/** Asks for what the list shows while its code is on the way. Nobody waits for it. */
+export function prefetchSquids(client: QueryClient): void {
+  const org = findOrg(client)
+  if (!org) return
+  void client.prefetchQuery(squidsQuery(org.code))
+  void client.prefetchQuery(ingressQuery(org.code))
+  void client.prefetchQuery(inProgressQuery(org.code))
+}
 
 /**
  * The versions of the active organization, every ten seconds. While deployments run they are asked for every second, and

@@ -110,6 +110,8 @@ const squids = createRoute({
   getParentRoute: () => app,
   path: '/squids',
   validateSearch: search.squids,
+  // The page waits for this code, which is that of the app's frame, and not for the answers.
+  loader: async ({ context }) => (await import('../api/squids.ts')).prefetchSquids(context.queryClient),
   component: lazyRouteComponent(() => import('../pages/squids/SquidsPage.tsx')),
 })
 const deployGuide = createRoute({

@@ -7,7 +7,17 @@ import { SearchField } from '../../ui/SearchField.tsx'
 import type { MultiSelect as MultiSelectOfUi } from '../../ui/Select.tsx'
 import { tagsOf } from './filter-squids.ts'
 
-const MultiSelect = lazy(async () => ({ default: (await import('../../ui/Select.tsx')).MultiSelect }))
+/** When there is nothing better to do, and soon in any case. Safari cannot tell. */
+const whenIdle = () =>
+  new Promise<unknown>((idle) =>
+    typeof requestIdleCallback === 'function' ? requestIdleCallback(idle, { timeout: 1000 }) : setTimeout(idle, 200),
+  )
+
+// Its code is larger than the page's: the rows come first.
+const MultiSelect = lazy(async () => {
+  await whenIdle()
+  return { default: (await import('../../ui/Select.tsx')).MultiSelect }
+})
 
 const route = getRouteApi('/app/squids')
 const statusOptions = squidDisplayStatuses.map((id) => ({ id, label: displayStatusLabels[id] }))
@@ -39,7 +49,7 @@ type FilterProps = Pick<ComponentProps<typeof MultiSelectOfUi>, 'label' | 'none'
   onChange: (chosen: string[]) => void
 }
 
-/** Its code is larger than the page's: the place is kept until it is there. */
+/** The place is kept until its code is there. */
 function Filter(props: FilterProps) {
   return (
     <Suspense fallback={<Skeleton className="h-8 w-38 max-xs:flex-1" />}>
