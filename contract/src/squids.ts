@@ -29,6 +29,8 @@ export const Processor = z.object({
   progressedAt: Time.nullable(),
   restarts: z.number(),
   reason: z.string().nullable(),
+  /** Since when it has this status; null where that was not seen. */
+  since: Time.nullable(),
   /**
    * How far behind the head of its chain: as the nodes of our RPC gateway show it (`rpc`) where its environment names one chain of
    * ours, otherwise as it says itself (`processor`). `seconds` is what the chain takes for as many blocks; null until that is known.
@@ -51,9 +53,11 @@ const Api = z.object({
   replicas: z.number(),
   profile: z.enum(profiles),
   reason: z.string().nullable(),
+  /** Since when it is not available; null while it is, and where that was not seen. */
+  since: Time.nullable(),
 })
 
-const Hasura = Api.omit({ reason: true })
+const Hasura = Api.omit({ reason: true, since: true })
 
 export const Connection = z.object({
   params: z.object({
@@ -139,13 +143,14 @@ export const SquidSummary = Squid.pick({
   deployedAt: true,
   hibernatedAt: true,
 }).extend({
-  api: Api.pick({ status: true, urls: true, reason: true }).optional(),
+  api: Api.pick({ status: true, urls: true, reason: true, since: true }).optional(),
   processors: z
     .array(
       Processor.pick({
         name: true,
         status: true,
         reason: true,
+        since: true,
         syncState: true,
         blocksPerSecond: true,
         etaSeconds: true,

@@ -1,5 +1,6 @@
 import type { Squid } from '@shoal/contract'
 import { expect, test } from 'vitest'
+import { formatDateTime } from '../../lib/format.ts'
 import { endpointOf } from './endpoint-of.ts'
 import { statusReason } from './status-reason.ts'
 
@@ -14,6 +15,7 @@ const processor = {
   restarts: 0,
   lag: null,
   reason: null,
+  since: null,
 } as const
 const healthy = {
   status: 'DEPLOYED',
@@ -24,10 +26,15 @@ const healthy = {
 
 test('a status says why it is what it is', () => {
   expect(statusReason(healthy)).toMatch(/at the head/)
-  const stuck = { ...processor, status: 'STUCK', reason: 'It ran out of memory.' } as const
-  const down = { status: 'NOT_AVAILABLE', urls: [], reason: null } as const
+  const stuck = {
+    ...processor,
+    status: 'STUCK',
+    reason: 'It ran out of memory.',
+    since: '2026-01-16T12:00:00Z',
+  } as const
+  const down = { status: 'NOT_AVAILABLE', urls: [], reason: null, since: '2026-01-15T12:00:00Z' } as const
   expect(statusReason({ ...healthy, processors: [processor, stuck], api: { ...down, urls: [] } })).toBe(
-    'API: it does not answer.\neth: It ran out of memory.',
+    `API: it does not answer.\neth: It ran out of memory.\nSince ${formatDateTime('2026-01-15T12:00:00Z')}.`,
   )
   expect(statusReason({ ...healthy, addons: { hasura: { status: 'NOT_AVAILABLE' } } })).toBe(
     'Hasura: it does not answer.',
@@ -41,7 +48,7 @@ test('the endpoint is the one that outlives the version: production, any tag, th
   const tag = (name: string) => ({ type: 'tag' as const, name, url: name })
   const canonical = { type: 'canonical' as const, url: 'slot' }
   const of = (...urls: NonNullable<Squid['api']>['urls']) =>
-    endpointOf({ api: { status: 'AVAILABLE', urls, reason: null } })
+    endpointOf({ api: { status: 'AVAILABLE', urls, reason: null, since: null } })
   expect(of(tag('old'), tag('production'), canonical)).toBe('production')
   expect(of(tag('old'), canonical)).toBe('old')
   expect(of(canonical)).toBe('slot')

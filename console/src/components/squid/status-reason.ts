@@ -5,9 +5,9 @@ const sinceOf = (time: string | null) => (time === null ? '' : ` since ${formatD
 
 const reasons: Record<SquidDisplayStatus, (squid: SquidSummary) => string> = {
   HEALTHY: () => 'Its API answers and its processors are at the head of their chains.',
-  DEGRADED: (squid) => troubles(squid).join('\n'),
+  DEGRADED: (squid) => told(troubles(squid)),
   HIBERNATED: ({ hibernatedAt }) => `Stopped${sinceOf(hibernatedAt)}, with its data kept.`,
-  PROCESSING: (squid) => unready(squid).join('\n'),
+  PROCESSING: (squid) => told(unready(squid)),
   DEPLOYING: (squid) => `${underWay(squid)} is in progress.`,
   DELETING: (squid) => `${underWay(squid)} takes it away with its data.`,
   HIBERNATING: (squid) => `${underWay(squid)} stops its programs.`,
@@ -19,23 +19,34 @@ export const statusReason = (squid: SquidSummary): string => reasons[displayStat
 
 const underWay = ({ lastDeploy }: SquidSummary) => (lastDeploy ? `Deployment ${lastDeploy.id}` : 'A deployment')
 
-function troubles(squid: SquidSummary): string[] {
+type Cause = { text: string; since: string | null }
+
+/** A line for each, and since when the first of them is known to last. */
+function told(causes: Cause[]): string {
+  const [first] = causes.flatMap(({ since }) => since ?? []).toSorted()
+  const lines = causes.map(({ text }) => text)
+  return [...lines, ...(first ? [`Since ${formatDateTime(first)}.`] : [])].join('\n')
+}
+
+const untimed = (text: string): Cause => ({ text, since: null })
+
+function troubles(squid: SquidSummary): Cause[] {
   const { api, processors = [], addons } = squid
   const stuck = processors.filter(({ status }) => status === 'STUCK')
+  const isDown = api?.status === 'NOT_AVAILABLE'
   return [
-    ...(api?.status === 'NOT_AVAILABLE' ? [`API: ${api.reason ?? 'it does not answer.'}`] : []),
-    ...(addons.hasura?.status === 'NOT_AVAILABLE' ? ['Hasura: it does not answer.'] : []),
-    ...stuck.map(({ name, reason }) => `${name}: ${reason ?? 'it is stuck.'}`),
-    ...(databaseStatus(squid) === 'NO_SPACE' ? ['Database: there is no space left.'] : []),
+    ...(isDown ? [{ text: `API: ${api.reason ?? 'it does not answer.'}`, since: api.since }] : []),
+    ...(addons.hasura?.status === 'NOT_AVAILABLE' ? [untimed('Hasura: it does not answer.')] : []),
+    ...stuck.map(({ name, reason, since }) => ({ text: `${name}: ${reason ?? 'it is stuck.'}`, since })),
+    ...(databaseStatus(squid) === 'NO_SPACE' ? [untimed('Database: there is no space left.')] : []),
   ]
 }
 
-function unready(squid: SquidSummary): string[] {
+function unready(squid: SquidSummary): Cause[] {
   const behind = (squid.processors ?? []).filter(({ status }) => status !== 'SYNCED')
+  const doing = (status: (typeof behind)[number]['status']) => (status === 'SYNCING' ? 'syncing.' : 'starting.')
   return [
-    ...behind.map(
-      ({ name, status, reason }) => `${name}: ${reason ?? (status === 'SYNCING' ? 'syncing.' : 'starting.')}`,
-    ),
-    ...(databaseStatus(squid) === 'PROCESSING' ? ['Database: its size is not measured yet.'] : []),
+    ...behind.map(({ name, status, reason, since }) => ({ text: `${name}: ${reason ?? doing(status)}`, since })),
+    ...(databaseStatus(squid) === 'PROCESSING' ? [untimed('Database: its size is not measured yet.')] : []),
   ]
 }

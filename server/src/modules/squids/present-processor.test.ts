@@ -42,6 +42,16 @@ const seen = (change: Partial<SeenProcessor> = {}): SeenProcessor => ({
 
 const status = (c: Parameters<typeof processorStatus>[0], s?: SeenProcessor) => processorStatus(c, s, now).status
 
+test('since when it has its status is told where it was seen', () => {
+  const since = (c: Parameters<typeof processorStatus>[0], s?: SeenProcessor) => processorStatus(c, s, now).sinceMs
+  const startedMs = ago(minutes(60))
+  expect(since(undefined)).toBeNull()
+  expect(since(container({ state: 'starting' }))).toBe(startedMs)
+  expect(since(container(), seen())).toBe(startedMs)
+  expect(since(container(), seen({ caughtUpAtMs: ago(minutes(3)) }))).toBe(ago(minutes(3)))
+  expect(since(container(), seen({ unansweredSinceMs: ago(minutes(7)) }))).toBe(ago(minutes(7)))
+})
+
 describe('a processor is', () => {
   test('STARTING until its metrics answer', () => {
     expect(status(undefined)).toBe('STARTING')
@@ -94,6 +104,7 @@ describe('a processor is', () => {
     expect(processorStatus(container({ ...crashing, state: 'backoff' }), undefined, now)).toEqual({
       status: 'STUCK',
       reason: 'It ended with exit code 1. It was started anew 5 times.',
+      sinceMs: null,
     })
     expect(status(container({ ...crashing, sinceMs: ago(1000) }), seen({ scrapedAtMs: now }))).toBe('STUCK')
     expect(status(container({ ...crashing, sinceMs: ago(minutes(3)) }), seen())).toBe('SYNCING')
@@ -122,6 +133,7 @@ describe('a processor is', () => {
       expect(processorStatus(container(), seen({ ...synced, ...still, head: head(1030) }), now)).toEqual({
         status: 'STUCK',
         reason: expect.stringContaining('the chain went on to 1030'),
+        sinceMs: ago(minutes(6)),
       })
     })
 

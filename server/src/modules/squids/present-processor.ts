@@ -11,7 +11,8 @@ const unknownAfterMs = minutes(10)
 const crashesOfLoop = 3
 const calmMs = minutes(2)
 
-type Status = Pick<Processor, 'status' | 'reason'>
+/** `sinceMs`: null where it was not seen. */
+type Status = Pick<Processor, 'status' | 'reason'> & { sinceMs: number | null }
 
 /** True while a container crashes again and again. */
 export function isCrashLooping(row: SeenContainer, nowMs: number): boolean {
@@ -26,13 +27,17 @@ export function processorStatus(
   seen: SeenProcessor | undefined,
   nowMs: number,
 ): Status {
-  if (!container) return { status: 'STARTING', reason: null }
+  if (!container) return { status: 'STARTING', reason: null, sinceMs: null }
+  const { state, sinceMs } = container
   const stuck = whyStuck(container, seen, nowMs)
-  if (stuck) return { status: 'STUCK', reason: stuck.reason }
-  if (container.state === 'finished') return { status: 'SYNCED', reason: 'It has finished its work.' }
-  if (container.state !== 'running') return { status: 'STARTING', reason: container.reason }
+  // Each try of a crash loop begins anew; when the first was is not known.
+  if (stuck) return { ...stuck, status: 'STUCK', sinceMs: isCrashLooping(container, nowMs) ? null : stuck.sinceMs }
+  if (state === 'finished') return { status: 'SYNCED', reason: 'It has finished its work.', sinceMs }
+  if (state !== 'running') return { status: 'STARTING', reason: container.reason, sinceMs }
   if (!isOfThisRun(container, seen)) return unseen(container, nowMs)
-  return { status: hasCaughtUp(seen, nowMs) ? 'SYNCED' : 'SYNCING', reason: null }
+  return hasCaughtUp(seen, nowMs)
+    ? { status: 'SYNCED', reason: null, sinceMs: null }
+    : { status: 'SYNCING', reason: null, sinceMs: seen.caughtUpAtMs ?? sinceMs }
 }
 
 /** Why a processor makes no progress, and since when; null while it is well, or while nothing is known of it. */
@@ -69,11 +74,12 @@ export const isOfThisRun = (container: SeenContainer, seen: SeenProcessor | unde
 export const isoTime = (ms: number): string => new Date(ms).toISOString()
 
 function unseen({ sinceMs }: SeenContainer, nowMs: number): Status {
-  if (nowMs - sinceMs < unknownAfterMs) return { status: 'STARTING', reason: null }
+  if (nowMs - sinceMs < unknownAfterMs) return { status: 'STARTING', reason: null, sinceMs }
   return {
     status: 'UNKNOWN',
     reason:
       'It runs, but shows no metrics on the port of PROCESSOR_PROMETHEUS_PORT. Its data source may not answer: see its log.',
+    sinceMs,
   }
 }
 
@@ -95,6 +101,6 @@ function stalledSince(seen: SeenProcessor, startedMs: number, nowMs: number, wai
 export function crashReason({ reason, restarts, exitCode, isOutOfMemory }: SeenContainer): string {
   const ended = isOutOfMemory
     ? 'It ran out of memory'
-    : (reason?.replace(/\.$/, '') ?? `It ended with code ${exitCode}`)
+    : (reason?.replace(/\.$/, '') ?? `It ended with exit code ${exitCode}`)
   return `${ended}. It was started anew ${restarts} times.`
 }

@@ -109,6 +109,7 @@ function presentApi(config: Config, facts: SummaryFacts): SquidSummary['api'] | 
     status: isAvailable ? 'AVAILABLE' : 'NOT_AVAILABLE',
     urls: apiUrls(config, addressOf(facts)),
     reason: isAvailable ? null : hasNeverRun ? 'It was never deployed successfully.' : reasonOf(squid, apis),
+    since: isAvailable || apis.length === 0 ? null : isoTime(Math.max(...apis.map(({ sinceMs }) => sinceMs))),
   }
 }
 
@@ -124,9 +125,11 @@ const seenOf = ({ containers, processors }: SummaryFacts, name: string) => ({
 
 function presentProgress(name: string, facts: SummaryFacts, nowMs: number) {
   const { container, seen } = seenOf(facts, name)
+  const { sinceMs, ...status } = processorStatus(container, seen, nowMs)
   return {
     name,
-    ...processorStatus(container, seen, nowMs),
+    ...status,
+    since: timeOrNull(sinceMs),
     // The public client needs numbers, also before the first block (contract 2.2).
     syncState: { currentBlock: seen?.currentBlock ?? -1, totalBlocks: seen?.totalBlocks ?? 0 },
     blocksPerSecond: seen?.blocksPerSecond ?? null,

@@ -2,6 +2,7 @@ import { displayStatus } from '@shoal/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
+import { containerStates } from './tables.ts'
 import { setTag } from './tags-store.ts'
 import { makeVersion } from './testing/make-version.ts'
 
@@ -55,12 +56,21 @@ test('a version has all the public client insists on, and no key org', async () 
 
 test('the list in brief says of each version what the whole list says', async () => {
   const squid = await makeVersion(t.app, org, { name: 'brief', apis: [{}], processors: { eth: {} } })
-  await setTag(t.app.db, squid, 'prod', t.app.clock.now())
+  const since = t.app.clock.now()
+  await setTag(t.app.db, squid, 'prod', since)
+  await t.app.db.insert(containerStates).values(
+    ['api', 'eth'].map((container) => ({
+      ...{ squidId: squid.id, generation: squid.generation, container, since, restarts: 2, oomKills: 0 },
+      ...{ state: 'backoff' as const, crashesInARow: 3, exitCode: 1, isOutOfMemory: false },
+    })),
+  )
   const summaries = await t.as(org.admin).squids.listSummaries({ params: { code: org.code } })
   const whole = await list()
   expect(summaries.map(({ reference }) => reference)).toEqual(whole.map(({ reference }) => reference))
   summaries.forEach((summary, i) => expect(whole[i]).toMatchObject(summary))
-  expect(summaries.find(({ name }) => name === 'brief')).not.toHaveProperty('manifest')
+  const brief = summaries.find(({ name }) => name === 'brief')
+  expect(brief).toMatchObject({ tags: [{ name: 'prod' }], processors: [{ status: 'STUCK' }] })
+  expect(brief).not.toHaveProperty('manifest')
 })
 
 test('a version whose first deployment failed is not well, and says why', async () => {
