@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { played, type Deployer } from '../../e2e/support/played-squid.ts'
 import { until } from '../../e2e/support/until.ts'
@@ -8,6 +9,11 @@ import { org, slowDown, withConsole } from './support/console.ts'
 
 const versions = 1_000
 const rounds = 5
+const polls = 12
+/** As the console asks (spec 9). */
+const pollEveryMs = 10_000
+/** As a worker asks processors. */
+const moveEveryMs = 3_000
 
 /** What is known of a version, beside its own row. */
 const tables = ['squid_tags', 'squid_databases', 'container_states', 'processor_states', 'api_states']
@@ -43,6 +49,43 @@ async function multiply(databaseUrl: string): Promise<void> {
   }
 }
 
+/** Meanwhile every processor goes on, as a worker would write it down: no two polls have the same answer. */
+async function whileProcessorsMove<T>(databaseUrl: string, work: () => Promise<T>): Promise<T> {
+  const client = new pg.Client(databaseUrl)
+  await client.connect()
+  const stop = new AbortController()
+  const move = async () => {
+    while (!stop.signal.aborted) {
+      await client.query(`
+        update processor_states set current_block = current_block + 2, total_blocks = total_blocks + 2,
+          progressed_at = now(), head_moved_at = now(), scraped_at = now()`)
+      await sleep(moveEveryMs, undefined, { signal: stop.signal }).catch(() => undefined)
+    }
+  }
+  const moving = move()
+  try {
+    return await work()
+  } finally {
+    stop.abort()
+    await moving.finally(() => client.end())
+  }
+}
+
+/** Until the head of each answer. */
+async function pollTimes({ shoal, token }: Deployer): Promise<number[]> {
+  const times: number[] = []
+  for (let round = 0; round < polls; round++) {
+    await sleep(pollEveryMs)
+    const headers = { authorization: `token ${token}`, 'accept-encoding': 'br, gzip' }
+    const startedAt = performance.now()
+    const answer = await fetch(`${shoal.url}/api/v1/orgs/${org}/squids/summaries`, { headers })
+    times.push(performance.now() - startedAt)
+    const { payload } = (await answer.json()) as { payload: unknown[] }
+    if (payload.length !== versions) throw new Error(`${payload.length} versions were answered, not ${versions}`)
+  }
+  return times
+}
+
 async function isSeen({ api }: Deployer): Promise<boolean> {
   const [squid] = await api.squids.listSummaries({ params: { code: org } })
   const { processors = [], addons } = squid ?? { addons: {} }
@@ -75,15 +118,9 @@ export const bench: Bench = {
           yield atMost(1_500, `list, usable with ${versions} versions, 4 × slower`, median(usable), 'ms')
 
           await page.goto('about:blank')
-          const polls: number[] = []
-          for (let round = 0; round < 20; round++) {
-            const headers = { authorization: `token ${who.token}`, 'accept-encoding': 'br, gzip' }
-            const startedAt = performance.now()
-            const answer = await fetch(`${shoal.url}/api/v1/orgs/${org}/squids/summaries`, { headers })
-            polls.push(performance.now() - startedAt)
-            await answer.arrayBuffer()
-          }
-          yield atMost(20, `list, polling ${versions} versions, time of the server`, median(polls.slice(5)), 'ms')
+          const pollMs = await whileProcessorsMove(databaseUrl, () => pollTimes(who))
+          const meanMs = pollMs.reduce((sum, ms) => sum + ms, 0) / polls
+          yield atMost(20, `list, polling ${versions} versions, time of the server`, meanMs, 'ms')
         },
       )
     } finally {

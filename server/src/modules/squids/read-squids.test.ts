@@ -60,8 +60,16 @@ test('the list in brief says of each version what the whole list says', async ()
   await setTag(t.app.db, squid, 'prod', since)
   await t.app.db.insert(containerStates).values(
     ['api', 'eth'].map((container) => ({
-      ...{ squidId: squid.id, generation: squid.generation, container, since, restarts: 2, oomKills: 0 },
-      ...{ state: 'backoff' as const, crashesInARow: 3, exitCode: 1, isOutOfMemory: false },
+      squidId: squid.id,
+      generation: squid.generation,
+      container,
+      state: 'backoff' as const,
+      since,
+      restarts: 2,
+      crashesInARow: 3,
+      oomKills: 0,
+      exitCode: 1,
+      isOutOfMemory: false,
     })),
   )
   const summaries = await t.as(org.admin).squids.listSummaries({ params: { code: org.code } })
