@@ -105,7 +105,9 @@ test('the waiting line turns into the deployment, and the list into the squids',
   await row('erc20-transfers@v1').getByText('Healthy').waitFor()
   await row('erc20-transfers@v2').getByText('Processing').waitFor()
   await row('lending@v1').getByText('Degraded').waitFor()
-  expect(await row('lending@v1').getByText('Degraded').getAttribute('data-tip')).toMatch(/eth: /)
+  const whyOf = (reference: string, status: string) => row(reference).getByText(status).getAttribute('data-tip')
+  expect(await whyOf('lending@v1', 'Degraded')).toMatch(/eth: /)
+  expect(await whyOf('erc20-transfers@v2', 'Processing')).toMatch(/^eth: syncing\.\n[^]*Since /)
   await says('4 versions of 3 squids · 96 left in this organization')
 })
 
@@ -137,6 +139,14 @@ test('search, filters and order are in the address, and come back with it', asyn
   await page.goBack()
   await row('lending@v1').waitFor()
   expect(await references()).toEqual(['lending@v1'])
+  // A link that is followed while the box still settles: what was typed is there on the way back.
+  const find = page.getByLabel('Find squid')
+  await find.fill('LENDING')
+  await row('lending@v1').getByRole('link').click()
+  await page.getByRole('heading', { name: /^lending@v1/ }).waitFor()
+  await page.goBack()
+  await row('lending@v1').waitFor()
+  expect(await find.inputValue()).toBe('LENDING')
   await open('&tag=staging')
   await row('erc20-transfers@v2').waitFor()
   expect(await references()).toEqual(['erc20-transfers@v2'])
@@ -266,6 +276,7 @@ test('the tour leads through, back, out, and stays away from small screens', asy
 
 test('list and guide are accessible in both themes and at every width', async () => {
   const flaws: Record<string, string[]> = {}
+  const drawnInDark = new Set([Math.max(...widths), Math.min(...widths)])
   for (const [shot, path] of [
     ['squids', '/squids'],
     ['deploy', '/squids/deploy'],
@@ -280,6 +291,8 @@ test('list and guide are accessible in both themes and at every width', async ()
         await keepShot(page, `${shot}-${theme}-${width}`)
         const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
         expect(overflowPx, `${shot} is wider than ${width} px`).toBeLessThanOrEqual(0)
+        // What is drawn follows the width, colours the theme: dark is looked at where most and least is drawn.
+        if (theme === 'dark' && !drawnInDark.has(width)) continue
         const found = await seriousFlaws(page)
         if (found.length > 0) flaws[`${shot}, ${theme}, ${width} px`] = found
       }
