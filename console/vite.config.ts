@@ -23,7 +23,7 @@ const chunks = [
   // What is there before any page is, with the small parts that nearly every page has: not worth a request of their own.
   {
     name: 'app',
-    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|graphql|lines|poll|squids)|lib\/(?!hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState)\.tsx?$|src\/ui\/(Alert|Field|IconButton|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
+    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|graphql|lines|poll|squids)|lib\/(?!hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
   },
   // The frame around every page behind the session gate.
   {
