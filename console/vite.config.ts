@@ -28,7 +28,7 @@ const chunks = [
   // The frame around every page behind the session gate.
   {
     name: 'layout',
-    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|poll|squids)|src\/components\/Can\.tsx$|src\/lib\/(hotkeys|preview-mode|ticker)|src\/ui\/(Badge|Kbd|option-list|ProgressBar|tab-look|Table)\.tsx?$/,
+    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|poll|squids)|src\/components\/(Can|EmptyState|PageHeader|RelativeTime|StatusDot)\.tsx$|src\/lib\/(hotkeys|preview-mode|ticker)|src\/ui\/(Badge|Kbd|option-list|ProgressBar|tab-look|Table)\.tsx?$/,
   },
   // Forms, and the pages that are nothing but a form: those around signing in.
   {

@@ -62,7 +62,14 @@ test('addresses are grouped by kind, and only those of a new spec are called imm
     { url: 'https://x/one/graphql', type: 'prod_alias' },
     { url: 'https://x/one@v1/api/graphql', type: 'canonical' },
   ] as const
-  const api = { status: 'AVAILABLE', urls: [...urls], replicas: 1, profile: 'small', reason: null, since: null } as const
+  const api = {
+    status: 'AVAILABLE',
+    urls: [...urls],
+    replicas: 1,
+    profile: 'small',
+    reason: null,
+    since: null,
+  } as const
   const all = { ...api, urls: [...urls] }
   const groups = urlGroups({ spec: 4, api: all, addons: {} })
   expect(groups.map(({ title }) => title)).toEqual(['Tag URLs', 'Production URL', 'Canonical URL'])
