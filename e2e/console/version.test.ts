@@ -172,6 +172,7 @@ test('tags are added, moved from another version after a question, and removed',
   await page.getByRole('textbox', { name: 'Tag' }).fill('fresh')
   await page.getByRole('dialog').getByRole('button', { name: 'Add tag' }).click()
   await page.getByRole('button', { name: 'Tag fresh' }).waitFor()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
 
   await press('Add tag')
   await page.getByRole('button', { name: 'old', exact: true }).click()
