@@ -177,6 +177,9 @@ export const DeployRequest = z.object({
 })
 export type DeployRequest = z.infer<typeof DeployRequest>
 
+/** Up to 200 ids with commas between them: one screen of a list. */
+const Ids = z.string().regex(/^\d{1,15}(,\d{1,15}){0,199}$/, 'Up to 200 ids, with commas between them')
+
 const search = { name: z.string().max(100).optional(), search: z.string().max(200).optional() }
 
 export const squids = {
@@ -200,7 +203,8 @@ export const squids = {
     method: 'GET',
     path: '/v1/orgs/{code}/squids/summaries',
     access: 'member',
-    summary: 'The same without manifests and sources, for those who ask often',
+    summary: 'The same without manifests and sources, for those who ask often; all of them, or those with these ids',
+    query: { ids: Ids.optional() },
     payload: z.array(SquidSummary),
   }),
   get: endpoint({

@@ -222,7 +222,16 @@ test('a thousand versions: only what is seen is in the page', async () => {
     const slot = `v${index % 4}`
     return { ...model, id: index + 1, name, slot, reference: `${name}@${slot}` }
   })
-  await person.page.route(/\/squids\/summaries$/, (route) => route.fulfill({ json: { payload } }))
+  const asked: string[] = []
+  await person.page.route(/\/squids\/summaries/, (route) => {
+    const ids = new URL(route.request().url()).searchParams.get('ids')
+    asked.push(ids ?? 'all')
+    const some = payload.filter(({ id }) => ids?.split(',').includes(`${id}`) ?? true)
+    return route.fulfill({
+      json: { payload: ids ? some.map((squid) => ({ ...squid, tags: [{ name: 'newer' }] })) : some },
+    })
+  })
+  await person.page.clock.install()
   await open('', person.page)
   await says('1,000 versions of 250 squids', person.page)
   const drawn = () => person.page.locator('[data-row]').count()
@@ -231,6 +240,10 @@ test('a thousand versions: only what is seen is in the page', async () => {
   await person.page.evaluate('window.scrollTo(0, document.body.scrollHeight)')
   await row('squid-249@v3', person.page).waitFor()
   expect(await drawn()).toBeLessThan(80)
+  await person.page.clock.fastForward(10_000)
+  await row('squid-249@v3', person.page).getByText('newer').waitFor()
+  expect(asked[0]).toBe('all')
+  expect(asked.at(-1)?.split(',').length).toBeLessThan(80)
   await person.page.getByLabel('Find squid').fill('squid-77@')
   await row('squid-77@v0', person.page).waitFor()
   expect(await drawn()).toBe(4)

@@ -1,16 +1,35 @@
 import { isInProgress, type Deployment, type SquidSummary } from '@shoal/contract'
-import { useQuery, useQueryClient, type QueryClient, type UseQueryResult } from '@tanstack/react-query'
+import { queryOptions, useQuery, useQueryClient, type QueryClient, type UseQueryResult } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { findOrg, useOrg } from './active-org.ts'
+import { listReader } from './long-list.ts'
 import { pollWhile } from './poll.ts'
-import { invalidate, q } from './query.ts'
+import { callApi, invalidate, q } from './query.ts'
 
 /** Spec 9. */
 const listMs = 10_000
 const inProgressMs = 1000
 
-export const squidsQuery = (code: string) =>
-  q('squids.listSummaries', { params: { code } }, { refetchInterval: listMs })
+/** What can be seen of the list now. */
+let onScreen: readonly SquidSummary[] = []
+export const tellOnScreen = (squids: readonly SquidSummary[]): void => void (onScreen = squids)
+
+const readers = new Map<string, ReturnType<typeof listReader<SquidSummary>>>()
+
+export function squidsQuery(code: string) {
+  const params = { code }
+  const read = readers.get(code) ?? listReader()
+  readers.set(code, read)
+  const { queryKey } = q('squids.listSummaries', { params })
+  return queryOptions({
+    queryKey,
+    queryFn: ({ client, signal }) =>
+      read(client.getQueryState(queryKey), onScreen, (ids) =>
+        callApi('squids.listSummaries', { params, query: ids ? { ids: ids.join(',') } : {} }, signal),
+      ),
+    refetchInterval: listMs,
+  })
+}
 
 /** Requests by day: the server's own range is the last seven days. */
 export const ingressQuery = (code: string) =>

@@ -1,5 +1,6 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
+import { minutes } from '../clock.ts'
 
 /** A database or an open transaction: every function of a `store.ts` takes one first. */
 export type Db = Pick<
@@ -18,8 +19,12 @@ export type Database = {
 // Counts and ids of ours stay far below 2^53.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
+/** Longer than the pauses of those who ask every ten seconds: a new connection costs more than what most of them ask. */
+const idleTimeoutMillis = minutes(1)
+
 export function connect(url: string, options: { max?: number } = {}): Database {
-  const pool = new pg.Pool({ connectionString: url, max: options.max ?? 20, application_name: 'shoal' })
+  const max = options.max ?? 20
+  const pool = new pg.Pool({ connectionString: url, max, idleTimeoutMillis, application_name: 'shoal' })
   // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => {})
   return { db: drizzle(pool, { casing: 'snake_case' }), pool, url, close: () => pool.end() }

@@ -1,4 +1,4 @@
-import { useMemo, useRef, type ReactNode } from 'react'
+import { useEffect, useMemo, useRef, type ReactNode } from 'react'
 import { cx } from '../../ui/classes.ts'
 import { tableClass } from '../../ui/Table.tsx'
 import type { Column, Sort } from './columns.ts'
@@ -27,6 +27,8 @@ type Props<T> = {
   menuOf?: MenuOf<T>
   /** Why a row's menu cannot be opened now; null when it can. */
   whyNoMenu?: (row: T) => string | null
+  /** Told the rows that are drawn, after each drawing. */
+  onVisible?: (rows: T[]) => void
   /** In place of rows when there are none. */
   empty: ReactNode
   loadingRows?: number
@@ -49,6 +51,7 @@ export function DataTable<T>(props: Props<T>) {
     onOpen,
     menuOf,
     whyNoMenu,
+    onVisible,
     empty,
   } = props
   const items = useMemo(
@@ -57,6 +60,7 @@ export function DataTable<T>(props: Props<T>) {
   )
   const table = useRef<HTMLTableElement>(null)
   const { visible, beforePx, afterPx } = useVisibleItems(items, table)
+  useEffect(() => onVisible?.(visible.flatMap(({ item }) => (item.kind === 'row' ? [item.row] : []))))
   const menu = useRowMenu<T>()
   const hasMenu = menuOf !== undefined
 

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
-import { ingressQuery } from '../../api/squids.ts'
+import { ingressQuery, tellOnScreen } from '../../api/squids.ts'
 import { useWhyNot } from '../../components/Can.tsx'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { useSearchText, useUrlSort } from '../../components/data-table/url-state.ts'
@@ -88,6 +88,7 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
         }
         menuOf={menuOf}
         whyNoMenu={actions.whyNoMenu}
+        onVisible={tellOnScreen}
         empty={<EmptyState title={emptyTitle(deferred)} text="No version passes the search and the filters." />}
       />
     </>

@@ -28,7 +28,7 @@ export function squidReadHandlers(
         rows.map((squid) => ({ squid, org })),
       )
     },
-    listSummaries: ({ org }) => presentSummaries(app, org),
+    listSummaries: ({ org, query }) => presentSummaries(app, org, query.ids?.split(',').map(Number)),
     get: async ({ org, params }) => {
       const { id } = await findSquid(app.db, org.id, params.reference)
       const squid = await selectPresented(app.db, id)

@@ -113,9 +113,9 @@ export async function listPresented(db: Db, orgId: number, { name, search }: Squ
 }
 
 /** The same in brief. */
-export async function listSummaryRows(db: Db, orgId: number): Promise<SummaryRow[]> {
+export async function listSummaryRows(db: Db, which: OfAnOrg): Promise<SummaryRow[]> {
   const { rows } = await db.execute<SummaryRow>(
-    sql`select ${summaryColumns} from squids s where s.org_id = ${orgId} order by s.name, s.id desc`,
+    sql`select ${summaryColumns} from squids s where ${isOneOf(which)} order by s.name, s.id desc`,
   )
   return rows
 }
@@ -140,13 +140,20 @@ export type Parts = {
   apis: SeenApi[]
 }
 
-/** Some versions, or all of an organization. */
-export type Which = { squidIds: number[] } | { orgId: number }
+/** All versions of an organization, or those of them with these ids. */
+type OfAnOrg = { orgId: number; ids?: number[] | undefined }
+export type Which = { squidIds: number[] } | OfAnOrg
+
+function isOneOf(which: Which): SQL {
+  const hasId = (ids: number[]) => sql`s.id = any(${sql.param(ids)}::bigint[])`
+  if ('squidIds' in which) return hasId(which.squidIds)
+  const isOfOrg = sql`s.org_id = ${which.orgId}`
+  return which.ids ? sql`${isOfOrg} and ${hasId(which.ids)}` : isOfOrg
+}
 
 /** What stands in other tables about versions; observations only of the generation that serves. */
 export async function selectParts(db: Db, which: Which): Promise<Parts> {
-  const isOne =
-    'orgId' in which ? sql`s.org_id = ${which.orgId}` : sql`s.id = any(${sql.param(which.squidIds)}::bigint[])`
+  const isOne = isOneOf(which)
   const list = async <R extends Record<string, unknown>>(query: SQL) => (await db.execute<R>(query)).rows
   const serving = (table: string, columns: string, and = sql``) => sql`
     select t.squid_id as "squidId", ${sql.raw(columns)} from ${sql.raw(table)} t

@@ -81,6 +81,16 @@ test('the list in brief says of each version what the whole list says', async ()
   expect(brief).not.toHaveProperty('manifest')
 })
 
+test('the list in brief can be asked for some of its versions, and for none of others', async () => {
+  const squid = await makeVersion(t.app, org, { name: 'one' })
+  const other = await t.make.org()
+  const foreign = await makeVersion(t.app, other, { name: 'foreign' })
+  const summaries = (ids: string) =>
+    t.as(org.admin).squids.listSummaries({ params: { code: org.code }, query: { ids } })
+  expect((await summaries(`${foreign.id},${squid.id}`)).map(({ reference }) => reference)).toEqual(['one@v1'])
+  await expect(summaries('1,two')).rejects.toThrow('Up to 200 ids')
+})
+
 test('a version whose first deployment failed is not well, and says why', async () => {
   const lastDeploy = {
     id: 7,

@@ -33,9 +33,13 @@ export async function presentOneSquid(app: App, org: OrgScope, squid: PresentedR
 const mayConnect = (org: OrgScope, squid: PresentedRow): boolean =>
   !org.isPlayground && isCardAdded(org.status) && !isUnpaid(org.status) && squid.wanted === 'running'
 
-/** All versions of an organization as a list shows them: asked for again and again, so nothing is read that is not shown. */
-export async function presentSummaries(app: App, org: SquidFacts['org']): Promise<SquidSummary[]> {
-  const [rows, seenOf] = await Promise.all([listSummaryRows(app.db, org.id), readSeen(app, { orgId: org.id })])
+/**
+ * All versions of an organization as a list shows them, or those of them with these ids: asked for again and again, so nothing
+ * is read that is not shown.
+ */
+export async function presentSummaries(app: App, org: SquidFacts['org'], ids?: number[]): Promise<SquidSummary[]> {
+  const which = { orgId: org.id, ids }
+  const [rows, seenOf] = await Promise.all([listSummaryRows(app.db, which), readSeen(app, which)])
   const nowMs = app.clock.now().getTime()
   return rows.map((squid) => presentSummary(app.config, { squid, org, ...seenOf(squid.id) }, nowMs))
 }

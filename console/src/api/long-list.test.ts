@@ -1,0 +1,61 @@
+import { beforeEach, expect, test } from 'vitest'
+import { listReader } from './long-list.ts'
+
+type Row = { id: number; seen: number }
+
+let nowMs = 0
+let there: number[] = []
+let asked: (number[] | null)[] = []
+beforeEach(() => {
+  nowMs = 1_000_000
+  asked = []
+})
+
+const many = Array.from({ length: 101 }, (_, id) => id)
+const answer = async (ids: number[] | null): Promise<Row[]> => {
+  asked.push(ids)
+  return there.filter((id) => ids?.includes(id) ?? true).map((id) => ({ id, seen: nowMs }))
+}
+
+/** Asks again and again; the answers are kept as a query's are. */
+function reading(count: number) {
+  there = many.slice(0, count)
+  const read = listReader<Row>(() => nowMs)
+  let data: Row[] | undefined
+  return async (onScreen: number[], { after = 10_000, isInvalidated = false } = {}) => {
+    nowMs += after
+    data = await read(
+      { data, isInvalidated },
+      onScreen.map((id) => ({ id })),
+      answer,
+    )
+    return data
+  }
+}
+
+test('of a long list what is on screen is asked for, and all of it once a minute', async () => {
+  const read = reading(101)
+  await read([])
+  const all = await read([3, 4])
+  expect(all.map(({ id }) => id)).toEqual(many)
+  expect(all.filter(({ seen }) => seen === nowMs).map(({ id }) => id)).toEqual([3, 4])
+  for (let poll = 2; poll < 7; poll++) await read([3, 4])
+  expect(asked).toEqual([null, [3, 4], [3, 4], [3, 4], [3, 4], [3, 4], null])
+})
+
+test('all of it after a change, when one has gone, and while nothing is on screen', async () => {
+  const read = reading(101)
+  await read([])
+  await read([3], { isInvalidated: true })
+  there = there.filter((id) => id !== 3)
+  expect(await read([3, 4])).toHaveLength(100)
+  await read([])
+  expect(asked).toEqual([null, null, [3, 4], null, null])
+})
+
+test('a short list is asked for whole every time', async () => {
+  const read = reading(100)
+  await read([3])
+  await read([3])
+  expect(asked).toEqual([null, null])
+})
