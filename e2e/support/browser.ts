@@ -62,10 +62,9 @@ export async function seriousFlaws(page: Page, ...rules: string[]): Promise<stri
     )
 }
 
-/** As another tab would; what does not follow by CSS has been drawn again when it is over. */
+/** Of this page alone: other tabs would follow the setting. What does not follow by CSS has been drawn again when it is over. */
 const switchTheme = (theme: string) => `new Promise((done) => {
-  localStorage.setItem('theme', '${theme}')
-  dispatchEvent(new StorageEvent('storage', { key: 'theme' }))
+  document.documentElement.dataset.theme = '${theme}'
   requestAnimationFrame(() => requestAnimationFrame(done))
 })`
 

@@ -27,6 +27,8 @@ describe('numbers (spec 9)', () => {
     expect(format.formatAmount(0.000_000_012_3)).toBe('0.00000001')
     expect(format.formatUsd(76.8)).toBe('$76.80')
     expect(format.formatUsd(0.003_333_333_33)).toBe('$0.00333333')
+    expect(format.formatHourlyUsd('0.03233333')).toBe('$0.0323')
+    expect(format.formatHourlyUsd('1.5')).toBe('$1.50')
   })
   test('RPC amounts are millions with four decimals', () => expect(format.formatMillions(1_234_567)).toBe('1.2346M'))
 })

@@ -7,6 +7,7 @@ const decimals = new Intl.NumberFormat(locale, { maximumFractionDigits: 3 })
 const percents = new Intl.NumberFormat(locale, { style: 'percent', minimumFractionDigits: 2, maximumFractionDigits: 2 })
 const amounts = new Intl.NumberFormat(locale, { maximumFractionDigits: 8 })
 const usd = new Intl.NumberFormat(locale, { style: 'currency', currency: 'USD', maximumFractionDigits: 8 })
+const hourlyUsd = new Intl.NumberFormat(locale, { style: 'currency', currency: 'USD', maximumFractionDigits: 4 })
 const millions = new Intl.NumberFormat(locale, { minimumFractionDigits: 4, maximumFractionDigits: 4 })
 const sizes = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
 
@@ -25,6 +26,8 @@ export const formatPercent = (ratio: number): string => percents.format(ratio)
 export const formatAmount = (amount: number): string => amounts.format(amount)
 /** `$76.80`, with up to eight fraction digits. */
 export const formatUsd = (amountUsd: number): string => usd.format(amountUsd)
+/** What something costs an hour, of a decimal string, to a hundredth of a cent: `$0.0323` */
+export const formatHourlyUsd = (amountUsd: string): string => hourlyUsd.format(Number(amountUsd))
 /** To the cent, of a decimal string or a number: `$76.80` */
 export const formatCents = (amountUsd: string | number): string => formatUsd(Math.round(Number(amountUsd) * 100) / 100)
 /** RPC requests in millions with four decimals (spec 2.11): `1.2346M` */

@@ -35,6 +35,10 @@ const fewLines = 4
 const nearPx = 24
 export const fadedAlpha = 0.15
 
+/** Beside the plot; how wide a letter of an axis is at most. */
+const rightPx = 8
+const letterPx = 6
+
 /** A shorter drag is a slip of the hand. */
 const leastDragPx = 8
 
@@ -68,7 +72,7 @@ export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Opt
   return {
     width: widthPx,
     height: heightPx,
-    padding: [10, 8, 0, 0],
+    padding: [10, rightPx, 0, 0],
     legend: { show: false },
     focus: { alpha: fadedAlpha },
     cursor: {
@@ -122,12 +126,21 @@ function zoom(plot: uPlot, onZoom: PlotInput['onZoom']): void {
   if (width >= leastDragPx && plot.cursor.event) onZoom?.(plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x'))
 }
 
-/** A label that would only say the same again is left out: there are more marks than days at times. */
+/**
+ * A label that would only say the same again is left out, since there are more marks than days at times, and so is one that
+ * would be cut off at the end of the axis.
+ */
 function timeLabels(plot: uPlot, ticks: number[], formatTime: PlotInput['formatTime']): string[] {
-  const { min = 0, max = 0 } = plot.scales['x'] ?? {}
-  const write = formatTime ?? ((timeMs: number) => formatChartTime(timeMs, ((max ?? 0) - (min ?? 0)) * 1000))
+  const { min, max } = plot.scales['x'] ?? {}
+  const spanSeconds = (max ?? 0) - (min ?? 0)
+  const pxPerSecond = plot.bbox.width / devicePixelRatio / Math.max(spanSeconds, 1)
+  const write = formatTime ?? ((timeMs: number) => formatChartTime(timeMs, spanSeconds * 1000))
   const labels = ticks.map((seconds) => write(seconds * 1000))
-  return labels.map((label, at) => (label === labels[at - 1] ? '' : label))
+  return ticks.map((seconds, at) => {
+    const label = labels[at] ?? ''
+    const roomPx = ((max ?? 0) - seconds) * pxPerSecond + rightPx
+    return label === labels[at - 1] || (label.length * letterPx) / 2 > roomPx ? '' : label
+  })
 }
 
 function seriesOptions({ label, kind, dash }: ChartSeries, color: string, { isStacked }: ChartScale): uPlot.Series {

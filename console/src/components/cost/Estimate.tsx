@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { errorText } from '../../api/error-text.ts'
 import { q } from '../../api/query.ts'
-import { formatAmount, formatCents, formatUsd } from '../../lib/format.ts'
+import { formatAmount, formatCents, formatHourlyUsd } from '../../lib/format.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { cx } from '../../ui/classes.ts'
 import { numberClass, tableClass, tdClass, thClass } from '../../ui/Table.tsx'
@@ -47,7 +47,7 @@ function Sums({ estimate }: { estimate: CostEstimate | undefined }) {
               <tr key={type}>
                 <td className={tdClass}>{type === 'storage' ? 'Postgres SSD storage (GB)' : billableLabel(type)}</td>
                 <td className={cx(tdClass, numberClass)}>{formatAmount(Number(count))}</td>
-                <td className={cx(tdClass, numberClass, 'max-xs:hidden')}>{formatUsd(Number(perHourUsd))}</td>
+                <td className={cx(tdClass, numberClass, 'max-xs:hidden')}>{formatHourlyUsd(perHourUsd)}</td>
                 <td className={cx(tdClass, numberClass)}>{formatCents(perMonthUsd)}</td>
               </tr>
             ))}

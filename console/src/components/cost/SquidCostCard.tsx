@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useOrg } from '../../api/active-org.ts'
 import { q } from '../../api/query.ts'
-import { formatCents, formatUsd } from '../../lib/format.ts'
+import { formatCents, formatHourlyUsd } from '../../lib/format.ts'
 import { Card } from '../../ui/Card.tsx'
 import { QueryView } from '../QueryView.tsx'
 
@@ -26,7 +26,7 @@ export function SquidCostCard({ squid: { reference, organization } }: { squid: S
             <dl className="divide-y divide-line">
               <Row label="So far" value={formatCents(soFarUsd)} />
               <Row label="Forecast for the month" value={formatCents(forecastUsd)} />
-              <Row label="Per hour now" value={formatUsd(Number(perHourUsd))} />
+              <Row label="Per hour now" value={formatHourlyUsd(perHourUsd)} />
             </dl>
             <p className="border-t border-line px-3.5 py-2 text-xs text-ink-3">After discounts, before tax.</p>
           </>

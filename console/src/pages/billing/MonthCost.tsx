@@ -8,7 +8,7 @@ import type { ChartData } from '../../components/chart/chart-data.ts'
 import type { Column } from '../../components/data-table/columns.ts'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
-import { formatCents, formatUsd, nothing } from '../../lib/format.ts'
+import { formatCents, formatHourlyUsd, formatUsd, nothing } from '../../lib/format.ts'
 import { Card } from '../../ui/Card.tsx'
 import { dayLabel, monthTitle } from './months.ts'
 
@@ -28,7 +28,7 @@ const columns: Column<SquidRow>[] = [
     isNumber: true,
     foldBelow: 'sm',
     width: '130px',
-    cell: ({ perHourUsd }) => (Number(perHourUsd) === 0 ? nothing : formatUsd(Number(perHourUsd))),
+    cell: ({ perHourUsd }) => (Number(perHourUsd) === 0 ? nothing : formatHourlyUsd(perHourUsd)),
   },
   {
     id: 'soFar',
@@ -65,7 +65,7 @@ function Month({ month: { month, soFarUsd, forecastUsd, perHourUsd, squids, dail
         <dl className="grid divide-line max-xs:divide-y xs:grid-cols-3 xs:divide-x">
           <Figure label="So far" value={formatCents(soFarUsd)} />
           <Figure label="Forecast for the month" value={formatCents(forecastUsd)} />
-          <Figure label="Per hour now" value={formatUsd(Number(perHourUsd))} />
+          <Figure label="Per hour now" value={formatHourlyUsd(perHourUsd)} />
         </dl>
         <p className="border-t border-line px-3.5 py-2 text-xs text-ink-3">After discounts, before tax.</p>
       </Card>
