@@ -10,14 +10,15 @@ const AlertsPopover = lazy(loadPopover)
 
 const mostCounted = 99
 
-/** How many alerts are open, in the colour of the worst. Their panel is awaited before it opens, as menus are. */
+/** How many alerts are open and not muted, in the colour of the worst. Their panel is awaited before it opens, as menus are. */
 export function AlertsBell() {
   const ref = useRef<HTMLButtonElement>(null)
   const [isOpen, setIsOpen] = useState(false)
   const isAnywhere = useOrg().code !== ''
   const alerts = useBellAlerts()
-  const count = alerts?.length ?? 0
-  const isCritical = alerts?.[0]?.severity === 'CRITICAL'
+  const loud = alerts?.filter(({ isMuted }) => !isMuted) ?? []
+  const count = loud.length
+  const isCritical = loud[0]?.severity === 'CRITICAL'
   const load = () => void loadPopover()
   if (!isAnywhere) return null
   return (

@@ -62,7 +62,7 @@ export default function AlertsPopover({ alerts, triggerRef, onClose }: Props) {
   )
 }
 
-function Brief({ alert: { severity, label, startedAt }, about }: { alert: AlertEvent; about: string }) {
+function Brief({ alert: { severity, label, startedAt, isMuted }, about }: { alert: AlertEvent; about: string }) {
   return (
     <>
       <AlertSeverity severity={severity}>
@@ -70,6 +70,7 @@ function Brief({ alert: { severity, label, startedAt }, about }: { alert: AlertE
       </AlertSeverity>
       <span className="flex gap-3 pl-3.5 text-sm text-ink-2">
         <span className="min-w-0 flex-1 truncate">{about}</span>
+        {isMuted && <span>muted</span>}
         <RelativeTime at={startedAt} />
       </span>
     </>
