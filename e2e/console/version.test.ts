@@ -340,8 +340,8 @@ test('every tab is accessible in both themes and at every width', async () => {
     await expect.poll(() => own.locator('[aria-busy=true], [aria-label=Loading]').count()).toBe(0)
     flaws.push(...(await flawsOfLooks(own, `version-${shot}`)))
   }
-  // Two at the same time: it is the browser's work that takes long.
-  const second = await page.context().newPage()
+  // Two at the same time: it is the browser's work that takes long. Tabs of one person would follow each other's theme.
+  const { page: second } = await personAs(browser, shoal, 'mira@acme.dev')
   await Promise.all(
     [page, second].map(async (own, half) => {
       for (const [index, screen] of screens.entries()) if (index % 2 === half) await look(screen, own)

@@ -62,9 +62,10 @@ export async function seriousFlaws(page: Page, ...rules: string[]): Promise<stri
     )
 }
 
-/** Of this page alone: other tabs would follow the setting. What does not follow by CSS has been drawn again when it is over. */
+/** As another tab would; what does not follow by CSS has been drawn again when it is over. */
 const switchTheme = (theme: string) => `new Promise((done) => {
-  document.documentElement.dataset.theme = '${theme}'
+  localStorage.setItem('theme', '${theme}')
+  dispatchEvent(new StorageEvent('storage', { key: 'theme' }))
   requestAnimationFrame(() => requestAnimationFrame(done))
 })`
 
