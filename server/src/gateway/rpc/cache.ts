@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { DiskCache } from './disk-cache.ts'
 
 /** Longer keys are hashed: an eth_call may carry a contract's code. */
@@ -12,9 +12,10 @@ const overheadBytes = 200
  * nothing of the one before. Hexadecimal digits mean the same in both cases.
  */
 export function keyOf(identity: string, method: string, params: unknown): string {
-  const asked = JSON.stringify(params).replaceAll(/"0x[0-9a-fA-F]*"/g, (hex) => hex.toLowerCase())
+  const written = JSON.stringify(params)
+  const asked = /[A-F]/.test(written) ? written.replaceAll(/"0x[0-9a-fA-F]*"/g, (hex) => hex.toLowerCase()) : written
   const key = `${identity} ${method} ${asked}`
-  return key.length <= longestKey ? key : createHash('sha256').update(key).digest('base64')
+  return key.length <= longestKey ? key : hash('sha256', key, 'base64')
 }
 
 /** Answers that never change: the recently used in memory, all on disk where there is one. */

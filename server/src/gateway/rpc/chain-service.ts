@@ -41,7 +41,7 @@ export class ChainService {
   async answerAll(calls: readonly Asked[]): Promise<Outcome[]> {
     await this.pool.ready()
     const open: Open[] = []
-    const outcomes = calls.map(async (call) => this.#answer(call, open))
+    const outcomes = calls.map((call) => Promise.resolve(this.#answer(call, open)))
     if (open.length > 0) void askBatch(this.pool, this.#asker, open)
     return Promise.all(outcomes)
   }
@@ -58,7 +58,7 @@ export class ChainService {
     const request = { method, params, plan }
     if (!plan.isSafe) return this.#asker.ask(request)
     const key = keyOf(this.pool.heads.identity ?? '', method, params)
-    if (plan.lasts !== 'never') {
+    if (this.#mayBeKept(plan)) {
       const json = this.#cache.get(key)
       if (json) return { kind: 'result', json }
     }
@@ -93,6 +93,11 @@ export class ChainService {
     // Nothing, or an empty list by hash, may be something later.
     if (json.length <= 4 && (json.toString() === 'null' || (json.toString() === '[]' && plan.height === null))) return
     if (plan.lasts === 'always' || this.#isFinal(plan, json)) this.#cache.set(key, json)
+  }
+
+  /** Looking for what cannot be there would cost as much as small answers do. */
+  #mayBeKept({ lasts, height }: Plan): boolean {
+    return lasts !== 'never' && (typeof height !== 'number' || height <= this.pool.heads.finalNumber)
   }
 
   #isFinal({ height }: Plan, json: Buffer): boolean {

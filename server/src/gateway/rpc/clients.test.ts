@@ -141,3 +141,20 @@ test('a large answer comes through whole, with the id of its caller', async () =
   const answers = await post(url, many)
   expect(answers.body).toEqual(many.map(({ id }) => ({ jsonrpc: '2.0', id, result: direct.body.result })))
 })
+
+test('short and long answers of a batch keep their order and their ids', async () => {
+  const range = { fromBlock: '0x0', toBlock: 'latest', address: devnet.token }
+  const { result } = (await post(devnet.rpcUrl, call('eth_getLogs', [range]))).body
+  expect(JSON.stringify(result).length).toBeGreaterThan(4_096)
+  const batch = Array.from({ length: 900 }, (_, i) => {
+    const id = `${i} ${'größer 大'.repeat(20)}`
+    return i % 250 === 100 ? call('eth_getLogs', [range], id) : call('eth_chainId', [], id)
+  })
+  const answers = await post(url, batch)
+  const expected = batch.map(({ id, method }) => ({
+    jsonrpc: '2.0',
+    id,
+    result: method === 'eth_chainId' ? '0x7a69' : result,
+  }))
+  expect(answers.body).toEqual(expected)
+})

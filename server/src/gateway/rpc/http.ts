@@ -2,11 +2,27 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { errorText, resultHead, type Outcome, type RpcError } from './json-rpc.ts'
 
 /** Browsers of dapps call from anywhere; the token in the address is what lets them in, so no cookie matters. */
-export const openToBrowsers = {
+const openToBrowsers = ['access-control-allow-origin', '*']
+const jsonHeaders = [...openToBrowsers, 'content-type', 'application/json']
+const preflightHeaders = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'POST, OPTIONS',
   'access-control-allow-headers': '*',
   'access-control-max-age': '86400',
+}
+
+/** Longer results are not copied to be sent in one piece with what is around them. */
+const copiedBytes = 4_096
+const pieceLength = 65_536
+
+/** What a browser asks before it calls. */
+export function sendPreflight(res: ServerResponse): void {
+  res.writeHead(204, preflightHeaders).end()
+}
+
+/** To notifications, which get no answer. */
+export function sendNothing(res: ServerResponse): void {
+  res.writeHead(204, openToBrowsers).end()
 }
 
 /** Null when it is longer than allowed; the rest is not read then. Rejects when the caller hangs up. */
@@ -25,7 +41,10 @@ export function readText(req: IncomingMessage, mostBytes: number): Promise<strin
     })
     req.once('end', () => resolve(parts.length === 1 ? String(parts[0]) : Buffer.concat(parts).toString()))
     req.once('error', reject)
-    req.once('close', () => reject(new Error('The caller hung up')))
+    req.once('close', () => {
+      // It also comes after every answer, and an error with its stack costs more than the call.
+      if (!req.complete) reject(new Error('The caller hung up'))
+    })
   })
 }
 
@@ -34,47 +53,56 @@ export function sendError(res: ServerResponse, status: number, id: string, error
 }
 
 function sendText(res: ServerResponse, status: number, text: string): void {
-  const length = Buffer.byteLength(text)
-  res.writeHead(status, { ...openToBrowsers, 'content-type': 'application/json', 'content-length': length })
+  res.writeHead(status, [...jsonHeaders, 'content-length', String(Buffer.byteLength(text))])
+  // Head and body go out as one string, which is cheaper than a list of them.
   res.end(text)
 }
 
 /** One answer, streamed when it is large. */
 export async function sendOutcome(res: ServerResponse, status: number, id: string, outcome: Outcome): Promise<void> {
-  if (outcome.kind === 'error') return sendError(res, status, id, outcome.error)
-  const head = resultHead(id)
-  if (outcome.kind === 'result') {
-    const { json } = outcome
-    const length = Buffer.byteLength(head) + json.length + 1
-    res.writeHead(status, { ...openToBrowsers, 'content-type': 'application/json', 'content-length': length })
-    // One small packet is cheaper than three; a large answer is not copied for it.
-    if (json.length < 65_536) return void res.end(Buffer.concat([Buffer.from(head), json, closing]))
-    res.write(head)
-    res.write(json)
-    return void res.end(closing)
-  }
-  res.writeHead(status, { ...openToBrowsers, 'content-type': 'application/json' })
+  const text = shortText(id, outcome)
+  if (text !== null) return sendText(res, status, text)
+  res.writeHead(status, outcome.kind === 'result' ? [...jsonHeaders, ...lengthOf(id, outcome.json)] : jsonHeaders)
   await writeOutcome(res, id, outcome)
   res.end()
 }
 
-/** All answers of a batch; no more than one is waiting in memory for a slow reader. */
+const lengthOf = (id: string, json: Buffer) => [
+  'content-length',
+  String(Buffer.byteLength(resultHead(id)) + json.length + closing.length),
+]
+
+/** All answers of a batch: short ones in pieces, of long ones no more than one waiting in memory for a slow reader. */
 export async function sendBatch(
   res: ServerResponse,
   status: number,
   answers: readonly { id: string; outcome: Outcome }[],
 ): Promise<void> {
-  res.writeHead(status, { ...openToBrowsers, 'content-type': 'application/json' })
-  let before = '['
-  for (const { id, outcome } of answers) {
-    res.write(before)
-    before = ','
-    await writeOutcome(res, id, outcome)
+  let piece = '['
+  const flush = async () => {
+    if (!res.headersSent) res.writeHead(status, jsonHeaders)
+    await write(res, piece)
+    piece = ''
   }
-  res.end(']')
+  for (const [i, { id, outcome }] of answers.entries()) {
+    if (i > 0) piece += ','
+    const text = shortText(id, outcome)
+    piece += text ?? ''
+    if (text === null || piece.length > pieceLength) await flush()
+    if (text === null) await writeOutcome(res, id, outcome)
+  }
+  if (res.headersSent) res.end(`${piece}]`)
+  else sendText(res, status, `${piece}]`)
 }
 
-const closing = Buffer.from('}')
+const closing = '}'
+
+/** Null for what is better sent as the node wrote it. */
+function shortText(id: string, outcome: Outcome): string | null {
+  if (outcome.kind === 'error') return errorText(id, outcome.error)
+  if (outcome.kind === 'stream' || outcome.json.length > copiedBytes) return null
+  return resultHead(id) + outcome.json.toString() + closing
+}
 
 async function writeOutcome(res: ServerResponse, id: string, outcome: Outcome): Promise<void> {
   if (outcome.kind === 'error') return void res.write(errorText(id, outcome.error))
@@ -85,7 +113,7 @@ async function writeOutcome(res: ServerResponse, id: string, outcome: Outcome): 
 }
 
 /** Waits for a reader that is slower than we are, and gives up with one that has gone. */
-async function write(res: ServerResponse, bytes: Uint8Array): Promise<void> {
+async function write(res: ServerResponse, bytes: Uint8Array | string): Promise<void> {
   if (res.destroyed) throw new Error('the caller hung up')
   if (res.write(bytes)) return
   await new Promise<void>((resolve) => {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { App } from '../../app.ts'
 import { Accounts, overQuota, overRate, unknownToken, type Account, type Refusal } from './accounts.ts'
 import type { ChainService } from './chain-service.ts'
-import { openToBrowsers, readText, sendBatch, sendError, sendOutcome } from './http.ts'
+import { readText, sendBatch, sendError, sendNothing, sendOutcome, sendPreflight } from './http.ts'
 import { codes, isFault, parseCalls, type Call, type Outcome } from './json-rpc.ts'
 import { Meter } from './meter.ts'
 import { openServices } from './services.ts'
@@ -24,7 +24,7 @@ export function createRpcRoute(app: App): RpcRoute {
   const meter = new Meter(app, (totals) => accounts.noteUsed(totals))
 
   const answer = async (req: IncomingMessage, res: ServerResponse, chainId: string, token: string): Promise<void> => {
-    if (req.method === 'OPTIONS') return void res.writeHead(204, openToBrowsers).end()
+    if (req.method === 'OPTIONS') return sendPreflight(res)
     if (req.method !== 'POST')
       return sendError(res, 405, 'null', { code: codes.invalidRequest, message: 'Send JSON-RPC 2.0 by POST.' })
     const account = await accounts.find(token)
@@ -54,7 +54,7 @@ export function createRpcRoute(app: App): RpcRoute {
     const given = service.answer(first)
     const outcome = given instanceof Promise ? await given : given
     note(caller, first, outcome)
-    if (first.id === null) return void res.writeHead(204, openToBrowsers).end()
+    if (first.id === null) return sendNothing(res)
     return sendOutcome(res, isUnavailable(outcome) ? 503 : 200, first.id, outcome)
   }
 
@@ -85,7 +85,7 @@ export function createRpcRoute(app: App): RpcRoute {
     }
     for (const fault of given)
       if (isFault(fault)) answers.push({ id: fault.id, outcome: { kind: 'error', error: fault.error, isOurs: true } })
-    if (answers.length === 0) return void res.writeHead(204, openToBrowsers).end()
+    if (answers.length === 0) return sendNothing(res)
     // Clients try again on 503; with one answer that is worth keeping they should not.
     return sendBatch(res, outcomes.length > 0 && outcomes.every(isUnavailable) ? 503 : 200, answers)
   }

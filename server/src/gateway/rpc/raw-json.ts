@@ -28,7 +28,12 @@ export function resultEnd(tail: Buffer): number | null {
   return found ? from + found.index : null
 }
 
-const closing: Record<string, string> = { '{': '}', '[': ']', '"': '"' }
+/** What a value ends with, by the byte it begins with: objects, arrays and texts. */
+const closing = new Map([
+  [0x7b, 0x7d],
+  [0x5b, 0x5d],
+  [0x22, 0x22],
+])
 
 /**
  * The JSON of the result within a whole answer. A field unknown to us behind the result that closes like it would come along;
@@ -39,11 +44,11 @@ function cutResult(answer: Buffer): Buffer | null {
   const end = resultEnd(answer)
   if (start === null || end === null || end <= start) return null
   const result = answer.subarray(start, end)
-  const [first, last] = [result.toString('latin1', 0, 1), result.toString('latin1', result.length - 1)]
+  const closes = closing.get(result[0] ?? 0)
   const doesClose =
-    first in closing
-      ? closing[first] === last && result.length > 1
-      : literal.test(result.toString('latin1', 0, envelopeBytes))
+    closes === undefined
+      ? literal.test(result.toString('latin1', 0, envelopeBytes))
+      : result.length > 1 && result.at(-1) === closes
   return doesClose ? result : null
 }
 
