@@ -4,7 +4,7 @@ import type { Outcome } from './json-rpc.ts'
 import type { Plan } from './plan.ts'
 import type { Pool } from './pool.ts'
 import { readAnswer, splitArray } from './raw-json.ts'
-import { NoAnswer, toNoAnswer, type Upstream } from './upstream.ts'
+import { NoAnswer, type Upstream } from './upstream.ts'
 
 /** A batch of answers is held in memory; when it is larger, each call is asked on its own and streamed. */
 const largestBytes = 134_217_728
@@ -19,27 +19,31 @@ export async function askBatch(pool: Pool, asker: Asker, open: Open[]): Promise<
 }
 
 async function askChunk(pool: Pool, asker: Asker, chunk: Open[]): Promise<void> {
-  const [first] = chunk
-  if (!first) return
   const tried = new Set<Upstream>()
   const plan = planOfAll(chunk.map((o) => o.request.plan))
+  const kind = kindOf(chunk.length)
+  const send = (node: Upstream, signal?: AbortSignal) => sendChunk(node, chunk, kind, signal)
   for (let tries = 0; chunk.length > 1 && tries < mostTries; tries += 1) {
-    const upstream = pool.pick(plan, 'batch', tried) ?? (tries > 0 ? null : await pool.await(plan, 'batch', tried))
-    if (!upstream?.takesBatches) break
-    tried.add(upstream)
-    const answers = await send(upstream, chunk)
-    if (!answers) continue
+    const first = pool.pick(plan, kind, tried) ?? (tries > 0 ? null : await pool.await(plan, kind, tried))
+    if (!first?.takesBatches) break
+    tried.add(first)
+    const attempt = await asker.hedger.ask({ first, plan, kind, tried, send })
+    if (attempt.kind === 'weak') continue
+    const { answers, from } = attempt
     for (const [i, one] of chunk.entries()) {
       const outcome = answers.get(i)
-      const judgement = outcome && judged(outcome, one.request.plan, upstream, pool)
+      const judgement = outcome && judged(outcome, one.request.plan, from, pool)
       if (judgement?.kind === 'answered') one.settle(judgement.outcome)
-      else void asker.ask(one.request, new Set([upstream])).then((o) => one.settle(better(o, judgement?.outcome)))
+      else void asker.ask(one.request, new Set([from])).then((o) => one.settle(better(o, judgement?.outcome)))
     }
     return
   }
   // One alone, or no node took them together.
   for (const one of chunk) void asker.ask(one.request, new Set(chunk.length > 1 ? tried : [])).then(one.settle)
 }
+
+/** Batches of about the same size take about as long. */
+const kindOf = (size: number): string => `batch of ${2 ** Math.ceil(Math.log2(size))}`
 
 /** What a node said, rather than that no other could be asked. */
 const better = (outcome: Outcome, before: Outcome | undefined): Outcome =>
@@ -57,32 +61,31 @@ function planOfAll(plans: readonly Plan[]): Plan {
   }
 }
 
-/** By place; null when there was no answer to the batch. */
-async function send(upstream: Upstream, chunk: readonly Open[]): Promise<Map<number, Outcome> | null> {
+type Attempt = { kind: 'answered'; answers: Map<number, Outcome>; from: Upstream } | { kind: 'weak'; from: Upstream }
+
+/** The answers by their place. */
+async function sendChunk(from: Upstream, chunk: readonly Open[], kind: string, signal?: AbortSignal): Promise<Attempt> {
+  if (!from.takesBatches) return { kind: 'weak', from }
   const calls = chunk.map(({ request: { method, params } }, id) => ({ jsonrpc: '2.0', id, method, params }))
   const startedMs = performance.now()
-  upstream.inFlight += 1
-  upstream.rate?.take(chunk.length - 1)
+  from.inFlight += 1
+  from.rate?.owe(chunk.length - 1)
   try {
-    const { status, bytes, rest } = await upstream.post(JSON.stringify(calls), { wholeBytes: largestBytes })
+    const { status, bytes, rest } = await from.post(JSON.stringify(calls), { signal, wholeBytes: largestBytes })
     rest?.destroy()
     if (status >= 300) throw new NoAnswer(`it answered with HTTP ${status}`, true)
     const answers = split(bytes)
     if (!answers) {
-      upstream.takesBatches = false
-      return null
+      from.takesBatches = false
+      return { kind: 'weak', from }
     }
-    const elapsedMs = performance.now() - startedMs
-    upstream.latencies('batch').add(elapsedMs)
-    upstream.latency.add(elapsedMs)
-    upstream.breaker.succeeded()
-    return answers
-  } catch (error) {
-    toNoAnswer(error)
-    upstream.breaker.failed()
-    return null
+    from.answered(kind, performance.now() - startedMs)
+    return { kind: 'answered', answers, from }
+  } catch {
+    from.failed(kind, performance.now() - startedMs, signal)
+    return { kind: 'weak', from }
   } finally {
-    upstream.inFlight -= 1
+    from.inFlight -= 1
   }
 }
 

@@ -1,10 +1,10 @@
 import type { Reply } from './exchange.ts'
+import { Hedger } from './hedge.ts'
 import { codes, ourError, type Outcome } from './json-rpc.ts'
 import type { Plan } from './plan.ts'
 import type { Pool } from './pool.ts'
 import { envelopeBytes, readAnswer, resultEnd, resultStart } from './raw-json.ts'
 import { NoAnswer, toNoAnswer, type Upstream } from './upstream.ts'
-import { within } from './within.ts'
 
 /** A call on its way to a node. */
 export type Request = { method: string; params: unknown; plan: Plan }
@@ -12,11 +12,6 @@ export type Request = { method: string; params: unknown; plan: Plan }
 /** Larger answers go to the caller as they come, and to nobody else. */
 const wholeBytes = 4_194_304
 const mostTries = 4
-/** Hedging sooner would double the calls for the sake of jitter. */
-const soonestHedgeMs = 25
-const hedgeBeforeKnownMs = 1_000
-/** Of calls that may be hedged at most so many are, so that a slow day of all nodes is not answered with twice the load. */
-const hedgedShare = 0.1
 
 /** What nodes say when another node may do better. */
 const passing =
@@ -26,17 +21,17 @@ const ofTheCall =
 
 type Attempt =
   | { kind: 'answered'; outcome: Outcome; from: Upstream }
-  /** Somebody else may do better. `outcome` is what to say if nobody does. */
+  /** `outcome` is what to say if nobody does better. */
   | { kind: 'weak'; outcome: Outcome; from: Upstream; maySendAgain: boolean }
 
 /** Asks the nodes of a pool: the best first, a second one when it takes long, others when it fails. */
 export class Asker {
   readonly #pool: Pool
-  #hedgeable = 1
-  #hedged = 0
+  readonly hedger: Hedger
 
   constructor(pool: Pool) {
     this.#pool = pool
+    this.hedger = new Hedger(pool)
   }
 
   /** `tried` are nodes that failed at this call before. Never rejects. */
@@ -77,23 +72,10 @@ export class Asker {
       : ourError(codes.unavailable, `No node of ${chain.title} could answer. Try again in a few seconds.`)
   }
 
-  async #attempt(first: Upstream, request: Request, body: string, tried: Set<Upstream>): Promise<Attempt> {
-    if (!request.plan.isSafe || this.#pool.heads.healthy.length < 2) return this.#send(first, request, body)
-    this.#hedgeable += 1
-    const giveUp = new AbortController()
-    const answer = this.#send(first, request, body, giveUp.signal)
-    const afterMs = Math.max(soonestHedgeMs, first.latencies(request.method).p95Ms ?? hedgeBeforeKnownMs)
-    if ((await within(answer, afterMs)) !== 'late') return answer
-    const second =
-      this.#hedged < this.#hedgeable * hedgedShare + 1 ? this.#pool.pick(request.plan, request.method, tried) : null
-    if (!second) return answer
-    this.#hedged += 1
-    tried.add(second)
-    const giveUpSecond = new AbortController()
-    const other = this.#send(second, request, body, giveUpSecond.signal)
-    const winner = await firstAnswered(answer, other)
-    if (winner.kind === 'answered') (winner.from === first ? giveUpSecond : giveUp).abort()
-    return winner
+  #attempt(first: Upstream, request: Request, body: string, tried: Set<Upstream>): Promise<Attempt> {
+    const { plan, method } = request
+    const send = (node: Upstream, signal?: AbortSignal) => this.#send(node, request, body, signal)
+    return plan.isSafe ? this.hedger.ask({ first, plan, kind: method, tried, send }) : send(first)
   }
 
   async #send(upstream: Upstream, request: Request, body: string, signal?: AbortSignal): Promise<Attempt> {
@@ -101,16 +83,11 @@ export class Asker {
     upstream.inFlight += 1
     try {
       const outcome = readReply(await upstream.post(body, { signal, wholeBytes }))
-      const elapsedMs = performance.now() - startedMs
-      upstream.latencies(request.method).add(elapsedMs)
-      upstream.latency.add(elapsedMs)
-      upstream.breaker.succeeded()
+      upstream.answered(request.method, performance.now() - startedMs)
       return judged(outcome, request.plan, upstream, this.#pool)
     } catch (error) {
       const failure = toNoAnswer(error)
-      // Given up because another was faster: that it takes at least so long is worth knowing.
-      if (signal?.aborted) upstream.latencies(request.method).add(performance.now() - startedMs)
-      else upstream.breaker.failed()
+      upstream.failed(request.method, performance.now() - startedMs, signal)
       const { isSafe } = request.plan
       const text = isSafe
         ? `No node of ${this.#pool.chain.title} could answer: of the last one asked, ${failure.message}.`
@@ -184,12 +161,4 @@ async function* resultOf(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGener
   const end = resultEnd(held)
   if (end === null) throw new NoAnswer('it stopped in the middle of an answer', true)
   yield held.subarray(0, end)
-}
-
-/** The first that answered, or the last that did not. */
-async function firstAnswered(a: Promise<Attempt>, b: Promise<Attempt>): Promise<Attempt> {
-  const first = await Promise.race([a, b])
-  if (first.kind === 'answered') return first
-  const [one, other] = await Promise.all([a, b])
-  return one.kind === 'answered' ? one : other
 }

@@ -87,6 +87,18 @@ test('a node that has become slow is overtaken by the other', () =>
     expect(b.calls.filter((c) => c.method === 'eth_getBalance')).toHaveLength(1)
   }))
 
+test('a node that has become slow at batches is overtaken too', () =>
+  withPair(async ({ a, b, url }) => {
+    const ofBalance = (n: FaultyNode) => n.calls.filter((c) => c.method === 'eth_getBalance')
+    const batch = (i: number) => [1, 2, 3].map((id) => call('eth_getBalance', [devnet.token, hex(3 * i + id)], id))
+    for (let i = 0; i < 20; i += 1) await post(url, batch(i))
+    expect(ofBalance(b)).toHaveLength(0)
+    a.mischief = ({ method }) => (isLook(method) ? null : { delayMs: 10_000 })
+    const answers = await post(url, batch(20))
+    expect(answers.body).toEqual([1, 2, 3].map((id) => ({ jsonrpc: '2.0', id, result: '0x0' })))
+    expect(ofBalance(b)).toHaveLength(3)
+  }))
+
 test('a node that stops answering keeps nobody from the head', () =>
   withPair(async ({ a, ask }) => {
     a.mischief = () => ({ delayMs: 10_000 })

@@ -19,6 +19,12 @@ export class TokenBucket {
     return true
   }
 
+  /** Takes `count` whether they are there or not: the next ones wait for longer. */
+  owe(count: number): void {
+    this.#fill()
+    this.#tokens -= count
+  }
+
   /** Until `take(count)` can succeed. */
   waitMs(count = 1): number {
     this.#fill()

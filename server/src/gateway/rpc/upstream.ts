@@ -80,19 +80,31 @@ export class Upstream {
     })
   }
 
-  /** How long its answers to a method take. */
-  latencies(method: string): Latencies {
-    let found = this.#latencies.get(method)
+  /** How long its answers to a method take, or to batches of a size. */
+  latencies(kind: string): Latencies {
+    let found = this.#latencies.get(kind)
     if (!found) {
       found = new Latencies()
       // Method names come from callers; past this many they are not worth telling apart.
-      if (this.#latencies.size < 200) this.#latencies.set(method, found)
+      if (this.#latencies.size < 200) this.#latencies.set(kind, found)
     }
     return found
   }
 
   /** Over all methods: what people are shown. */
   readonly latency = new Latencies()
+
+  answered(kind: string, elapsedMs: number): void {
+    this.latencies(kind).add(elapsedMs)
+    this.latency.add(elapsedMs)
+    this.breaker.succeeded()
+  }
+
+  /** Given up because another was faster, it has not failed; that it takes at least so long is worth knowing. */
+  failed(kind: string, elapsedMs: number, signal: AbortSignal | undefined): void {
+    if (signal?.aborted) this.latencies(kind).add(elapsedMs)
+    else this.breaker.failed()
+  }
 
   /** @throws NoAnswer */
   async post(body: string, options: PostOptions = {}): Promise<Reply> {
