@@ -169,6 +169,12 @@ export const settings = {
     .string()
     .optional()
     .describe('A YAML file with prices and taxes; see `docs/billing.md`. Unset: the prices that ship.'),
+  SHOAL_INVOICE_FONT: z
+    .string()
+    .optional()
+    .describe(
+      'A font file (TTF, OTF, TTC, WOFF, WOFF2) for letters in names on invoices that the font which ships does not have, as of Chinese, Japanese or Korean; see `docs/billing.md`.',
+    ),
   SHOAL_STRIPE_SECRET_KEY: z
     .string()
     .optional()

@@ -16,7 +16,7 @@ import { providerOf } from './payments/provider-of.ts'
 import { enterTestCard } from './payments/test-provider.ts'
 import { readPriceBook } from './prices/price-book.ts'
 import { shownPrices } from './prices/shown.ts'
-import { invoicePdf } from './receipts/invoice-pdf.ts'
+import { checkedFontFile } from './receipts/font-file.ts'
 import { listInvoices, selectInvoice } from './receipts/invoice-store.ts'
 import { allReceipts, receiptFor } from './receipts/months.ts'
 import { mergeSquids, netOf } from './receipts/receipt.ts'
@@ -24,6 +24,7 @@ import { mergeSquids, netOf } from './receipts/receipt.ts'
 export function billingHandlers(app: App): Handlers<Contract['billing']> {
   const book = readPriceBook(app.config)
   const provider = providerOf(app)
+  const fontFile = checkedFontFile(app.config)
   return {
     getSettings: async ({ org }) => {
       refusePlayground(org)
@@ -92,7 +93,10 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       const invoice = await selectInvoice(app.db, org.id, monthParam(params))
       if (!invoice) throw notFound('Invoice')
       const fileName = `${invoiceNumber(invoice.number)}.pdf`
-      return { contentType: 'application/pdf', body: await invoicePdf(invoice), fileName }
+      // Loaded with the first one: what draws it and reads fonts would be 11 MB of an idle server.
+      const { invoicePdf } = await import('./receipts/invoice-pdf.ts')
+      const body = await invoicePdf(invoice, { log: app.log, fontFile })
+      return { contentType: 'application/pdf', body, fileName }
     },
     getSummary: ({ org }) => summaryOf(app, book, org.id),
     getSquidCost: async ({ org, params }) => {

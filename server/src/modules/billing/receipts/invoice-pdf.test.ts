@@ -1,15 +1,27 @@
 import { Big } from 'big.js'
-import { inflateSync } from 'node:zlib'
+import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { readPriceBook } from '../prices/price-book.ts'
+import { pagesOf } from '../testing/pdf-text.ts'
 import { msPerHour } from '../time.ts'
+import { checkedFontFile } from './font-file.ts'
 import { invoicePdf } from './invoice-pdf.ts'
 import { receiptOf } from './receipt.ts'
 
 const book = readPriceBook({ SHOAL_PRICE_BOOK: undefined })
+const armenian = fileURLToPath(
+  import.meta.resolve('@fontsource/noto-sans-armenian/files/noto-sans-armenian-armenian-400-normal.woff'),
+)
+
+/** What the log was told, one record a line. */
+const warnings: string[] = []
+const log = pino({ level: 'warn' }, { write: (record: string) => warnings.push(record) })
+
+type Given = { squids?: number; name?: string; city?: string; fontFile?: string }
 
 /** The invoice of so many small versions, for a whole month. */
-async function invoiceOf(squids: number): Promise<Buffer> {
+async function invoiceOf({ squids = 2, name = 'Acme', city = 'Zürich', fontFile }: Given = {}): Promise<Buffer> {
   const usage = Array.from({ length: squids }, (_, i) => ({
     day: '2026-10-01',
     type: 'api.small',
@@ -20,15 +32,15 @@ async function invoiceOf(squids: number): Promise<Buffer> {
   const receipt = receiptOf({ book, month: '2026-10', usage, discountPercent: new Big(10), country: 'CH' })
   const at = new Date('2026-11-01T01:00:00Z')
   const details = {
-    name: 'Łódź Indexers',
+    name,
     email: 'a@b.c',
     country: 'CH',
-    city: 'Zürich',
+    city,
     postalCode: '8001',
     addressLine1: 'Street 1',
     vatId: null,
   }
-  return await invoicePdf({
+  const row = {
     number: 7,
     orgId: 1,
     month: '2026-10',
@@ -38,29 +50,21 @@ async function invoiceOf(squids: number): Promise<Buffer> {
     seller: ['Example Hosting AG', 'VAT ID CHE-1'],
     totalUsd: receipt.total,
     paidAt: at,
-  })
+  }
+  return await invoicePdf(row, { log, fontFile })
 }
 
-/** The words of each page, in the order they were written. */
-function pagesOf(pdf: Buffer): string[][] {
-  const pages: string[][] = []
-  for (let at = pdf.indexOf('stream\n'); at !== -1; at = pdf.indexOf('stream\n', pdf.indexOf('endstream', at) + 9)) {
-    const content = inflateSync(pdf.subarray(at + 7)).toString('latin1')
-    const words = [...content.matchAll(/\[([^\]]*)\] TJ/g)].map(([, parts = '']) =>
-      [...parts.matchAll(/<([0-9a-f]*)>/g)].map(([, hex = '']) => Buffer.from(hex, 'hex').toString('latin1')).join(''),
-    )
-    if (words.length > 0) pages.push(words)
-  }
-  return pages
+/** The lines of the customer's address, however many fonts they took. */
+async function customerOf(given: Given): Promise<string> {
+  const [first = []] = pagesOf(await invoiceOf(given))
+  return first.slice(first.indexOf('Bill to') + 1, first.indexOf('Item')).join('')
 }
 
 test('an invoice says who bills whom, and its columns add up to what is to be paid', async () => {
-  const [first = [], second = []] = pagesOf(await invoiceOf(2))
+  const [first = [], second = []] = pagesOf(await invoiceOf())
   expect(first).toEqual(
     expect.arrayContaining(['SHOAL-000007', 'Paid on 2026-11-01', 'Example Hosting AG', 'Switzerland']),
   )
-  // The built-in fonts have no Polish letters.
-  expect(first).toContain('Lódz Indexers')
   const from = first.indexOf('API, small')
   // Digits before and after the point are drawn apart.
   expect(
@@ -75,11 +79,64 @@ test('an invoice says who bills whom, and its columns add up to what is to be pa
 })
 
 test('a long one goes on on further pages, each with its head, each squid once and in order', async () => {
-  const pages = pagesOf(await invoiceOf(60))
+  const pages = pagesOf(await invoiceOf({ squids: 60 }))
   expect(pages).toHaveLength(3)
   pages.slice(1).forEach((words, i) => {
     expect(words).toEqual(expect.arrayContaining(['Squid', 'Cost, $', `SHOAL-000007, page ${i + 2} of 3`]))
   })
   const names = pages.flat().filter((word) => /^squid-\d+@v1$/.test(word))
   expect(names).toEqual(Array.from({ length: 60 }, (_, i) => `squid-${i + 1}@v1`))
+})
+
+test.each([
+  ['Polish', 'Łódzkie Zakłady „Ósemka” Sp. z o.o.', 'Łódź'],
+  ['Ukrainian', 'ТОВ «Київський ґанок їжака»', 'Київ'],
+  ['Greek', 'Ελληνική Εταιρεία Α.Ε.', 'Αθήνα'],
+  ['Vietnamese', 'Công ty Hữu hạn', 'Thành phố Huế'],
+  ['Romanian', 'Soluții Știință S.R.L.', 'Timișoara'],
+  ['Kazakh', 'Қазақ Өнер ЖШС', 'Үштөбе'],
+])('%s names are printed and found as they are', async (_, name, city) => {
+  warnings.length = 0
+  expect(await customerOf({ name, city })).toBe(`${name}Street 18001 ${city}Switzerland`)
+  expect(warnings).toEqual([])
+})
+
+test('accents that came apart are put together, and what would break or turn a line is left out', async () => {
+  const name = `${'Łódź'.normalize('NFD')}\n\u202EAG`
+  expect(await customerOf({ name })).toContain('Łódź AGStreet 1')
+})
+
+test('letters without a font are marked, can still be copied, and the operator is told', async () => {
+  warnings.length = 0
+  const customer = await customerOf({ name: 'Երևան (東京) AG', city: 'תל אביב' })
+  expect(customer).toMatch(/^Երևան \(東京\) AGStreet 18001 תל אביבSwitzerland/)
+  expect(customer).toContain('\uFFFD is a letter that this PDF has no font for.')
+  expect(warnings).toHaveLength(1)
+  expect(JSON.parse(warnings[0] ?? '')).toMatchObject({
+    invoice: 'SHOAL-000007',
+    letters: expect.arrayContaining(['東']),
+  })
+})
+
+test("the operator's font prints what the font which ships does not have, beside it in one name", async () => {
+  warnings.length = 0
+  const given = { name: 'Łódź Երևան Київ', fontFile: checkedFontFile({ SHOAL_INVOICE_FONT: armenian }) }
+  expect(await customerOf(given)).toBe('Łódź Երևան КиївStreet 18001 ZürichSwitzerland')
+  expect(warnings).toEqual([])
+  expect((await invoiceOf(given)).includes('NotoSansArmenian')).toBe(true)
+  expect((await invoiceOf({ ...given, name: 'Łódź' })).includes('NotoSansArmenian')).toBe(false)
+})
+
+test('the same invoice is the same file, and a small one', async () => {
+  const pdf = await invoiceOf({ name: 'Łódź' })
+  expect((await invoiceOf({ name: 'Київ' })).equals(pdf)).toBe(false)
+  expect((await invoiceOf({ name: 'Łódź' })).equals(pdf)).toBe(true)
+  expect(pdf.length).toBeLessThan(30_000)
+})
+
+test.each([
+  ['no-such-file.ttf', 'SHOAL_INVOICE_FONT: no-such-file.ttf cannot be read'],
+  [import.meta.filename, /invoice-pdf\.test\.ts is no font/],
+])('%s stops the start', (file, problem) => {
+  expect(() => checkedFontFile({ SHOAL_INVOICE_FONT: file })).toThrow(problem)
 })

@@ -1,8 +1,11 @@
 import { billableLabel, type Receipt, type ReceiptItem } from '@shoal/contract'
 import PdfDocument from 'pdfkit'
+import type { Logger } from 'pino'
 import { invoiceNumber } from '../payments/collect.ts'
 import type { InvoiceRow } from '../payments/payment-store.ts'
-import { drawRow, drawTable, pointsOf, printable, rule, type PdfColumn } from './pdf-table.ts'
+import { addressOf, drawAddress, faint, line } from './pdf-address.ts'
+import { bold, openFaces, regular, unprintedOf, type Face } from './pdf-fonts.ts'
+import { drawRow, drawTable, pointsOf, rule, type PdfColumn } from './pdf-table.ts'
 import { mergeSquids, netOf } from './receipt.ts'
 
 type Pdf = InstanceType<typeof PdfDocument>
@@ -25,8 +28,11 @@ const bySquid: PdfColumn[] = [
 /** Their amounts stand in the column of costs. */
 const totals: PdfColumn[] = [{ title: '', x: half, width: 140 }, ...numbers]
 
+/** `fontFile`: for the letters that the fonts which ship do not have. */
+type Means = { log: Logger; fontFile: string | undefined }
+
 /** The invoice of a closed month, made of what was stored when it was closed: a page to pay by, and what each squid cost. */
-export async function invoicePdf(invoice: InvoiceRow): Promise<Buffer> {
+export async function invoicePdf(invoice: InvoiceRow, { log, fontFile }: Means): Promise<Buffer> {
   const { receipt, closedAt } = invoice
   const number = invoiceNumber(invoice.number)
   const pdf = new PdfDocument({
@@ -41,7 +47,12 @@ export async function invoicePdf(invoice: InvoiceRow): Promise<Buffer> {
     pdf.on('end', () => resolve(Buffer.concat(chunks)))
     pdf.on('error', reject)
   })
-  drawHead(pdf, invoice, number)
+  const names = [...invoice.seller, ...addressOf(invoice.customer)]
+  const faces = await openFaces(pdf, names, fontFile)
+  const letters = unprintedOf(names, faces)
+  if (letters.length > 0)
+    log.warn({ invoice: number, letters }, 'an invoice has letters that no font has: SHOAL_INVOICE_FONT')
+  drawHead(pdf, invoice, number, faces)
   const items = mergeSquids(receipt).items.map((item) => [billableLabel(item.type), ...cellsOf(item)])
   const sums = totalsOf(receipt)
   const points = pointsOf(pdf, merged, [...items, ...sums])
@@ -60,7 +71,12 @@ export async function invoicePdf(invoice: InvoiceRow): Promise<Buffer> {
 }
 
 /** Who bills whom for what. */
-function drawHead(pdf: Pdf, { receipt, customer, seller, closedAt, paidAt }: InvoiceRow, number: string): void {
+function drawHead(
+  pdf: Pdf,
+  { receipt, customer, seller, closedAt, paidAt }: InvoiceRow,
+  number: string,
+  faces: Face[],
+): void {
   title(pdf, 'Invoice', 20)
   pdf.moveDown(0.8)
   const top = pdf.y
@@ -70,23 +86,16 @@ function drawHead(pdf: Pdf, { receipt, customer, seller, closedAt, paidAt }: Inv
     ['Date', dayOf(closedAt)],
     ['Status', paidAt ? `Paid on ${dayOf(paidAt)}` : 'Open'],
   ] as const
-  for (const [name, value] of facts) {
-    const { y } = pdf
-    pdf.fillColor('#5b6673').text(name, margin, y, { lineBreak: false })
-    pdf.fillColor('#000000').text(value, margin + 60, y)
-  }
-  const left = pdf.y
+  facts.forEach(([name, value], i) => {
+    const y = top + i * line.lineHeight
+    pdf.fillColor(faint).text(name, margin, y, { lineBreak: false, baseline: -line.baseline })
+    pdf.fillColor('#000000').text(value, margin + 60, y, { lineBreak: false, baseline: -line.baseline })
+  })
   pdf.y = top
-  drawAddress(pdf, 'From', seller)
-  drawAddress(pdf, 'Bill to', addressOf(customer))
-  pdf.y = Math.max(pdf.y, left) + 20
-}
-
-function drawAddress(pdf: Pdf, whose: string, lines: readonly string[]): void {
-  if (lines.length === 0) return
-  pdf.fillColor('#5b6673').text(whose, half, pdf.y).fillColor('#000000')
-  for (const line of lines) pdf.text(printable(line), half, pdf.y, { width: right - half })
-  pdf.y += 8
+  const block = { x: half, width: right - half, faces }
+  drawAddress(pdf, 'From', seller, block)
+  drawAddress(pdf, 'Bill to', addressOf(customer), block)
+  pdf.y = Math.max(pdf.y, top + facts.length * line.lineHeight) + 20
 }
 
 function totalsOf(receipt: Receipt): string[][] {
@@ -108,7 +117,7 @@ function drawTotals(pdf: Pdf, rows: readonly string[][], points: readonly number
   pdf.y += 6
   rule(pdf)
   rows.forEach((row, i) => {
-    pdf.font(i === rows.length - 1 ? 'Helvetica-Bold' : 'Helvetica')
+    pdf.font(i === rows.length - 1 ? bold : regular)
     drawRow(pdf, totals, points, row)
   })
 }
@@ -121,9 +130,9 @@ function drawFeet(pdf: Pdf, number: string): void {
     // What stands below the margin would begin a page of its own.
     pdf.page.margins.bottom = 0
     pdf
-      .font('Helvetica')
+      .font(regular)
       .fontSize(8.5)
-      .fillColor('#5b6673')
+      .fillColor(faint)
       .text(`${number}, page ${page + 1} of ${count}`, margin, pdf.page.height - 44, {
         width: right - margin,
         align: 'right',
@@ -133,8 +142,8 @@ function drawFeet(pdf: Pdf, number: string): void {
 }
 
 function title(pdf: Pdf, text: string, size: number): void {
-  pdf.font('Helvetica-Bold').fontSize(size).fillColor('#000000').text(text, margin)
-  pdf.font('Helvetica').fontSize(9.5)
+  pdf.font(bold).fontSize(size).fillColor('#000000').text(text, margin)
+  pdf.font(regular).fontSize(9.5)
 }
 
 const cellsOf = ({ amount, rate, subtotal }: ReceiptItem) => [grouped(amount), rate, money(subtotal)]
@@ -148,17 +157,3 @@ const grouped = (decimal: string) => decimal.replace(/^-?\d+/, (whole) => whole.
 /** With two fraction digits at least. */
 const money = (decimal: string) => grouped(decimal.replace(/^(-?\d+)$/, '$1.00').replace(/\.(\d)$/, '.$10'))
 const dayOf = (at: Date) => at.toISOString().slice(0, 10)
-
-function addressOf({ name, code, details }: InvoiceRow['customer']): string[] {
-  if (!details) return [name, `Organization ${code}`]
-  const { addressLine1, postalCode, city, country, vatId } = details
-  return [
-    details.name,
-    addressLine1,
-    `${postalCode} ${city}`,
-    countryName(country),
-    ...(vatId ? [`VAT ID ${vatId}`] : []),
-  ]
-}
-
-const countryName = (code: string) => new Intl.DisplayNames('en', { type: 'region' }).of(code) ?? code

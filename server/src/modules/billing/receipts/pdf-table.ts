@@ -1,4 +1,6 @@
 import type PDFKit from 'pdfkit'
+import { faint } from './pdf-address.ts'
+import { bold, regular } from './pdf-fonts.ts'
 
 export type PdfColumn = {
   title: string
@@ -11,7 +13,8 @@ export type PdfColumn = {
 type Pdf = InstanceType<typeof PDFKit>
 
 const rowHeight = 17
-const faint = '#5b6673'
+/** From the top of a row. Negative, as pdfkit counts upwards. */
+const baseline = -7
 const hairline = '#d5dae0'
 
 type Table = {
@@ -25,15 +28,15 @@ type Table = {
 /** Rows below each other, on as many pages as they need; every page begins with the head. Writes on from where the page is. */
 export function drawTable(pdf: Pdf, { columns, rows, fontSize = 9.5, points }: Table): void {
   const head = () => {
-    pdf.font('Helvetica-Bold').fontSize(8.5).fillColor(faint)
+    pdf.font(bold).fontSize(8.5).fillColor(faint)
     const { y } = pdf
     for (const { title, x, width, isDecimal } of columns)
-      pdf.text(title, x, y, { width, align: isDecimal ? 'right' : 'left', lineBreak: false })
-    pdf.font('Helvetica').fontSize(fontSize).fillColor('#000000')
+      pdf.text(title, x, y, { width, align: isDecimal ? 'right' : 'left', lineBreak: false, baseline })
+    pdf.font(regular).fontSize(fontSize).fillColor('#000000')
     pdf.y = y + rowHeight
     rule(pdf)
   }
-  pdf.font('Helvetica').fontSize(fontSize)
+  pdf.font(regular).fontSize(fontSize)
   const pointsX = points ?? pointsOf(pdf, columns, rows)
   head()
   for (const row of rows) {
@@ -54,9 +57,9 @@ export function drawRow(
 ): void {
   const { y } = pdf
   columns.forEach((column, i) => {
-    const text = printable(row[i] ?? '')
+    const text = row[i] ?? ''
     if (column.isDecimal) drawDecimal(pdf, text, points[i] ?? column.x + column.width, y)
-    else pdf.text(text, column.x, y, { width: column.width, height: rowHeight - 4, ellipsis: true })
+    else pdf.text(text, column.x, y, { width: column.width, height: rowHeight - 3, ellipsis: true, baseline })
   })
   pdf.y = y + rowHeight
 }
@@ -76,8 +79,8 @@ export function rule(pdf: Pdf): void {
 /** Its point is at `pointX`: whole digits end there, the fraction begins there. */
 function drawDecimal(pdf: Pdf, text: string, pointX: number, y: number): void {
   const [whole = '', fraction] = text.split('.')
-  pdf.text(whole, pointX - pdf.widthOfString(whole), y, { lineBreak: false })
-  if (fraction !== undefined) pdf.text(`.${fraction}`, pointX, y, { lineBreak: false })
+  pdf.text(whole, pointX - pdf.widthOfString(whole), y, { lineBreak: false, baseline })
+  if (fraction !== undefined) pdf.text(`.${fraction}`, pointX, y, { lineBreak: false, baseline })
 }
 
 /** Where the points of each column stand, so that its longest fraction ends at the column's right edge. */
@@ -90,24 +93,4 @@ export function pointsOf(
     const fractions = rows.map((row) => /\.\d+$/.exec(row[i] ?? '')?.[0] ?? '')
     return x + width - Math.max(0, ...fractions.map((text) => pdf.widthOfString(text)))
   })
-}
-
-/** The built-in fonts know Latin letters only: others lose their accents, or are question marks. */
-export const printable = (text: string): string =>
-  text.replaceAll(/[^\u0020-\u007E\u00A0-\u00FF]/g, (letter) => {
-    const [plain = '?'] = letter.normalize('NFD')
-    return plainLetters[letter] ?? (/[ -~]/.test(plain) ? plain : '?')
-  })
-
-const plainLetters: Record<string, string> = {
-  Ł: 'L',
-  ł: 'l',
-  Đ: 'D',
-  đ: 'd',
-  ı: 'i',
-  Œ: 'OE',
-  œ: 'oe',
-  '’': "'",
-  '–': '-',
-  '—': '-',
 }

@@ -1,0 +1,41 @@
+import type PDFKit from 'pdfkit'
+import type { InvoiceRow } from '../payments/payment-store.ts'
+import { drawRuns, runsOf, unprintedMark, unprintedOf, type Face } from './pdf-fonts.ts'
+
+type Pdf = InstanceType<typeof PDFKit>
+
+export const faint = '#5b6673'
+/** What names, addresses and the facts beside them are set in. */
+export const line = { lineHeight: 13, baseline: 7 }
+
+type Block = { x: number; width: number; faces: readonly Face[] }
+
+/** Who bills or is billed, under what they are to the invoice. Writes on from where the page is. */
+export function drawAddress(pdf: Pdf, whose: string, texts: readonly string[], { x, width, faces }: Block): void {
+  if (texts.length === 0) return
+  const draw = (text: string) => drawRuns(pdf, runsOf(text, faces), { x, width, ...line })
+  pdf.fillColor(faint)
+  draw(whose)
+  pdf.fillColor('#000000')
+  texts.forEach(draw)
+  if (unprintedOf(texts, faces).length > 0) {
+    pdf.fillColor(faint)
+    draw(`${unprintedMark} is a letter that this PDF has no font for.`)
+  }
+  pdf.y += 8
+}
+
+/** The lines of a customer's address, as it was when the month was closed. */
+export function addressOf({ name, code, details }: InvoiceRow['customer']): string[] {
+  if (!details) return [name, `Organization ${code}`]
+  const { addressLine1, postalCode, city, country, vatId } = details
+  return [
+    details.name,
+    addressLine1,
+    `${postalCode} ${city}`,
+    countryName(country),
+    ...(vatId ? [`VAT ID ${vatId}`] : []),
+  ]
+}
+
+const countryName = (code: string) => new Intl.DisplayNames('en', { type: 'region' }).of(code) ?? code
