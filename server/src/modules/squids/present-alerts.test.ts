@@ -1,44 +1,14 @@
 import { expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
-import { unknownPace } from '../rpc/index.ts'
 import { alertsOf } from './present-alerts.ts'
 import type { SeenContainer, SeenProcessor } from './present-store.ts'
+import { seenContainer, seenProcessor } from './testing/seen.ts'
 
 const now = Date.parse('2026-01-15T12:00:00Z')
 const ago = (ms: number) => now - ms
 const iso = (ms: number) => new Date(ms).toISOString()
 
 function alerts(processor: Partial<SeenProcessor> = {}, container: Partial<SeenContainer> = {}) {
-  const seen: SeenProcessor = {
-    squidId: 1,
-    processor: 'eth',
-    currentBlock: 500,
-    totalBlocks: 1000,
-    blocksPerSecond: 10,
-    etaSeconds: 50,
-    progressedAtMs: ago(3000),
-    headMovedAtMs: ago(3000),
-    scrapedAtMs: ago(1000),
-    unansweredSinceMs: null,
-    headPace: unknownPace,
-    caughtUpAtMs: null,
-    stillMs: 0,
-    followsHead: false,
-    head: null,
-    ...processor,
-  }
-  const ran: SeenContainer = {
-    squidId: 1,
-    container: 'eth',
-    state: 'running',
-    sinceMs: ago(minutes(60)),
-    restarts: 0,
-    crashesInARow: 0,
-    exitCode: null,
-    isOutOfMemory: false,
-    reason: null,
-    ...container,
-  }
   return alertsOf({
     squid: { secretsReadAtMs: null, secretNames: [] },
     watched: {
@@ -48,8 +18,8 @@ function alerts(processor: Partial<SeenProcessor> = {}, container: Partial<SeenC
       apiReplicas: 0,
       processors: ['eth'],
       database: null,
-      containers: [ran],
-      seen: [seen],
+      containers: [seenContainer({ sinceMs: ago(minutes(60)), ...container })],
+      seen: [seenProcessor(now, processor)],
       apis: [],
     },
     secrets: new Map(),

@@ -1,44 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
-import { unknownPace } from '../rpc/index.ts'
 import { lagOf, type SeenHead } from './freshness.ts'
 import { processorStatus } from './present-processor.ts'
 import type { SeenContainer, SeenProcessor } from './present-store.ts'
+import { seenContainer, seenProcessor } from './testing/seen.ts'
 
 const now = Date.parse('2026-01-15T12:00:00Z')
 const ago = (ms: number) => now - ms
 
-const container = (change: Partial<SeenContainer> = {}): SeenContainer => ({
-  squidId: 1,
-  container: 'eth',
-  state: 'running',
-  sinceMs: ago(minutes(60)),
-  restarts: 0,
-  crashesInARow: 0,
-  exitCode: null,
-  isOutOfMemory: false,
-  reason: null,
-  ...change,
-})
-
-const seen = (change: Partial<SeenProcessor> = {}): SeenProcessor => ({
-  squidId: 1,
-  processor: 'eth',
-  currentBlock: 500,
-  totalBlocks: 1000,
-  blocksPerSecond: 10,
-  etaSeconds: 50,
-  progressedAtMs: ago(3000),
-  headMovedAtMs: ago(3000),
-  scrapedAtMs: ago(1000),
-  unansweredSinceMs: null,
-  headPace: unknownPace,
-  caughtUpAtMs: null,
-  stillMs: 0,
-  followsHead: false,
-  head: null,
-  ...change,
-})
+const container = (change: Partial<SeenContainer> = {}) => seenContainer({ sinceMs: ago(minutes(60)), ...change })
+const seen = (change: Partial<SeenProcessor> = {}) => seenProcessor(now, change)
 
 const status = (c: Parameters<typeof processorStatus>[0], s?: SeenProcessor) => processorStatus(c, s, now).status
 

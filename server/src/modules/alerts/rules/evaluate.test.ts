@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { minutes } from '../../../clock.ts'
 import { limitsOf, type WatchedVersion } from '../../squids/index.ts'
 import type { SeenContainer } from '../../squids/present-store.ts'
+import { seenContainer } from '../../squids/testing/seen.ts'
 import { evaluate, noMemory, type Facts, type Memory, type OpenAlert } from './evaluate.ts'
 import { rulesOf } from './rules.ts'
 
@@ -22,18 +23,7 @@ const conditions = [
 ] as const
 type Condition = (typeof conditions)[number]
 
-const program = (change: Partial<SeenContainer>): SeenContainer => ({
-  squidId: 1,
-  container: 'api',
-  state: 'running',
-  sinceMs: 0,
-  restarts: 0,
-  crashesInARow: 0,
-  exitCode: null,
-  isOutOfMemory: false,
-  reason: null,
-  ...change,
-})
+const program = (change: Partial<SeenContainer>) => seenContainer({ container: 'api', ...change })
 
 function versionIn(id: number, condition: Condition, nowMs: number): WatchedVersion[] {
   if (condition === 'gone') return []

@@ -1,7 +1,8 @@
 import { minutes } from '../../../../clock.ts'
 import { nextRow } from '../../../squids/observe-processors.ts'
 import type { ProcessorRow, WatchedVersion } from '../../../squids/index.ts'
-import type { SeenApi, SeenContainer, SeenProcessor } from '../../../squids/present-store.ts'
+import type { SeenApi, SeenProcessor } from '../../../squids/present-store.ts'
+import { seenContainer } from '../../../squids/testing/seen.ts'
 import type { Latency } from '../../rules/slow.ts'
 import type { Chance } from './chance.ts'
 import { follow, type VersionEpisode } from './episodes.ts'
@@ -18,17 +19,7 @@ export type VersionWish = {
   behind: number
 }
 
-const program = (container: string): SeenContainer => ({
-  squidId: 0,
-  container,
-  state: 'running',
-  sinceMs: -minutes(60),
-  restarts: 0,
-  crashesInARow: 0,
-  exitCode: null,
-  isOutOfMemory: false,
-  reason: null,
-})
+const program = (container: string) => seenContainer({ squidId: 0, container, sinceMs: -minutes(60) })
 
 /** A version that lives: what workers would see of it every 15 seconds. */
 export class SimVersion {

@@ -1,0 +1,36 @@
+import { unknownPace } from '../../rpc/index.ts'
+import type { SeenContainer, SeenProcessor } from '../present-store.ts'
+
+/** What was seen of a container: it runs and has never ended. */
+export const seenContainer = (change: Partial<SeenContainer>): SeenContainer => ({
+  squidId: 1,
+  container: 'eth',
+  state: 'running',
+  sinceMs: 0,
+  restarts: 0,
+  crashesInARow: 0,
+  exitCode: null,
+  isOutOfMemory: false,
+  reason: null,
+  ...change,
+})
+
+/** What was seen of a processor: it is in the middle of its chain and moved a moment before `nowMs`. */
+export const seenProcessor = (nowMs: number, change: Partial<SeenProcessor>): SeenProcessor => ({
+  squidId: 1,
+  processor: 'eth',
+  currentBlock: 500,
+  totalBlocks: 1000,
+  blocksPerSecond: 10,
+  etaSeconds: 50,
+  progressedAtMs: nowMs - 3000,
+  headMovedAtMs: nowMs - 3000,
+  scrapedAtMs: nowMs - 1000,
+  unansweredSinceMs: null,
+  headPace: unknownPace,
+  caughtUpAtMs: null,
+  stillMs: 0,
+  followsHead: false,
+  head: null,
+  ...change,
+})
