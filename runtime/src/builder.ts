@@ -75,12 +75,14 @@ export type Image = {
 }
 
 /** UNEXPECTED: not the user's fault (registry unreachable, disk full), said in words meant for the user. */
-export type BuildFailureKind =
-  | 'UNEXPECTED'
-  | 'REQUIREMENTS'
-  | 'REQUIRED_SOURCE_FILE_MISSED'
-  | 'REQUIRED_SOURCE_FILE_INVALID'
-  | 'SOURCE_FILES_BUILD_FAILED'
+export const buildFailureKinds = [
+  'UNEXPECTED',
+  'REQUIREMENTS',
+  'REQUIRED_SOURCE_FILE_MISSED',
+  'REQUIRED_SOURCE_FILE_INVALID',
+  'SOURCE_FILES_BUILD_FAILED',
+] as const
+export type BuildFailureKind = (typeof buildFailureKinds)[number]
 
 /** `message` says what failed and what to do, then repeats the last lines of the output, which are in the log already. */
 export class BuildFailure extends Error {

@@ -1,4 +1,5 @@
 import type { ContainerSpec, Workload } from '../driver.ts'
+import { type Check, fields, lines, number, oneOf, text } from './shape.ts'
 
 /** What a simulated program does. Everything is optional: without `ends` it runs until it is ended. Times in milliseconds. */
 export type SimBehaviour = {
@@ -33,6 +34,26 @@ export type SimSync = {
 /** What it takes while it runs. More memory than its limit ends it. */
 export type SimUsage = { cpuCores: number; memoryBytes: number; memoryGrowthBytesPerSecond?: number }
 
+const endings = fields({ afterMs: number }, { exitCode: number, outOfMemory: oneOf(true) })
+
+const behaviourCheck = fields({}, {
+  startMs: number,
+  cannotStart: text,
+  print: lines,
+  printLast: text,
+  chatter: fields({ everyMs: number, text }),
+  ends: (value, at) => endings(value, at) ?? eitherEnd(Object(value), at),
+  badRuns: number,
+  sync: fields(
+    { fromBlock: number, headBlock: number, headBlocksPerSecond: number, blocksPerSecond: number },
+    { stallsAtBlock: number },
+  ),
+  usage: fields({ cpuCores: number, memoryBytes: number }, { memoryGrowthBytesPerSecond: number }),
+} satisfies Record<keyof SimBehaviour, Check>)
+
+const eitherEnd = (value: object, at: string) =>
+  'exitCode' in value === 'outOfMemory' in value ? `${at} must have either exitCode or outOfMemory` : null
+
 const MIB = 1024 * 1024
 
 /** The variable of a container's environment that holds its behaviour as JSON. */
@@ -45,7 +66,19 @@ export function behaviourOf(
   choose?: (workload: Workload, spec: ContainerSpec) => SimBehaviour | undefined,
 ): SimBehaviour {
   const written = spec.env[BEHAVIOUR_VARIABLE]
-  return written ? JSON.parse(written) : (choose?.(workload, spec) ?? healthy(spec))
+  return written ? readBehaviour(written) : (choose?.(workload, spec) ?? healthy(spec))
+}
+
+/** What nobody can play cannot be started, and says why: a healthy program in its place would hide the mistake. */
+function readBehaviour(json: string): SimBehaviour {
+  let read: unknown
+  try {
+    read = JSON.parse(json)
+  } catch {
+    return { cannotStart: `${BEHAVIOUR_VARIABLE} must be JSON` }
+  }
+  const problem = behaviourCheck(read, BEHAVIOUR_VARIABLE)
+  return problem ? { cannotStart: problem } : (read as SimBehaviour)
 }
 
 function healthy({ name, ports }: ContainerSpec): SimBehaviour {

@@ -110,6 +110,25 @@ test('a program may be bad for some runs and good after them, start slowly and c
   expect(await driver.tail('one', 'processor', 2)).toEqual(['line 3599', 'line 3600'])
 })
 
+test.each([
+  ['{ends', 'SIM_BEHAVIOUR must be JSON'],
+  ['[]', 'SIM_BEHAVIOUR must be an object'],
+  ['{"crashes":true}', 'SIM_BEHAVIOUR knows no crashes, only startMs, cannotStart, print,'],
+  ['{"toString":1}', 'SIM_BEHAVIOUR knows no toString'],
+  ['{"print":"a line"}', 'SIM_BEHAVIOUR.print must be a list of texts'],
+  ['{"ends":{"afterMs":10,"signal":9}}', 'SIM_BEHAVIOUR.ends knows no signal, only afterMs, exitCode, outOfMemory'],
+  ['{"ends":{"afterMs":10}}', 'SIM_BEHAVIOUR.ends must have either exitCode or outOfMemory'],
+  ['{"ends":{"exitCode":1}}', 'SIM_BEHAVIOUR.ends lacks afterMs'],
+  ['{"ends":{"afterMs":10,"outOfMemory":false}}', 'SIM_BEHAVIOUR.ends.outOfMemory must be true'],
+  ['{"ends":null}', 'SIM_BEHAVIOUR.ends must be an object'],
+  ['{"sync":{"fromBlock":"0"}}', 'SIM_BEHAVIOUR.sync.fromBlock must be a number'],
+])('what cannot be played cannot be started: %s', async (written, says) => {
+  const one = { ...container('processor', null), env: { [BEHAVIOUR_VARIABLE]: written } }
+  const { driver } = await play(one)
+  expect(await driver.observe()).toMatchObject([{ state: 'failed', reason: expect.stringContaining(says) }])
+  await driver.close('stop')
+})
+
 test('thousands of idle squids cost nothing', async () => {
   const clock = new ManualClock()
   const driver = createSimDriver({ clock })

@@ -9,7 +9,7 @@ import { type SimBuild, createSimBuilder } from './sim-builder.ts'
 
 const limits = { totalBytes: 1e6, files: 100, ratio: 100 }
 
-function archiveOf(sim: SimBuild) {
+function archiveOf(sim: unknown) {
   return () => {
     const dir = mkdtempSync(join(tmpdir(), 'shoal-sim-test-'))
     writeFileSync(join(dir, 'squid.yaml'), 'manifestVersion: subsquid.io/v0.1\nname: one\n')
@@ -39,7 +39,7 @@ test('the same content gives the same image, and nothing is played twice', async
   const lines: string[] = []
   const unpacked = await builder.unpack({
     key: 'tree',
-    archive: archiveOf({ prints: ['hello'] }),
+    archive: archiveOf({ prints: ['hello'] } satisfies SimBuild),
     manifestPath: '',
     limits,
   })
@@ -57,6 +57,16 @@ test('a build fails as its package.json says', async () => {
   const fails = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'tsc found 3 errors' } as const
   await builder.unpack({ key: 'tree', archive: archiveOf({ fails }), manifestPath: '', limits })
   await expect(builder.build(request([]))).rejects.toMatchObject(fails)
+})
+
+test.each([
+  [{ fails: { kind: 'BUILD_FAILED', message: 'no' } }, 'sim.fails.kind must be UNEXPECTED or REQUIREMENTS or'],
+  [{ failed: true }, 'sim knows no failed, only takesMs, prints, fails'],
+])('a build that cannot be played fails: %j', async (sim, says) => {
+  const builder = createSimBuilder()
+  await builder.unpack({ key: 'tree', archive: archiveOf(sim), manifestPath: '', limits })
+  const message = expect.stringContaining(says)
+  await expect(builder.build(request([]))).rejects.toMatchObject({ kind: 'REQUIRED_SOURCE_FILE_INVALID', message })
 })
 
 test('a build can be called off', async () => {

@@ -11,10 +11,12 @@ import {
   type BuildRequest,
   type Builder,
   BuildFailure,
+  buildFailureKinds,
   type Image,
   type UnpackRequest,
   type Unpacked,
 } from '../builder.ts'
+import { type Check, fields, lines, number, oneOf, text } from './shape.ts'
 
 /** How a simulated build goes; the field `sim` of a squid's package.json. */
 export type SimBuild = {
@@ -81,6 +83,16 @@ export class SimBuilder implements Builder {
   }
 }
 
+const buildCheck = fields({}, {
+  takesMs: number,
+  prints: lines,
+  fails: fields({ kind: oneOf(...buildFailureKinds), message: text }),
+} satisfies Record<keyof SimBuild, Check>)
+
+/** @throws BuildFailure when it is nothing that can be played */
 function simBuildOf({ packageJson }: Unpacked): SimBuild {
-  return (packageJson?.['sim'] as SimBuild | undefined) ?? {}
+  const build = packageJson?.['sim'] ?? {}
+  const problem = buildCheck(build, 'sim')
+  if (problem) throw new BuildFailure('REQUIRED_SOURCE_FILE_INVALID', `package.json cannot be played: ${problem}`)
+  return build
 }

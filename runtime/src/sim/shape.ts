@@ -1,0 +1,31 @@
+/** Tells in a sentence what is wrong with a value that was read from JSON, null when nothing is. `at` names it for people. */
+export type Check = (value: unknown, at: string) => string | null
+
+export const number: Check = (value, at) => (typeof value === 'number' ? null : `${at} must be a number`)
+
+export const text: Check = (value, at) => (typeof value === 'string' ? null : `${at} must be a text`)
+
+export const lines: Check = (value, at) =>
+  Array.isArray(value) && value.every((line) => typeof line === 'string') ? null : `${at} must be a list of texts`
+
+export const oneOf =
+  (...allowed: readonly (string | boolean)[]): Check =>
+  (value, at) =>
+    allowed.some((one) => one === value) ? null : `${at} must be ${allowed.join(' or ')}`
+
+/** An object with these fields and no others. */
+export const fields =
+  (needed: Record<string, Check>, optional: Record<string, Check> = {}): Check =>
+  (value, at) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return `${at} must be an object`
+    const checks = new Map(Object.entries({ ...needed, ...optional }))
+    for (const [name, one] of Object.entries(value)) {
+      const check = checks.get(name)
+      const problem = check
+        ? check(one, `${at}.${name}`)
+        : `${at} knows no ${name}, only ${[...checks.keys()].join(', ')}`
+      if (problem) return problem
+    }
+    const missing = Object.keys(needed).find((name) => !(name in value))
+    return missing ? `${at} lacks ${missing}` : null
+  }
