@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { complaints, keepShot, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
+import { complaints, keepShot, openBrowser, seriousFlaws, switchTheme, themes, widths } from '../support/browser.ts'
 import { personAs } from '../support/people.ts'
 import { played, type Deployer } from '../support/played-squid.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
@@ -223,7 +223,7 @@ test('every tab is accessible in both themes and at every width', async () => {
     await show(tab)
     await page.locator(ready).first().waitFor({ state: 'attached' })
     for (const theme of themes) {
-      await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+      await switchTheme(page, theme)
       for (const width of widths) {
         await page.setViewportSize({ width, height: 900 })
         const name = `alerts${tab.replace('/', '-')}-${theme}-${width}`
@@ -240,6 +240,7 @@ test('every tab is accessible in both themes and at every width', async () => {
   const found = await seriousFlaws(page)
   if (found.length > 0) flaws['the panel on a phone, dark'] = found
   await keepShot(page, 'alerts-bell-dark-400')
+  await switchTheme(page, 'light')
   await page.setViewportSize({ width: 1440, height: 900 })
   expect(flaws).toEqual({})
 })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { complaints, keepShot, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
+import { complaints, keepShot, openBrowser, seriousFlaws, switchTheme, themes, widths } from '../support/browser.ts'
 import { personAs } from '../support/people.ts'
 import { played } from '../support/played-squid.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
@@ -287,7 +287,7 @@ test('the pages of billing are accessible in both themes and at every width', as
     await open(page, path)
     await expect.poll(() => page.locator('[aria-busy=true], [aria-label=Loading]').count()).toBe(0)
     for (const theme of themes) {
-      await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+      await switchTheme(page, theme)
       for (const width of widths) {
         await page.setViewportSize({ width, height: 900 })
         await keepShot(page, `${shot}-${theme}-${width}`)

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { complaints, keepShot, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
+import { complaints, keepShot, openBrowser, seriousFlaws, switchTheme, themes, widths } from '../support/browser.ts'
 import { personAs } from '../support/people.ts'
 import { played, type Deployer, type PlayedSquid } from '../support/played-squid.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
@@ -261,7 +261,7 @@ test('charts are accessible in both themes and at every width, and browsers are 
   await tableOf('CPU usage')
   await picture('RAM usage').hover()
   for (const theme of themes) {
-    await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+    await switchTheme(page, theme)
     for (const width of widths) {
       await page.setViewportSize({ width, height: 2000 })
       await canvas('Response latency').waitFor()

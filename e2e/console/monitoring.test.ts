@@ -1,7 +1,7 @@
 import type { MonitoringSeries, MonitoringQuery } from '@shoal/contract'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { keepShot, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
+import { keepShot, openBrowser, seriousFlaws, switchTheme, themes, widths } from '../support/browser.ts'
 import { personAs } from '../support/people.ts'
 import { played, type Deployer } from '../support/played-squid.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
@@ -278,7 +278,7 @@ test('the page is accessible in both themes and at every width', async () => {
   expect([...told('disk_utilization').keys()].toSorted()).toEqual(['Time', 'transfers@v1 db', 'transfers@v2 db'])
   const flaws: Record<string, string[]> = {}
   for (const theme of themes) {
-    await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+    await switchTheme(page, theme)
     for (const width of [...widths, 480]) {
       await page.setViewportSize({ width, height: 900 })
       await keepShot(page, `monitoring-${theme}-${width}`)

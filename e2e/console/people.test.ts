@@ -1,7 +1,16 @@
 import { ApiError } from '@shoal/contract'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { complaints, keepShot, newPerson, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
+import {
+  complaints,
+  keepShot,
+  newPerson,
+  openBrowser,
+  seriousFlaws,
+  switchTheme,
+  themes,
+  widths,
+} from '../support/browser.ts'
 import { newestLink, password, personAs, signUpInBrowser, signInInBrowser } from '../support/people.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
 
@@ -395,7 +404,7 @@ test('every screen is accessible in both themes and at every width', async () =>
     await heading(page, title)
     await expect.poll(() => page.locator('[aria-busy=true], [aria-label=Loading]').count()).toBe(0)
     for (const theme of themes) {
-      await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+      await switchTheme(page, theme)
       for (const width of widths) {
         await page.setViewportSize({ width, height: 900 })
         await keepShot(page, `${shot}-${theme}-${width}`)

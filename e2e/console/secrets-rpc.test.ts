@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { keepShot, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
+import { keepShot, openBrowser, seriousFlaws, switchTheme, themes, widths } from '../support/browser.ts'
 import { personAs } from '../support/people.ts'
 import { played } from '../support/played-squid.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
@@ -323,7 +323,7 @@ test('every page is accessible in both themes and at every width', async () => {
     await page.getByRole('heading', { level: 1, name: new RegExp(title) }).waitFor()
     await expect.poll(() => page.locator('[aria-busy=true], [aria-label=Loading], .skeleton').count()).toBe(0)
     for (const theme of themes) {
-      await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+      await switchTheme(page, theme)
       for (const width of [...widths, 480]) {
         await page.setViewportSize({ width, height: 900 })
         if (width !== 480) await keepShot(page, `${shot}-${theme}-${width}`)

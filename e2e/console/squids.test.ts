@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { keepShot, openBrowser, seriousFlaws, themes, widths } from '../support/browser.ts'
+import { keepShot, openBrowser, seriousFlaws, switchTheme, themes, widths } from '../support/browser.ts'
 import { personAs } from '../support/people.ts'
 import { play, played, type Deployer, type PlayedSquid } from '../support/played-squid.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
@@ -298,7 +298,7 @@ test('list and guide are accessible in both themes and at every width', async ()
     await says(shot === 'squids' ? '@v2' : 'Waiting for your deployment…')
     await expect.poll(() => page.locator('[aria-busy=true], .skeleton').count()).toBe(0)
     for (const theme of themes) {
-      await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+      await switchTheme(page, theme)
       for (const width of [...widths, 480]) {
         await page.setViewportSize({ width, height: 900 })
         await keepShot(page, `${shot}-${theme}-${width}`)

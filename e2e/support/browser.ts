@@ -62,12 +62,16 @@ export async function seriousFlaws(page: Page, ...rules: string[]): Promise<stri
     )
 }
 
-/** As another tab would; what does not follow by CSS has been drawn again when it is over. */
-const switchTheme = (theme: string) => `new Promise((done) => {
-  localStorage.setItem('theme', '${theme}')
-  dispatchEvent(new StorageEvent('storage', { key: 'theme' }))
-  requestAnimationFrame(() => requestAnimationFrame(done))
-})`
+/**
+ * As another tab would: the setting is changed, which all tabs of a person share, and stays for what is opened next. What
+ * does not follow by CSS has been drawn again when it is over.
+ */
+export const switchTheme = (page: Page, theme: (typeof themes)[number]): Promise<void> =>
+  page.evaluate(`new Promise((done) => {
+    localStorage.setItem('theme', '${theme}')
+    dispatchEvent(new StorageEvent('storage', { key: 'theme' }))
+    requestAnimationFrame(() => requestAnimationFrame(() => done()))
+  })`)
 
 /**
  * Looks at the page as it is now in both themes and at every width: keeps pictures called `<name>-<theme>-<width>`, and
@@ -77,7 +81,7 @@ const switchTheme = (theme: string) => `new Promise((done) => {
 export async function flawsOfLooks(page: Page, name: string): Promise<string[]> {
   const flaws: string[] = []
   for (const theme of themes) {
-    await page.evaluate(switchTheme(theme))
+    await switchTheme(page, theme)
     for (const width of [...widths, 480]) {
       await page.setViewportSize({ width, height: 900 })
       await keepShot(page, `${name}-${theme}-${width}`)
