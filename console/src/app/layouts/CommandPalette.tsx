@@ -2,8 +2,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { CommandList, type CommandGroup } from '../../ui/CommandList.tsx'
 import { orgTitle, selectOrg, useOrg } from '../../api/active-org.ts'
-import { q } from '../../api/query.ts'
 import { endSession, useUser } from '../../api/session.ts'
+import { squidsQuery } from '../../api/squids.ts'
 import { isPreviewOn } from '../../lib/preview-mode.ts'
 import { toggleTheme } from '../../lib/theme.ts'
 import { navItems } from './nav.ts'
@@ -15,7 +15,8 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const org = useOrg()
   const navigate = useNavigate()
   const queryClient = useQueryClient()
-  const squids = useQuery(q('squids.listSummaries', { params: { code: org.code } })).data ?? []
+  // Open for a moment only: asked for once, when what the pages know is old, and not again meanwhile.
+  const squids = useQuery({ ...squidsQuery(org.code), refetchInterval: false }).data ?? []
 
   const groups: CommandGroup[] = [
     {
