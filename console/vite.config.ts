@@ -1,7 +1,7 @@
 import optimizeLocales from '@react-aria/optimize-locales-plugin'
 import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
-import { defineConfig } from 'vite'
+import { defineConfig, loadEnv } from 'vite'
 import { compressed } from './build/compressed.ts'
 import { headHints, inlineIcon } from './build/head-hints.ts'
 import { leanContract } from './build/lean-contract.ts'
@@ -42,6 +42,9 @@ const chunks = [
   },
 ]
 
+/** The server's own, for `npm run dev`. */
+const settings = loadEnv('', import.meta.dirname, 'SHOAL_')
+
 export default defineConfig({
   plugins: [
     react(),
@@ -52,7 +55,15 @@ export default defineConfig({
     headHints(),
     compressed(),
   ],
-  server: { proxy: { '/api': 'http://127.0.0.1:4000' } },
+  server: { proxy: { '/api': `http://127.0.0.1:${settings['SHOAL_PORT'] ?? 4000}` } },
+  // GraphiQL's file asks Vite for its workers: that is seen in a file that is served as it is, not in one bundled beforehand.
+  // What they import is served as it is too, but for what is CommonJS.
+  optimizeDeps: {
+    exclude: ['graphiql/setup-workers/vite', '@graphiql/react/setup-workers/vite'],
+    include: ['graphql-language-service', 'picomatch-browser'].map(
+      (name) => `@graphiql/react > monaco-graphql > ${name}`,
+    ),
+  },
   build: {
     target: 'es2023',
     assetsInlineLimit: 0,

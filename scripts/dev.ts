@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { root } from './root.ts'
 import { serverArguments } from './server.ts'
 
-// The server restarts when its files change, the console reloads in the browser. Either's end is the end of both.
+// The server restarts when its files change, the console reloads in the browser. Either's end is the end of both. Vite is told
+// what this is told, such as another port.
 const server = ['--watch', '--watch-preserve-output', ...serverArguments]
 const children = [
   spawn(process.execPath, server, { stdio: 'inherit' }),
-  spawn('vite', [], { stdio: 'inherit', cwd: join(root, 'console') }),
+  spawn('vite', process.argv.slice(2), { stdio: 'inherit', cwd: join(root, 'console') }),
 ]
 
 for (const child of children) {
@@ -18,6 +19,7 @@ for (const child of children) {
 }
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
+    process.exitCode ??= 0
     for (const child of children) child.kill('SIGTERM')
   })
 }

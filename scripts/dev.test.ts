@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { endLeftovers, endProcessesOf } from './leftovers.ts'
+import { root } from './root.ts'
+
+const freePort = () =>
+  new Promise<number>((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+
+const statusOf = async (url: string) => (await fetch(url).catch(() => null))?.status
+
+test('npm run dev serves the sources of the console and passes its calls on; Ctrl-C leaves nothing running', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-dev-'))
+  onTestFinished(() => {
+    endProcessesOf(folder)
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const [port, gatewayPort, pagePort] = [await freePort(), await freePort(), await freePort()]
+  const env = {
+    ...process.env,
+    SHOAL_DATA_DIR: folder,
+    SHOAL_PORT: String(port),
+    SHOAL_GATEWAY_PORT: String(gatewayPort),
+    SHOAL_RUNTIME: 'sim',
+    SHOAL_ON_EXIT: 'stop',
+  }
+  // A group of its own, as in a terminal.
+  const args = [join(root, 'scripts/dev.ts'), '--force', '--port', String(pagePort), '--strictPort']
+  const dev = spawn(process.execPath, args, { env, detached: true, stdio: 'ignore' })
+  const ended = new Promise<number | null>((resolve) => dev.once('exit', resolve))
+  const page = `http://localhost:${pagePort}`
+  await expect.poll(() => statusOf(`${page}/api/v1/auth/options`), { timeout: 60_000 }).toBe(200)
+  // With all that Vite bundles beforehand, or it has ended by now.
+  for (const file of ['app/main.tsx', 'pages/playground/GraphiqlEditor.tsx'])
+    expect(await statusOf(`${page}/src/${file}`)).toBe(200)
+  process.kill(-(dev.pid ?? 0), 'SIGINT')
+  expect(await ended).toBe(0)
+  expect(await endLeftovers(folder)).toEqual([])
+}, 90_000)
