@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { keepShot, openBrowser, seriousFlaws, switchTheme, themes, widths } from '../support/browser.ts'
 import { personAs } from '../support/people.ts'
@@ -242,7 +242,14 @@ test('endpoints are found by name, type and use; a chain page tells how to use i
   await page.getByLabel('Find endpoint').fill('nothing like it')
   await says(page, 'Nothing found for “nothing like it”')
 
+  const held = Promise.withResolvers<void>()
+  const late = (route: Route) => held.promise.then(() => route.continue())
+  await page.route(/\/rpc\/token$/, late, { times: 1 })
   await open(page, '/rpc/chains/eth')
+  await page.getByRole('heading', { level: 1, name: 'Ethereum' }).waitFor()
+  // Without the token there is nothing to take along.
+  expect(await button(page, 'Copy endpoint').count()).toBe(0)
+  held.resolve()
   await says(page, /\/rpc\/eth\/\{TOKEN\}/)
   await button(page, 'Copy endpoint').click()
   expect(await clipboard(page)).toBe(url)

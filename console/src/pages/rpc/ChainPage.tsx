@@ -34,7 +34,9 @@ export default function ChainPage() {
   const { code } = useOrg()
   const id = useParams({ from: '/app/rpc/chains/$id', select: (params) => params.id })
   const chain = useQuery(q('rpc.getChain', { params: { code, id } }, { refetchInterval: liveMs }))
+  const token = useQuery(q('rpc.getToken', { params: { code } }))
   const title = chain.data?.title ?? id
+  const skeleton = <Skeleton className="h-90 w-full" />
   return (
     <TeamOnly>
       <div className="max-w-250">
@@ -42,8 +44,15 @@ export default function ChainPage() {
         {hasStatus(chain.error, 404) ? (
           <ChainNotFound />
         ) : (
-          <QueryView query={chain} what="The endpoint" skeleton={<Skeleton className="h-90 w-full" />}>
-            {(data) => <Chain chain={data} code={code} askedAtMs={chain.dataUpdatedAt} />}
+          <QueryView query={chain} what="The endpoint" skeleton={skeleton}>
+            {(data) =>
+              // Not before the token is there: what is copied without it is of no use.
+              token.isPending ? (
+                skeleton
+              ) : (
+                <Chain chain={data} token={token.data?.token} askedAtMs={chain.dataUpdatedAt} />
+              )
+            }
           </QueryView>
         )}
       </div>
@@ -60,11 +69,10 @@ function contextOf(chain: RpcChainDetails | undefined): ReactNode {
   ].join(' · ')
 }
 
-type ChainProps = { chain: RpcChainDetails; code: string; askedAtMs: number }
+type ChainProps = { chain: RpcChainDetails; token: string | undefined; askedAtMs: number }
 
-function Chain({ chain, code, askedAtMs }: ChainProps) {
-  const token = useQuery(q('rpc.getToken', { params: { code } }))
-  const tokenUrl = chain.url.replace(rpcTokenPlaceholder, token.data?.token ?? rpcTokenPlaceholder)
+function Chain({ chain, token = rpcTokenPlaceholder, askedAtMs }: ChainProps) {
+  const tokenUrl = chain.url.replace(rpcTokenPlaceholder, token)
   const { id, type, url, manifestName } = chain
   const recipes = useMemo(
     () => chainRecipes({ id, type, url, manifestName }, tokenUrl),
