@@ -329,6 +329,8 @@ test('every page is accessible in both themes and at every width', async () => {
     await open(page, path)
     await page.getByRole('heading', { level: 1, name: new RegExp(title) }).waitFor()
     await expect.poll(() => page.locator('[aria-busy=true], [aria-label=Loading], .skeleton').count()).toBe(0)
+    // Its drawing comes last.
+    if (shot === 'rpc-chain') await page.locator('canvas').waitFor()
     for (const theme of themes) {
       await switchTheme(page, theme)
       for (const width of [...widths, 480]) {
