@@ -25,7 +25,22 @@ export type {
   Workload,
   WorkloadId,
 } from './driver.ts'
-export { startEmbeddedPostgres, type EmbeddedPostgres } from './postgres/embedded-postgres.ts'
+export {
+  checkBackupContent,
+  readBackupContent,
+  readBackupManifest,
+  writeBackupFile,
+  type ContentSum,
+} from './backup/backup-file.ts'
+export { clusterEntries, walEntries } from './backup/cluster-entries.ts'
+export { bufferEntry, fileEntry, treeEntries } from './backup/read-entries.ts'
+export { relocateImages } from './backup/relocate-images.ts'
+export { stateEntries, type StateSummary } from './backup/state-entries.ts'
+export type { TarEntry } from './backup/tar-stream.ts'
+export { unpackBackup } from './backup/unpack-backup.ts'
+export { startEmbeddedPostgres, takenPort, type EmbeddedPostgres } from './postgres/embedded-postgres.ts'
+export { embeddedPostgresMajor, runningPort } from './postgres/postgres-program.ts'
+export { recoverCluster } from './postgres/restored-cluster.ts'
 export { type Clock, type Timer, systemClock } from './clock.ts'
 export { ManualClock } from './manual-clock.ts'
 export { type ProcessDriverOptions, createProcessDriver } from './process/process-driver.ts'

