@@ -29,9 +29,11 @@ export type Shoal = {
   end: () => Promise<void>
 }
 
-/** A real server as a process of its own on a fresh data directory, ready to answer. Squids stop with it. */
-export async function startShoal(env: Record<string, string> = {}): Promise<Shoal> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'shoal-e2e-'))
+/** For a server of tests; `end` of the server removes it. */
+export const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'shoal-e2e-'))
+
+/** A real server as a process of its own, ready to answer, on a fresh data directory unless one is given. Squids stop with it. */
+export async function startShoal(env: Record<string, string> = {}, dataDir = makeDataDir()): Promise<Shoal> {
   const [port, gatewayPort] = [await freePort(), await freePort()]
   const settings = {
     ...hostEnvironment(),
@@ -87,18 +89,26 @@ export async function startShoal(env: Record<string, string> = {}): Promise<Shoa
     gatewayUrl: `http://localhost:${gatewayPort}`,
     dataDir,
     output: () => output,
-    cli: async <T>(...args: string[]) => {
-      const { stdout } = await run(process.execPath, [join(root, 'server/src/cli.ts'), ...args, '--json'], {
-        cwd: root,
-        env: settings,
-      })
-      return JSON.parse(stdout) as T
-    },
+    cli: (...args) => runCli(settings, args),
     as: (token) => createClient(contract, { baseUrl: `${url}/api`, token: () => token }),
     kill,
     start,
     end,
   }
+}
+
+/** The operator's command line on a data directory that need not have a server. */
+export const cliOf =
+  (dataDir: string) =>
+  <T = Record<string, unknown>>(...args: string[]): Promise<T> =>
+    runCli({ ...hostEnvironment(), SHOAL_DATA_DIR: dataDir }, args)
+
+async function runCli<T>(env: Record<string, string>, args: string[]): Promise<T> {
+  const { stdout } = await run(process.execPath, [join(root, 'server/src/cli.ts'), ...args, '--json'], {
+    cwd: root,
+    env,
+  })
+  return JSON.parse(stdout) as T
 }
 
 /** What the host's npm needs, and nothing that would configure Shoal. */

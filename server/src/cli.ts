@@ -1,12 +1,28 @@
 import { orgStatuses } from '@shoal/contract'
 import { parseArgs } from 'node:util'
 import type { App } from './app.ts'
-import { loadConfig } from './config.ts'
+import { backUp } from './backup/backup.ts'
+import { startProgress, type Progress } from './backup/progress.ts'
+import { restore } from './backup/restore.ts'
+import { loadConfig, type Config } from './config.ts'
 import { addOrg, addToken, addUser, discount, setStatus, status, type Values } from './cli-commands.ts'
 import { openApp } from './open-app.ts'
 import { dropOldKeys, rotateKey } from './rotate-key.ts'
 
-type Command = { run: (app: App, values: Values) => Promise<Record<string, unknown>>; options: string[]; does: string }
+type Answer = Promise<Record<string, unknown>>
+type Command = { options: string[]; flags?: string[]; does: string } & (
+  | { run: (app: App, values: Values) => Answer }
+  /** Needs no open database, or none may be open. */
+  | { runOnFiles: (config: Config, options: FileOptions) => Answer }
+)
+type FileOptions = {
+  to: string
+  from: string
+  withKeys: boolean
+  force: boolean
+  progress: Progress
+  signal: AbortSignal
+}
 
 /** The operator's command line (design 6). It works on the database, beside a running server or without one. */
 const commands: Record<string, Command> = {
@@ -34,6 +50,18 @@ const commands: Record<string, Command> = {
   },
   'secrets drop-old-keys': { run: dropOldKeys, options: [], does: 'forget keys that nothing is sealed with any more' },
   status: { run: status, options: [], does: 'what runs, what waits, what is wrong' },
+  backup: {
+    runOnFiles: backUp,
+    options: ['to'],
+    flags: ['with-keys'],
+    does: 'copy everything but the keys into a file, beside a running server; --with-keys takes them too',
+  },
+  restore: {
+    runOnFiles: restore,
+    options: ['from'],
+    flags: ['force'],
+    does: 'make an empty data directory what a backup holds; --force moves aside what is there',
+  },
 }
 
 async function main(): Promise<number> {
@@ -46,6 +74,10 @@ async function main(): Promise<number> {
       code: { type: 'string' },
       status: { type: 'string' },
       percent: { type: 'string' },
+      to: { type: 'string' },
+      from: { type: 'string' },
+      'with-keys': { type: 'boolean' },
+      force: { type: 'boolean' },
       json: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
     },
@@ -57,24 +89,55 @@ async function main(): Promise<number> {
   }
   const missing = command.options.filter((o) => o !== 'password' && !values[o as keyof typeof values])
   if (missing.length > 0) throw new Error(`Missing: ${missing.map((m) => `--${m}`).join(', ')}`)
+  const answer =
+    'runOnFiles' in command
+      ? await command.runOnFiles(loadConfig(), {
+          to: values.to ?? '',
+          from: values.from ?? '',
+          withKeys: values['with-keys'] ?? false,
+          force: values.force ?? false,
+          progress: startProgress((line) => process.stderr.write(`${line}\n`)),
+          signal: untilTold(),
+        })
+      : await runOpened(command.run, values as Values)
+  process.stdout.write(values.json ? `${JSON.stringify(answer)}\n` : readable(answer))
+  return 0
+}
+
+async function runOpened(run: (app: App, values: Values) => Answer, values: Values): Answer {
   const opened = await openApp({ ...loadConfig(), SHOAL_LOG_LEVEL: 'warn', SHOAL_RUNTIME: 'sim' })
   try {
-    const answer = await command.run(opened.app, values as Values)
-    process.stdout.write(values.json ? `${JSON.stringify(answer)}\n` : readable(answer))
-    return 0
+    return await run(opened.app, values)
   } finally {
     await opened.closeConnections()
   }
 }
 
+/** Aborted by Ctrl-C and the like, so that nothing half-made is left. npm passes on what the terminal has sent already: twice is once. */
+function untilTold(): AbortSignal {
+  const told = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.on(signal, () => told.abort(new Error('Interrupted: nothing was changed.')))
+  return told.signal
+}
+
 const readable = (answer: Record<string, unknown>) =>
   Object.entries(answer)
-    .map(([key, value]) => `${key.padEnd(14)} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}\n`)
+    .map(([key, value]) => `${key.padEnd(14)} ${spelled(value)}\n`)
     .join('')
+
+function spelled(value: unknown): string {
+  const isLines = Array.isArray(value) && value.length > 0 && value.every((line) => typeof line === 'string')
+  if (isLines) return value.join(`\n${' '.repeat(15)}`)
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+const wordsOf = ({ options, flags = [] }: Command) =>
+  [...options.map((o) => `--${o}`), ...flags.map((f) => `[--${f}]`)].join(' ')
 
 const usage = () =>
   `npm run -s shoal -- <command> [--json]\n\n${Object.entries(commands)
-    .map(([name, c]) => `  ${`${name} ${c.options.map((o) => `--${o}`).join(' ')}`.padEnd(44)} ${c.does}\n`)
+    .map(([name, c]) => `  ${`${name} ${wordsOf(c)}`.padEnd(44)} ${c.does}\n`)
     .join('')}`
 
 try {

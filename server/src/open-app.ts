@@ -94,7 +94,8 @@ export function noteServer(config: Config): () => void {
   return () => rmSync(pidFile(config), { force: true })
 }
 
-function isServerRunning(config: Config): boolean {
+/** Of this data directory. */
+export function isServerRunning(config: Config): boolean {
   try {
     return process.kill(Number(readFileSync(pidFile(config), 'utf8')), 0)
   } catch {

@@ -54,6 +54,27 @@ database opens nothing, so keep a copy elsewhere.
 - \`npm run -s shoal -- secrets drop-old-keys\` takes the old keys out of the file, once nothing in the database needs them. Backups made before the rotation do: keep the key with them.
 - With \`SHOAL_SECRETS_KEY\` put the new key first (\`<new>,<old>\`), restart every server, run \`secrets rotate-key\` with the same setting, and then take the old key out.
 
+## Backups
+
+For the embedded Postgres, as the user that runs Shoal:
+
+- \`npm run -s shoal -- backup --to <file>\` copies the installation into one file, beside a running server or without one. What is in it: the whole database cluster with that of each squid, uploads,
+  images and the programs they run with. What is not: the keys, Postgres' password (a restore makes a new one), caches, logs not read yet, and this environment with the files it names
+  (\`SHOAL_RPC_CONFIG\`, \`SHOAL_PRICE_BOOK\`). The database is restored as it was when its copying had ended. The file is readable by its owner only, and gets its name when it is complete.
+- **Keep a copy of \`secrets.key\` in another place**, and again after each rotation: a backup says which keys it needs (\`tar -xOf <file> manifest.json\`) and holds none. With \`--with-keys\` it does; then guard it like every
+  secret in it.
+- Schedule it by cron, onto another disk: \`17 3 * * * cd <shoal> && npm run -s shoal -- backup --to "/backups/shoal-$(date +\\%F).tar"\`. It ends with a code other than 0 when it fails, and never writes over a file. Removing old ones is
+  yours to do: \`find /backups -name 'shoal-*.tar' -mtime +14 -delete\`.
+- \`npm run -s shoal -- restore --from <file>\` checks the file, fills an empty \`SHOAL_DATA_DIR\` from it and lets the database recover; \`npm start\` or \`npm run serve\` goes on from there. Put \`secrets.key\` into the data directory, before or
+  after. \`--force\` moves what is in the directory into \`before-restore-<time>\` inside it; remove that when you no longer need it. Try a restore now and then: a backup nobody has restored is a hope.
+- To move to another machine of the same kind (\`linux-x64\` to \`linux-x64\`): back up, stop the old server for good, restore, bring \`secrets.key\` and the environment. What was written after the backup stays behind, so make the last one
+  when nobody deploys. Never run both: each would run the same squids, send the same mails and charge the same cards.
+- A newer Shoal restores backups of older ones as long as its Postgres has the same major version, and migrates at its next start; an older Shoal refuses those of newer ones. Before an update that brings another major version, note which Shoal made your backups:
+  only that one restores them.
+
+With \`DATABASE_URL\` both commands refuse: use \`pg_dumpall --globals-only\`, \`pg_dump\` and \`pg_restore\`, and keep \`uploads\`, \`images\`, \`toolchain\` and \`uids.json\` of the data directory with them. With \`SHOAL_SQUIDS_DATABASE_URL\` alone a backup holds all but the
+databases of squids.
+
 ## What the host should offer
 
 Shoal runs squids as processes. As root it gives each version a uid of its own and, where they are writable, cgroup limits; with bubblewrap (\`apt-get install bubblewrap\`)

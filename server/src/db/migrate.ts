@@ -20,7 +20,7 @@ export async function migrate(pool: pg.Pool): Promise<string[]> {
     )
     const { rows } = await client.query<{ name: string }>('select name from shoal_migrations')
     const done = new Set(rows.map((r) => r.name))
-    const files = (await readdir(folder)).filter((f) => f.endsWith('.sql') && !done.has(f)).sort()
+    const files = (await knownMigrations()).filter((f) => !done.has(f))
     for (const file of files) await apply(client, file)
     return files
   } finally {
@@ -28,6 +28,10 @@ export async function migrate(pool: pg.Pool): Promise<string[]> {
     client.release(true)
   }
 }
+
+/** Names in the order in which they are applied. */
+export const knownMigrations = async (): Promise<string[]> =>
+  (await readdir(folder)).filter((f) => f.endsWith('.sql')).sort()
 
 async function apply(client: pg.PoolClient, file: string): Promise<void> {
   await client.query('begin')

@@ -1,0 +1,160 @@
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { zstdDecompressSync } from 'node:zlib'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { played } from './support/played-squid.ts'
+import { cliOf, makeDataDir, startShoal, type Shoal } from './support/shoal.ts'
+import { until } from './support/until.ts'
+
+const sim = { SHOAL_RUNTIME: 'sim', SHOAL_LOG_LEVEL: 'warn' }
+const secret = 'a secret that nobody may read'
+const org = 'acme-labs'
+
+type Answer = { file: string; holds: Record<string, number>; notes: string[] }
+
+describe('a backup', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-backups-'))
+  const file = join(folder, 'shoal.tar')
+  const restoredDir = makeDataDir()
+  let shoal: Shoal
+  let restored: Shoal | undefined
+  let token: string
+  /** Rows that were committed before the backup began, and when it had ended. */
+  let written: { before: number; after: number }
+  let answer: Answer
+
+  beforeAll(async () => {
+    shoal = await startShoal(sim)
+    const email = 'mira@acme.dev'
+    await shoal.cli('user', 'add', '--email', email, '--name', 'Mira', '--password', 'correct-horse')
+    await shoal.cli('org', 'add', '--code', org, '--name', 'Acme', '--email', email)
+    await shoal.cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
+    token = (await shoal.cli<{ token: string }>('token', 'add', '--email', email, '--name', 'laptop')).token
+    const api = shoal.as(token)
+    await api.secrets.change({
+      params: { code: org },
+      body: { secrets: [{ action: 'UPDATE', name: 'KEY', value: secret }] },
+    })
+    await played({ shoal, org, token, api }, { name: 'pools', slot: 'v1' })
+  })
+
+  afterAll(async () => {
+    await Promise.allSettled([shoal?.end(), restored?.end()])
+    for (const dir of [folder, restoredDir]) rmSync(dir, { recursive: true, force: true })
+  })
+
+  test('is made beside a server that writes all the while', async () => {
+    const writer = await startWriter(shoal.dataDir)
+    try {
+      await until(() => Promise.resolve(writer.rows() > 5_000), 'much is written')
+      const before = writer.rows()
+      answer = await shoal.cli<Answer>('backup', '--to', file)
+      written = { before, after: writer.rows() }
+    } finally {
+      await writer.end()
+    }
+    expect(written.after).toBeGreaterThan(written.before)
+    expect(answer).toMatchObject({ file, holds: { databases: 2, uploads: 1 } })
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(readdirSync(folder)).toEqual(['shoal.tar'])
+  })
+
+  test('holds no secret in clear, no key and no password, and says where the keys are', () => {
+    const content = zstdDecompressSync(contentOf(file))
+    for (const path of ['secrets.key', 'postgres/password'])
+      expect(content.includes(readFileSync(join(shoal.dataDir, path), 'utf8').trim())).toBe(false)
+    expect(content.includes(secret)).toBe(false)
+    expect(content.includes('postgres/data/backup_label')).toBe(true)
+    expect(answer.notes.join()).toContain(join(shoal.dataDir, 'secrets.key'))
+  })
+
+  test('is restored elsewhere, and says which keys are missing', async () => {
+    const { notes } = await cliOf(restoredDir)<Answer>('restore', '--from', file)
+    expect(notes.join()).toContain('Stop that before the first start')
+    expect(notes.join()).toMatch(/keys that seal secrets are not here .* put your copy at .*secrets\.key/)
+    expect(existsSync(join(restoredDir, 'secrets.key'))).toBe(false)
+    expect(existsSync(join(restoredDir, 'postgres/data/postmaster.pid'))).toBe(false)
+  })
+
+  test('starts again with all that was there when it was begun', async () => {
+    copyFileSync(join(shoal.dataDir, 'secrets.key'), join(restoredDir, 'secrets.key'))
+    restored = await startShoal(sim, restoredDir)
+    const api = restored.as(token)
+    const params = { code: org }
+    await restored.as('').auth.signIn({ body: { email: 'mira@acme.dev', password: 'correct-horse' } })
+    expect(await api.secrets.list({ params })).toEqual({ secrets: { KEY: '***' } })
+    await until(async () => {
+      const [squid] = await api.squids.list({ params })
+      return squid?.name === 'pools' && squid.status === 'DEPLOYED' && squid.api?.status === 'AVAILABLE'
+    }, 'the squid runs')
+    const rows = await rowsOf(restoredDir)
+    expect(rows.highest).toBeGreaterThanOrEqual(written.before)
+    // One transaction may have ended and not been counted yet.
+    expect(rows.highest).toBeLessThanOrEqual(written.after + 100)
+    // Nothing is missing in between, also not by way of the index.
+    expect(rows).toMatchObject({ count: rows.highest, countByIndex: rows.highest })
+    const uploads = (dir: string) => readdirSync(join(dir, 'uploads'))
+    expect(uploads(restoredDir)).toEqual(uploads(shoal.dataDir))
+  })
+})
+
+const manifestBytes = 4096
+const contentOf = (file: string): Buffer => {
+  const bytes = readFileSync(file)
+  const { content } = JSON.parse(bytes.toString('utf8', 512, 512 + manifestBytes)) as { content: { bytes: number } }
+  return bytes.subarray(1024 + manifestBytes, 1024 + manifestBytes + content.bytes)
+}
+
+async function connect(dataDir: string): Promise<Client> {
+  const read = (name: string) => readFileSync(join(dataDir, 'postgres', name), 'utf8').trim()
+  const client = new Client({
+    host: '127.0.0.1',
+    port: Number(read('port')),
+    user: 'shoal',
+    password: read('password'),
+    database: 'shoal',
+  })
+  await client.connect()
+  return client
+}
+
+/** Numbers rows from 1, each transaction with what follows; beside it pages are split, tables made and dropped. */
+async function startWriter(dataDir: string) {
+  const client = await connect(dataDir)
+  await client.query('create table witness (number int primary key, word text)')
+  let rows = 0
+  let isEnding = false
+  const writing = (async () => {
+    while (!isEnding) {
+      await client.query(
+        `insert into witness select n, repeat(md5(n::text), 8) from generate_series($1::int, $1::int + 99) n`,
+        [rows + 1],
+      )
+      rows += 100
+      await client.query('create table fleeting as select * from witness limit 1000')
+      await client.query('drop table fleeting')
+    }
+  })()
+  return {
+    rows: () => rows,
+    end: async () => {
+      isEnding = true
+      await writing.finally(() => client.end())
+    },
+  }
+}
+
+async function rowsOf(dataDir: string) {
+  const client = await connect(dataDir)
+  try {
+    const one = async (sql: string) => Number((await client.query<{ n: string }>(sql)).rows[0]?.n)
+    const count = await one('select count(*) as n from witness where word = repeat(md5(number::text), 8)')
+    const highest = await one('select max(number) as n from witness')
+    await client.query('set enable_seqscan = off')
+    return { count, highest, countByIndex: await one('select count(number) as n from witness where number > 0') }
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+
+/** A physical backup in the making. It ends with its session, whatever happens to us: then Postgres keeps no log for it any more. */
+export type ClusterBackup = {
+  about: { postgresVersion: string; postgresMajor: number; schema: string; databases: number }
+  /** Fails when the session is lost. */
+  lost: AbortSignal
+  /** To be called once every file was copied: what to write as `backup_label`, and the segments of the log to copy after that. */
+  stop: () => Promise<{ label: string; segments: string[] }>
+  close: () => Promise<void>
+}
+
+/**
+ * Begins a backup by the low-level interface (Postgres manual, "Making a Base Backup Using the Low Level API"): the log is kept by a
+ * slot that goes with the session, and a checkpoint is made at once.
+ * @throws Error when the cluster has parts outside of its data directory
+ */
+export async function beginClusterBackup(url: string): Promise<ClusterBackup> {
+  const client = new pg.Client({ connectionString: url, application_name: 'shoal backup', keepAlive: true })
+  const lost = new AbortController()
+  client.on('error', (error) => lost.abort(new Error(`Postgres ended the backup: ${error.message}`, { cause: error })))
+  await client.connect()
+  try {
+    await refuseTablespaces(client)
+    const about = await readAbout(client)
+    const slot = `shoal_backup_${randomBytes(6).toString('hex')}`
+    await client.query('select pg_create_physical_replication_slot($1, true, true)', [slot])
+    const { rows } = await client.query<{ segment: string }>(
+      "select pg_walfile_name(pg_backup_start('shoal', fast => true)) as segment",
+    )
+    const [{ segment: first } = { segment: '' }] = rows
+    const stop = async () => {
+      const { label, last } = await endBackup(client)
+      await refuseTablespaces(client)
+      return { label, segments: segmentsBetween(first, last) }
+    }
+    return { about, lost: lost.signal, stop, close: () => client.end() }
+  } catch (error) {
+    await client.end()
+    throw error
+  }
+}
+
+async function endBackup(client: pg.Client): Promise<{ label: string; last: string }> {
+  const { rows } = await client.query<{ label: string; last: string }>(
+    'select labelfile as label, pg_walfile_name(lsn) as last from pg_backup_stop(wait_for_archive => false)',
+  )
+  const [row] = rows
+  if (!row) throw new Error('Postgres did not end the backup.')
+  return row
+}
+
+async function readAbout(client: pg.Client): Promise<ClusterBackup['about']> {
+  const { rows } = await client.query<{ version: string; number: number; schema: string; databases: number }>(
+    `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
+      (select max(name) from shoal_migrations) as schema,
+      (select count(*)::int from pg_database where not datistemplate and datname <> 'postgres') as databases`,
+  )
+  const [row] = rows
+  if (!row) throw new Error('Postgres did not tell its version.')
+  const { version, number, schema, databases } = row
+  return { postgresVersion: version, postgresMajor: Math.floor(number / 10_000), schema, databases }
+}
+
+async function refuseTablespaces(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    "select spcname as name from pg_tablespace where spcname not in ('pg_default', 'pg_global')",
+  )
+  if (rows.length > 0)
+    throw new Error(
+      `The tablespaces ${rows.map(({ name }) => name).join(', ')} lie outside of the data directory, and no backup would hold them. Move what is in them to pg_default and drop them.`,
+    )
+}
+
+/** Of 16 MB each, as the cluster was made: 256 to the middle number of a name. */
+function segmentsBetween(first: string, last: string): string[] {
+  const timeline = first.slice(0, 8)
+  const numberOf = (name: string) => parseInt(name.slice(8, 16), 16) * 256 + parseInt(name.slice(16), 16)
+  const hex = (part: number) => part.toString(16).toUpperCase().padStart(8, '0')
+  const from = numberOf(first)
+  return Array.from({ length: numberOf(last) - from + 1 }, (_, index) => {
+    const number = from + index
+    return timeline + hex(Math.floor(number / 256)) + hex(number % 256)
+  })
+}

@@ -1,0 +1,60 @@
+import { embeddedPostgresMajor } from '@shoal/runtime'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { knownMigrations } from '../db/migrate.ts'
+
+/** What a backup says of itself, readable with `tar -xOf <file> manifest.json`. */
+export const BackupManifest = z.object({
+  kind: z.literal('shoal backup'),
+  /** Of the file's layout. */
+  format: z.literal(1),
+  shoalVersion: z.string(),
+  /** The newest migration of the database. */
+  schema: z.string(),
+  postgresVersion: z.string(),
+  postgresMajor: z.number().int(),
+  /** A physical copy fits one kind of machine. */
+  platform: z.string(),
+  /** The restored database is as of the end. */
+  startedAt: z.iso.datetime(),
+  endedAt: z.iso.datetime(),
+  /** Absolute; images name their programs below it. */
+  stateDir: z.string(),
+  /** Which keys seal what is in the database, newest first; not the keys. */
+  keyIds: z.array(z.string()).min(1),
+  hasKeys: z.boolean(),
+  holds: z.object({ databases: z.number(), images: z.number(), tools: z.number(), uploads: z.number() }),
+  content: z.object({ bytes: z.number().int().positive(), sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
+})
+export type BackupManifest = z.infer<typeof BackupManifest>
+
+export const platform = `${process.platform}-${process.arch}`
+
+export function shoalVersion(): string {
+  const text = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')
+  return z.object({ version: z.string() }).parse(JSON.parse(text)).version
+}
+
+/** @throws Error with a sentence of what does not fit here, and what to do */
+export async function checkFits(manifest: BackupManifest): Promise<void> {
+  const postgresMajor = embeddedPostgresMajor()
+  if (manifest.postgresMajor !== postgresMajor)
+    throw new Error(
+      `The backup is of Postgres ${manifest.postgresVersion}, and this Shoal brings Postgres ${postgresMajor}, which cannot read it. Restore it with Shoal ${manifest.shoalVersion}, then update.`,
+    )
+  if (manifest.platform !== platform)
+    throw new Error(
+      `The backup was made on ${manifest.platform}, and this is ${platform}: its files fit only their own kind of machine.`,
+    )
+  const own = shoalVersion()
+  const isNewerSchema = !(await knownMigrations()).includes(manifest.schema)
+  if (isNewerSchema || isNewer(manifest.shoalVersion, own))
+    throw new Error(
+      `The backup was made by a newer Shoal (${manifest.shoalVersion}, schema ${manifest.schema}) than this one (${own}). Update Shoal first.`,
+    )
+}
+
+function isNewer(version: string, than: string): boolean {
+  return version.localeCompare(than, 'en', { numeric: true }) > 0
+}
