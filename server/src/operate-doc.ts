@@ -41,6 +41,9 @@ scrape_configs:
 
 \`docs/grafana/server.json\` and \`docs/grafana/organization.json\` are dashboards for the two; in Grafana, choose Dashboards, New, Import.
 
+Of each processor, \`shoal_processor_lag_blocks\` and \`shoal_processor_lag_seconds\` tell how far it is behind the head of its chain: as nodes of the RPC gateway show it where the processor uses the gateway, otherwise as
+its own source does (\`docs/alerts.md\`, Freshness). \`shoal_processor_lag_seconds > 300\` is a rule to begin with. What is not known now is left out, so watch for \`absent\` too.
+
 ## The operator's command line
 
 \`npm run -s shoal -- --help\` lists the commands; each takes \`--json\`. They find the database by \`SHOAL_DATA_DIR\` or \`DATABASE_URL\`, beside a running server or without one.

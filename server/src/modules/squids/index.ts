@@ -25,6 +25,7 @@ export {
   unusedImagesOf,
 } from './images-store.ts'
 export { createHiding, type Hiding } from './hidden-values.ts'
+export { listLags } from './lags.ts'
 export { InvalidManifest, parseManifest } from './manifest.ts'
 export { startObserving } from './observe.ts'
 export { existingSquids, selectProcessorStates, type ProcessorRow } from './observe-store.ts'

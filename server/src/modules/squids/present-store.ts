@@ -155,27 +155,42 @@ function isOneOf(which: Which): SQL {
 export async function selectParts(db: Db, which: Which): Promise<Parts> {
   const isOne = isOneOf(which)
   const list = async <R extends Record<string, unknown>>(query: SQL) => (await db.execute<R>(query)).rows
-  const serving = (table: string, columns: string, and = sql``) => sql`
-    select t.squid_id as "squidId", ${sql.raw(columns)} from ${sql.raw(table)} t
-    join squids s on s.id = t.squid_id and s.generation = t.generation where ${isOne} ${and}`
-  const [tags, databases, containers, progress, heads, apis] = await Promise.all([
+  const [tags, databases, containers, processors, apis] = await Promise.all([
     list<Parts['tags'][number]>(
       sql`select squid_id as "squidId", tag from squid_tags t join squids s on s.id = t.squid_id where ${isOne} order by tag`,
     ),
     list<SeenDatabase>(sql`
       select squid_id as "squidId", version, profile, used_bytes as "usedBytes", total_bytes as "totalBytes"
       from squid_databases t join squids s on s.id = t.squid_id where ${isOne}`),
-    list<SeenContainer>(
-      serving(
-        'container_states',
-        `container, state, ${ms('since')} as "sinceMs", restarts, crashes_in_a_row as "crashesInARow", exit_code as "exitCode",
-         is_out_of_memory as "isOutOfMemory", reason`,
-        // A list shows nothing of the other programs: apis are known by their answers.
-        'orgId' in which ? sql`and s.processors ? container` : sql``,
-      ),
+    selectContainers(db, which),
+    selectProcessors(db, which),
+    list<SeenApi>(
+      serving(which, 'api_states', `container, is_available as "isAvailable", ${ms('t.since')} as "sinceMs", reason`),
     ),
-    list<Omit<SeenProcessor, 'head'> & { chain: string | null }>(
+  ])
+  return { tags, databases, containers, processors, apis }
+}
+
+/** Of an organization only those of its processors: a list shows nothing of other programs, and apis are known by their answers. */
+export async function selectContainers(db: Db, which: Which): Promise<SeenContainer[]> {
+  const { rows } = await db.execute<SeenContainer>(
+    serving(
+      which,
+      'container_states',
+      `container, state, ${ms('since')} as "sinceMs", restarts, crashes_in_a_row as "crashesInARow", exit_code as "exitCode",
+       is_out_of_memory as "isOutOfMemory", reason`,
+      'orgId' in which ? sql`and s.processors ? container` : sql``,
+    ),
+  )
+  return rows
+}
+
+/** With the heads of their chains. */
+export async function selectProcessors(db: Db, which: Which): Promise<SeenProcessor[]> {
+  const [progress, heads] = await Promise.all([
+    db.execute<Omit<SeenProcessor, 'head'> & { chain: string | null }>(
       serving(
+        which,
         'processor_states',
         `processor, current_block as "currentBlock", total_blocks as "totalBlocks", blocks_per_second as "blocksPerSecond",
          eta_seconds as "etaSeconds", ${ms('progressed_at')} as "progressedAtMs", ${ms('head_moved_at')} as "headMovedAtMs",
@@ -184,14 +199,14 @@ export async function selectParts(db: Db, which: Which): Promise<Parts> {
       ),
     ),
     // Few chains have many processors: each is read once.
-    list<SeenHead & { chain: string }>(sql`
+    db.execute<SeenHead & { chain: string }>(sql`
       select chain, head_block as "headBlock", final_block as "finalBlock", ${sql.raw(ms('moved_at'))} as "movedAtMs", pace,
         ${sql.raw(ms('observed_at'))} as "observedAtMs" from chain_heads`),
-    list<SeenApi>(
-      serving('api_states', `container, is_available as "isAvailable", ${ms('t.since')} as "sinceMs", reason`),
-    ),
   ])
-  const headOf = new Map(heads.map(({ chain, ...head }) => [chain, head]))
-  const processors = progress.map((row) => ({ ...row, head: headOf.get(row.chain ?? '') ?? null }))
-  return { tags, databases, containers, processors, apis }
+  const headOf = new Map(heads.rows.map(({ chain, ...head }) => [chain, head]))
+  return progress.rows.map((row) => ({ ...row, head: headOf.get(row.chain ?? '') ?? null }))
 }
+
+const serving = (which: Which, table: string, columns: string, and = sql``): SQL => sql`
+  select t.squid_id as "squidId", ${sql.raw(columns)} from ${sql.raw(table)} t
+  join squids s on s.id = t.squid_id and s.generation = t.generation where ${isOneOf(which)} ${and}`

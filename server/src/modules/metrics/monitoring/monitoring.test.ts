@@ -155,6 +155,37 @@ test('Prometheus reads everything of the organization, and nothing of another', 
   expect(new Set(theirs.samples.map(({ labels }) => labels['squid_name']))).toEqual(new Set(['theirs']))
 })
 
+test('the lag that Prometheus reads is the one people see, and left out when nobody knows it', async () => {
+  const lags = async () => {
+    const { samples } = await scrape(s.org)
+    const of = (name: string) =>
+      samples.filter((one) => one.name === name).map(({ labels, value }) => [labels['container'], value])
+    return { blocks: of('shoal_processor_lag_blocks'), seconds: of('shoal_processor_lag_seconds') }
+  }
+  const shown = async () => {
+    const squid = await s.t.as(s.org.admin).squids.get({ params: { code: s.org.code, reference: 'mine@v1' } })
+    return squid.processors?.[0]?.lag
+  }
+  const own = await shown()
+  expect(own?.source).toBe('processor')
+  // One block a second.
+  expect(own?.seconds).toBeCloseTo(own?.blocks ?? 0, -2)
+  expect(await lags()).toEqual({ blocks: [['eth', own?.blocks]], seconds: [['eth', own?.seconds]] })
+
+  // Nobody has looked for a while, and then only at the chain.
+  s.passUnseen(minutes(1))
+  expect(await lags()).toEqual({ blocks: [], seconds: [] })
+  await s.rows("update processor_states set chain = 'eth' where squid_id = $1", [squidId])
+  await s.rows(
+    `insert into chain_heads (chain, head_block, moved_at, pace, observed_at)
+     values ('eth', 2000000, $1, '{"moves": 50, "msPerMove": 500, "blocksPerMove": 1}', $1)`,
+    [new Date(now())],
+  )
+  const others = await shown()
+  expect(others).toMatchObject({ head: 2e6, source: 'rpc', seconds: Math.round((others?.blocks ?? 0) / 2) })
+  expect(await lags()).toEqual({ blocks: [['eth', others?.blocks]], seconds: [['eth', others?.seconds]] })
+})
+
 test('the dashboard asks for nothing that is not told', async () => {
   const { names } = await scrape(s.org)
   const dashboard = readFileSync(new URL('../../../../../docs/grafana/organization.json', import.meta.url), 'utf8')

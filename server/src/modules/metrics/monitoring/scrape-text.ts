@@ -1,6 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { App } from '../../../app.ts'
 import { minutes } from '../../../clock.ts'
+import { listLags } from '../../squids/index.ts'
 import { percentile } from '../ingress/histogram.ts'
 import { selectHistograms } from '../ingress/read-ingress-store.ts'
 import { gapMs } from '../sampling/sample.ts'
@@ -16,8 +17,10 @@ export async function scrapeText({ db, clock }: Pick<App, 'db' | 'clock'>, orgId
   const nowMs = clock.now().getTime()
   const squids = new Map((await selectLabels(db, orgId)).map((squid) => [squid.id, squid]))
   const ids = [...squids.keys()]
-  const [newest, totals, ingress, histograms] = await Promise.all([
-    selectNewest(db, ids, nowMs - gapMs),
+  const sinceMs = nowMs - gapMs
+  const [newest, lags, totals, ingress, histograms] = await Promise.all([
+    selectNewest(db, ids, sinceMs),
+    listLags(db, orgId, { sinceMs, nowMs }),
     selectContainerTotals(db, ids),
     selectIngressTotals(db, ids),
     selectHistograms(db, ids, nowMs - minutes(latencyMinutes)),
@@ -49,6 +52,9 @@ export async function scrapeText({ db, clock }: Pick<App, 'db' | 'clock'>, orgId
   gauge('sqd_processor_sync_ratio', 'Share of the chain that is processed.', newest, (s) => s.syncRatio)
   gauge('sqd_processor_sync_eta_seconds', 'Time until it has caught up.', newest, (s) => s.etaSeconds)
   gauge('sqd_processor_mapping_blocks_per_second', 'Speed of mapping.', newest, (s) => s.blocksPerSecond)
+  const head = 'the head of its chain: as nodes of the RPC gateway show it, otherwise as its own source does.'
+  gauge('shoal_processor_lag_blocks', `Blocks behind ${head}`, lags, (s) => s.blocks)
+  gauge('shoal_processor_lag_seconds', `Time behind ${head}`, lags, (s) => s.seconds)
 
   const counter = (name: string, help: string, label: 'container' | 'result' | 'kind' | null) => {
     const labelNames = [...ofSquid, ...(name.includes('ingress') ? [] : ['container']), ...(label ? [label] : [])]
