@@ -100,7 +100,7 @@ export const alerts = {
   changeRule: endpoint({
     method: 'PUT',
     path: '/v1/orgs/{code}/alerts/rules/{kind}',
-    access: 'organization.write',
+    access: 'alerts.write',
     summary: 'Turn a rule on or off, or change from what on it speaks',
     body: z.object({ isEnabled: z.boolean(), threshold: z.number().int().nullable() }),
     payload: AlertRule,
@@ -141,7 +141,7 @@ export const alerts = {
   addChannel: endpoint({
     method: 'POST',
     path: '/v1/orgs/{code}/alerts/channels',
-    access: 'organization.write',
+    access: 'alerts.write',
     summary: 'Add a webhook or a Slack channel; the signing secret of a webhook is shown this once',
     body: NewChannel,
     payload: z.object({ channel: AlertChannel, signingSecret: z.string().nullable() }),
@@ -149,7 +149,7 @@ export const alerts = {
   changeChannel: endpoint({
     method: 'PUT',
     path: '/v1/orgs/{code}/alerts/channels/{channelId}',
-    access: 'organization.write',
+    access: 'alerts.write',
     summary: 'Turn a channel on or off, or rename it',
     body: z.object({ name: ChannelName, isEnabled: z.boolean() }),
     payload: AlertChannel,
@@ -157,14 +157,14 @@ export const alerts = {
   removeChannel: endpoint({
     method: 'DELETE',
     path: '/v1/orgs/{code}/alerts/channels/{channelId}',
-    access: 'organization.write',
+    access: 'alerts.write',
     summary: 'Remove a webhook or Slack channel',
     payload: z.null(),
   }),
   testChannel: endpoint({
     method: 'POST',
     path: '/v1/orgs/{code}/alerts/channels/{channelId}/test',
-    access: 'organization.write',
+    access: 'alerts.write',
     summary: 'Send a test at once and tell how it went',
     tooManyAfter: { calls: 20, perMs: 600_000 },
     payload: AlertDelivery,
@@ -180,7 +180,7 @@ export const alerts = {
   replayDelivery: endpoint({
     method: 'POST',
     path: '/v1/orgs/{code}/alerts/deliveries/{deliveryId}/replay',
-    access: 'organization.write',
+    access: 'alerts.write',
     summary: 'Send the same once more',
     tooManyAfter: { calls: 60, perMs: 600_000 },
     payload: AlertDelivery,

@@ -1,4 +1,7 @@
-/** Roles and permissions of spec 6; server, console and tests ask this one table. */
+/**
+ * Roles and permissions of spec 6; server, console and tests ask this one table. `alerts.write` is ours: who is told of what
+ * is no part of an organization's name, e-mail or end, and a playground, which runs a squid too, decides it as well.
+ */
 
 export const roleTypes = ['admin', 'developer', 'viewer'] as const
 export type RoleType = (typeof roleTypes)[number]
@@ -10,6 +13,7 @@ const holders = {
   'organization.write': ['admin'],
   'secrets.write': ['admin'],
   'rpc.write': ['admin'],
+  'alerts.write': ['admin'],
 } as const satisfies Record<string, readonly RoleType[]>
 
 export type Permission = keyof typeof holders
@@ -25,6 +29,7 @@ const reasons: Record<Permission, string> = {
   'organization.write': 'Only administrators may change the organization.',
   'secrets.write': 'Only administrators may manage secrets.',
   'rpc.write': 'Only administrators may refresh the RPC token.',
+  'alerts.write': 'Only administrators may change the rules and channels of alerts.',
 }
 
 export type Membership = { roleType: RoleType; isPlayground: boolean }

@@ -198,8 +198,8 @@ test('quiet is asked for, seen by all, and ended', async () => {
   expect(await who.api.alerts.listMutes({ params: { code } })).toEqual([])
 })
 
-test('who may not change rules and channels sees them, and why', async () => {
-  const reason = 'Only administrators may change the organization.'
+test('who may not change rules and channels sees them, and why; the owner of a playground may', async () => {
+  const reason = 'Only administrators may change the rules and channels of alerts.'
   await show('/rules', viewer)
   await viewer.getByText(reason).waitFor()
   expect(await viewer.getByRole('switch', { name: 'Crash loop' }).isDisabled()).toBe(true)
@@ -207,6 +207,16 @@ test('who may not change rules and channels sees them, and why', async () => {
   await show('/channels', viewer)
   const test = channel('On-call', viewer).getByRole('button', { name: 'Test On-call' })
   expect(await test.getAttribute('aria-description')).toBe(reason)
+
+  const playground = (await who.api.orgs.list({})).find(({ limits }) => limits.playground)?.code ?? ''
+  await page.goto(`/monitoring/alerts/rules?organization=${playground}`)
+  await page.getByRole('switch', { name: 'Stalled' }).click()
+  const stalled = async () =>
+    (await who.api.alerts.listRules({ params: { code: playground } })).find(({ kind }) => kind === 'STALLED')
+  await until(async () => (await stalled())?.isEnabled === false, 'the rule of the playground is off')
+  await page.goto(`/monitoring/alerts/channels?organization=${playground}`)
+  await page.getByRole('button', { name: 'Test E-mail' }).click()
+  await channel('E-mail').getByText('The test was delivered').waitFor()
 })
 
 test('every tab is accessible in both themes and at every width', async () => {

@@ -17,7 +17,7 @@ const AddChannelDialog = lazy(loadAdd)
 /** Where alerts are told. */
 export default function ChannelsTab() {
   const { code } = useOrg()
-  const whyNot = useWhyNot('organization.write')
+  const whyNot = useWhyNot('alerts.write')
   const channels = useQuery(q('alerts.listChannels', { params: { code } }, { refetchInterval: alertsMs }))
   const [isAdding, setIsAdding] = useState(false)
   return (

@@ -18,7 +18,7 @@ import { deliveryColumns } from './delivery-columns.tsx'
 /** What was sent where, and what came of it. */
 export default function DeliveriesTab() {
   const { code } = useOrg()
-  const whyNotReplay = useWhyNot('organization.write')
+  const whyNotReplay = useWhyNot('alerts.write')
   const { data, error, refetch, ...more } = useDeliveries()
   const rows = useMemo(() => data?.pages.flat(), [data])
   const replay = useApiMutation('alerts.replayDelivery', {

@@ -10,7 +10,7 @@ import { RuleRow } from './RuleRow.tsx'
 /** What is watched, and from what on it speaks. */
 export default function RulesTab() {
   const { code } = useOrg()
-  const whyNot = useWhyNot('organization.write')
+  const whyNot = useWhyNot('alerts.write')
   const rules = useQuery(q('alerts.listRules', { params: { code } }))
   return (
     <div className="max-w-250">
