@@ -3,13 +3,17 @@ import { alertKinds, alertSeverities } from './alert-rules.ts'
 import { endpoint } from './endpoint.ts'
 import { Id, IdParam, Time } from './fields.ts'
 
+/** A version as it was called then. */
+export const AlertSquid = z.object({ id: Id, name: z.string(), slot: z.string() })
+export type AlertSquid = z.infer<typeof AlertSquid>
+
 /** An alert is open until its cause is gone, and history from then on. */
 export const AlertEvent = z.object({
   id: Id,
   kind: z.enum(alertKinds),
   severity: z.enum(alertSeverities),
-  /** Null for what concerns the organization as a whole. */
-  squid: z.object({ id: Id, name: z.string(), slot: z.string() }).nullable(),
+  /** Null for what concerns the organization as a whole. Alerts outlive the version they speak of. */
+  squid: AlertSquid.extend({ isDeleted: z.boolean() }).nullable(),
   /** `api`, `db`, a processor's name; of a quota `spend` or `rpc`; null when it is about the version or the organization. */
   container: z.string().nullable(),
   label: z.string(),
@@ -35,7 +39,7 @@ export type AlertRule = z.infer<typeof AlertRule>
 export const AlertMute = z.object({
   id: Id,
   kind: z.enum(alertKinds).nullable(),
-  squid: z.object({ id: Id, name: z.string(), slot: z.string() }).nullable(),
+  squid: AlertSquid.nullable(),
   until: Time,
   createdBy: z.string(),
 })
@@ -66,6 +70,8 @@ export const AlertDelivery = z.object({
   channel: z.object({ id: Id, name: z.string(), type: z.enum(channelTypes) }),
   what: z.enum(['OPENED', 'ENDED', 'TEST']),
   label: z.string(),
+  /** What the alert is about; null in a test. */
+  alert: AlertEvent.pick({ kind: true, squid: true, container: true }).nullable(),
   status: z.enum(['PENDING', 'DELIVERED', 'FAILED']),
   tries: z.number().int(),
   /** HTTP status of the last try; null for mail and where nothing answered. */
@@ -150,8 +156,8 @@ export const alerts = {
     method: 'PUT',
     path: '/v1/orgs/{code}/alerts/channels/{channelId}',
     access: 'alerts.write',
-    summary: 'Turn a channel on or off, or rename it',
-    body: z.object({ name: ChannelName, isEnabled: z.boolean() }),
+    summary: 'Turn a channel on or off, rename it, or lead it elsewhere; without `url` it leads where it did',
+    body: z.object({ name: ChannelName, isEnabled: z.boolean(), url: ChannelUrl.optional() }),
     payload: AlertChannel,
   }),
   removeChannel: endpoint({

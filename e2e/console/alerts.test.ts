@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { complaints, keepShot, openBrowser, seriousFlaws, switchTheme, themes, widths } from '../support/browser.ts'
+import { complaints, flawsOfLooks, keepShot, openBrowser } from '../support/browser.ts'
+import { seriousFlaws, switchTheme, themes, widths } from '../support/browser.ts'
+import { ended } from '../support/deploy.ts'
 import { personAs } from '../support/people.ts'
 import { played, type Deployer } from '../support/played-squid.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
@@ -121,6 +123,58 @@ test('a webhook is added, and a test reaches it with a signature that its secret
   receiver.answer(204)
 })
 
+test('channels are renamed and led elsewhere; what is secret of them stays', async () => {
+  const edit = async (name: string) => {
+    await channel(name)
+      .getByRole('button', { name: `Actions for ${name}` })
+      .click()
+    await page.getByRole('menuitem', { name: 'Edit' }).click()
+    return page.getByRole('dialog', { name: `Edit ${name}` })
+  }
+  const webhook = await edit('On-call')
+  expect(await webhook.getByLabel('URL').inputValue()).toBe(receiver.url)
+  await webhook.getByLabel('Name').fill('Pager')
+  await webhook.getByLabel('URL').fill('')
+  await webhook.getByRole('button', { name: 'Save' }).click()
+  await webhook.getByText('Must be a valid URL').waitFor()
+  await webhook.getByLabel('URL').fill(`${receiver.url}/pager`)
+  await webhook.getByRole('button', { name: 'Save' }).click()
+  await channel('Pager').getByText(`${receiver.url}/pager`).waitFor()
+  await channel('Pager').getByRole('button', { name: 'Test Pager' }).click()
+  await channel('Pager').getByText('The test was delivered: HTTP 204').waitFor()
+  const sent = receiver.received.at(-1)
+  expect(sent && taken.isFromShoal(taken.secret, sent.headers, sent.body)).toBe(true)
+
+  const mail = await edit('E-mail')
+  expect(await mail.getByLabel('URL').count()).toBe(0)
+  await mail.getByLabel('Name').fill('Everybody')
+  await mail.getByRole('button', { name: 'Save' }).click()
+  await channel('Everybody').getByText('admin@harbour.dev').waitFor()
+
+  const url = `${receiver.url}/s3cret`
+  const { channel: room } = await who.api.alerts.addChannel({
+    params: { code },
+    body: { type: 'slack', name: 'Room', url },
+  })
+  await show('/channels')
+  const slack = await edit('Room')
+  const masked = `${new URL(receiver.url).origin}/***`
+  expect(await slack.getByLabel('URL').getAttribute('placeholder')).toBe(masked)
+  await slack.getByLabel('Name').fill('Ops room')
+  expect(await flawsOfLooks(page, 'alerts-edit')).toEqual([])
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await switchTheme(page, 'light')
+  await slack.getByRole('button', { name: 'Save' }).click()
+  await channel('Ops room').getByText(masked).waitFor()
+
+  await who.api.alerts.removeChannel({ params: { code, channelId: String(room.id) } })
+  const again = await edit('Pager')
+  await again.getByLabel('Name').fill('On-call')
+  await again.getByLabel('URL').fill(receiver.url)
+  await again.getByLabel('URL').press('Enter')
+  await channel('On-call').getByText(receiver.url, { exact: true }).waitFor()
+})
+
 test('a crash loop and a failed deployment appear by themselves, are counted and told', async () => {
   await show()
   await page.getByText('No open alerts').waitFor()
@@ -163,6 +217,9 @@ test('what was sent is listed and can be sent once more', async () => {
   const crash = row('Deliveries', 'eth keeps crashing').filter({ hasText: 'On-call' })
   await crash.filter({ hasText: 'Delivered' }).filter({ hasText: 'HTTP 204' }).waitFor()
   await row('Deliveries', 'It answered 503.').filter({ hasText: 'Failed' }).waitFor()
+  await crash.getByRole('link', { name: 'lending@v1' }).click()
+  await page.waitForURL(/\/squids\/lending\/v1/)
+  await page.goBack()
   const before = messages().filter(({ label }) => label === 'eth keeps crashing')
   await crash.getByRole('button', { name: /^Actions for eth keeps crashing to On-call/ }).click()
   await page.getByRole('menuitem', { name: 'Send once more' }).click()
@@ -278,6 +335,16 @@ test('what is turned off or recovers becomes history, and its end is told', asyn
   await show()
   await page.getByText('No open alerts').waitFor()
   await bell('Alerts').waitFor()
+
+  await ended(who, (await who.api.squids.delete({ params: { code, reference: 'transfers@v1' } })).id)
+  await show('/deliveries')
+  const gone = row('Deliveries', 'transfers@v1 · deleted').first()
+  await gone.waitFor()
+  expect(await gone.getByRole('link').count()).toBe(0)
+  expect(await flawsOfLooks(page, 'alerts-deliveries-deleted')).toEqual([])
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await show('/history')
+  await row('Alerts that ended', 'transfers@v1 · deleted').waitFor()
 
   await show('/channels')
   await channel('On-call').getByRole('button', { name: 'Actions for On-call' }).click()

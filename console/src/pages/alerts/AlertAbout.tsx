@@ -4,9 +4,18 @@ import { useOrg } from '../../api/active-org.ts'
 
 const linkClass = 'wrap-anywhere text-accent hover:underline'
 
+type Props = { alert: Pick<AlertEvent, 'squid' | 'container' | 'kind'> }
+
 /** What an alert is about, leading to where something can be done about it. */
-export function AlertAbout({ alert: { squid, container, kind } }: { alert: AlertEvent }) {
+export function AlertAbout({ alert: { squid, container, kind } }: Props) {
   const isPlayground = useOrg().limits.playground
+  // Another version may have its name by now.
+  if (squid?.isDeleted)
+    return (
+      <span className="wrap-anywhere text-ink-2">
+        {squid.name}@{squid.slot} <span className="whitespace-nowrap text-ink-3">· deleted</span>
+      </span>
+    )
   if (squid)
     return (
       <>

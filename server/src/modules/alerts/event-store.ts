@@ -6,6 +6,11 @@ import { alertEvents, alertMutes } from './tables.ts'
 
 export type EventRow = typeof alertEvents.$inferSelect
 
+/** The versions they speak of, each once; some may be gone. */
+export const squidIdsOf = (rows: readonly (EventRow | null)[]): number[] => [
+  ...new Set(rows.flatMap((row) => row?.squidId ?? [])),
+]
+
 /** More are not shown at once: whoever has so many needs no list. */
 const mostOpen = 500
 

@@ -3,9 +3,9 @@ import type { App } from '../../app.ts'
 import { minutes } from '../../clock.ts'
 import { invalidField, notFound } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
-import { selectSquid } from '../squids/index.ts'
+import { existingSquids, selectSquid } from '../squids/index.ts'
 import { channelHandlers } from './channels/handlers.ts'
-import { listHistory, listOpen } from './event-store.ts'
+import { listHistory, listOpen, squidIdsOf } from './event-store.ts'
 import { addMute, listMutes, removeMute } from './mute-store.ts'
 import { presentEvent, presentMute } from './present.ts'
 import { putRule, selectChosen } from './rules/rules-store.ts'
@@ -25,7 +25,8 @@ export function alertsHandlers(app: App): Handlers<Contract['alerts']> {
               isEnded: query.state === 'ended',
               limit: pageSize,
             })
-      return rows.map(presentEvent)
+      const existing = await existingSquids(app.db, squidIdsOf(rows))
+      return rows.map((row) => presentEvent(row, existing))
     },
     listRules: async ({ org }) => rulesOf(await selectChosen(app.db, org.id)),
     changeRule: async ({ org, params, body, request }) => {

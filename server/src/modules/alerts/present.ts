@@ -1,19 +1,28 @@
-import type { AlertEvent, AlertMute } from '@shoal/contract'
+import type { AlertEvent, AlertMute, AlertSquid } from '@shoal/contract'
 import type { EventRow } from './event-store.ts'
 import type { MuteRow } from './mute-store.ts'
 
-export const presentEvent = (row: EventRow): AlertEvent => ({
+/** `existing`: the versions that are still there. */
+export const presentEvent = (row: EventRow, existing: ReadonlySet<number>): AlertEvent => ({
   id: row.id,
-  kind: row.kind,
   severity: row.severity,
-  squid: squidOf(row),
-  container: row.container,
+  ...presentAbout(row, existing),
   label: row.label,
   reason: row.reason,
   startedAt: row.startedAt.toISOString(),
   endedAt: row.endedAt?.toISOString() ?? null,
   isMuted: row.isMuted,
 })
+
+/** What an alert is about. */
+export function presentAbout(row: EventRow, existing: ReadonlySet<number>) {
+  const squid = squidOf(row)
+  return {
+    kind: row.kind,
+    squid: squid && { ...squid, isDeleted: !existing.has(squid.id) },
+    container: row.container,
+  }
+}
 
 export const presentMute = (row: MuteRow): AlertMute => ({
   id: row.id,
@@ -23,6 +32,6 @@ export const presentMute = (row: MuteRow): AlertMute => ({
   createdBy: row.createdBy,
 })
 
-function squidOf({ squidId, squidName, squidSlot }: EventRow | MuteRow): AlertEvent['squid'] {
+export function squidOf({ squidId, squidName, squidSlot }: EventRow | MuteRow): AlertSquid | null {
   return squidId === null ? null : { id: squidId, name: squidName ?? '', slot: squidSlot ?? '' }
 }

@@ -1,6 +1,7 @@
 import type { AlertChannel } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { Ellipsis, Hash, Mail, Webhook } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { StatusDot } from '../../../components/StatusDot.tsx'
 import { Button } from '../../../ui/Button.tsx'
@@ -10,6 +11,8 @@ import { Switch } from '../../../ui/Switch.tsx'
 import { deliveryLook } from '../delivery-words.ts'
 import { TestOutcome } from './TestOutcome.tsx'
 import { useChannelActions } from './use-channel-actions.tsx'
+
+const EditChannelDialog = lazy(() => import('./EditChannelDialog.tsx'))
 
 const icons = { email: Mail, webhook: Webhook, slack: Hash }
 const typeWords = { email: 'E-mail', webhook: 'Webhook', slack: 'Slack' }
@@ -23,7 +26,8 @@ type Props = {
 /** One channel: where it leads, how the last message went, and what can be done with it. */
 export function ChannelRow({ channel, whyNot }: Props) {
   const { type, name, isEnabled } = channel
-  const { isOn, isTesting, tested, setEnabled, test, menu } = useChannelActions(channel)
+  const [isEditing, setIsEditing] = useState(false)
+  const { isOn, isTesting, tested, setEnabled, test, menu } = useChannelActions(channel, () => setIsEditing(true))
   const Icon = icons[type]
   return (
     <li aria-label={name} className="px-3.5 py-3">
@@ -53,7 +57,7 @@ export function ChannelRow({ channel, whyNot }: Props) {
           <Button size={28} aria-label={`Test ${name}`} isPending={isTesting} disabledReason={whyNot} onClick={test}>
             Test
           </Button>
-          {whyNot === null && type !== 'email' ? (
+          {whyNot === null ? (
             <MenuButton
               label={`Actions for ${name}`}
               groups={menu}
@@ -73,6 +77,7 @@ export function ChannelRow({ channel, whyNot }: Props) {
         </div>
       </div>
       {tested && <TestOutcome delivery={tested} isEnabled={isEnabled} />}
+      <Suspense>{isEditing && <EditChannelDialog channel={channel} onClose={() => setIsEditing(false)} />}</Suspense>
     </li>
   )
 }

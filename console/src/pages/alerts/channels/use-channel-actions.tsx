@@ -1,10 +1,10 @@
 import type { AlertChannel, AlertDelivery } from '@shoal/contract'
-import { Trash2 } from 'lucide-react'
+import { Pencil, Trash2 } from 'lucide-react'
 import { useOrg } from '../../../api/active-org.ts'
 import type { EndpointName } from '../../../api/client.ts'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { confirm } from '../../../components/confirm.ts'
-import type { MenuGroup } from '../../../ui/Menu.tsx'
+import type { MenuAction, MenuGroup } from '../../../ui/Menu.tsx'
 
 const changed: EndpointName[] = ['alerts.listChannels', 'alerts.listDeliveries']
 
@@ -19,8 +19,8 @@ type ChannelActions = {
   menu: readonly MenuGroup[]
 }
 
-/** What can be done with a channel. */
-export function useChannelActions({ id, name, isEnabled }: AlertChannel): ChannelActions {
+/** What can be done with a channel; `onEdit` opens the form. */
+export function useChannelActions({ id, type, name, isEnabled }: AlertChannel, onEdit: () => void): ChannelActions {
   const call = { params: { code: useOrg().code, channelId: String(id) } }
   const change = useApiMutation('alerts.changeChannel', { invalidates: changed })
   const test = useApiMutation('alerts.testChannel', { invalidates: changed })
@@ -33,17 +33,20 @@ export function useChannelActions({ id, name, isEnabled }: AlertChannel): Channe
       isDanger: true,
       action: () => remove.mutateAsync(call),
     })
+  const edit: MenuAction = { id: 'edit', label: 'Edit', icon: <Pencil size={16} />, onAction: onEdit }
+  const removal: MenuAction = {
+    id: 'remove',
+    label: 'Remove',
+    icon: <Trash2 size={16} />,
+    isDanger: true,
+    onAction: askToRemove,
+  }
   return {
     isOn: change.isPending ? change.variables.body.isEnabled : isEnabled,
     setEnabled: (isOn) => change.mutate({ ...call, body: { name, isEnabled: isOn } }),
     isTesting: test.isPending,
     test: () => test.mutate(call),
     tested: test.isPending ? undefined : test.data,
-    menu: [
-      {
-        id: 'channel',
-        actions: [{ id: 'remove', label: 'Remove', icon: <Trash2 size={16} />, isDanger: true, onAction: askToRemove }],
-      },
-    ],
+    menu: [{ id: 'channel', actions: type === 'email' ? [edit] : [edit, removal] }],
   }
 }

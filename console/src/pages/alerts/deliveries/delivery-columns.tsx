@@ -3,21 +3,34 @@ import type { Column } from '../../../components/data-table/columns.ts'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { StatusDot } from '../../../components/StatusDot.tsx'
 import { formatInteger, nothing } from '../../../lib/format.ts'
+import { AlertAbout } from '../AlertAbout.tsx'
 import { answerOf, deliveryLook, whatWords } from '../delivery-words.ts'
 
 export const deliveryColumns: Column<AlertDelivery>[] = [
   {
     id: 'what',
     header: 'Message',
-    cell: ({ what, label, channel }) => (
+    cell: ({ what, label, alert, channel }) => (
       <div className="py-2 whitespace-normal">
         <p className="font-medium break-words">{label}</p>
         <p className="text-ink-3">
           {whatWords[what]}
           <span className="lg:hidden"> to {channel.name}</span>
         </p>
+        {alert && (
+          <p className="mt-1 lg:hidden">
+            <AlertAbout alert={alert} />
+          </p>
+        )}
       </div>
     ),
+  },
+  {
+    id: 'about',
+    header: 'About',
+    width: '180px',
+    foldBelow: 'lg',
+    cell: ({ alert }) => <div className="py-2 whitespace-normal">{alert ? <AlertAbout alert={alert} /> : nothing}</div>,
   },
   { id: 'channel', header: 'Channel', width: '150px', foldBelow: 'lg', cell: ({ channel }) => channel.name },
   {
@@ -36,6 +49,7 @@ export const deliveryColumns: Column<AlertDelivery>[] = [
   {
     id: 'answer',
     header: 'Answer',
+    width: '170px',
     foldBelow: 'sm',
     cell: (delivery) => (
       <div className="py-2 whitespace-normal">

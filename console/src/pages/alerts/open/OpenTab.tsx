@@ -46,7 +46,7 @@ export default function OpenTab() {
     onAction: () => setMuted(alert),
   })
   const goActions = ({ squid }: AlertEvent): MenuAction[] =>
-    squid === null
+    squid === null || squid.isDeleted
       ? []
       : [
           {

@@ -56,7 +56,7 @@ export async function changeChannel(
   db: Db,
   orgId: number,
   id: number,
-  change: Pick<ChannelRow, 'name' | 'isEnabled'>,
+  change: Pick<ChannelRow, 'name' | 'isEnabled'> & Partial<Pick<ChannelRow, 'sealedUrl'>>,
 ): Promise<ChannelRow | null> {
   const [row] = await db
     .update(alertChannels)

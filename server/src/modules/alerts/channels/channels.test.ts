@@ -1,8 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { days } from '../../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
+import { deleteSquid } from '../../squids/index.ts'
+import { makeVersion } from '../../squids/testing/make-version.ts'
 import { alertMaker } from './testing/make-alert.ts'
 import { startReceiver, type Receiver } from './testing/receiver.ts'
+import { signatureHeaders } from './webhook.ts'
 
 let t: TestApp
 let org: TestOrg
@@ -36,10 +39,18 @@ test('e-mail is there from the beginning, goes to the confirmed address, and sta
   })
   await api().changeChannel({ params: ofChannel(channel), body: { name: 'Mail', isEnabled: false } })
   expect(await list()).toMatchObject([{ name: 'Mail', isEnabled: false }])
+  const url = 'https://hooks.example.com/in'
+  await expect(
+    api().changeChannel({ params: ofChannel(channel), body: { name: 'Mail', isEnabled: true, url } }),
+  ).rejects.toMatchObject({ status: 400, message: 'E-mail goes to the confirmed address of the organization' })
+  expect(await list()).toMatchObject([{ name: 'Mail', isEnabled: false, target: org.admin.email }])
   const owner = await t.make.user()
   const unsure = await t.make.user({ emailVerified: false })
   const own = { params: { code: owner.playground.code } }
   expect(await t.as(owner).alerts.listChannels(own)).toMatchObject([{ type: 'email', target: owner.email }])
+  // A playground cannot be renamed or deleted, but it is told of like any other.
+  const body = { type: 'webhook', name: 'Mine', url } as const
+  expect((await t.as(owner).alerts.addChannel({ ...own, body })).channel).toMatchObject({ name: 'Mine' })
   // It has to be asked by who may: a person without a confirmed address sees no organization yet.
   await expect(t.as(unsure).alerts.listChannels({ params: { code: unsure.playground.code } })).rejects.toMatchObject({
     status: 405,
@@ -67,6 +78,45 @@ test('secrets are shown once or never, and are neither in the database nor in th
       expect(text).not.toContain(secret)
   expect(audit).not.toContain('t0ken-of-hook')
   expect(await list()).toHaveLength(3)
+})
+
+test('a channel is led elsewhere, and keeps what is not given anew', async () => {
+  const elsewhere = await startReceiver()
+  try {
+    const { channel, signingSecret } = await add('webhook', `${receiver.url}?token=t0ken-of-hook`)
+    const slack = await add('slack', `${receiver.url}/s3cretOfSlack`)
+    const change = (of: { id: number }, body: { name: string; url?: string }) =>
+      api().changeChannel({ params: ofChannel(of), body: { isEnabled: true, ...body } })
+    await change(slack.channel, { name: 'Ops room' })
+    await api().testChannel({ params: ofChannel(slack.channel) })
+    expect(receiver.received.map(({ path }) => path)).toEqual(['/hook/s3cretOfSlack'])
+
+    const url = `${elsewhere.url}?token=n3w-token`
+    expect(await change(channel, { name: 'On-call', url })).toMatchObject({ name: 'On-call', target: url })
+    await change(slack.channel, { name: 'Ops room', url: `${elsewhere.url}/n3wSecret` })
+    expect((await list()).slice(1).map(({ name, target }) => [name, target])).toEqual([
+      ['On-call', url],
+      ['Ops room', `${new URL(elsewhere.url).origin}/***`],
+    ])
+    for (const of of [channel, slack.channel])
+      expect(await api().testChannel({ params: ofChannel(of) })).toMatchObject({ status: 'DELIVERED' })
+    expect(receiver.received).toHaveLength(1)
+    const [signed, plain] = elsewhere.received
+    expect(plain?.path).toBe('/hook/n3wSecret')
+    const id = signed?.headers['webhook-id'] ?? ''
+    expect(signed?.headers).toMatchObject(signatureHeaders(signingSecret ?? '', id, t.clock.now(), signed?.body ?? ''))
+
+    await expect(change(channel, { name: 'x', url: 'https://user:password@example.com/' })).rejects.toMatchObject({
+      status: 400,
+    })
+    const audit = await rows('audit_log')
+    expect(audit).toContain(new URL(elsewhere.url).host)
+    for (const text of [audit, await rows('alert_channels')])
+      for (const secret of ['t0ken-of-hook', 'n3w-token', 's3cretOfSlack', 'n3wSecret', signingSecret ?? ''])
+        expect(text).not.toContain(secret)
+  } finally {
+    await elsewhere.close()
+  }
 })
 
 test('twenty channels, also when they are added at once', async () => {
@@ -128,6 +178,38 @@ test('a replay sends the same once more; deliveries are paged, newest first', as
   expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => b - a))
 })
 
+test('a delivery says what it is about, also when that was deleted meanwhile', async () => {
+  const alert = alertMaker(t)
+  const { channel } = await add('webhook', receiver.url)
+  const [kept, gone] = [
+    await makeVersion(t.app, org, { name: 'kept' }),
+    await makeVersion(t.app, org, { name: 'gone' }),
+  ]
+  for (const { id, name, slot } of [kept, gone])
+    await alert.open(org, { squidId: id, squidName: name, squidSlot: slot })
+  await alert.open(org, { kind: 'PAYMENT', squidId: null, squidName: null, squidSlot: null, container: null })
+  await api().testChannel({ params: ofChannel(channel) })
+  await deleteSquid(t.app.db, gone.id)
+  const sent = (await api().listDeliveries({ params: params() })).filter((one) => one.channel.id === channel.id)
+  const crash = { kind: 'CRASH_LOOP', container: 'eth' }
+  const squidOf = ({ id, name, slot }: typeof kept, isDeleted: boolean) => ({ id, name, slot, isDeleted })
+  expect(sent.map((one) => one.alert)).toEqual([
+    null,
+    { kind: 'PAYMENT', container: null, squid: null },
+    { ...crash, squid: squidOf(gone, true) },
+    { ...crash, squid: squidOf(kept, false) },
+  ])
+  const replayed = await api().replayDelivery({ params: ofDelivery(sent[2] ?? { id: 0 }) })
+  expect(replayed.alert?.squid).toEqual(squidOf(gone, true))
+  const told = JSON.parse(receiver.received.at(-1)?.body ?? '') as { squid: object }
+  expect(told.squid).toEqual({ id: gone.id, name: 'gone', slot: 'v1' })
+  expect((await api().list({ params: params() })).map(({ squid }) => squid?.isDeleted)).toEqual([
+    undefined,
+    true,
+    false,
+  ])
+})
+
 test('what is not of the organization is not found', async () => {
   const { channel } = await add('webhook', receiver.url)
   const delivery = await api().testChannel({ params: ofChannel(channel) })
@@ -158,6 +240,11 @@ test('without leave, nothing of our own network is reached, whatever it is calle
         message: 'Must be an address in the public internet',
       })
     await expect(post('https://user:password@example.com/')).rejects.toMatchObject({ status: 400 })
+    // Neither when it is added nor later.
+    const { channel: open } = await post('https://public.example/')
+    const at = { code, channelId: String(open.id) }
+    const inside = { name: 'In', isEnabled: true, url: `http://10.0.0.1:${receiver.port}/` }
+    await expect(alerts.changeChannel({ params: at, body: inside })).rejects.toMatchObject({ status: 400 })
     // Added while it was allowed, or a name that leads there: it is seen when it is connected to.
     const { channel } = await post('https://public.example/')
     const url = closed.app.sealer.seal(receiver.url, `alert channel ${channel.id} url`)

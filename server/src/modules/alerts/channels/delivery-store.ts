@@ -17,12 +17,13 @@ export async function addDeliveries(db: Db, rows: (typeof alertDeliveries.$infer
   return rows.length === 0 ? [] : await db.insert(alertDeliveries).values(rows).returning()
 }
 
-/** With the channel they went to, newest first. */
+/** With the channel they went to and the alert they tell of, newest first. */
 export async function listDeliveries(db: Db, orgId: number, of: { beforeId?: number | undefined; limit: number }) {
   return await db
-    .select({ delivery: alertDeliveries, channel: alertChannels })
+    .select({ delivery: alertDeliveries, channel: alertChannels, event: alertEvents })
     .from(alertDeliveries)
     .innerJoin(alertChannels, eq(alertChannels.id, alertDeliveries.channelId))
+    .leftJoin(alertEvents, eq(alertEvents.id, alertDeliveries.eventId))
     .where(and(eq(alertDeliveries.orgId, orgId), of.beforeId ? lt(alertDeliveries.id, of.beforeId) : undefined))
     .orderBy(desc(alertDeliveries.id))
     .limit(of.limit)
@@ -30,9 +31,10 @@ export async function listDeliveries(db: Db, orgId: number, of: { beforeId?: num
 
 export async function selectDelivery(db: Db, orgId: number, id: number) {
   const [row] = await db
-    .select({ delivery: alertDeliveries, channel: alertChannels })
+    .select({ delivery: alertDeliveries, channel: alertChannels, event: alertEvents })
     .from(alertDeliveries)
     .innerJoin(alertChannels, eq(alertChannels.id, alertDeliveries.channelId))
+    .leftJoin(alertEvents, eq(alertEvents.id, alertDeliveries.eventId))
     .where(and(eq(alertDeliveries.orgId, orgId), eq(alertDeliveries.id, id)))
   return row ?? null
 }

@@ -1,14 +1,15 @@
-import type { AlertDelivery, AlertEvent } from '@shoal/contract'
+import type { AlertDelivery } from '@shoal/contract'
 import type { Db } from '../../../db/database.ts'
 import { getOrg } from '../../orgs/index.ts'
+import type { EventRow } from '../event-store.ts'
 import { ensureEmailChannel, listChannels } from './channel-store.ts'
 import { addDeliveries, channelsTold } from './delivery-store.ts'
 import { transitionMessage } from './message.ts'
 
-/** What channels are told of; `event` as the API shows it. */
+/** What channels are told of. */
 export type Told = {
   orgId: number
-  event: AlertEvent
+  event: EventRow
   what: Exclude<AlertDelivery['what'], 'TEST'>
   at: Date
   /** It ended since somebody stopped or changed the version: programs that opened an incident must close it, people know. */

@@ -4,13 +4,15 @@ import type { App } from '../../../app.ts'
 import { invalidField, notFound, refuse } from '../../../errors.ts'
 import type { Handlers } from '../../call.ts'
 import { noticeEmail } from '../../orgs/index.ts'
+import { existingSquids } from '../../squids/index.ts'
+import { squidIdsOf } from '../event-store.ts'
 import { addChannel, changeChannel, ensureEmailChannel, listChannels, removeChannel } from './channel-store.ts'
 import { selectChannel, type ChannelRow } from './channel-store.ts'
 import { channelIsOff, deliver, tryEnds } from './deliver.ts'
 import { addDeliveries, failPending, lastDelivery, listDeliveries, selectDelivery } from './delivery-store.ts'
 import type { DeliveryRow } from './delivery-store.ts'
 import { testMessage } from './message.ts'
-import { channelUrlContext, presentChannel, presentDelivery, signingSecretContext } from './present.ts'
+import { channelUrlContext, presentChannel, presentDelivery, signingSecretContext, targetOf } from './present.ts'
 import { isPrivateUrl } from './reach.ts'
 import { waysOf } from './send.ts'
 import { newSigningSecret } from './webhook.ts'
@@ -51,6 +53,12 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
     return url
   }
 
+  /** Of webhooks too only the host: their paths are as good as passwords to many who receive them. */
+  function audited(row: ChannelRow) {
+    const { type, name, isEnabled } = row
+    return { type, name, isEnabled, host: targetOf(app.sealer, row)?.host }
+  }
+
   /** Sends while the caller waits. Who dies meanwhile leaves it to the worker. */
   async function sendNow(channel: ChannelRow, what: Pick<DeliveryRow, 'eventId' | 'what' | 'label' | 'body'>) {
     const now = app.clock.now()
@@ -60,7 +68,7 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
     await deliver(app, ways, { channel, deliveries }, new AbortController().signal)
     const sent = deliveries[0] && (await selectDelivery(app.db, orgId, deliveries[0].id))
     if (!sent) throw notFound('Delivery')
-    return presentDelivery(sent)
+    return presentDelivery(sent, await existingSquids(app.db, squidIdsOf([sent.event])))
   }
 
   return {
@@ -79,16 +87,20 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
         sealedSigningSecret: signingSecret && app.sealer.seal(signingSecret, signingSecretContext(id)),
       }))
       if (!row) throw refuse('TOO_MANY_CHANNELS', `At most ${mostChannels} channels. Remove one that is not needed.`)
-      // Of webhooks too only the host: their paths are as good as passwords to many who receive them.
-      request.audit({ subject: name, after: { type, name, host: url.host } })
+      request.audit({ subject: name, after: audited(row) })
       return { channel: await answer(row), signingSecret }
     },
     changeChannel: async ({ org, params, body, request }) => {
       const before = await find(org.id, params.channelId)
-      const row = await changeChannel(app.db, org.id, before.id, body)
+      const { name, isEnabled } = body
+      if (body.url !== undefined && before.type === 'email')
+        throw invalidField('url', 'E-mail goes to the confirmed address of the organization')
+      const url = body.url === undefined ? null : checkedUrl(body.url)
+      const sealedUrl = url && { sealedUrl: app.sealer.seal(url.href, channelUrlContext(before.id)) }
+      const row = await changeChannel(app.db, org.id, before.id, { name, isEnabled, ...sealedUrl })
       if (!row) throw notFound('Channel')
       if (!row.isEnabled) await failPending(app.db, row.id, channelIsOff)
-      request.audit({ subject: row.name, before: { name: before.name, isEnabled: before.isEnabled }, after: body })
+      request.audit({ subject: row.name, before: audited(before), after: audited(row) })
       return await answer(row)
     },
     removeChannel: async ({ org, params, request }) => {
@@ -106,8 +118,11 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
       const body = testMessage(randomUUID(), { organization: { code, name }, at: app.clock.now() })
       return await sendNow(channel, { eventId: null, what: 'TEST', label: body.label, body })
     },
-    listDeliveries: async ({ org, query }) =>
-      (await listDeliveries(app.db, org.id, { beforeId: query.before, limit: pageSize })).map(presentDelivery),
+    listDeliveries: async ({ org, query }) => {
+      const rows = await listDeliveries(app.db, org.id, { beforeId: query.before, limit: pageSize })
+      const existing = await existingSquids(app.db, squidIdsOf(rows.map(({ event }) => event)))
+      return rows.map((row) => presentDelivery(row, existing))
+    },
     replayDelivery: async ({ org, params, request }) => {
       const found = await selectDelivery(app.db, org.id, idOf(params.deliveryId, 'Delivery'))
       if (!found) throw notFound('Delivery')

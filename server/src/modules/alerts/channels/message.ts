@@ -1,6 +1,8 @@
-import { AlertEvent, alertKinds, alertSeverities, type AlertDelivery } from '@shoal/contract'
+import { AlertSquid, alertKinds, alertSeverities, type AlertDelivery } from '@shoal/contract'
 import { z } from 'zod'
 import type { Config } from '../../../config.ts'
+import type { EventRow } from '../event-store.ts'
+import { squidOf } from '../present.ts'
 
 const types = { OPENED: 'alert.opened', ENDED: 'alert.ended', TEST: 'alert.test' } as const satisfies Record<
   AlertDelivery['what'],
@@ -17,7 +19,7 @@ export const Message = z.object({
   organization: z.object({ code: z.string(), name: z.string().nullable() }),
   /** Null in a test; the same when it opens and when it ends. */
   alertId: z.number().nullable(),
-  squid: AlertEvent.shape.squid,
+  squid: AlertSquid.nullable(),
   container: z.string().nullable(),
   /** Null in a test. */
   kind: z.enum(alertKinds).nullable(),
@@ -32,7 +34,7 @@ export type Messages = [Message, ...Message[]]
 
 type About = { organization: Message['organization']; at: Date }
 
-export function transitionMessage(event: AlertEvent, what: 'OPENED' | 'ENDED', { organization, at }: About): Message {
+export function transitionMessage(event: EventRow, what: 'OPENED' | 'ENDED', { organization, at }: About): Message {
   return {
     version: 1,
     // An alert that gets worse is told of again.
@@ -41,14 +43,14 @@ export function transitionMessage(event: AlertEvent, what: 'OPENED' | 'ENDED', {
     createdAt: at.toISOString(),
     organization,
     alertId: event.id,
-    squid: event.squid,
+    squid: squidOf(event),
     container: event.container,
     kind: event.kind,
     severity: event.severity,
     label: event.label,
     reason: event.reason,
-    startedAt: event.startedAt,
-    endedAt: event.endedAt,
+    startedAt: event.startedAt.toISOString(),
+    endedAt: event.endedAt?.toISOString() ?? null,
   }
 }
 

@@ -1,10 +1,16 @@
 import type { AlertChannel, AlertDelivery } from '@shoal/contract'
 import type { Sealer } from '../../../sealer.ts'
+import type { EventRow } from '../event-store.ts'
+import { presentAbout } from '../present.ts'
 import type { ChannelRow } from './channel-store.ts'
 import type { DeliveryRow } from './delivery-store.ts'
 
 export const channelUrlContext = (id: number): string => `alert channel ${id} url`
 export const signingSecretContext = (id: number): string => `alert channel ${id} signing secret`
+
+/** Where it leads; null for e-mail. */
+export const targetOf = (sealer: Sealer, { id, sealedUrl }: ChannelRow): URL | null =>
+  sealedUrl === null ? null : new URL(sealer.open(sealedUrl, channelUrlContext(id)))
 
 /** `email` is where mails of the organization go. */
 export function presentChannel(
@@ -13,8 +19,8 @@ export function presentChannel(
   email: string | null,
   last: DeliveryRow | null,
 ): AlertChannel {
-  const { id, type, name, isEnabled, sealedUrl } = row
-  const url = sealedUrl === null ? null : new URL(sealer.open(sealedUrl, channelUrlContext(id)))
+  const { id, type, name, isEnabled } = row
+  const url = targetOf(sealer, row)
   return {
     id,
     type,
@@ -26,13 +32,15 @@ export function presentChannel(
   }
 }
 
-type Sent = { delivery: DeliveryRow; channel: Pick<ChannelRow, 'id' | 'name' | 'type'> }
+type Sent = { delivery: DeliveryRow; channel: Pick<ChannelRow, 'id' | 'name' | 'type'>; event: EventRow | null }
 
-export const presentDelivery = ({ delivery, channel }: Sent): AlertDelivery => ({
+/** `existing`: the versions that are still there. */
+export const presentDelivery = ({ delivery, channel, event }: Sent, existing: ReadonlySet<number>): AlertDelivery => ({
   id: delivery.id,
   channel: { id: channel.id, name: channel.name, type: channel.type },
   what: delivery.what,
   label: delivery.label,
+  alert: event && presentAbout(event, existing),
   status: delivery.status,
   tries: delivery.tries,
   httpStatus: delivery.httpStatus,

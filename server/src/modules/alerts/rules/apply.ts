@@ -3,7 +3,6 @@ import { noteTransition } from '../channels/enqueue.ts'
 import { changeOpenEvent, openEvent, type EventRow } from '../event-store.ts'
 import { isMuted } from '../mutes.ts'
 import type { MuteRow } from '../mute-store.ts'
-import { presentEvent } from '../present.ts'
 import type { Transition } from './evaluate.ts'
 
 /** Writes down what changed and what is to be told of it, both or neither. */
@@ -50,5 +49,5 @@ function rowOf(opened: Extract<Transition, { type: 'open' }>, mutes: readonly Mu
 /** Of a muted alert nobody is told, of its end neither. */
 async function tell(tx: Db, row: EventRow, what: 'OPENED' | 'ENDED', at: Date, isQuiet = false): Promise<void> {
   if (row.isMuted) return
-  await noteTransition(tx, { orgId: row.orgId, event: presentEvent(row), what, at, isQuiet })
+  await noteTransition(tx, { orgId: row.orgId, event: row, what, at, isQuiet })
 }

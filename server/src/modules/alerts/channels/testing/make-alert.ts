@@ -1,6 +1,5 @@
 import { eq } from 'drizzle-orm'
 import type { TestApp, TestOrg } from '../../../../testing/index.ts'
-import { presentEvent } from '../../present.ts'
 import { alertEvents } from '../../tables.ts'
 import { noteTransition } from '../enqueue.ts'
 
@@ -30,7 +29,7 @@ export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
           })
           .returning()
         if (!row) throw new Error('No alert was opened')
-        await noteTransition(tx, { orgId: org.id, event: presentEvent(row), what: 'OPENED', at, isQuiet: false })
+        await noteTransition(tx, { orgId: org.id, event: row, what: 'OPENED', at, isQuiet: false })
         return row.id
       })
     },
@@ -44,7 +43,7 @@ export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
           .returning()
         if (!row) throw new Error('No alert got worse')
         const at = t.clock.now()
-        await noteTransition(tx, { orgId: org.id, event: presentEvent(row), what: 'OPENED', at, isQuiet: false })
+        await noteTransition(tx, { orgId: org.id, event: row, what: 'OPENED', at, isQuiet: false })
       })
     },
     end: async (org: Pick<TestOrg, 'id'>, eventId: number, { isQuiet = false } = {}): Promise<void> => {
@@ -52,7 +51,7 @@ export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
       await t.app.db.transaction(async (tx) => {
         const [row] = await tx.update(alertEvents).set({ endedAt: at }).where(eq(alertEvents.id, eventId)).returning()
         if (!row) throw new Error('No alert was ended')
-        await noteTransition(tx, { orgId: org.id, event: presentEvent(row), what: 'ENDED', at, isQuiet })
+        await noteTransition(tx, { orgId: org.id, event: row, what: 'ENDED', at, isQuiet })
       })
     },
   }

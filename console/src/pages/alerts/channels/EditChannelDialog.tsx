@@ -1,0 +1,64 @@
+import type { AlertChannel } from '@shoal/contract'
+import { useOrg } from '../../../api/active-org.ts'
+import { useApiMutation } from '../../../api/mutation.ts'
+import { FormShell } from '../../../components/FormShell.tsx'
+import { LazyDialog } from '../../../components/LazyDialog.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { TextField } from '../../../ui/TextField.tsx'
+
+type Props = { channel: AlertChannel; onClose: () => void }
+
+const urlHints = {
+  webhook: 'Messages stay signed with the same secret.',
+  slack: 'It is shown to nobody. Leave this empty to keep it.',
+}
+
+/** Renames a channel, or leads it elsewhere. E-mail goes to the organization's address, whatever it is called. */
+export default function EditChannelDialog({ channel: { id, type, name, target, isEnabled }, onClose }: Props) {
+  const { code } = useOrg()
+  const change = useApiMutation('alerts.changeChannel', {
+    invalidates: ['alerts.listChannels', 'alerts.listDeliveries'],
+    errorsGoTo: 'caller',
+    onSuccess: onClose,
+  })
+  const before = { name, url: type === 'webhook' ? (target ?? '') : '' }
+  const save = (after: typeof before) =>
+    change.mutate({
+      params: { code, channelId: String(id) },
+      body: { name: after.name, isEnabled, ...(after.url !== before.url && { url: after.url }) },
+    })
+  return (
+    <LazyDialog title={`Edit ${name}`} isOpen onClose={onClose}>
+      <FormShell
+        schema={({ contract, z }) => {
+          const fields = contract.alerts.addChannel.body.shape
+          return z.object({ name: fields.name, url: type === 'webhook' ? fields.url : z.literal('').or(fields.url) })
+        }}
+        values={before}
+        onSubmit={save}
+        pending={change.isPending}
+        submitError={change.error}
+        submitLabel="Save"
+        isGuarded={false}
+        secondary={<Button onClick={onClose}>Cancel</Button>}
+      >
+        {({ field }) => (
+          <>
+            <TextField label="Name" autoComplete="off" autoFocus {...field('name')} />
+            {type !== 'email' && (
+              <TextField
+                label="URL"
+                type="url"
+                isMono
+                description={urlHints[type]}
+                placeholder={type === 'slack' ? (target ?? undefined) : 'https://'}
+                autoComplete="off"
+                {...field('url')}
+              />
+            )}
+          </>
+        )}
+      </FormShell>
+    </LazyDialog>
+  )
+}
