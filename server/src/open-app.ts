@@ -14,7 +14,9 @@ import type { Config } from './config.ts'
 import { connect, ensureDatabase } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
 import { startJobs } from './jobs/jobs.ts'
+import { openKeyRing } from './key-ring.ts'
 import { createMailer } from './mail/index.ts'
+import { requireKeys } from './require-keys.ts'
 import { createSealer } from './sealer.ts'
 
 export type OpenApp = {
@@ -27,22 +29,35 @@ export type OpenApp = {
 
 /**
  * Everything the roles need, ready: data directory, Postgres (embedded when no DATABASE_URL is set), schema, keys, runtime.
+ * What had begun is ended again when the rest does not.
+ * @throws MissingKeys when the database is sealed with keys that are not here
  */
 export async function openApp(config: Config): Promise<OpenApp> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o755 })
   const stateDir = reachableDir(config.dataDir)
   const log = createLog(config)
+  await using opened = new AsyncDisposableStack()
   const postgres = config.DATABASE_URL ? null : await startEmbeddedPostgres({ dir: join(stateDir, 'postgres') })
+  if (postgres && !postgres.wasRunning) opened.defer(() => postgres.stop())
   const url = config.DATABASE_URL ?? postgres?.url('shoal') ?? ''
   if (postgres) await ensureDatabase(postgres.url('postgres'), 'shoal')
   const database = connect(url)
+  opened.defer(() => database.close())
   const applied = await migrate(database.pool)
   if (applied.length > 0) log.info({ applied }, 'database migrated')
   const squidsDatabase = config.SHOAL_SQUIDS_DATABASE_URL
     ? connect(config.SHOAL_SQUIDS_DATABASE_URL, { max: 5 })
     : database
+  if (squidsDatabase !== database) opened.defer(() => squidsDatabase.close())
+  const ring = openKeyRing({ keys: config.SHOAL_SECRETS_KEY, dataDir: config.dataDir })
+  await requireKeys(
+    database,
+    ring,
+    config.SHOAL_SECRETS_KEY ? 'SHOAL_SECRETS_KEY' : join(config.dataDir, 'secrets.key'),
+  )
+  const sealer = createSealer({ ring })
   const jobs = await startJobs(database, log)
-  const sealer = createSealer({ keys: config.SHOAL_SECRETS_KEY, dataDir: config.dataDir })
+  opened.defer(() => jobs.close())
   const { driver, builder } = await openRuntime(config, stateDir, log)
   const base = {
     config,
@@ -72,6 +87,8 @@ export async function openApp(config: Config): Promise<OpenApp> {
     await disconnect()
     if (postgres && !postgres.wasRunning && !isServerRunning(config)) await postgres.stop()
   }
+  // From here on the caller ends it.
+  opened.move()
   return { app, close, closeConnections }
 }
 

@@ -15,6 +15,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadConfig, type Config } from '../config.ts'
 import { openKeyRing } from '../key-ring.ts'
 import { noteServer, openApp } from '../open-app.ts'
+import { startSession } from '../modules/auth/index.ts'
 import { createUser, findUserByEmail } from '../modules/user/index.ts'
 import { backUp } from './backup.ts'
 import { startProgress } from './progress.ts'
@@ -33,14 +34,16 @@ const quiet = () => ({ progress: startProgress(() => {}), signal: new AbortContr
 const restored = (into: Config, more: Partial<Parameters<typeof restore>[1]> = {}) =>
   restore(into, { from: file, force: false, ...quiet(), ...more })
 
-/** An installation that does not run, with a user. */
+/** An installation that does not run, with a user who has signed in. */
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'shoal-backup-'))
   chmodSync(folder, 0o755)
   config = configOf('original')
   const { app, close } = await openApp(config)
   try {
-    await createUser(app, { email: 'mira@acme.dev', fullName: 'Mira', password: 'correct-horse', emailVerified: true })
+    const mira = { email: 'mira@acme.dev', fullName: 'Mira', password: 'correct-horse', emailVerified: true }
+    const { id } = await createUser(app, mira)
+    await startSession(app, app.db, id, { userAgent: null, ip: '127.0.0.1' })
   } finally {
     await close('stop')
   }
@@ -106,6 +109,8 @@ test('nothing is restored over what is there, nor over what runs; with force tha
   expect(readdirSync(into.dataDir).filter((name) => !name.startsWith('before-restore-'))).toEqual(['postgres'])
   expect(notes).toMatchObject([expect.stringContaining(`are not here (${keyId})`)])
   expect(notes[0]).toContain(`put your copy at ${join(into.dataDir, 'secrets.key')}`)
+  expect(runs(into)).toBe(false)
+  await expect(openApp(into)).rejects.toThrow(`${join(into.dataDir, 'secrets.key')}: ${keyId}. Put this`)
   expect(runs(into)).toBe(false)
 })
 

@@ -161,6 +161,6 @@ function missingKeys(config: Config, { keyIds }: BackupManifest): string[] {
     ? `add the lines of your copy to ${file}`
     : `put your copy at ${file} (mode 0600, owned by the user that runs Shoal), or set SHOAL_SECRETS_KEY`
   return [
-    `The keys that seal secrets are not here (${missing.join(', ')}). Before the first start, ${isInFile ? toFile : 'add them to SHOAL_SECRETS_KEY'}. Until then nobody can sign in, secrets and RPC tokens do not open, and squids do not start.`,
+    `The keys that seal secrets are not here (${missing.join(', ')}). Before the first start, ${isInFile ? toFile : 'add them to SHOAL_SECRETS_KEY'}. Until then the server does not start.`,
   ]
 }
