@@ -38,8 +38,9 @@ async function askChunk(pool: Pool, asker: Asker, chunk: Open[]): Promise<void> 
     }
     return
   }
-  // One alone, or no node took them together.
-  for (const one of chunk) void asker.ask(one.request, new Set(chunk.length > 1 ? tried : [])).then(one.settle)
+  // One alone, or no node took them together. One that takes no batches has not failed at the calls.
+  const failed = [...tried].filter((node) => node.takesBatches)
+  for (const one of chunk) void asker.ask(one.request, new Set(failed)).then(one.settle)
 }
 
 /** Batches of about the same size take about as long. */

@@ -43,8 +43,9 @@ async function withPair(run: (pair: Pair) => Promise<void>, upstream: Record<str
     const url = t.gateway.urlOf('pair', await rpcTokenOf(t.app, org.id))
     const ask = (method: string, params: unknown[] = []) => post(url, call(method, params, 'mine'))
     expect((await ask('eth_chainId')).body.result).toBe('0x7a69')
-    // Both were looked at.
-    await until(async () => [a, b].every((n) => n.calls.some((c) => c.method === 'eth_blockNumber')), Boolean)
+    // Both were looked at: the second look begins when the first has ended.
+    const looks = (n: FaultyNode) => n.calls.filter((c) => c.method === 'eth_blockNumber').length
+    await until(async () => [a, b].every((n) => looks(n) > 1), Boolean)
     await run({ a, b, t, url, ask })
   } finally {
     await t.close()
@@ -53,6 +54,8 @@ async function withPair(run: (pair: Pair) => Promise<void>, upstream: Record<str
 }
 
 const isLook = (method: string) => ['eth_blockNumber', 'eth_getBlockByNumber', 'eth_chainId'].includes(method)
+/** From so many answers on, a node that takes a little longer than usual is overtaken: one more could be, on a busy machine. */
+const known = 16
 const heightOf = (answer: { body: { result?: unknown } }) => Number(answer.body.result)
 
 test('a node that is killed under load costs no caller an answer', () =>
@@ -70,7 +73,8 @@ test('a node that is killed under load costs no caller an answer', () =>
     expect(asked).toBe(320)
     const states = await until(
       () => t.app.db.select().from(rpcUpstreamStates),
-      (rows) => rows.some((r) => r.upstream === 'a' && !r.isHealthy),
+      // Not what was written down before it was first looked at.
+      (rows) => rows.some((r) => r.upstream === 'a' && !r.isHealthy && r.reason !== 'It has not answered yet.'),
     )
     expect(states.find((s) => s.upstream === 'a')?.reason).toMatch(/^It refuses connections\.|^The connection broke\./)
     expect(states.find((s) => s.upstream === 'b')).toMatchObject({ isHealthy: true, reason: null })
@@ -78,7 +82,7 @@ test('a node that is killed under load costs no caller an answer', () =>
 
 test('a node that has become slow is overtaken by the other', () =>
   withPair(async ({ a, b, ask }) => {
-    for (let i = 0; i < 20; i += 1) await ask('eth_getBalance', [devnet.token, hex(i)])
+    for (let i = 0; i < known; i += 1) await ask('eth_getBalance', [devnet.token, hex(i)])
     expect(b.calls.filter((c) => c.method === 'eth_getBalance')).toHaveLength(0)
     a.mischief = ({ method }) => (isLook(method) ? null : { delayMs: 4_000 })
     const startedMs = performance.now()
@@ -91,7 +95,7 @@ test('a node that has become slow at batches is overtaken too', () =>
   withPair(async ({ a, b, url }) => {
     const ofBalance = (n: FaultyNode) => n.calls.filter((c) => c.method === 'eth_getBalance')
     const batch = (i: number) => [1, 2, 3].map((id) => call('eth_getBalance', [devnet.token, hex(3 * i + id)], id))
-    for (let i = 0; i < 20; i += 1) await post(url, batch(i))
+    for (let i = 0; i < known; i += 1) await post(url, batch(i))
     expect(ofBalance(b)).toHaveLength(0)
     a.mischief = ({ method }) => (isLook(method) ? null : { delayMs: 10_000 })
     const answers = await post(url, batch(20))
