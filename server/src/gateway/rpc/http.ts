@@ -60,10 +60,10 @@ function sendText(res: ServerResponse, status: number, text: string): void {
 
 /** One answer, streamed when it is large. */
 export async function sendOutcome(res: ServerResponse, status: number, id: string, outcome: Outcome): Promise<void> {
-  const text = shortText(id, outcome)
-  if (text !== null) return sendText(res, status, text)
+  if (outcome.kind === 'error') return sendError(res, status, id, outcome.error)
+  if (outcome.kind === 'result' && isShort(outcome.json)) return sendText(res, status, resultText(id, outcome.json))
   res.writeHead(status, outcome.kind === 'result' ? [...jsonHeaders, ...lengthOf(id, outcome.json)] : jsonHeaders)
-  await writeOutcome(res, id, outcome)
+  await writeResult(res, id, outcome)
   res.end()
 }
 
@@ -86,10 +86,13 @@ export async function sendBatch(
   }
   for (const [i, { id, outcome }] of answers.entries()) {
     if (i > 0) piece += ','
-    const text = shortText(id, outcome)
-    piece += text ?? ''
-    if (text === null || piece.length > pieceLength) await flush()
-    if (text === null) await writeOutcome(res, id, outcome)
+    if (outcome.kind === 'error') piece += errorText(id, outcome.error)
+    else if (outcome.kind === 'result' && isShort(outcome.json)) piece += resultText(id, outcome.json)
+    else {
+      await flush()
+      await writeResult(res, id, outcome)
+    }
+    if (piece.length > pieceLength) await flush()
   }
   if (res.headersSent) res.end(`${piece}]`)
   else sendText(res, status, `${piece}]`)
@@ -97,15 +100,16 @@ export async function sendBatch(
 
 const closing = '}'
 
-/** Null for what is better sent as the node wrote it. */
-function shortText(id: string, outcome: Outcome): string | null {
-  if (outcome.kind === 'error') return errorText(id, outcome.error)
-  if (outcome.kind === 'stream' || outcome.json.length > copiedBytes) return null
-  return resultHead(id) + outcome.json.toString() + closing
-}
+/** Others are better sent as the node wrote them. */
+const isShort = (json: Buffer): boolean => json.length <= copiedBytes
 
-async function writeOutcome(res: ServerResponse, id: string, outcome: Outcome): Promise<void> {
-  if (outcome.kind === 'error') return void res.write(errorText(id, outcome.error))
+const resultText = (id: string, json: Buffer): string => resultHead(id) + json.toString() + closing
+
+async function writeResult(
+  res: ServerResponse,
+  id: string,
+  outcome: Exclude<Outcome, { kind: 'error' }>,
+): Promise<void> {
   res.write(resultHead(id))
   if (outcome.kind === 'result') await write(res, outcome.json)
   else for await (const chunk of outcome.chunks) await write(res, chunk)
