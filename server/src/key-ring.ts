@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Config } from './config.ts'
 
 export type Key = { id: string; bytes: Buffer; text: string }
 
@@ -12,9 +13,17 @@ export type KeyRing = {
   write: (keys: [Key, ...Key[]]) => void
 }
 
+export const keysName = 'secrets.key'
+
+export const keysFile = ({ dataDir }: { dataDir: string }): string => join(dataDir, keysName)
+
+/** Where the operator finds the keys, and puts them: the setting or the file. */
+export const placeOfKeys = (config: Pick<Config, 'SHOAL_SECRETS_KEY' | 'dataDir'>): string =>
+  config.SHOAL_SECRETS_KEY === undefined ? keysFile(config) : 'SHOAL_SECRETS_KEY'
+
 /** From SHOAL_SECRETS_KEY (comma-separated, newest first), or a file in the data directory that is made on first use. */
 export function openKeyRing(options: { keys?: string | undefined; dataDir: string }): KeyRing {
-  return options.keys === undefined ? fileRing(join(options.dataDir, 'secrets.key')) : fixedRing(parse(options.keys))
+  return options.keys === undefined ? fileRing(keysFile(options)) : fixedRing(parse(options.keys))
 }
 
 export const newKey = (): Key => toKey(randomBytes(32).toString('base64'))

@@ -14,7 +14,7 @@ import type { Config } from './config.ts'
 import { connect, ensureDatabase } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
 import { startJobs } from './jobs/jobs.ts'
-import { openKeyRing } from './key-ring.ts'
+import { openKeyRing, placeOfKeys } from './key-ring.ts'
 import { createMailer } from './mail/index.ts'
 import { requireKeys } from './require-keys.ts'
 import { createSealer } from './sealer.ts'
@@ -50,11 +50,7 @@ export async function openApp(config: Config): Promise<OpenApp> {
     : database
   if (squidsDatabase !== database) opened.defer(() => squidsDatabase.close())
   const ring = openKeyRing({ keys: config.SHOAL_SECRETS_KEY, dataDir: config.dataDir })
-  await requireKeys(
-    database,
-    ring,
-    config.SHOAL_SECRETS_KEY ? 'SHOAL_SECRETS_KEY' : join(config.dataDir, 'secrets.key'),
-  )
+  await requireKeys(database, ring, placeOfKeys(config))
   const sealer = createSealer({ ring })
   const jobs = await startJobs(database, log)
   opened.defer(() => jobs.close())

@@ -16,11 +16,11 @@ import { existsSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
-import { openKeyRing } from '../key-ring.ts'
+import { keysFile, keysName, openKeyRing, placeOfKeys } from '../key-ring.ts'
 import { isServerRunning } from '../open-app.ts'
 import { beginClusterBackup, type ClusterBackup } from './cluster-store.ts'
 import { type BackupManifest, platform, shoalVersion } from './manifest.ts'
-import { keysFile, placesOf, refuseExternalDatabase, type Places } from './places.ts'
+import { placesOf, refuseExternalDatabase, type Places } from './places.ts'
 import type { Progress } from './progress.ts'
 
 type BackupOptions = { to: string; withKeys: boolean; progress: Progress; signal: AbortSignal }
@@ -84,7 +84,7 @@ async function write(
     options.progress.step('Copying uploads and images')
     yield* uploadEntries(places.dataDir, uploads)
     yield* stateEntries(places.stateDir, state)
-    const keys = options.withKeys ? await fileEntry(keysFile(config), 'secrets.key') : null
+    const keys = options.withKeys ? await fileEntry(keysFile(config), keysName) : null
     if (keys) yield keys
   }
   const keyIds = openKeyRing({ keys: config.SHOAL_SECRETS_KEY, dataDir: config.dataDir })
@@ -135,11 +135,10 @@ const isUnfinished = (name: string) => name.endsWith('.part')
 
 function notesOf(config: Config, withKeys: boolean, keyIds: string[], leftOut: string[]): string[] {
   const ids = keyIds.join(', ')
-  const keys = config.SHOAL_SECRETS_KEY === undefined ? keysFile(config) : 'SHOAL_SECRETS_KEY'
   return [
     withKeys
       ? `The backup holds the keys (${ids}) beside what they seal: whoever reads it reads every secret.`
-      : `The keys are not in the backup, and it opens nothing without them: keep a copy of ${keys} (${ids}) in another place, and again after each rotation.`,
+      : `The keys are not in the backup, and it opens nothing without them: keep a copy of ${placeOfKeys(config)} (${ids}) in another place, and again after each rotation.`,
     ...(config.SHOAL_SQUIDS_DATABASE_URL === undefined
       ? []
       : ['The databases of squids are at SHOAL_SQUIDS_DATABASE_URL: back them up there, with pg_dumpall or pg_dump.']),

@@ -1,6 +1,6 @@
 import { reachableDir } from '@shoal/runtime'
-import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { keysName } from '../key-ring.ts'
 
 /** Where an installation keeps what a backup holds; the two are one unless root runs Shoal in a closed folder. */
 export type Places = {
@@ -13,10 +13,7 @@ export type Places = {
 export const placesOf = ({ dataDir }: Pick<Config, 'dataDir'>): Places => ({ dataDir, stateDir: reachableDir(dataDir) })
 
 /** What of a backup goes to the data directory; all else goes to the state directory. */
-export const keysName = 'secrets.key'
 export const ofDataDir = ['uploads', keysName]
-
-export const keysFile = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, keysName)
 
 /** @throws Error with what to do instead, where the database is not Shoal's own */
 export function refuseExternalDatabase(config: Config): void {

@@ -13,10 +13,10 @@ import { copyFile, cp, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
-import { openKeyRing } from '../key-ring.ts'
+import { keysFile, keysName, openKeyRing } from '../key-ring.ts'
 import { isServerRunning } from '../open-app.ts'
 import { BackupManifest, checkFits } from './manifest.ts'
-import { keysFile, keysName, ofDataDir, placesOf, refuseExternalDatabase, type Places } from './places.ts'
+import { ofDataDir, placesOf, refuseExternalDatabase, type Places } from './places.ts'
 import type { Progress } from './progress.ts'
 
 type RestoreOptions = { from: string; force: boolean; progress: Progress; signal: AbortSignal }
