@@ -2,9 +2,9 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { zstdDecompressSync } from 'node:zlib'
-import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { played } from './support/played-squid.ts'
+import { connectTo } from './support/postgres.ts'
 import { cliOf, makeDataDir, startShoal, type Shoal } from './support/shoal.ts'
 import { until } from './support/until.ts'
 
@@ -107,22 +107,9 @@ const contentOf = (file: string): Buffer => {
   return bytes.subarray(1024 + manifestBytes, 1024 + manifestBytes + content.bytes)
 }
 
-async function connect(dataDir: string): Promise<Client> {
-  const read = (name: string) => readFileSync(join(dataDir, 'postgres', name), 'utf8').trim()
-  const client = new Client({
-    host: '127.0.0.1',
-    port: Number(read('port')),
-    user: 'shoal',
-    password: read('password'),
-    database: 'shoal',
-  })
-  await client.connect()
-  return client
-}
-
 /** Numbers rows from 1, each transaction with what follows; beside it pages are split, tables made and dropped. */
 async function startWriter(dataDir: string) {
-  const client = await connect(dataDir)
+  const client = await connectTo(dataDir, 'shoal')
   await client.query('create table witness (number int primary key, word text)')
   let rows = 0
   let isEnding = false
@@ -147,7 +134,7 @@ async function startWriter(dataDir: string) {
 }
 
 async function rowsOf(dataDir: string) {
-  const client = await connect(dataDir)
+  const client = await connectTo(dataDir, 'shoal')
   try {
     const one = async (sql: string) => Number((await client.query<{ n: string }>(sql)).rows[0]?.n)
     const count = await one('select count(*) as n from witness where word = repeat(md5(number::text), 8)')

@@ -1,9 +1,8 @@
-import { Client } from 'pg'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDay, type Day } from './support/day.ts'
 import { deploy, ended } from './support/deploy.ts'
+import { connectTo } from './support/postgres.ts'
 import { processesIn } from './support/shoal.ts'
 import { totalTransfers } from './support/squid.ts'
 import { until } from './support/until.ts'
@@ -72,15 +71,7 @@ describe('kill -9', () => {
   }, 30_000)
 
   async function databases(): Promise<string[]> {
-    const read = (file: string) => readFileSync(join(day.shoal.dataDir, 'postgres', file), 'utf8').trim()
-    const client = new Client({
-      host: '127.0.0.1',
-      port: Number(read('port')),
-      user: 'shoal',
-      password: read('password'),
-      database: 'postgres',
-    })
-    await client.connect()
+    const client = await connectTo(day.shoal.dataDir, 'postgres')
     try {
       const { rows } = await client.query<{ datname: string }>(
         "select datname from pg_database where datname not in ('postgres', 'template0', 'template1', 'shoal') order by 1",
