@@ -8,6 +8,7 @@ import { loadConfig, type Config } from './config.ts'
 import { addOrg, addToken, addUser, discount, setStatus, status, type Values } from './cli-commands.ts'
 import { openApp } from './open-app.ts'
 import { dropOldKeys, rotateKey } from './rotate-key.ts'
+import { safeText } from './db/safe-error.ts'
 
 type Answer = Promise<Record<string, unknown>>
 type Command = { options: string[]; flags?: string[]; does: string } & (
@@ -143,6 +144,6 @@ const usage = () =>
 try {
   process.exitCode = await main()
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(`${safeText(error)}\n`)
   process.exitCode = 1
 }

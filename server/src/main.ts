@@ -3,6 +3,7 @@ import { createGateway } from './gateway/gateway.ts'
 import { createHttpApp } from './http/app.ts'
 import { noteServer, openApp } from './open-app.ts'
 import { MissingKeys } from './require-keys.ts'
+import { safeStack } from './db/safe-error.ts'
 import { startupText } from './startup-text.ts'
 import { startWorker } from './worker.ts'
 
@@ -62,7 +63,7 @@ function explain(error: unknown): string {
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
     return `${error.message}\nIs Shoal running already? Otherwise set SHOAL_PORT and SHOAL_GATEWAY_PORT to free ports.`
   if (error instanceof MissingKeys) return error.message
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return safeStack(error)
 }
 
 try {

@@ -7,7 +7,7 @@ import {
 } from '@shoal/runtime'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pino, type Logger } from 'pino'
+import type { Logger } from 'pino'
 import type { App } from './app.ts'
 import { systemClock } from './clock.ts'
 import type { Config } from './config.ts'
@@ -15,6 +15,7 @@ import { connect, ensureDatabase } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
 import { startJobs } from './jobs/jobs.ts'
 import { openKeyRing, placeOfKeys } from './key-ring.ts'
+import { createLog } from './log.ts'
 import { createMailer } from './mail/index.ts'
 import { requireKeys } from './require-keys.ts'
 import { createSealer } from './sealer.ts'
@@ -114,12 +115,4 @@ export function isServerRunning(config: Config): boolean {
   } catch {
     return false
   }
-}
-
-function createLog(config: Config): Logger {
-  if (!process.stdout.isTTY) return pino({ level: config.SHOAL_LOG_LEVEL })
-  return pino({
-    level: config.SHOAL_LOG_LEVEL,
-    transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', translateTime: 'HH:MM:ss' } },
-  })
 }

@@ -1,6 +1,7 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
 import { minutes } from '../clock.ts'
+import { createWatchedPool } from './watched-pool.ts'
 
 /** A database or an open transaction: every function of a `store.ts` takes one first. */
 export type Db = Pick<
@@ -22,9 +23,10 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 /** Longer than the pauses of those who ask every ten seconds: a new connection costs more than what most of them ask. */
 const idleTimeoutMillis = minutes(1)
 
+/** Connects when it is first asked. Whoever asks while the database is away gets DatabaseUnavailable; see `patience.ts`. */
 export function connect(url: string, options: { max?: number } = {}): Database {
   const max = options.max ?? 20
-  const pool = new pg.Pool({ connectionString: url, max, idleTimeoutMillis, application_name: 'shoal' })
+  const pool = createWatchedPool({ connectionString: url, max, idleTimeoutMillis, application_name: 'shoal' })
   // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => {})
   return { db: drizzle(pool, { casing: 'snake_case' }), pool, url, close: () => pool.end() }

@@ -22,7 +22,7 @@ import { createUser, userHandlers } from '../modules/user/index.ts'
 import { mountConsole } from './console.ts'
 import { mountDocs } from './docs.ts'
 import { mountHealth } from './health.ts'
-import { errorBody, mount } from './mount.ts'
+import { errorBody, mount, retryAfterSeconds } from './mount.ts'
 import { mountOutbox } from './outbox.ts'
 import { mountServerMetrics } from './server-metrics.ts'
 import { mountStripeEvents } from './stripe-events.ts'
@@ -44,6 +44,7 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
   })
   server.setErrorHandler((error, request, reply) => {
     const { status, body } = errorBody(error, request.id)
+    if (status === 503) reply.header('retry-after', retryAfterSeconds)
     if (status >= 500)
       app.log.error({ err: error, requestId: request.id, url: request.routeOptions.url }, 'request failed')
     if (error instanceof Refusal && error.retryAfterMs !== null)

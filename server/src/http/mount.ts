@@ -3,6 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { App } from '../app.ts'
+import { asLongRequest, asRequest } from '../db/patience.ts'
+import { isUnavailable } from '../db/unavailable.ts'
 import { Refusal } from '../errors.ts'
 import type { AuditNote, FileAnswer } from '../modules/call.ts'
 import { admit } from './admit.ts'
@@ -26,7 +28,10 @@ export function mount(
     server.route({
       method: endpoint.method,
       url: `/api${endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
-      handler: (request, reply) => answer(app, name, endpoint, handler, request, reply),
+      handler: (request, reply) => {
+        const patiently = endpoint.kind === 'json' ? asRequest : asLongRequest
+        return patiently(() => answer(app, name, endpoint, handler, request, reply))
+      },
     })
   }
 }
@@ -97,9 +102,15 @@ function sendLines(reply: FastifyReply, e: Endpoint, batches: AsyncIterable<unkn
   return reply.header('x-accel-buffering', 'no').type('application/x-ndjson').send(Readable.from(lines))
 }
 
-/** What is told of an error: a refusal's own words, and for everything else only a request id. */
+const databaseAway = 'The database of Shoal does not answer. Squids keep running. Please try again in a moment.'
+/** Seconds, as the console waits before it asks again. */
+export const retryAfterSeconds = 15
+
+/** What is told of an error: a refusal's own words, that the database is away, and for everything else only a request id. */
 export function errorBody(error: unknown, requestId: string): { status: number; body: ErrorBody } {
   if (error instanceof Refusal) return { status: error.status, body: { ...error.body, requestId } }
+  if (isUnavailable(error))
+    return { status: 503, body: { error: databaseAway, code: 'DATABASE_UNAVAILABLE', requestId } }
   const status =
     error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500
   if (status === 413) return { status: 405, body: { error: 'The request is too large.', code: 'TOO_LARGE', requestId } }

@@ -22,8 +22,7 @@ export type Jobs = {
 /** The durable queue on our own Postgres (pg-boss): mails, clean-ups, whatever has a schedule. */
 export async function startJobs(database: Database, log: Logger): Promise<Jobs> {
   const boss = new PgBoss({ connectionString: database.url, schema: 'pgboss', max: 3, application_name: 'shoal-jobs' })
-  // Not the error itself: it holds the whole connection.
-  boss.on('error', (error) => log.warn({ reason: error.message }, 'job queue'))
+  boss.on('error', (error) => log.warn({ err: error }, 'job queue'))
   await boss.start()
   const known = new Set<string>()
   const ensure = async (name: string, retryLimit: number) => {

@@ -26,6 +26,9 @@ export type TestAppOptions = {
   driver?: Driver
   builder?: Builder
   external?: App['external']
+  /** Changes the address at which the database is reached. */
+  via?: (url: string) => string
+  log?: App['log']
 }
 
 export type TestApp = {
@@ -61,8 +64,8 @@ async function open(options: TestAppOptions, opened: AsyncDisposableStack): Prom
   opened.defer(() => rmSync(dataDir, { recursive: true, force: true }))
   const config = loadConfig({ ...options.env, SHOAL_DATA_DIR: dataDir, SHOAL_LOG_LEVEL: 'silent' })
   const clock = fakeClock()
-  const log = pino({ level: 'silent' })
-  const database = await cloneDatabase()
+  const log = options.log ?? pino({ level: 'silent' })
+  const database = await cloneDatabase(options.via)
   opened.defer(database.close)
   const jobs = await startJobs(database, log)
   opened.defer(jobs.close)

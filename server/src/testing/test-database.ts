@@ -5,11 +5,11 @@ import { connect, type Database } from '../db/database.ts'
 
 export const templateName = 'shoal_template'
 
-/** A fresh database with the whole schema, dropped by `close`. */
-export async function cloneDatabase(): Promise<Database> {
+/** A fresh database with the whole schema, dropped by `close`. `via` changes the address it is reached at, as through a proxy. */
+export async function cloneDatabase(via = (url: string) => url): Promise<Database> {
   const name = `t_${randomBytes(6).toString('hex')}`
   await asAdmin((admin) => admin.query(`create database ${name} template ${templateName}`))
-  const database = connect(urlOf(name), { max: 10 })
+  const database = connect(via(urlOf(name)), { max: 10 })
   return {
     ...database,
     close: async () => {

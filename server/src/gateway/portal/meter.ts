@@ -49,7 +49,7 @@ export class PortalMeter {
       const ordered = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
       await addPortalUsage(this.#app.db, ordered)
     } catch (error) {
-      this.#app.log.warn({ error: (error as Error).message }, 'Portal requests could not be counted; trying again')
+      this.#app.log.warn({ err: error }, 'Portal requests could not be counted; trying again')
       for (const [key, row] of rows) {
         const since = this.#rows.get(key)
         const sum = since && { requests: row.requests + since.requests, bytes: row.bytes + since.bytes }

@@ -27,7 +27,7 @@ export function reportHealth(app: App, pools: () => Iterable<Pool>): () => void 
     await saveUpstreamStates(app.db, rows)
   }
   const timer = setInterval(
-    () => void report().catch((error: Error) => app.log.warn({ error: error.message }, 'RPC health not written')),
+    () => void report().catch((error: unknown) => app.log.warn({ err: error }, 'RPC health not written')),
     everyMs,
   ).unref()
   return () => clearInterval(timer)

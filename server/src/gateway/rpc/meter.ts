@@ -79,7 +79,7 @@ export class Meter {
         else this.#pending.delete(orgId)
       }
     } catch (error) {
-      this.#log.warn({ error: (error as Error).message }, 'RPC requests could not be counted; trying again')
+      this.#log.warn({ err: error }, 'RPC requests could not be counted; trying again')
       for (const [key, row] of rows) {
         const since = this.#rows.get(key)
         this.#rows.set(

@@ -1,5 +1,6 @@
 import type { App } from '../../app.ts'
 import type { Lock } from '../../db/locks.ts'
+import { isUnavailable } from '../../db/unavailable.ts'
 import { selectSquid, setLastDeploy, type Hiding } from '../squids/index.ts'
 import { DeployFailure, failureOf, unexpected } from './failure.ts'
 import { openJournal, type Journal } from './journal.ts'
@@ -42,7 +43,8 @@ export async function runDeployment(worker: Worker, id: number, lock: Lock, stop
     await removeTree(context)
     await finish(context, { status: 'OK' })
   } catch (error) {
-    if (letGo.aborted || error instanceof Superseded) throw error
+    // A database that is away is nobody's fault: whichever worker finds it back goes on.
+    if (letGo.aborted || error instanceof Superseded || isUnavailable(error)) throw error
     const told = { orgCode: org.code, deploymentId: id }
     const known = failureOf(error, told)
     if (!known) app.log.error({ err: error, deploymentId: id }, 'deployment failed')
@@ -80,7 +82,7 @@ async function runStep(context: StepContext, step: Step, seq: number, letGo: Abo
         break
       } catch (error) {
         context.signal.throwIfAborted()
-        if (left === 1 || failureOf(error, { orgCode: '', deploymentId: id })) throw error
+        if (left === 1 || isUnavailable(error) || failureOf(error, { orgCode: '', deploymentId: id })) throw error
         app.log.warn({ err: error, deploymentId: id, step: step.status }, 'a step is tried again')
         await pause(context.pace.retryMs, context.signal)
         context.isResumed = true

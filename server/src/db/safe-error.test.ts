@@ -1,0 +1,94 @@
+import { sql } from 'drizzle-orm'
+import { execFile } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import type { Database } from './database.ts'
+import { createLog } from '../log.ts'
+import { safeStack, safeText } from './safe-error.ts'
+import { cloneDatabase } from '../testing/test-database.ts'
+
+let database: Database
+beforeAll(async () => {
+  database = await cloneDatabase()
+  await database.pool.query('create table people (email text primary key, age int check (age > 0))')
+  await database.pool.query(`insert into people values ('hush@example.com', 1)`)
+})
+afterAll(() => database?.close())
+
+const failed = (work: PromiseLike<unknown>) =>
+  Promise.resolve(work).then(
+    () => new Error('it did not fail'),
+    (error: unknown) => error,
+  )
+
+const kinds: [string, () => PromiseLike<unknown>][] = [
+  ['a parameter', () => database.db.execute(sql`select ${'hush'}::text from nowhere`)],
+  ['a row that exists (detail)', () => database.db.execute(sql`insert into people values (${'hush@example.com'}, 2)`)],
+  ['a row that breaks a check', () => database.db.execute(sql`insert into people values (${'hush'}, -1)`)],
+  ['a value of the wrong type', () => database.db.execute(sql`select ${'hush "hush" hush'}::int`)],
+  ['a date', () => database.db.execute(sql`select ${'hush'}::timestamptz`)],
+  ['broken JSON (where)', () => database.db.execute(sql`select ${'{"a": hush}'}::jsonb`)],
+  ['what a function raises', () => database.pool.query(`do $$ begin raise exception 'hush'; end $$`)],
+  [
+    'a parameter with lines like those of a stack',
+    () => database.db.execute(sql`select ${'x\n    at hush (/a.ts:1:2)\n    at /hush:1:2'}::int`),
+  ],
+]
+
+test.each(kinds)('%s is in no line of the log and in no message of the command line', async (_, ask) => {
+  const error = await failed(ask())
+  expect(JSON.stringify(error, Object.getOwnPropertyNames(error)) + String(error)).toContain('hush')
+  const nested = [
+    error,
+    new Error('The work failed', { cause: error }),
+    new Error(`The work failed: ${(error as Error).message}`, { cause: error }),
+    new AggregateError([new Error('one', { cause: error })], 'Several failed'),
+    Object.assign(new Error('with more'), { detail: 'hush', params: ['hush'], cause: error }),
+  ]
+  let written = ''
+  const log = createLog({ SHOAL_LOG_LEVEL: 'info' }, { write: (line: string) => void (written += line) })
+  for (const err of nested) {
+    log.error({ err }, 'failed')
+    log.child({ part: 'api' }).warn({ error: err }, 'failed')
+    log.error(err)
+    written += safeText(err) + safeStack(err)
+  }
+  expect(written).not.toContain('hush')
+  // What mends it is there.
+  expect(written).toContain('safe-error.test.ts')
+})
+
+test('what is no secret stays: the query, the code, the constraint, the cause', async () => {
+  const error = await failed(database.db.execute(sql`insert into people values (${'hush@example.com'}, 2)`))
+  let written = ''
+  createLog({ SHOAL_LOG_LEVEL: 'info' }, { write: (line: string) => void (written = line) }).error({ err: error }, 'x')
+  expect(JSON.parse(written)).toMatchObject({
+    err: {
+      type: 'DrizzleQueryError',
+      query: 'insert into people values ($1, 2)',
+      cause: {
+        code: '23505',
+        constraint: 'people_pkey',
+        message: 'duplicate key value violates unique constraint "people_pkey"',
+      },
+    },
+  })
+})
+
+test("the operator's command line says what failed without what was entered", { timeout: 60_000 }, async () => {
+  const url = inject('postgresUrl').replace('{database}', 'postgres')
+  const name = new URL(database.url).pathname.slice(1)
+  await database.pool.query('alter table users add constraint none check (id < 0)')
+  const cli = join(import.meta.dirname, '../cli.ts')
+  const args = [cli, 'user', 'add', '--email', 'hush@example.com', '--name', 'Hush']
+  const env = {
+    ...process.env,
+    DATABASE_URL: url.replace('/postgres', `/${name}`),
+    SHOAL_DATA_DIR: mkdtempSync(join(inject('testsDir'), 'cli-')),
+  }
+  const error = (await failed(promisify(execFile)(process.execPath, args, { env }))) as { stderr: string }
+  expect(error.stderr).toContain('violates check constraint "none"')
+  expect(error.stderr).not.toMatch(/hush|argon2/i)
+})

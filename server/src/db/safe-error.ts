@@ -1,0 +1,81 @@
+import { DrizzleQueryError } from 'drizzle-orm'
+import { DatabaseError } from 'pg'
+
+/** An error as logs may show it. */
+export type SafeError = {
+  type: string
+  message: string
+  stack: string
+  code?: string
+  constraint?: string
+  table?: string
+  query?: string
+  cause?: SafeError
+  errors?: SafeError[]
+}
+
+const deepest = 8
+
+/**
+ * What an error says without what people and squids entered: the parameters of a query, the rows and values that Postgres quotes
+ * (`detail`, `where`, data exceptions), and whatever else hangs on the object. Causes and the errors of an AggregateError too.
+ */
+export function safeError(error: unknown, depth = 0): SafeError {
+  if (!(error instanceof Error))
+    return { type: typeof error, message: typeof error === 'string' ? error : 'not an Error', stack: '' }
+  const message = safeMessage(error)
+  const { code, constraint, table } = error as { code?: unknown; constraint?: unknown; table?: unknown }
+  const isDeep = depth >= deepest
+  return {
+    type: error.name === 'Error' ? error.constructor.name : error.name,
+    message,
+    stack: framesOf(error),
+    ...(typeof code === 'string' ? { code } : {}),
+    ...(typeof constraint === 'string' ? { constraint } : {}),
+    ...(typeof table === 'string' ? { table } : {}),
+    ...(error instanceof DrizzleQueryError ? { query: error.query } : {}),
+    ...(error.cause !== undefined && !isDeep ? { cause: safeError(error.cause, depth + 1) } : {}),
+    ...(error instanceof AggregateError && !isDeep
+      ? { errors: error.errors.slice(0, 10).map((e) => safeError(e, depth + 1)) }
+      : {}),
+  }
+}
+
+/** In a line, with what caused it: for a terminal. */
+export function safeText(error: unknown): string {
+  const words: string[] = []
+  for (let at: unknown = error, depth = 0; at !== undefined && depth < deepest; depth++) {
+    const { message } = safeError(at)
+    if (!words.some((known) => known.includes(message))) words.push(message)
+    at = at instanceof Error ? at.cause : undefined
+  }
+  return words.join(': ')
+}
+
+/** The same with where it happened. */
+export const safeStack = (error: unknown): string => `${safeText(error)}\n${safeError(error).stack}`.trimEnd()
+
+function safeMessage(error: Error): string {
+  if (error instanceof DrizzleQueryError) return 'Failed query'
+  if (error instanceof DatabaseError) return messageOfPostgres(error)
+  // An error that repeats the words of its cause.
+  const { cause } = error
+  if (!(cause instanceof Error) || cause.message === '') return error.message
+  return error.message.replaceAll(cause.message, () => safeMessage(cause))
+}
+
+/** Class 22, and what is raised by code in the database, quote values; others name columns, tables and roles. */
+function messageOfPostgres({ message, code = '' }: DatabaseError): string {
+  if (code.startsWith('P0')) return 'An error that was raised by code in the database'
+  return code.startsWith('22') ? message.replaceAll(/"[^]*"/g, '"…"').replace(/: [^]*$/, ': …') : message
+}
+
+/** Without the lines of the message, which may have any number. */
+function framesOf({ stack = '', message }: Error): string {
+  const at = message === '' ? -1 : stack.indexOf(message)
+  const rest = at < 0 ? stack : stack.slice(at + message.length)
+  return rest
+    .split('\n')
+    .filter((line) => /^ {4}at (?:\S+ )*\(?\S+:\d+:\d+\)?$/.test(line) || /^ {4}at \S+ \(<anonymous>\)$/.test(line))
+    .join('\n')
+}

@@ -1,0 +1,68 @@
+import { createServer, connect, type AddressInfo, type Socket } from 'node:net'
+
+/** Stands between a server and its Postgres, to take it away as networks and hosts do. */
+export type PostgresProxy = {
+  /** The address of the same database through here. */
+  via: (url: string) => string
+  /** Nothing that is sent arrives any more, nothing is answered, and connections are still taken: a frozen host. */
+  freeze: () => void
+  /** What was held back is passed on. */
+  thaw: () => void
+  /** Every connection is reset, and new ones are refused: a stopped Postgres. */
+  stop: () => Promise<void>
+  start: () => Promise<void>
+  close: () => Promise<void>
+}
+
+export async function startPostgresProxy(postgresUrl: string): Promise<PostgresProxy> {
+  const to = new URL(postgresUrl.replace('{database}', 'postgres'))
+  const sockets = new Set<Socket>()
+  let isFrozen = false
+  let port = 0
+  const server = createServer((near) => {
+    const far = connect(Number(to.port), to.hostname)
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one)
+      if (isFrozen) one.pause()
+      one.on('data', (chunk) => void other.write(chunk))
+      if (isFrozen) one.pause()
+      one.on('error', () => {})
+      one.on('close', () => {
+        sockets.delete(one)
+        other.destroy()
+      })
+    }
+  })
+  const start = () =>
+    new Promise<void>((done) =>
+      server.listen(port, '127.0.0.1', () => {
+        port = (server.address() as AddressInfo).port
+        done()
+      }),
+    )
+  const stop = () =>
+    new Promise<void>((done) => {
+      server.close(() => done())
+      for (const socket of sockets) socket.resetAndDestroy()
+    })
+  await start()
+  return {
+    via: (url) => Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(port) }).href,
+    freeze: () => {
+      isFrozen = true
+      for (const socket of sockets) socket.pause()
+    },
+    thaw: () => {
+      isFrozen = false
+      for (const socket of sockets) socket.resume()
+    },
+    stop,
+    start,
+    close: async () => {
+      if (server.listening) await stop()
+    },
+  }
+}
