@@ -17,6 +17,10 @@ export const TOOLCHAIN_DIR = join(tmpdir(), `shoal-test-toolchain-${process.getu
 const env = Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => !!entry[1]))
 const npm = { command: ['npm'], env }
 
+/** The toolchain of all tests, installed by the first one that asks for it. */
+export const testToolchain = (): Promise<Toolchain> =>
+  ensureToolchain({ dir: TOOLCHAIN_DIR, npm, log: () => undefined })
+
 export type Files = Record<string, string>
 
 export type BuilderHarness = {
@@ -49,10 +53,7 @@ export async function openBuilderHarness(options: Omit<HostOptions, 'stateDir'> 
   chmodSync(stateDir, 0o711)
   const imagesDir = join(stateDir, 'images')
   const host = await prepareHost({ stateDir, ...options })
-  const [toolchain, npmConfig] = await Promise.all([
-    ensureToolchain({ dir: TOOLCHAIN_DIR, npm, log: () => undefined }),
-    readNpmConfig(npm),
-  ])
+  const [toolchain, npmConfig] = await Promise.all([testToolchain(), readNpmConfig(npm)])
   const open = (changes: Partial<NpmConfig> = {}) =>
     createBuilder({
       dir: join(stateDir, 'builds'),

@@ -13,8 +13,6 @@ export function cgroupV2(base: Extract<CgroupBase, { version: 2 }>, name: string
     setLimits({ cpuCores, memoryBytes }) {
       write(dir, 'memory.max', String(Math.floor(memoryBytes)))
       writeIfThere(dir, 'memory.swap.max', '0')
-      // The whole container dies, not one of its processes: what is left of a squid without its child helps nobody.
-      writeIfThere(dir, 'memory.oom.group', '1')
       write(dir, 'cpu.max', `${Math.max(1000, Math.round(cpuCores * PERIOD_US))} ${PERIOD_US}`)
       write(dir, 'pids.max', String(MAX_PROCESSES))
     },

@@ -21,8 +21,8 @@ export class CannotStart extends Error {
 export type ContainerPlace = {
   host: Host
   imagesDir: string
-  /** preload.cjs where every container can read it. */
-  preload: string
+  /** What every Node program of a container loads first, where all of them can read it. */
+  preloads: string[]
   files: ContainerFiles
   /** See `markProgram`. */
   mark: string
@@ -55,20 +55,21 @@ export function containerProgram(
     confinement: {
       uid,
       gid,
-      readableDirs: [...image.readableDirs, place.preload],
+      readableDirs: [...image.readableDirs, ...place.preloads],
       writableDirs: [files.home, socketDir, ...scratch],
     },
   }
 }
 
 function containerEnv(
-  { files, preload, socketDir }: ContainerPlace,
+  { files, preloads, socketDir }: ContainerPlace,
   { env, ports, resources }: ContainerSpec,
   image: ImagePlace,
   tmp: string | undefined,
 ): Record<string, string> {
   const heapMiB = Math.max(16, Math.floor((resources.memoryBytes * HEAP_SHARE) / 1024 / 1024))
-  const nodeOptions = [`--require ${quoteNodeOption(preload)}`, `--max-old-space-size=${heapMiB}`, env['NODE_OPTIONS']]
+  const requires = preloads.map((file) => `--require ${quoteNodeOption(file)}`)
+  const nodeOptions = [...requires, `--max-old-space-size=${heapMiB}`, env['NODE_OPTIONS']]
   return {
     ...env,
     PATH: [...image.pathDirs, ...SYSTEM_DIRS].join(delimiter),

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import type { Clock } from '../clock.ts'
 import type { Resources } from '../driver.ts'
 import { type Cgroup, openCgroup } from './cgroup.ts'
+import type { CgroupUsage } from './cgroup-files.ts'
 import { containerProgram } from './container-program.ts'
 import {
   type ContainerFiles,
@@ -22,8 +23,8 @@ import type { Sockets } from './sockets.ts'
 export type Site = {
   host: Host
   imagesDir: string
-  /** preload.cjs where every container can read it. */
-  preload: string
+  /** What every Node program of a container loads first, where all of them can read it. */
+  preloads: string[]
   /** shim.sh where no upgrade changes it. */
   shimFile: string
   sockets: Sockets
@@ -71,7 +72,7 @@ export async function prepareRun(place: Place, wish: ContainerWish, record: Cont
     {
       host: site.host,
       imagesDir: site.imagesDir,
-      preload: site.preload,
+      preloads: site.preloads,
       files,
       mark: boxMark(site.host, boxName(key)),
       socketDir,
@@ -153,12 +154,31 @@ export async function cleanUpRun(place: Place, record: ContainerRecord, run: Run
   sealLog(place.files.log)
 }
 
-/** What the run that just ended says about memory. */
-export function memoryDeaths(place: Place, record: ContainerRecord, exitCode: number) {
-  const byKernel = Math.max(0, (containerCgroup(place, record)?.usage()?.oomKills ?? 0) - record.oomKillsBefore)
-  const byHeap = exitCode !== 0 && byKernel === 0 && endedForHeap(place.files.log, record.logBytesBefore) ? 1 : 0
-  return { outOfMemory: exitCode !== 0 && byKernel + byHeap > 0, oomKills: byKernel + byHeap }
+/** What the kernel has killed for its memory since the newest run began. */
+export function kernelKills(
+  record: ContainerRecord,
+  counted: Pick<CgroupUsage, 'oomKills'> | null | undefined,
+): number {
+  return Math.max(0, (counted?.oomKills ?? 0) - record.oomKillsBefore)
 }
+
+/**
+ * How the run that just ended did so. A kill for memory is how it ended, whatever the programs around the killed one made of it:
+ * `exitCode` is never 0 then. `survived`: kills that did not end it. `exitCode` null: nobody saw its end.
+ */
+export function runEnd(place: Place, record: ContainerRecord, exitCode: number | null, survived: number) {
+  const byKernel = kernelKills(record, containerCgroup(place, record)?.usage())
+  const isHeapFull = exitCode !== 0 && byKernel === 0 && endedForHeap(place.files.log, record.logBytesBefore)
+  const outOfMemory = byKernel > survived || isHeapFull
+  return {
+    exitCode: (outOfMemory ? exitCode || KILLED : exitCode) ?? KILLED,
+    outOfMemory,
+    oomKills: byKernel + (isHeapFull ? 1 : 0),
+  }
+}
+
+/** The exit code of what was killed, or ended without a witness. */
+const KILLED = 137
 
 /** Removes every trace of a container that has no programs any more. */
 export async function forgetContainer(place: Place, record: ContainerRecord | null): Promise<void> {

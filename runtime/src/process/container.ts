@@ -20,10 +20,11 @@ import {
   endStartUp,
   endStrays,
   forgetContainer,
+  kernelKills,
   leaveHost,
-  memoryDeaths,
   prepareRun,
   programTree,
+  runEnd,
   stopRun,
 } from './container-run.ts'
 import { observationOf, usageOf } from './container-views.ts'
@@ -31,9 +32,7 @@ import { ProcessMeter } from './container-usage.ts'
 import type { ProcessInfo } from './processes.ts'
 import { lastLines } from './run-log.ts'
 import { type Run, adoptRun, startRun } from './run.ts'
-
-/** The exit code of a run whose end nobody saw: as if it was killed. */
-const KILLED = 137
+import { SurvivedKills } from './survived-kills.ts'
 
 /**
  * One container: brings what runs in line with what is wished, one step after the other. What it is about to do is on disk
@@ -44,6 +43,7 @@ export class Container {
   readonly name: string
   readonly #place: Place
   readonly #meter = new ProcessMeter()
+  readonly #survivedKills = new SurvivedKills()
   #wish: ContainerWish | null = null
   #record: ContainerRecord | null = null
   #run: Run | null = null
@@ -110,6 +110,7 @@ export class Container {
     const counted =
       containerCgroup(this.#place, record)?.usage() ??
       this.#meter.measure(programTree(this.#place, record, this.#run), all())
+    if (record.isRunOpen) this.#survivedKills.note(kernelKills(record, counted), this.#now().getTime())
     return usageOf(this.#names(), at, record, wish.spec.resources, counted)
   }
 
@@ -169,6 +170,7 @@ export class Container {
     try {
       const { start, changes } = await prepareRun(this.#place, wish, this.#record)
       this.#save({ ...changes, isRunOpen: true })
+      this.#survivedKills.reset()
       this.#follow(await startRun(start))
     } catch (error) {
       this.#cannot(error instanceof CannotStart ? error.message : `The host could not start it: ${String(error)}`)
@@ -212,8 +214,8 @@ export class Container {
     await this.#closeRun(exitCode)
     const record = this.#record
     if (!record) return
-    const reason = howItEnded(exitCode, record.outOfMemory)
-    if (exitCode === 0 || this.#wish?.spec.restart === 'never') return this.#enter('finished', { reason })
+    const reason = howItEnded(exitCode === null ? null : record.exitCode, record.outOfMemory)
+    if (record.exitCode === 0 || this.#wish?.spec.restart === 'never') return this.#enter('finished', { reason })
     const ranMs = this.#now().getTime() - new Date(record.since).getTime()
     this.#enter('backoff', { reason, ...this.#nextTry(crashesInARow(record.crashes, ranMs)) })
   }
@@ -223,14 +225,13 @@ export class Container {
     if (!this.#record) return
     this.#startUp?.cancel()
     await cleanUpRun(this.#place, this.#record, this.#run)
-    const memory = memoryDeaths(this.#place, this.#record, exitCode ?? KILLED)
+    const end = runEnd(this.#place, this.#record, exitCode, this.#survivedKills.at(this.#now().getTime()))
     const { spent, oomKills } = this.#record
     this.#run = null
     this.#save({
+      ...end,
       isRunOpen: false,
-      exitCode: exitCode ?? KILLED,
-      outOfMemory: memory.outOfMemory,
-      oomKills: oomKills + memory.oomKills,
+      oomKills: oomKills + end.oomKills,
       spent: { ...spent, cpuSeconds: spent.cpuSeconds + this.#meter.takeTotal() },
     })
   }

@@ -56,9 +56,19 @@ class ProcessDriver implements Driver {
     const { imagesDir, clock = systemClock, stopGraceMs = 5000, startUpMs = 10_000 } = this.#options
     const host = await prepareHost(this.#options)
     const logs = new LogStore(join(host.stateDir, 'unread-logs'))
-    const preload = placeFile(host.stateDir, 'preload.cjs')
+    const preloads = ['preload.cjs', 'wrapper.cjs'].map((name) => placeFile(host.stateDir, name))
     const shimFile = placeFile(host.stateDir, 'shim.sh')
-    this.#site = { host, imagesDir, preload, shimFile, sockets: new Sockets(host), logs, clock, stopGraceMs, startUpMs }
+    this.#site = {
+      host,
+      imagesDir,
+      preloads,
+      shimFile,
+      sockets: new Sockets(host),
+      logs,
+      clock,
+      stopGraceMs,
+      startUpMs,
+    }
     makeWalkable(this.#workloadsDir())
     await Promise.all(readdirSync(this.#workloadsDir()).map((name) => this.#adopt(idOf(name))))
     return host.shortcomings

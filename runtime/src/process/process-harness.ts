@@ -69,14 +69,23 @@ export async function openProcessHarness(
   return harness
 }
 
+type ImageParts = {
+  /** Beside the program, by name. */
+  files?: Record<string, string>
+  /** Without: no `sqd`, `npm` and `npx`, and the Node that runs the test. */
+  toolchain?: { binDir: string; nodeBinDir: string }
+}
+
 /** An image as the builder makes it, with one program. */
-export function makeImage(imagesDir: string, image: string, program: string): void {
+export function makeImage(imagesDir: string, image: string, program: string, parts: ImageParts = {}): void {
   const appDir = join(imagesDir, image, 'app')
-  const toolchainBinDir = join(imagesDir, image, 'toolchain')
+  const toolchainBinDir = parts.toolchain?.binDir ?? join(imagesDir, image, 'toolchain')
   mkdirSync(appDir, { recursive: true })
-  mkdirSync(toolchainBinDir)
-  writeFileSync(join(appDir, 'main.cjs'), program)
-  const nodeBinDir = dirname(process.execPath)
+  mkdirSync(toolchainBinDir, { recursive: true })
+  for (const [name, text] of Object.entries({ ...parts.files, 'main.cjs': program })) {
+    writeFileSync(join(appDir, name), text)
+  }
+  const nodeBinDir = parts.toolchain?.nodeBinDir ?? dirname(process.execPath)
   writeFileSync(join(imagesDir, image, 'image.json'), JSON.stringify({ nodeBinDir, toolchainBinDir, sdk: null }))
 }
 

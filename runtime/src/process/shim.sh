@@ -13,6 +13,10 @@ mkdir "$run" 2>/dev/null || exit 0
 # Caught, not ignored: the program must begin with the default for each signal, and what is meant for it must not end us.
 trap : HUP INT TERM
 
+# The first cgroup's list of processes.
+procs=
+[ "$1" = -- ] || procs=$1
+
 exec 3<&0 </dev/null
 (
   while [ "$1" != -- ]; do
@@ -44,6 +48,16 @@ while :; do
   wait "$program"
   code=$?
   kill -0 "$program" 2>/dev/null || break
+done
+# What the program started must not go on without it, also while no server is there to end it. Asked to end (143), all of it was
+# asked, and has 5 seconds to do so.
+looks=0
+while [ -n "$procs" ] && [ "$looks" -lt 200 ]; do
+  left=$(cat "$procs" 2>/dev/null)
+  [ -n "$left" ] || break
+  [ "$code" = 143 ] && [ "$looks" -lt 100 ] || kill -KILL $left 2>/dev/null
+  looks=$((looks + 1))
+  sleep 0.05
 done
 echo "$code" >"$run/exit.new"
 mv "$run/exit.new" "$run/exit"

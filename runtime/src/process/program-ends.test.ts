@@ -1,0 +1,203 @@
+import { readFileSync } from 'node:fs'
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { testToolchain } from '../build/builder-harness.ts'
+import { DEFAULT_NODE } from '../build/tools.ts'
+import type { ContainerSpec, Observation } from '../driver.ts'
+import { markOf } from './launch-script.ts'
+import { listProcesses, signal, startEnvironment } from './processes.ts'
+import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
+
+const MIB = 1024 * 1024
+const KILLED = 137
+
+/** The program of a squid, however it is started. */
+const PROGRAM = `
+const { spawn } = require('node:child_process')
+const { ENDS } = process.env
+const fill = () => { for (const all = []; ; ) all.push(Buffer.alloc(1024 * 1024, 1)) }
+console.log('up')
+if (process.argv[2] === 'fill') fill()
+else if (ENDS === 'exit 0' || ENDS === 'exit 3') process.exitCode = Number(ENDS.at(-1))
+else if (ENDS === 'SIGSEGV') process.kill(process.pid, 'SIGSEGV')
+else if (ENDS === 'out of memory') fill()
+else {
+  // Killed first, whatever its size.
+  if (ENDS === 'child out of memory') spawn('sh', ['-c', 'echo 1000 >/proc/self/oom_score_adj; exec node main.cjs fill'], { stdio: 'inherit' })
+    .on('exit', (code, signal) => console.log('child', code ?? signal))
+  setInterval(() => {}, 60_000)
+}
+`
+
+const FILES = {
+  'package.json': JSON.stringify({ name: 'squid', version: '1.0.0', scripts: { process: 'node main.cjs' } }),
+  'commands.json': JSON.stringify({
+    commands: {
+      migration: { cmd: ['node', '-e', ''] },
+      process: { cmd: ['node', 'main.cjs'] },
+      'process:prod': { deps: ['migration'], cmd: ['node', 'main.cjs'] },
+    },
+  }),
+}
+
+/** Every way in which squids start their programs. */
+const WRAPPERS = {
+  'sqd process': ['sqd', 'process'],
+  'sqd process:prod': ['sqd', 'process:prod'],
+  'npm run': ['npm', 'run', 'process'],
+  npx: ['npx', 'node', 'main.cjs'],
+  'sh -c': ['sh', '-c', 'node main.cjs'],
+  node: ['node', 'main.cjs'],
+}
+
+type Told = Partial<Observation>
+
+const DONE: Told = { state: 'finished', exitCode: 0, outOfMemory: false, oomKills: 0, crashesInARow: 0, reason: null }
+const crash = (exitCode: number, reason: string): Told => ({
+  state: 'backoff',
+  exitCode,
+  outOfMemory: false,
+  oomKills: 0,
+  crashesInARow: 1,
+  reason,
+})
+
+/** How the program ends, and what is said of it. Those with a signal run until they get it from outside. */
+const ENDINGS: { ends: string; sent?: NodeJS.Signals; told: Told }[] = [
+  { ends: 'exit 0', told: DONE },
+  { ends: 'exit 3', told: crash(3, 'It ended with exit code 3') },
+  { ends: 'SIGKILL', sent: 'SIGKILL', told: crash(KILLED, 'It was ended by SIGKILL') },
+  { ends: 'SIGTERM', sent: 'SIGTERM', told: crash(143, 'It was ended by SIGTERM') },
+  { ends: 'SIGSEGV', told: crash(139, 'It was ended by SIGSEGV') },
+  {
+    ends: 'out of memory',
+    told: {
+      ...crash(KILLED, 'It used more memory than its profile allows and was stopped'),
+      outOfMemory: true,
+      oomKills: 1,
+    },
+  },
+]
+
+let toolchain: { binDir: string; nodeBinDir: string }
+
+beforeAll(async () => {
+  const installed = await testToolchain()
+  toolchain = { binDir: installed.binDir, nodeBinDir: (await installed.node(DEFAULT_NODE)).binDir }
+})
+
+type Wrapper = keyof typeof WRAPPERS
+
+const KINDS = [
+  { sandbox: 'auto', wrappers: Object.keys(WRAPPERS) as Wrapper[] },
+  // A sandbox changes nothing about wrappers but who ends what they leave behind.
+  { sandbox: 'none', wrappers: ['sqd process:prod', 'node'] },
+] satisfies { sandbox: 'auto' | 'none'; wrappers: Wrapper[] }[]
+
+describe.each(KINDS)('with sandbox $sandbox', ({ sandbox, wrappers }) => {
+  let host: ProcessHarness
+
+  beforeEach(async ({ skip }) => {
+    host = await openProcessHarness({ sandbox, limits: 'auto' }, { stopGraceMs: 200 })
+    makeImage(host.options.imagesDir, 'squid', PROGRAM, { files: FILES, toolchain })
+    if (!host.enforcesMemory) skip('this host cannot limit memory')
+  })
+
+  afterEach(() => host.dispose())
+
+  const apply = (ends: string, wrapper: Wrapper) => {
+    const processor: ContainerSpec = {
+      name: 'processor',
+      command: WRAPPERS[wrapper],
+      env: { ENDS: ends },
+      resources: { cpuCores: 1, memoryBytes: 256 * MIB },
+      restart: 'on-failure',
+      ports: [],
+    }
+    return host.driver.apply({ id: 'one', tenant: 'org', version: 'one', image: 'squid', containers: [processor] })
+  }
+
+  const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 25_000, interval: 20 })
+  const observe = async () => (await host.driver.observe())[0]
+
+  /** All programs of this host whose words are these. */
+  const programs = (isIt: (words: string[]) => boolean) =>
+    listProcesses().filter(({ pid }) => {
+      const isOurs = markOf(startEnvironment(pid))?.startsWith(`${host.host.label}/`)
+      return isOurs && isIt(wordsOf(pid))
+    })
+  const mains = () =>
+    programs((words) => words.length === 2 && /(^|\/)node$/.test(words[0] ?? '') && words[1] === 'main.cjs')
+
+  const untilUp = () =>
+    until(async () => {
+      expect(await host.driver.tail('one', 'processor', 1)).toEqual(['up'])
+      expect(mains()).toHaveLength(1)
+    })
+
+  describe.each(ENDINGS)('a program that ends by $ends', ({ ends, sent, told }) => {
+    test.each(wrappers)('is told and started again as it ended, started by %s', async (wrapper) => {
+      await apply(ends, wrapper)
+      if (sent) {
+        await untilUp()
+        for (const { pid } of mains()) signal(pid, sent)
+      }
+      await until(async () => expect(await observe()).toMatchObject(told))
+      // The kernel's own count, which stays with the runs that come after.
+      expect(await host.driver.usage()).toMatchObject([{ oomKills: told.oomKills }])
+      host.advance(1000)
+      await until(async () =>
+        expect(await observe()).toMatchObject(
+          told.state === 'finished' ? DONE : { restarts: 1, exitCode: told.exitCode },
+        ),
+      )
+    })
+  })
+
+  test.each(['sqd process', 'npm run', 'npx'] as const)(
+    'when %s is killed, what it started ends too, also without a server',
+    async (wrapper) => {
+      await apply('never', wrapper)
+      await untilUp()
+      await host.kill()
+      const [main] = mains()
+      const wrapping = programs(() => true).filter(({ pid }) => isAbove(pid, main?.pid ?? 0))
+      const topmost = wrapping.find(({ pid }) => /^(npm|.*node$)/.test(wordsOf(pid)[0] ?? ''))
+      signal(topmost?.pid ?? 0, 'SIGKILL')
+      await until(async () => expect(mains()).toEqual([]))
+      await host.revive()
+      await until(async () => expect(await observe()).toMatchObject(crash(KILLED, 'It was ended by SIGKILL')))
+      host.advance(1000)
+      await untilUp()
+    },
+  )
+
+  test.each(['node', 'sqd process'] as const)(
+    'a child that is killed for its memory is counted and %s goes on; how it ends later has nothing to do with that',
+    async (wrapper) => {
+      await apply('child out of memory', wrapper)
+      await until(async () => expect(await host.driver.tail('one', 'processor', 1)).toEqual(['child SIGKILL']))
+      expect(await host.driver.usage()).toMatchObject([{ oomKills: 1 }])
+      expect(await observe()).toMatchObject({ state: 'running', restarts: 0 })
+      host.advance(2000)
+      signal(mains()[0]?.pid ?? 0, 'SIGKILL')
+      await until(async () =>
+        expect(await observe()).toMatchObject({ ...crash(KILLED, 'It was ended by SIGKILL'), oomKills: 1 }),
+      )
+    },
+  )
+})
+
+function wordsOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter(Boolean)
+  } catch {
+    return []
+  }
+}
+
+/** True when `pid` started `other`, itself or through others. */
+function isAbove(pid: number, other: number): boolean {
+  const parents = new Map(listProcesses().map((info) => [info.pid, info.parent]))
+  for (let at = parents.get(other); at !== undefined && at > 1; at = parents.get(at)) if (at === pid) return true
+  return false
+}
