@@ -14,7 +14,7 @@ const searches = [rareWord, 'endpoint', 'no such words']
 
 /** Takes the lines into the database as the worker does; answers the seconds it took and how many are there then. */
 async function ingest(dataDir: string, squidId: string): Promise<{ seconds: number; stored: number }> {
-  const { app, closeConnections } = await openApp(
+  const { app, close } = await openApp(
     loadConfig({ SHOAL_DATA_DIR: dataDir, SHOAL_RUNTIME: 'sim', SHOAL_LOG_LEVEL: 'warn' }),
   )
   try {
@@ -27,7 +27,7 @@ async function ingest(dataDir: string, squidId: string): Promise<{ seconds: numb
     await ingesting.close()
     return { seconds, stored: (await countLines(app.database.pool, squidId)) - before }
   } finally {
-    await closeConnections()
+    await close('as-found')
   }
 }
 

@@ -7,11 +7,11 @@ import { type Bench, atMost, median } from './support/result.ts'
 
 async function fill(deployer: Deployer): Promise<void> {
   const env = { SHOAL_DATA_DIR: deployer.shoal.dataDir, SHOAL_RUNTIME: 'sim', SHOAL_LOG_LEVEL: 'warn' }
-  const { app, closeConnections } = await openApp(loadConfig(env))
+  const { app, close } = await openApp(loadConfig(env))
   try {
     await fillMetrics(app.database.pool, deployer.org)
   } finally {
-    await closeConnections()
+    await close('as-found')
   }
 }
 

@@ -110,7 +110,7 @@ async function runOpened(run: (app: App, values: Values) => Answer, values: Valu
   try {
     return await run(opened.app, values)
   } finally {
-    await opened.closeConnections()
+    await opened.close('as-found')
   }
 }
 

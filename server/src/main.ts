@@ -1,9 +1,12 @@
 import { loadConfig, type Config } from './config.ts'
+import { safeStack } from './db/safe-error.ts'
 import { createGateway } from './gateway/gateway.ts'
 import { createHttpApp } from './http/app.ts'
-import { noteServer, openApp } from './open-app.ts'
+import { holdInstallation, InstallationInUse, needsAlone } from './installation/installation.ts'
+import { takeWorkerTurn } from './installation/worker-turn.ts'
+import { listen } from './listener.ts'
+import { openApp } from './open-app.ts'
 import { MissingKeys } from './require-keys.ts'
-import { safeStack } from './db/safe-error.ts'
 import { startupText } from './startup-text.ts'
 import { startWorker } from './worker.ts'
 
@@ -11,35 +14,59 @@ import { startWorker } from './worker.ts'
 async function main(): Promise<void> {
   const startedMs = performance.now()
   const told = untilTold()
+  const failure = Promise.withResolvers<never>()
   const config = loadConfig()
   // Told while it starts, it still ends what it has started.
   await using stack = new AsyncDisposableStack()
-  await start(config, stack)
+  await start(config, stack, failure.reject)
   process.stdout.write(startupText(config, performance.now() - startedMs))
-  await told
+  await Promise.race([told, failure.promise])
   process.stdout.write(`\nStopping${config.SHOAL_ON_EXIT === 'stop' ? ' the squids and' : ''} the server …\n`)
 }
 
-/** What is put on the stack is ended in reverse, also when a later part does not start. */
-async function start(config: Config, stack: AsyncDisposableStack): Promise<void> {
-  const { app, close } = await openApp(config)
-  stack.defer(() => close(config.SHOAL_ON_EXIT))
-  stack.defer(noteServer(config))
+/**
+ * First of all it proves that this process may use the data directory and has its ports; before that nothing is touched.
+ * What is put on the stack is ended in reverse, also when a later part does not start.
+ */
+async function start(config: Config, stack: AsyncDisposableStack, failed: (error: unknown) => void): Promise<void> {
   const has = (role: (typeof config.SHOAL_ROLES)[number]) => config.SHOAL_ROLES.includes(role)
+  const installation = await holdInstallation(config, { alone: needsAlone(config), roles: config.SHOAL_ROLES })
+  stack.defer(installation.release)
+  const apiPort = has('api') ? await listenOn(config.SHOAL_PORT) : null
+  const gatewayPort = has('gateway') ? await listenOn(config.SHOAL_GATEWAY_PORT) : null
+
+  const { app, close } = await openApp(config, installation)
+  stack.defer(() => close(config.SHOAL_ON_EXIT))
   if (has('worker')) {
-    for (const sentence of await app.driver.start()) app.log.warn(sentence)
-    const worker = await startWorker(app)
-    stack.defer(worker.close)
+    const work = async () => {
+      for (const sentence of await app.driver.start()) app.log.warn(sentence)
+      const worker = await startWorker(app)
+      return async () => {
+        await worker.close()
+        await app.driver.close(config.SHOAL_ON_EXIT)
+      }
+    }
+    const turn = await takeWorkerTurn({ config, log: app.log, work, failed })
+    stack.defer(turn.close)
   }
-  if (has('gateway')) {
-    const gateway = await createGateway(app)
-    stack.defer(gateway.close)
-    await gateway.listen(config.SHOAL_GATEWAY_PORT, config.SHOAL_HOST)
+  if (gatewayPort) {
+    const { close: closeGateway, ...answering } = await createGateway(app)
+    stack.defer(closeGateway)
+    gatewayPort.answerBy(answering)
+    stack.defer(gatewayPort.close)
   }
-  if (has('api')) {
+  if (apiPort) {
     const http = await createHttpApp(app)
     stack.defer(() => http.close())
-    await http.listen({ port: config.SHOAL_PORT, host: config.SHOAL_HOST })
+    await http.ready()
+    apiPort.answerBy({ request: (req, res) => http.routing(req, res) })
+    stack.defer(apiPort.close)
+  }
+
+  async function listenOn(port: number) {
+    const listener = await listen(port, config.SHOAL_HOST)
+    stack.defer(listener.close)
+    return listener
   }
 }
 
@@ -62,7 +89,7 @@ const untilTold = () =>
 function explain(error: unknown): string {
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
     return `${error.message}\nIs Shoal running already? Otherwise set SHOAL_PORT and SHOAL_GATEWAY_PORT to free ports.`
-  if (error instanceof MissingKeys) return error.message
+  if (error instanceof MissingKeys || error instanceof InstallationInUse) return error.message
   return safeStack(error)
 }
 

@@ -1,11 +1,13 @@
 import {
+  createProcessDriver,
   createSimBuilder,
   createSimDriver,
   openProcessRuntime,
   reachableDir,
   startEmbeddedPostgres,
+  type Builder,
 } from '@shoal/runtime'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { App } from './app.ts'
@@ -13,6 +15,7 @@ import { systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { connect, ensureDatabase } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
+import { holdInstallation, type Installation } from './installation/installation.ts'
 import { startJobs } from './jobs/jobs.ts'
 import { openKeyRing, placeOfKeys } from './key-ring.ts'
 import { createLog } from './log.ts'
@@ -22,24 +25,25 @@ import { createSealer } from './sealer.ts'
 
 export type OpenApp = {
   app: App
-  /** Ends everything, the squids too or not. */
-  close: (squids: 'stop' | 'keep') => Promise<void>
-  /** For a short command beside a server: leaves squids and a running server as they are. */
-  closeConnections: () => Promise<void>
+  /**
+   * Closes all connections. The embedded Postgres is stopped when no other process of the installation lives, or kept; `as-found`, for a
+   * short command, stops it only when it did not run before. Containers are the worker's to stop or keep.
+   */
+  close: (postgres: 'stop' | 'keep' | 'as-found') => Promise<void>
 }
 
 /**
  * Everything the roles need, ready: data directory, Postgres (embedded when no DATABASE_URL is set), schema, keys, runtime.
- * What had begun is ended again when the rest does not.
+ * What had begun is ended again when the rest does not. `installation` is what a server holds; a command beside one has none.
  * @throws MissingKeys when the database is sealed with keys that are not here
  */
-export async function openApp(config: Config): Promise<OpenApp> {
+export async function openApp(config: Config, installation?: Installation): Promise<OpenApp> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o755 })
   const stateDir = reachableDir(config.dataDir)
   const log = createLog(config)
   await using opened = new AsyncDisposableStack()
   const postgres = config.DATABASE_URL ? null : await startEmbeddedPostgres({ dir: join(stateDir, 'postgres') })
-  if (postgres && !postgres.wasRunning) opened.defer(() => postgres.stop())
+  if (postgres && !postgres.wasRunning) opened.defer(() => stopUnused(config, postgres, installation))
   const url = config.DATABASE_URL ?? postgres?.url('shoal') ?? ''
   if (postgres) await ensureDatabase(postgres.url('postgres'), 'shoal')
   const database = connect(url)
@@ -74,23 +78,35 @@ export async function openApp(config: Config): Promise<OpenApp> {
     if (squidsDatabase !== database) await squidsDatabase.close()
     await database.close()
   }
-  const close = async (squids: 'stop' | 'keep') => {
-    await driver.close(squids)
+  const close: OpenApp['close'] = async (wish) => {
     await disconnect()
-    // Squids that go on need their database.
-    if (postgres && squids === 'stop') await postgres.stop()
-  }
-  const closeConnections = async () => {
-    await disconnect()
-    if (postgres && !postgres.wasRunning && !isServerRunning(config)) await postgres.stop()
+    const isStopped = wish === 'stop' || (wish === 'as-found' && !postgres?.wasRunning)
+    if (postgres && isStopped) await stopUnused(config, postgres, installation)
   }
   // From here on the caller ends it.
   opened.move()
-  return { app, close, closeConnections }
+  return { app, close }
+}
+
+/** Stops Postgres when no other process of the installation lives. `installation`: what this process holds of it. */
+export async function stopUnused(
+  config: Config,
+  postgres: { stop: () => Promise<void> },
+  installation?: Installation,
+): Promise<void> {
+  const held = installation ?? (await holdInstallation(config, { alone: true, roles: [] }).catch(() => null))
+  if (!held) return
+  try {
+    if (await held.becomeAlone()) await postgres.stop()
+  } finally {
+    if (held !== installation) held.release()
+  }
 }
 
 async function openRuntime(config: Config, stateDir: string, log: Logger): Promise<Pick<App, 'driver' | 'builder'>> {
   if (config.SHOAL_RUNTIME === 'sim') return { driver: createSimDriver({ serve: true }), builder: createSimBuilder() }
+  if (!config.SHOAL_ROLES.includes('worker'))
+    return { driver: createProcessDriver({ stateDir, imagesDir: join(stateDir, 'images') }), builder: noBuilder }
   return openProcessRuntime({
     stateDir,
     buildsAtOnce: config.SHOAL_BUILDS_AT_ONCE,
@@ -100,19 +116,11 @@ async function openRuntime(config: Config, stateDir: string, log: Logger): Promi
   })
 }
 
-const pidFile = (config: Config) => join(config.dataDir, 'server.pid')
-
-/** Notes which process serves this data directory; answers how to take the note back. */
-export function noteServer(config: Config): () => void {
-  writeFileSync(pidFile(config), String(process.pid))
-  return () => rmSync(pidFile(config), { force: true })
-}
-
-/** Of this data directory. */
-export function isServerRunning(config: Config): boolean {
-  try {
-    return process.kill(Number(readFileSync(pidFile(config), 'utf8')), 0)
-  } catch {
-    return false
-  }
+const refuseToBuild = () => Promise.reject(new Error('Only a process with the worker role builds.'))
+const noBuilder: Builder = {
+  unpack: refuseToBuild,
+  build: refuseToBuild,
+  removeImage: refuseToBuild,
+  removeTree: refuseToBuild,
+  recover: refuseToBuild,
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { waitForFileLock } from '../file-lock.ts'
 import { clusterOwner, reachableBinaries, run, runningPort, superuser } from './postgres-program.ts'
 import type { SystemUser } from './system-user.ts'
 
@@ -21,6 +22,7 @@ export type EmbeddedPostgres = {
   url: (database: string) => string
   /** True when it was running already: left by a server that was killed. */
   wasRunning: boolean
+  /** Does nothing when it does not run. Only for who knows that no other process uses it. */
   stop: () => Promise<void>
 }
 
@@ -31,14 +33,35 @@ export type EmbeddedPostgres = {
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   mkdirSync(options.dir, { recursive: true, mode: 0o755 })
+  return await alone(options.dir, () => open(options))
+}
+
+/** Long enough for a Postgres that recovers. */
+const longestStartMs = 120_000
+
+/** Two processes that start or stop one cluster at once would be in each other's way. */
+async function alone<T>(dir: string, work: () => Promise<T>): Promise<T> {
+  const lock = await waitForFileLock(join(dir, 'start.lock'), 'exclusive', longestStartMs)
+  if (!lock) throw new Error(`Another process has been starting or stopping the Postgres in ${dir} for two minutes.`)
+  try {
+    return await work()
+  } finally {
+    lock.release()
+  }
+}
+
+async function open(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const owner = clusterOwner()
   const native = reachableBinaries(options.dir)
   const dataDir = join(options.dir, 'data')
   const running = runningPort(dataDir)
   const password = await cluster(options.dir, native, owner)
   const port = running ?? (await startServer(options, native, owner))
-  const stop = () =>
-    run(join(native, 'bin/pg_ctl'), ['stop', '-D', dataDir, '-m', 'fast', '-w', '-t', '60'], owner).then(() => {})
+  const stopNow = async () => {
+    if (runningPort(dataDir) === null) return
+    await run(join(native, 'bin/pg_ctl'), ['stop', '-D', dataDir, '-m', 'fast', '-w', '-t', '60'], owner)
+  }
+  const stop = () => alone(options.dir, stopNow)
   return {
     host: '127.0.0.1',
     port,

@@ -14,7 +14,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadConfig, type Config } from '../config.ts'
 import { openKeyRing } from '../key-ring.ts'
-import { noteServer, openApp } from '../open-app.ts'
+import { holdInstallation } from '../installation/installation.ts'
+import { openApp } from '../open-app.ts'
 import { startSession } from '../modules/auth/index.ts'
 import { createUser, findUserByEmail } from '../modules/user/index.ts'
 import { backUp } from './backup.ts'
@@ -79,7 +80,7 @@ test('a file that is damaged, cut off or something else is refused before anythi
   const other = changed((bytes) => bytes.fill(0, 0, 6_000))
   await expect(restored(into, { from: other })).rejects.toThrow('is not a backup of Shoal')
   await expect(restored(into, { from: join(folder, 'none.tar') })).rejects.toThrow('There is no')
-  expect(readdirSync(into.dataDir)).toEqual([])
+  expect(readdirSync(into.dataDir)).toEqual(['locks'])
 })
 
 test('a backup of another Postgres, of a newer Shoal or of another kind of machine is refused', async () => {
@@ -99,14 +100,14 @@ test('nothing is restored over what is there, nor over what runs; with force tha
   mkdirSync(join(into.dataDir, 'uploads'), { recursive: true })
   writeFileSync(join(into.dataDir, 'uploads/old'), 'old')
   await expect(restored(into)).rejects.toThrow('is not empty')
-  const takeBack = noteServer(into)
-  await expect(restored(into, { force: true })).rejects.toThrow('Stop it first')
-  takeBack()
-  expect(readdirSync(into.dataDir)).toEqual(['uploads'])
+  const server = await holdInstallation(into, { alone: false, roles: ['api'] })
+  await expect(restored(into, { force: true })).rejects.toThrow(`process ${process.pid}`)
+  server.release()
+  expect(readdirSync(into.dataDir)).toEqual(['locks', 'uploads'])
 
   const { movedAside, notes } = await restored(into, { force: true })
   expect(readFileSync(join(movedAside[0] ?? '', 'uploads/old'), 'utf8')).toBe('old')
-  expect(readdirSync(into.dataDir).filter((name) => !name.startsWith('before-restore-'))).toEqual(['postgres'])
+  expect(readdirSync(into.dataDir).filter((name) => !name.startsWith('before-restore-'))).toEqual(['locks', 'postgres'])
   expect(notes).toMatchObject([expect.stringContaining(`are not here (${keyId})`)])
   expect(notes[0]).toContain(`put your copy at ${join(into.dataDir, 'secrets.key')}`)
   expect(runs(into)).toBe(false)
@@ -165,5 +166,5 @@ test('what is interrupted leaves nothing behind', async () => {
   const into = configOf('interrupted')
   await expect(restored(into, interrupted)).rejects.toThrow('Interrupted')
   expect(isThere(into)).toBe(false)
-  expect(readdirSync(into.dataDir)).toEqual([])
+  expect(readdirSync(into.dataDir)).toEqual(['locks'])
 })

@@ -2,7 +2,6 @@ import {
   bufferEntry,
   clusterEntries,
   fileEntry,
-  runningPort,
   startEmbeddedPostgres,
   stateEntries,
   treeEntries,
@@ -17,7 +16,7 @@ import { join, resolve, sep } from 'node:path'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { keysFile, keysName, openKeyRing, placeOfKeys } from '../key-ring.ts'
-import { isServerRunning } from '../open-app.ts'
+import { stopUnused } from '../open-app.ts'
 import { beginClusterBackup, type ClusterBackup } from './cluster-store.ts'
 import { type BackupManifest, platform, shoalVersion } from './manifest.ts'
 import { placesOf, refuseExternalDatabase, type Places } from './places.ts'
@@ -48,9 +47,8 @@ export async function backUp(config: Config, options: BackupOptions): Promise<Ba
       await cluster.close()
     }
   } finally {
-    // A server that was started meanwhile may have taken it over, and even stopped it.
-    const isOurs = !postgres.wasRunning && !isServerRunning(config)
-    if (isOurs && runningPort(join(postgresDir, 'data')) !== null) await postgres.stop()
+    // A server that was started meanwhile may use it now, and may even have stopped it.
+    if (!postgres.wasRunning) await stopUnused(config, postgres)
   }
 }
 

@@ -8,13 +8,14 @@ import {
   takenPort,
   unpackBackup,
 } from '@shoal/runtime'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { copyFile, cp, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { keysFile, keysName, openKeyRing } from '../key-ring.ts'
-import { isServerRunning } from '../open-app.ts'
+import { locksName } from '../installation/holders.ts'
+import { holdInstallation } from '../installation/installation.ts'
 import { BackupManifest, checkFits } from './manifest.ts'
 import { ofDataDir, placesOf, refuseExternalDatabase, type Places } from './places.ts'
 import type { Progress } from './progress.ts'
@@ -32,8 +33,9 @@ type Restored = {
 
 const asideName = 'before-restore-'
 
-/** What a directory may hold and be empty: a note of ours, what file systems put there, and what an earlier restore moved aside. */
-const isNothing = (name: string) => ['reachable-at', 'lost+found'].includes(name) || name.startsWith(asideName)
+/** What a directory may hold and be empty: a note and the locks of ours, what file systems put there, and what an earlier restore moved aside. */
+const isNothing = (name: string) =>
+  ['reachable-at', 'lost+found', locksName].includes(name) || name.startsWith(asideName)
 
 /**
  * Makes the data directory what a backup holds, its database recovered and ready to start. Nothing is put in its place before all
@@ -46,7 +48,20 @@ export async function restore(config: Config, options: RestoreOptions): Promise<
   if (!existsSync(file)) throw new Error(`There is no ${file}.`)
   const manifest = await readManifest(file)
   await checkFits(manifest)
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o755 })
+  const installation = await holdInstallation(config, { alone: true, roles: [] })
+  try {
+    return await restoreAlone(config, file, manifest, options)
+  } finally {
+    installation.release()
+  }
+}
+
+async function restoreAlone(
+  config: Config,
+  file: string,
+  manifest: BackupManifest,
+  options: RestoreOptions,
+): Promise<Restored> {
   const places = placesOf(config)
   refuseRunning(config, places)
   const occupied = await occupiedOf(places)
@@ -83,10 +98,9 @@ async function readManifest(file: string): Promise<BackupManifest> {
 }
 
 function refuseRunning(config: Config, { stateDir }: Places): void {
-  const isRunning = isServerRunning(config) || runningPort(join(stateDir, 'postgres/data')) !== null
-  if (isRunning)
+  if (runningPort(join(stateDir, 'postgres/data')) !== null)
     throw new Error(
-      `Shoal or its Postgres runs on ${config.dataDir}. Stop it first: SIGTERM to npm start, which takes its Postgres with it. With npm run serve, set SHOAL_ON_EXIT=stop.`,
+      `The Postgres of ${config.dataDir} runs, and perhaps squids do: a server left them running. Stop them first: start npm start on this data directory and end it with Ctrl-C.`,
     )
 }
 

@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { App } from '../app.ts'
+import type { Answering } from '../listener.ts'
 import { readiness } from '../readiness.ts'
 import { addressParser, type Target } from './address.ts'
 import {
@@ -23,11 +23,8 @@ import { createRpcRoute } from './rpc/index.ts'
 import { forwardUpgrade, refuseUpgrade } from './upgrade.ts'
 import { Upstreams } from './upstreams.ts'
 
-export type Gateway = {
-  /** Answers the port; 0 takes a free one. */
-  listen: (port: number, host: string) => Promise<number>
-  close: () => Promise<void>
-}
+/** What answers on the gateway's port; it is closed after its listener. */
+export type Gateway = Required<Answering> & { close: () => Promise<void> }
 
 /** Where squids, RPC endpoints and datasets are reached: an origin of its own, apart from the console's (design 3). */
 export async function createGateway(app: App): Promise<Gateway> {
@@ -116,23 +113,18 @@ export async function createGateway(app: App): Promise<Gateway> {
     if (target.program.kind === 'api') meter.count(route.squidId, status || 503, 0, 0)
   }
 
-  const server = createServer({ keepAliveTimeout: 65_000, requestTimeout: 300_000, maxHeaderSize: 32_768 })
-  server.on('request', (req: IncomingMessage, res: ServerResponse) => {
-    handle(req, res).catch((error: unknown) => {
-      app.log.error({ err: error }, 'the gateway failed on a request')
-      if (res.headersSent) res.destroy()
-      else sendJson(res, 500, { error: 'Something failed on our side.', code: 'UNEXPECTED' })
-    })
-  })
-  server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
-    upgrade(req, socket, head).catch(() => socket.destroy())
-  })
   return {
-    listen: (port, host) => listen(server, port, host),
+    request: (req, res) => {
+      handle(req, res).catch((error: unknown) => {
+        app.log.error({ err: error }, 'the gateway failed on a request')
+        if (res.headersSent) res.destroy()
+        else sendJson(res, 500, { error: 'Something failed on our side.', code: 'UNEXPECTED' })
+      })
+    },
+    upgrade: (req, socket, head) => {
+      upgrade(req, socket, head).catch(() => socket.destroy())
+    },
     close: async () => {
-      const closed = new Promise((done) => server.close(done))
-      server.closeAllConnections()
-      await closed
       await Promise.all([table.close(), meter.close(), rpc.close(), portal.close(), upstreams.close()])
     },
   }
@@ -140,12 +132,6 @@ export async function createGateway(app: App): Promise<Gateway> {
 
 /** Double slashes at the beginning are tolerated. */
 const canonical = (url: string): string => (url.startsWith('//') ? url.replace(/^\/+/, '/') : url)
-
-const listen = (server: Server, port: number, host: string) =>
-  new Promise<number>((done, failed) => {
-    server.once('error', failed)
-    server.listen(port, host, () => done((server.address() as AddressInfo).port))
-  })
 
 async function sendReadiness(app: App, res: ServerResponse): Promise<void> {
   const checks = await readiness(app)

@@ -8,7 +8,8 @@ import { announceSquid, apiPort, updateSquid, workloadIdOf, type SquidRow } from
 import { makeVersion, type VersionWish } from '../../modules/squids/testing/make-version.ts'
 import { until } from '../../testing/until.ts'
 import { startTestApp, type TestApp, type TestAppOptions, type TestOrg } from '../../testing/index.ts'
-import { createGateway, type Gateway } from '../gateway.ts'
+import { listen } from '../../listener.ts'
+import { createGateway } from '../gateway.ts'
 
 /** A server where the gateway looks for a container's port. */
 export type SquidServer = { server: Server; close: () => Promise<void> }
@@ -16,11 +17,11 @@ export type SquidServer = { server: Server; close: () => Promise<void> }
 export type GatewayBed = {
   t: TestApp
   org: TestOrg
-  gateway: Gateway
+  gateway: { close: () => Promise<void> }
   /** `http://127.0.0.1:<port>`. */
   url: string
   /** One more gateway on the same database. */
-  another: () => Promise<{ gateway: Gateway; url: string }>
+  another: () => Promise<{ gateway: { close: () => Promise<void> }; url: string }>
   /** A version that the gateway knows. Its containers are servers of the test; none of them is there until `serve`. */
   version: (wish?: VersionWish) => Promise<SquidRow>
   serve: (squid: SquidRow, listener: RequestListener, at?: ServedAt) => Promise<SquidServer>
@@ -44,9 +45,17 @@ export async function openGatewayBed(options: TestAppOptions = {}): Promise<Gate
   const t = await startTestApp({ driver, ...options })
   opened.defer(t.close)
   const start = async () => {
-    const gateway = await createGateway(t.app)
+    const { close, ...answering } = await createGateway(t.app)
+    const listener = await listen(0, '127.0.0.1')
+    listener.answerBy(answering)
+    const gateway = {
+      close: async () => {
+        await listener.close()
+        await close()
+      },
+    }
     opened.defer(gateway.close)
-    return { gateway, url: `http://127.0.0.1:${await gateway.listen(0, '127.0.0.1')}` }
+    return { gateway, url: `http://127.0.0.1:${listener.port}` }
   }
   const { gateway, url } = await start()
   const org = await t.make.org({ code: 'acme' })
