@@ -1,7 +1,19 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { loadConfig } from '../server/src/config.ts'
+import { holdInstallation } from '../server/src/installation/installation.ts'
 import { root } from './root.ts'
 import { serverArguments } from './server.ts'
+
+// Refused beside another server before anything is started: Node's watch mode would wait for a change of the files instead of
+// ending, with a console that talks to the other server.
+try {
+  const installation = await holdInstallation(loadConfig(), { alone: true, roles: [] })
+  installation.release()
+} catch (error) {
+  console.error((error as Error).message)
+  process.exit(1)
+}
 
 // The server restarts when its files change, the console reloads in the browser. Either's end is the end of both. Vite is told
 // what this is told, such as another port.

@@ -103,7 +103,7 @@ export const cliOf =
   <T = Record<string, unknown>>(...args: string[]): Promise<T> =>
     runCli({ ...hostEnvironment(), SHOAL_DATA_DIR: dataDir }, args)
 
-async function runCli<T>(env: Record<string, string>, args: string[]): Promise<T> {
+export async function runCli<T>(env: Record<string, string>, args: string[]): Promise<T> {
   const { stdout } = await run(process.execPath, [join(root, 'server/src/cli.ts'), ...args, '--json'], {
     cwd: root,
     env,
@@ -112,7 +112,7 @@ async function runCli<T>(env: Record<string, string>, args: string[]): Promise<T
 }
 
 /** What the host's npm needs, and nothing that would configure Shoal. */
-const hostEnvironment = (): Record<string, string> =>
+export const hostEnvironment = (): Record<string, string> =>
   Object.fromEntries(
     Object.entries(process.env).flatMap(([key, value]) =>
       value === undefined || key.startsWith('SHOAL_') || key === 'DATABASE_URL' ? [] : [[key, value]],

@@ -30,9 +30,10 @@ export const locksName = 'locks'
 
 const fileOf = (dir: string, pid: number) => join(dir, `process-${pid}.json`)
 
-/** Notes this process; answers how to take the note back. It holds no password: others of this user may read it. */
+/** Notes this process, and removes the notes of those that were killed. It holds no password. Answers how to take the note back. */
 export function noteHolder(dir: string, clock: Clock, about: Pick<Holder, 'command' | 'roles'>): () => void {
   const { pid } = process
+  livingHolders(dir)
   const holder: Holder = {
     pid,
     startedAt: findProcess(pid)?.startedAt ?? '',

@@ -1,0 +1,183 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { startProcess, type ServerProcess } from './support/server-process.ts'
+import { cliOf, makeDataDir } from './support/shoal.ts'
+import { until } from './support/until.ts'
+
+const started: ServerProcess[] = []
+const dataDirs: string[] = []
+
+/** As `npm start` runs it: the whole installation, taken down at its end. */
+const asStart = { SHOAL_ON_EXIT: 'stop' }
+/** As `npm run serve` does. */
+const asServe = { SHOAL_ON_EXIT: 'keep' }
+
+function newDataDir(): string {
+  const dir = makeDataDir()
+  dataDirs.push(dir)
+  return dir
+}
+
+async function start(dataDir: string, env: Record<string, string>, file?: string): Promise<ServerProcess> {
+  const server = await startProcess({ SHOAL_DATA_DIR: dataDir, ...env }, file)
+  started.push(server)
+  return server
+}
+
+async function startReady(dataDir: string, env: Record<string, string>): Promise<ServerProcess> {
+  const server = await start(dataDir, env)
+  await server.ready()
+  return server
+}
+
+const isReady = async (server: ServerProcess) => {
+  const answers = await Promise.all([server.url, server.gatewayUrl].map((url) => fetch(`${url}/readyz`)))
+  return answers.every((answer) => answer.ok)
+}
+
+/** Of the embedded Postgres; 0 when there is none. */
+function postmaster(dataDir: string): number {
+  const file = join(dataDir, 'postgres/data/postmaster.pid')
+  return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[0]) : 0
+}
+
+async function killAll(): Promise<void> {
+  for (const server of started.splice(0)) {
+    server.signal('SIGKILL')
+    await server.ended
+  }
+}
+
+afterEach(killAll)
+
+afterAll(async () => {
+  for (const dir of dataDirs) {
+    const pid = postmaster(dir)
+    if (pid) process.kill(pid, 'SIGQUIT')
+    await until(() => postmaster(dir) === 0, 'Postgres has ended')
+    rmSync(dir, { recursive: true, force: true })
+  }
+})
+
+describe('a second start on the same data directory', () => {
+  test('is refused beside npm start with the name of the process, and leaves everything as it was', async () => {
+    const dataDir = newDataDir()
+    const first = await startReady(dataDir, asStart)
+    const postgres = postmaster(dataDir)
+    for (const env of [asStart, asServe, { ...asServe, SHOAL_ROLES: 'api' }, { ...asServe, SHOAL_ROLES: 'worker' }]) {
+      const second = await start(dataDir, env)
+      expect(await second.ended).toBe(1)
+      expect(second.output()).toMatch(new RegExp(`is served by process ${first.pid} \\(.*\\) since \\d{4}-`))
+      expect(second.output()).not.toContain('    at ')
+    }
+    const dev = await start(dataDir, asStart, 'scripts/dev.ts')
+    expect(await dev.ended).toBe(1)
+    expect(dev.output()).toContain(`process ${first.pid} `)
+    const backup = join(newDataDir(), 'shoal.tar')
+    await cliOf(dataDir)('backup', '--to', backup)
+    const restoring = cliOf(dataDir)('restore', '--from', backup, '--force')
+    await expect(restoring).rejects.toThrow(`process ${first.pid} `)
+    expect(await isReady(first)).toBe(true)
+    expect(postmaster(dataDir)).toBe(postgres)
+    expect(await first.stop()).toBe(0)
+    expect(postmaster(dataDir)).toBe(0)
+  })
+
+  test('is refused for npm start beside npm run serve, and for a second server on the same ports', async () => {
+    const dataDir = newDataDir()
+    const first = await startReady(dataDir, asServe)
+    const postgres = postmaster(dataDir)
+    const second = await start(dataDir, asStart)
+    expect(await second.ended).toBe(1)
+    expect(second.output()).toContain(`process ${first.pid} `)
+    const ports = { SHOAL_PORT: new URL(first.url).port, SHOAL_GATEWAY_PORT: new URL(first.gatewayUrl).port }
+    for (const taken of [ports, { ...ports, SHOAL_PORT: '0' }]) {
+      const third = await start(dataDir, { ...asServe, ...taken })
+      expect(await third.ended).toBe(1)
+      expect(third.output()).toContain('Is Shoal running already?')
+    }
+    expect(await isReady(first)).toBe(true)
+    expect(postmaster(dataDir)).toBe(postgres)
+  })
+
+  test('works for any number of npm run serve; Postgres is stopped by the last that stops it, and not before', async () => {
+    const dataDir = newDataDir()
+    const first = await startReady(dataDir, asServe)
+    const [worker, api] = await Promise.all([
+      startReady(dataDir, { SHOAL_ON_EXIT: 'stop', SHOAL_ROLES: 'worker' }),
+      startReady(dataDir, { SHOAL_ON_EXIT: 'stop', SHOAL_ROLES: 'api' }),
+    ])
+    expect(worker.output()).toContain(`stands by; the active one is process ${first.pid} `)
+    expect(await worker.stop()).toBe(0)
+    expect(await isReady(first)).toBe(true)
+    expect(await first.stop()).toBe(0)
+    expect((await fetch(`${api.url}/readyz`)).status).toBe(200)
+    expect(await api.stop()).toBe(0)
+    expect(postmaster(dataDir)).toBe(0)
+  })
+
+  test('works when the first was killed: nothing of it is in the way, and its Postgres is taken over', async () => {
+    const dataDir = newDataDir()
+    const first = await startReady(dataDir, asStart)
+    const postgres = postmaster(dataDir)
+    first.signal('SIGKILL')
+    await first.ended
+    const second = await startReady(dataDir, asStart)
+    expect(postmaster(dataDir)).toBe(postgres)
+    const notes = readdirSync(join(dataDir, 'locks')).filter((name) => name.startsWith('process-'))
+    expect(notes).toEqual([`process-${second.pid}.json`])
+    expect(await second.stop()).toBe(0)
+    expect(postmaster(dataDir)).toBe(0)
+  })
+
+  test('of two at the same instant one serves and one is refused', async () => {
+    const dataDir = newDataDir()
+    const both = await Promise.all([start(dataDir, asStart), start(dataDir, asStart)])
+    const outcome = await Promise.all(
+      both
+        .map((server) =>
+          Promise.race([server.ready().then(() => 'ready'), server.ended.then((code) => `ended with ${code}`)]),
+        )
+        .map((answer) => answer.catch(() => 'ended with 1')),
+    )
+    expect(outcome.toSorted()).toEqual(['ended with 1', 'ready'])
+  })
+})
+
+describe('a second worker', () => {
+  const worker = { ...asServe, SHOAL_ROLES: 'worker' }
+  const dataDir = newDataDir()
+
+  test('takes over within 5 s when the active one is killed', async () => {
+    const active = await startReady(dataDir, worker)
+    const standby = await startReady(dataDir, worker)
+    expect(standby.output()).toContain(`stands by; the active one is process ${active.pid} `)
+    active.signal('SIGKILL')
+    await active.ended
+    await until(() => standby.output().includes('this one takes over'), 'it takes over', 5_000)
+    expect(await standby.stop()).toBe(0)
+  })
+
+  test('does not replace a frozen one, and says within 15 s that it is frozen', async () => {
+    const active = await startReady(dataDir, worker)
+    const standby = await startReady(dataDir, worker)
+    active.signal('SIGSTOP')
+    await until(() => standby.output().includes('has not responded for'), 'it says so', 15_000)
+    expect(standby.output()).not.toContain('takes over')
+    active.signal('SIGCONT')
+    await until(() => standby.output().includes('responds again'), 'it says so')
+    expect(standby.output()).not.toContain('takes over')
+  })
+})
+
+const dataDirOfRoles = newDataDir()
+
+test.each(['api', 'gateway', 'worker', 'api,gateway', 'api,worker', 'worker,gateway', 'api,worker,gateway'])(
+  'a process with the roles %s ends in order when it is told to',
+  async (roles) => {
+    const server = await startReady(dataDirOfRoles, { ...asServe, SHOAL_ROLES: roles })
+    expect(await server.stop()).toBe(0)
+    expect(server.output()).not.toContain('Error')
+  },
+)

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { serverArguments } from '../../scripts/server.ts'
+import { freePort, hostEnvironment } from './shoal.ts'
+import { until } from './until.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** One process of an installation, of any roles. */
+export type ServerProcess = {
+  pid: number
+  /** Of the console and the API, and of the gateway. */
+  url: string
+  gatewayUrl: string
+  /** What it printed so far. */
+  output: () => string
+  /** The exit code, or 128 and the signal's number. */
+  ended: Promise<number>
+  /** Waits until it says that it is ready. @throws Error with its output when it ends before */
+  ready: () => Promise<void>
+  signal: (name: NodeJS.Signals) => void
+  /** SIGTERM, and its exit code. */
+  stop: () => Promise<number>
+}
+
+/** Starts a server with these settings and no others; `file` may be another script than the server's, such as scripts/dev.ts. */
+export async function startProcess(env: Record<string, string>, file?: string): Promise<ServerProcess> {
+  const [port, gatewayPort] = [await freePort(), await freePort()]
+  const settings = {
+    ...hostEnvironment(),
+    SHOAL_PORT: String(port),
+    SHOAL_GATEWAY_PORT: String(gatewayPort),
+    SHOAL_RUNTIME: 'sim',
+    ...env,
+  }
+  const child = spawn(process.execPath, file ? [join(root, file)] : serverArguments, {
+    cwd: root,
+    env: settings,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const ended = new Promise<number>((done) => child.once('close', (code, signal) => done(code ?? (signal ? 128 : 1))))
+  return {
+    pid: child.pid ?? 0,
+    url: `http://127.0.0.1:${settings.SHOAL_PORT}`,
+    gatewayUrl: `http://127.0.0.1:${settings.SHOAL_GATEWAY_PORT}`,
+    output: () => output,
+    ended,
+    ready: async () => {
+      await until(() => {
+        if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended:\n${output}`)
+        return output.includes('Shoal is ready')
+      }, 'the server says that it is ready')
+    },
+    signal: (name) => void child.kill(name),
+    stop: () => {
+      child.kill('SIGTERM')
+      return ended
+    },
+  }
+}
