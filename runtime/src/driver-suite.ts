@@ -112,6 +112,39 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
       expect(await observe('processor')).toMatchObject({ state: 'finished', restarts: 0 })
     })
 
+    test('a program that must keep running is started again whatever it ends with', async () => {
+      await host.driver.apply(workload([container('api', { ends: { exit: 0 } }, { restart: 'always' })]))
+      await until('api', { state: 'backoff', exitCode: 0, crashesInARow: 1, reason: 'It ended with exit code 0' })
+      host.advance(1000)
+      await until('api', { state: 'backoff', restarts: 1, crashesInARow: 2 })
+    })
+
+    test('what was taken for finished is retried as after a crash, and only then', async () => {
+      const containers = [
+        container('processor', { ends: { exit: 0 } }),
+        container('init', { ends: { exit: 0 } }, { restart: 'never' }),
+        container('api', {}),
+      ]
+      await host.driver.apply(workload(containers))
+      await until('api', { state: 'running' })
+      await until('init', { state: 'finished' })
+      for (const [restarts, waitMs] of [1000, 2000].entries()) {
+        await until('processor', { state: 'finished', exitCode: 0, restarts })
+        await host.driver.retry('org-squid-1', 'processor', 'It has more to do')
+        await until('processor', { state: 'backoff', exitCode: 0, restarts, crashesInARow: restarts + 1 })
+        const { since, retryAt, reason } = (await observe('processor')) ?? {}
+        expect(Number(retryAt) - Number(since)).toBe(waitMs)
+        expect(reason).toBe('It has more to do')
+        await host.driver.retry('org-squid-1', 'processor', 'Again')
+        expect(await observe('processor')).toMatchObject({ reason, crashesInARow: restarts + 1 })
+        host.advance(waitMs)
+      }
+      const before = (await host.driver.observe()).filter((one) => one.container !== 'processor')
+      for (const name of ['init', 'api', 'nobody']) await host.driver.retry('org-squid-1', name, 'It has more to do')
+      await host.driver.retry('never-was', 'api', 'It has more to do')
+      expect((await host.driver.observe()).filter((one) => one.container !== 'processor')).toEqual(before)
+    })
+
     test('a program that runs once is finished whatever it ends with, and says so', async () => {
       await host.driver.apply(workload([container('init', { ends: { exit: 3 } }, { restart: 'never' })]))
       await until('init', { state: 'finished', exitCode: 3, retryAt: null, reason: 'It ended with exit code 3' })

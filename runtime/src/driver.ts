@@ -11,6 +11,12 @@ export type ContainerName = string
 /** What a container may use. CPU in cores, memory in bytes. */
 export type Resources = { cpuCores: number; memoryBytes: number }
 
+/**
+ * `never`: runs once (init). `on-failure`: exit 0 is finished, anything else restarts with back-off (a processor, which may have a
+ * last block). `always`: exit 0 is an end like any other (api).
+ */
+export type Restart = 'never' | 'on-failure' | 'always'
+
 export type ContainerSpec = {
   /** `init`, `api`, `api-2` (a further replica) or the processor's own name. */
   name: ContainerName
@@ -18,8 +24,7 @@ export type ContainerSpec = {
   /** The whole environment; the driver adds only what it needs to make the command start (PATH, HOME, NODE_OPTIONS). */
   env: Record<string, string>
   resources: Resources
-  /** `never`: runs once (init). `on-failure`: exit 0 is finished, anything else restarts with back-off. */
-  restart: 'never' | 'on-failure'
+  restart: Restart
   /** The ports the program listens on; each is reachable through `Driver.endpoint` and in no other way. */
   ports: number[]
 }
@@ -39,9 +44,9 @@ export type ContainerState =
   /** Accepted, its program is not running yet. */
   | 'starting'
   | 'running'
-  /** Ended with exit 0, or `restart: 'never'` and ended with whatever code. Will not start again. */
+  /** Ended with exit 0 under `on-failure`, or with whatever code under `never`. Will not start again, unless `retry` wants it. */
   | 'finished'
-  /** Crashed; starts again at `retryAt`. */
+  /** Ended; starts again at `retryAt`. */
   | 'backoff'
   /** Cannot be started at all (no such command, image gone). `reason` says why. Is retried like a crash. */
   | 'failed'
@@ -115,6 +120,12 @@ export interface Driver {
    * ones replaced, unchanged ones left alone. Answers when the wish is recorded, not when programs run.
    */
   apply(workload: Workload): Promise<void>
+
+  /**
+   * A finished container has not done its work: its end counts as a crash, `reason` (a sentence without its full stop) is told, and
+   * it starts again after its back-off. Does nothing to one that is not finished any more, is not known, or runs only once.
+   */
+  retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void>
 
   /** Everything that exists, in one consistent look. */
   observe(): Promise<Observation[]>

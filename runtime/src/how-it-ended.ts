@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import type { Restart } from './driver.ts'
 
 export const IMAGE_GONE = 'Its image is gone: deploy the squid again'
 
@@ -10,3 +11,10 @@ export function howItEnded(exitCode: number | null, outOfMemory: boolean): strin
   const signal = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128)?.[0]
   return signal ? `It was ended by ${signal}` : `It ended with exit code ${exitCode}`
 }
+
+/** How a run ended with exit code 0 that was not meant to end. */
+export const ENDED = 'It ended with exit code 0'
+
+/** True when a container that ended so is not started again. */
+export const isFinal = (restart: Restart | undefined, exitCode: number | null): boolean =>
+  restart === 'never' || (restart === 'on-failure' && exitCode === 0)

@@ -1,7 +1,7 @@
 import { backoffMs, crashesInARow } from '../backoff.ts'
 import type { Timer } from '../clock.ts'
 import type { ContainerState, Endpoint, Observation, Usage } from '../driver.ts'
-import { howItEnded } from '../how-it-ended.ts'
+import { ENDED, howItEnded, isFinal } from '../how-it-ended.ts'
 import { CannotStart } from './container-program.ts'
 import {
   type ContainerRecord,
@@ -75,6 +75,16 @@ export class Container {
   want(wish: ContainerWish | null): Promise<void> {
     this.#wish = wish
     return this.#step(() => this.#settle())
+  }
+
+  /** See `Driver.retry`. */
+  retry(reason: string): Promise<void> {
+    return this.#step(async () => {
+      const record = this.#record
+      if (record?.state !== 'finished' || this.#wish?.spec.restart === 'never') return
+      this.#enter('backoff', { reason, ...this.#nextTry(record.crashes + 1) })
+      this.#planRetry()
+    })
   }
 
   /** Ends the program and lets go; the next server starts it again. */
@@ -215,9 +225,9 @@ export class Container {
     const record = this.#record
     if (!record) return
     const reason = howItEnded(exitCode === null ? null : record.exitCode, record.outOfMemory)
-    if (record.exitCode === 0 || this.#wish?.spec.restart === 'never') return this.#enter('finished', { reason })
-    const ranMs = this.#now().getTime() - new Date(record.since).getTime()
-    this.#enter('backoff', { reason, ...this.#nextTry(crashesInARow(record.crashes, ranMs)) })
+    const crashes = crashesInARow(record.crashes, this.#now().getTime() - new Date(record.since).getTime())
+    if (isFinal(this.#wish?.spec.restart, record.exitCode)) this.#enter('finished', { reason, crashes: crashes - 1 })
+    else this.#enter('backoff', { reason: reason ?? ENDED, ...this.#nextTry(crashes) })
   }
 
   /** What a run leaves is cleaned up, and what it says is written down. */
@@ -238,7 +248,7 @@ export class Container {
 
   #cannot(reason: string): void {
     const { crashes = 0 } = this.#record ?? {}
-    const isTriedAgain = this.#wish === null || this.#wish.spec.restart === 'on-failure'
+    const isTriedAgain = this.#wish?.spec.restart !== 'never'
     this.#enter('failed', {
       reason,
       isRunOpen: this.#run !== null,

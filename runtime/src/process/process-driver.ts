@@ -56,7 +56,7 @@ class ProcessDriver implements Driver {
     const { imagesDir, clock = systemClock, stopGraceMs = 5000, startUpMs = 10_000 } = this.#options
     const host = await prepareHost(this.#options)
     const logs = new LogStore(join(host.stateDir, 'unread-logs'))
-    const preloads = ['preload.cjs', 'wrapper.cjs'].map((name) => placeFile(host.stateDir, name))
+    const preloads = ['preload.cjs', 'wrapper.cjs', 'introspection.cjs'].map((name) => placeFile(host.stateDir, name))
     const shimFile = placeFile(host.stateDir, 'shim.sh')
     this.#site = {
       host,
@@ -79,6 +79,10 @@ class ProcessDriver implements Driver {
     makeWalkable(this.#workloadDir(workload.id))
     writeJson(join(this.#workloadDir(workload.id), WISH), workload)
     this.#pursue(workload)
+  }
+
+  async retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void> {
+    await this.#containers.get(id)?.get(container)?.retry(reason)
   }
 
   async observe(): Promise<Observation[]> {

@@ -29,6 +29,8 @@ export type SimSync = {
   blocksPerSecond: number
   /** It goes no further, without an error. */
   stallsAtBlock?: number
+  /** Its last block: it ends with 0 when it is there, and says at the next start that nothing is left to do. */
+  toBlock?: number
 }
 
 /** What it takes while it runs. More memory than its limit ends it. */
@@ -46,7 +48,7 @@ const behaviourCheck = fields({}, {
   badRuns: number,
   sync: fields(
     { fromBlock: number, headBlock: number, headBlocksPerSecond: number, blocksPerSecond: number },
-    { stallsAtBlock: number },
+    { stallsAtBlock: number, toBlock: number },
   ),
   usage: fields({ cpuCores: number, memoryBytes: number }, { memoryGrowthBytesPerSecond: number }),
 } satisfies Record<keyof SimBehaviour, Check>)
@@ -98,4 +100,5 @@ function healthy({ name, ports }: ContainerSpec): SimBehaviour {
   }
 }
 
-const sdkLine = (ns: string, msg: string): string => JSON.stringify({ level: 2, ns, msg })
+/** As the SDK's programs log. */
+export const sdkLine = (ns: string, msg: string): string => JSON.stringify({ level: 2, ns, msg })

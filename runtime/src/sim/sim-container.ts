@@ -1,8 +1,8 @@
 import { backoffMs, crashesInARow } from '../backoff.ts'
 import type { Clock, Timer } from '../clock.ts'
 import type { ContainerSpec, ContainerState, Observation, Usage } from '../driver.ts'
-import { IMAGE_GONE, howItEnded } from '../how-it-ended.ts'
-import type { SimBehaviour, SimSync } from './behaviour.ts'
+import { ENDED, IMAGE_GONE, howItEnded, isFinal } from '../how-it-ended.ts'
+import { type SimBehaviour, type SimSync, sdkLine } from './behaviour.ts'
 import type { SimLog } from './sim-log.ts'
 
 const KILLED = 137
@@ -38,6 +38,7 @@ export class SimContainer {
   #exitCode: number | null = null
   #outOfMemory = false
   #runs = 0
+  #hasReachedLastBlock = false
   #cpuSeconds = 0
   #throttledSeconds = 0
   readonly #timers = new Set<Timer>()
@@ -61,6 +62,11 @@ export class SimContainer {
     if (problem) this.#fail('failed', problem)
     else if (behaviour.startMs) this.#after(behaviour.startMs, () => this.#run())
     else this.#run()
+  }
+
+  /** See `Driver.retry`. */
+  retry(reason: string): void {
+    if (this.#state === 'finished' && this.spec.restart !== 'never') this.#fail('backoff', reason)
   }
 
   /** Ends the program, not the container: `resume` starts it again. */
@@ -134,8 +140,24 @@ export class SimContainer {
     const full =
       usage && growth > 0 ? ((this.spec.resources.memoryBytes - usage.memoryBytes) / growth) * 1000 : Infinity
     if (full < Infinity) this.#after(full, () => this.#end(KILLED, true))
+    this.#planLastBlock()
     if (!ends || this.#runs > badRuns) return
     this.#after(ends.afterMs, () => ('exitCode' in ends ? this.#end(ends.exitCode, false) : this.#end(KILLED, true)))
+  }
+
+  #planLastBlock(): void {
+    const { sync } = this.#place.behaviour
+    if (sync?.toBlock === undefined) return
+    if (this.#hasReachedLastBlock) {
+      this.log.write(sdkLine('sqd:processor', 'nothing to do'), this.#now())
+      this.#place.wrote()
+    }
+    const ms = this.#hasReachedLastBlock ? 0 : secondsUntil(sync, sync.toBlock) * 1000
+    if (ms === Infinity) return
+    this.#after(ms, () => {
+      this.#hasReachedLastBlock = true
+      this.#end(0, false)
+    })
   }
 
   #chatter(count: number): void {
@@ -156,9 +178,10 @@ export class SimContainer {
     this.#outOfMemory = outOfMemory
     if (outOfMemory) this.#oomKills++
     const reason = howItEnded(exitCode, outOfMemory)
-    if (exitCode !== 0 && this.spec.restart === 'on-failure')
-      this.#fail('backoff', reason, crashesInARow(this.#crashes, ranMs))
-    else this.#enter('finished', reason)
+    const crashes = crashesInARow(this.#crashes, ranMs)
+    if (!isFinal(this.spec.restart, exitCode)) return this.#fail('backoff', reason ?? ENDED, crashes)
+    this.#crashes = crashes - 1
+    this.#enter('finished', reason)
   }
 
   #fail(state: 'backoff' | 'failed', reason: string | null, crashes = this.#crashes + 1): void {
@@ -225,11 +248,17 @@ export class SimContainer {
 export function progressAfter(sync: SimSync, seconds: number): SimProgress {
   const headBlock = Math.floor(sync.headBlock + sync.headBlocksPerSecond * seconds)
   const reached = Math.floor(sync.fromBlock + sync.blocksPerSecond * seconds)
-  const lastBlock = Math.min(reached, headBlock, sync.stallsAtBlock ?? Infinity)
+  const lastBlock = Math.min(reached, headBlock, sync.stallsAtBlock ?? Infinity, sync.toBlock ?? Infinity)
   const isMoving = lastBlock === reached
   return {
     lastBlock,
     headBlock,
     blocksPerSecond: isMoving ? sync.blocksPerSecond : lastBlock === headBlock ? sync.headBlocksPerSecond : 0,
   }
+}
+
+/** Infinity for a block that its chain, or it, never comes to. */
+function secondsUntil({ fromBlock, headBlock, headBlocksPerSecond, blocksPerSecond }: SimSync, block: number): number {
+  const chain = block <= headBlock ? 0 : (block - headBlock) / headBlocksPerSecond
+  return Math.max(0, chain, (block - fromBlock) / blocksPerSecond)
 }

@@ -71,6 +71,10 @@ export class SimDriver implements Driver {
     this.host.workloads.set(wish.id, { wish: structuredClone(wish), containers })
   }
 
+  async retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void> {
+    this.#find(id, container)?.retry(reason)
+  }
+
   async observe(): Promise<Observation[]> {
     return this.#all().map((container) => container.observation())
   }

@@ -142,6 +142,11 @@ describe('a broken update leaves the running version answering', () => {
       'processor ended with exit code 2',
     ],
     [
+      'processor that ends without an error although its chain goes on',
+      { processors: { processor: { print: ['processing blocks from 0'], ends: { afterMs: 10, exitCode: 0 } } } },
+      'processor ended with exit code 0 although its chain goes on, the last of 3 tries',
+    ],
+    [
       'processor too large',
       { processors: { processor: { ends: { afterMs: 10, outOfMemory: true } } } },
       'more memory than its profile has',

@@ -1,5 +1,5 @@
 import type { ContainerSpec, Endpoint, Observation, Workload } from '@shoal/runtime'
-import { apiPort, askContainer, isApi, isInit, metricsPort, probeApi } from '../squids/index.ts'
+import { apiPort, askContainer, hasFinished, isApi, isInit, metricsPort, probeApi } from '../squids/index.ts'
 import { minutes } from '../../clock.ts'
 import { DeployFailure } from './failure.ts'
 import type { StepContext } from './step.ts'
@@ -8,6 +8,7 @@ import { until } from './wait.ts'
 const tailLines = 50
 /** A program may crash this often before it is given up: a peer may just not be there yet. */
 const crashesForgiven = 2
+const mend = 'Mend it and deploy again.'
 const patienceMs = minutes(5)
 
 /** Waits for the end of `init`. @throws DeployFailure when it fails */
@@ -84,11 +85,8 @@ const complaint = (c: ContainerSpec) =>
 
 async function isSteady(context: StepContext, o: Observation, runs: Map<string, Run>, provenMs: number) {
   const api = isApi({ name: o.container })
-  if (o.state === 'finished') {
-    // A processor with a finite block range has done its work (contract 4.1).
-    if (!api) return true
-    throw await broken(context, o, 'It must keep running to answer requests.')
-  }
+  // A processor with a last block may have done its work (contract 4.1). Where its chain is, the observing worker knows.
+  if (o.state === 'finished' && !api) return hasFinished(context.app.driver, o, () => false)
   await refuseCrashing(context, o)
   if (o.state !== 'running') return false
   const nowMs = context.app.clock.now().getTime()
@@ -113,7 +111,8 @@ const metricsAnswer = (endpoint: Endpoint): Promise<boolean> =>
 async function refuseCrashing(context: StepContext, o: Observation): Promise<void> {
   if (o.state === 'failed') throw await broken(context, o, 'Check its command in the manifest.')
   const isGivenUp = o.state === 'backoff' ? o.restarts >= crashesForgiven : o.restarts > crashesForgiven
-  if (isGivenUp) throw await broken(context, o, 'Mend it and deploy again.')
+  const advice = isApi({ name: o.container }) && o.exitCode === 0 ? 'It must keep running to answer requests.' : mend
+  if (isGivenUp) throw await broken(context, o, advice)
 }
 
 /** What is told of a container that does not do: its last lines in the log, then the sentence that ends it. */
@@ -129,5 +128,6 @@ function howItEnded(o: Observation): string {
     return 'was killed because it used more memory than its profile has; choose a larger one under `scale` in the manifest'
   if (o.state === 'failed') return `cannot be started${o.reason ? `: ${o.reason.replace(/\.$/, '')}` : ''}`
   const times = o.restarts > 0 ? `, the last of ${o.restarts + 1} tries` : ''
-  return `ended with exit code ${o.exitCode ?? 'unknown'}${times}`
+  const although = o.exitCode === 0 && !isApi({ name: o.container }) ? ' although its chain goes on' : ''
+  return `ended with exit code ${o.exitCode ?? 'unknown'}${although}${times}`
 }

@@ -11,6 +11,7 @@ export {
 } from './database.ts'
 export { selectSquidDatabase } from './database-store.ts'
 export { canTell } from './can-tell.ts'
+export { hasFinished } from './ending.ts'
 export { evaluate, secretNamesOf, UnknownSecrets, type Contexts, type Variables } from './environment.ts'
 export { findingsOf, limitsOf, type Finding, type Limits } from './findings.ts'
 export { squidReadHandlers } from './handlers.ts'
@@ -54,7 +55,7 @@ export {
   type Wanted,
 } from './store.ts'
 export { readWatched, type WatchedVersion } from './watched.ts'
-export { apiUrls } from './urls.ts'
+export { apiPath, apiUrls } from './urls.ts'
 export { hasTag, removeTag, setTag, tagsOf } from './tags-store.ts'
 export { apiPort, composeWorkload, containerNames, isApi, isInit, isProcessor, metricsPort, only } from './workload.ts'
 export { parseWorkloadId, workloadIdOf } from './workload-id.ts'

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { evaluate, secretNamesOf, UnknownSecrets } from './environment.ts'
 import { InvalidManifest, parseManifest } from './manifest.ts'
 import { planOf } from './plan.ts'
+import { apiPath } from './urls.ts'
 import { composeWorkload, containerNames, isInit, only } from './workload.ts'
 
 const manifest = (deploy: string, rest = '') => `
@@ -103,6 +104,7 @@ test('containers get the platform over the section over deploy.env', () => {
   const parsed = parseManifest(ordinary)
   const workload = composeWorkload({
     squid: { id: 7, orgId: 3 },
+    apiPath: '/acme/s@v1/api',
     generation: 4,
     image: 'img',
     plan: planOf(parsed),
@@ -112,8 +114,8 @@ test('containers get the platform over the section over deploy.env', () => {
   expect(workload).toMatchObject({ id: '7.4', tenant: '3', version: '7', image: 'img' })
   expect(workload.containers.map((c) => [c.name, c.restart, c.ports])).toEqual([
     ['init', 'never', []],
-    ['api', 'on-failure', [4350]],
-    ['api-2', 'on-failure', [4350]],
+    ['api', 'always', [4350]],
+    ['api-2', 'always', [4350]],
     ['eth', 'on-failure', [3000]],
     ['base', 'on-failure', [3000]],
   ])
@@ -126,8 +128,43 @@ test('containers get the platform over the section over deploy.env', () => {
     SQUID_ID: '7',
   })
   expect(env('eth')).toMatchObject({ SHARED: 'all', DB_URL: 'postgres://x', PROCESSOR_PROMETHEUS_PORT: '3000' })
-  expect(env('init')).toMatchObject({ WHO: 'init', DB_PASS: 'generated' })
+  expect(env('init')).toMatchObject({ WHO: 'init', DB_PASS: 'generated', NODE_ENV: 'production' })
+  expect(env('api')).toMatchObject({ NODE_ENV: 'production', BASE_PATH: '/acme/s@v1/api' })
+  expect(env('eth')).toMatchObject({ NODE_ENV: 'production' })
+  expect(env('eth')).not.toHaveProperty('BASE_PATH')
   expect(workload.containers[1]?.resources).toEqual({ cpuCores: 1, memoryBytes: 1536 * 2 ** 20 })
   expect(only(workload, isInit).containers).toHaveLength(1)
   expect(containerNames(2, ['eth', 'base'])).toEqual(['api', 'api-2', 'eth', 'base'])
+})
+
+test('a squid may have a NODE_ENV and a BASE_PATH of its own', () => {
+  const own = (yaml: string) => {
+    const parsed = parseManifest(manifest(yaml))
+    const environments = evaluate(parsed, {}, contexts)
+    const plan = planOf(parsed)
+    const squid = { id: 7, orgId: 3 }
+    const { containers } = composeWorkload({
+      squid,
+      apiPath: '/p',
+      generation: 1,
+      image: 'i',
+      plan,
+      environments,
+      addonVariables: {},
+    })
+    return containers.find((c) => c.name === 'api')?.env
+  }
+  const api = 'api: {cmd: [node], env: {NODE_ENV: staging}}\nprocessor: {cmd: [node]}'
+  expect(own(api)).toMatchObject({ NODE_ENV: 'staging', BASE_PATH: '/p' })
+  expect(own(`env: {NODE_ENV: development, BASE_PATH: /mine}\n${api}`)).toMatchObject({
+    NODE_ENV: 'staging',
+    BASE_PATH: '/mine',
+  })
+})
+
+test('the path of an api is what its address has behind the origin', () => {
+  const of = { orgCode: 'acme', name: 's', slot: 'v1' }
+  expect(apiPath({ gatewayUrl: 'https://squids.example.com/{org}' }, of)).toBe('/acme/s@v1/api')
+  expect(apiPath({ gatewayUrl: 'https://{org}.squids.example.com' }, of)).toBe('/s@v1/api')
+  expect(apiPath({ gatewayUrl: 'http://localhost:4001/squids/{org}' }, of)).toBe('/squids/acme/s@v1/api')
 })

@@ -9,7 +9,8 @@ import { makeVersion, specOf, workloadOf, type VersionWish } from './testing/mak
 import { until } from '../../testing/until.ts'
 
 const quickPace: ObservingPace = { containersMs: 10, processorsMs: 10, apisMs: 20, databasesMs: 20, headsMs: 20 }
-const sync: SimBehaviour = { sync: { fromBlock: 0, headBlock: 1000, headBlocksPerSecond: 1, blocksPerSecond: 100 } }
+const chain = { fromBlock: 0, headBlock: 1000, headBlocksPerSecond: 1, blocksPerSecond: 100 }
+const sync: SimBehaviour = { sync: chain }
 
 let t: TestApp
 let clock: ManualClock
@@ -59,7 +60,7 @@ test('a processor that stands still while its chain moves is stuck', async () =>
   await make({
     processors: {
       eth: {
-        sync: { fromBlock: 0, headBlock: 1000, headBlocksPerSecond: 1, blocksPerSecond: 100, stallsAtBlock: 300 },
+        sync: { ...chain, stallsAtBlock: 300 },
       },
     },
   })
@@ -135,8 +136,51 @@ test('what a worker wrote is taken over by the next one, and forgotten when it i
   })
 })
 
+/** Its only processor, once it is as expected. */
+const untilProcessor = (expected: Partial<NonNullable<Squid['processors']>[number]>) =>
+  until(async () => expect((await get()).processors?.[0]).toMatchObject(expected))
+
+test('a processor that has come to its last block has finished its work, and is started no more', async () => {
+  await make({ processors: { eth: { sync: { ...chain, toBlock: 500 } } } })
+  clock.advance(4000)
+  await untilProcessor({ status: 'SYNCING', syncState: { currentBlock: 400, totalBlocks: 1004 } })
+  clock.advance(1000)
+  // It ended without a word: it is asked.
+  await untilProcessor({ status: 'STARTING', reason: expect.stringContaining('whether it has finished its work') })
+  clock.advance(1000)
+  const finished = { status: 'SYNCED', reason: 'It has finished its work.', restarts: 1 } as const
+  await untilProcessor(finished)
+  clock.advance(minutes(60))
+  await untilProcessor(finished)
+  expect((await get()).alerts).toEqual([])
+  // The next worker finds the same.
+  await observing.close()
+  observing = startObserving(t.app, quickPace)
+  await untilProcessor(finished)
+})
+
+test('a processor that ends without an error although its chain goes on is started again, counted and told', async () => {
+  const line = JSON.stringify({ level: 2, ns: 'sqd:processor', msg: 'processing blocks from 0' })
+  await make({ processors: { eth: { print: [line], ends: { afterMs: 10, exitCode: 0 } } } })
+  clock.advance(10)
+  await untilProcessor({ status: 'STARTING', reason: 'It ended although its chain goes on', restarts: 0 })
+  for (const [index, waitMs] of [1000, 2000].entries()) {
+    clock.advance(waitMs)
+    await untilProcessor({ restarts: index + 1 })
+    clock.advance(10)
+    await until(async () => expect(await driver.observe()).toMatchObject([{ state: 'backoff', restarts: index + 1 }]))
+  }
+  await untilProcessor({
+    status: 'STUCK',
+    reason: 'It ended although its chain goes on. It was started anew 2 times.',
+    restarts: 2,
+  })
+  expect((await get()).alerts).toMatchObject([{ label: 'eth keeps crashing', severity: 'CRITICAL' }])
+  expect(displayStatus(await get())).toBe('DEGRADED')
+})
+
 test('nothing is written while nothing changes', async () => {
-  await make({ apis: [{}], processors: { eth: { ends: { afterMs: 10, exitCode: 0 } } } })
+  await make({ apis: [{}], processors: { eth: { print: ['nothing to do'], ends: { afterMs: 10, exitCode: 0 } } } })
   clock.advance(100)
   await until(async () => expect(displayStatus(await get())).toBe('HEALTHY'))
   // A row that is written anew is another one for Postgres.

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { App } from '../../app.ts'
 import { startLeading, type Leading } from '../../db/leader.ts'
 import { observeApis } from './observe-apis.ts'
+import { createJudgingLook } from './judge-ends.ts'
 import { createKnownHeads } from './known-heads.ts'
-import { lookAtContainers } from './observe-containers.ts'
 import { observeDatabases } from './observe-databases.ts'
 import { observeProcessors } from './observe-processors.ts'
 import { readSeen } from './seen.ts'
@@ -30,6 +30,7 @@ export function startObserving(app: App, pace: ObservingPace = defaultPace): Lea
   return startLeading(app.database, app.log, 'observing', async (_, signal) => {
     const seen = await readSeen(app)
     const heads = createKnownHeads(app)
+    const look = createJudgingLook(app, seen, heads.headOf)
     let fullRoundMs = 0
     const probe = async () => {
       const isFullRound = performance.now() >= fullRoundMs
@@ -37,7 +38,7 @@ export function startObserving(app: App, pace: ObservingPace = defaultPace): Lea
       await observeApis(app, seen, isFullRound)
     }
     await Promise.all([
-      repeat(app, signal, pace.containersMs, async () => seen.noteContainers(await lookAtContainers(app.driver))),
+      repeat(app, signal, pace.containersMs, async () => seen.noteContainers(await look())),
       repeat(app, signal, Math.min(pace.containersMs, pace.apisMs), probe),
       repeat(app, signal, pace.processorsMs, () => observeProcessors(app, seen, heads.headOf)),
       repeat(app, signal, pace.databasesMs, () => observeDatabases(app)),

@@ -23,6 +23,10 @@ export function apiUrls(config: Pick<Config, 'gatewayUrl'>, of: Addressed): z.in
 export const graphqlUrl = (config: Pick<Config, 'gatewayUrl'>, of: Omit<Addressed, 'tags'>): string =>
   `${base(config, of)}@${of.slot}/api/graphql`
 
+/** The path of an api as the gateway offers it, by the slot: what an api must put before its own paths. */
+export const apiPath = (config: Pick<Config, 'gatewayUrl'>, of: Omit<Addressed, 'tags'>): string =>
+  new URL(`${base(config, of)}@${of.slot}/api`).pathname
+
 /** The public address of a processor's metrics (contract 5). */
 export const metricsUrl = (config: Pick<Config, 'gatewayUrl'>, of: Addressed, processor: string): string =>
   `${base(config, of)}@${of.slot}/processors/${processor}/metrics`

@@ -8,11 +8,15 @@ import { workloadIdOf } from './workload-id.ts'
 export const apiPort = 4350
 export const metricsPort = 3000
 
+const apiPorts = { GRAPHQL_SERVER_PORT: String(apiPort), GQL_PORT: String(apiPort) }
+
 /** Numbers of the SDK's log levels, as it writes them to its JSON lines (contract 4.2). */
 const logLabels = JSON.stringify({ 0: 'TRACE', 1: 'DEBUG', 2: 'INFO', 3: 'WARN', 4: 'ERROR', 5: 'FATAL' })
 
 export type WorkloadParts = {
   squid: { id: number; orgId: number }
+  /** Where the gateway offers its api, without the origin. */
+  apiPath: string
   generation: number
   image: string
   plan: SquidPlan
@@ -32,10 +36,15 @@ export const isApi = (container: Pick<ContainerSpec, 'name'>): boolean => /^api(
 export const isInit = (container: Pick<ContainerSpec, 'name'>): boolean => container.name === 'init'
 export const isProcessor = (container: Pick<ContainerSpec, 'name'>): boolean => !isApi(container) && !isInit(container)
 
-/** The whole workload, init included. A section's environment wins over `deploy.env`, and the platform's over both. */
+/**
+ * The whole workload, init included. A section's environment wins over `deploy.env`, and the platform's over both, but for what a
+ * squid may know better: NODE_ENV, and the BASE_PATH by which its api makes addresses.
+ */
 export function composeWorkload(parts: WorkloadParts): Workload {
   const { squid, generation, image, plan, environments } = parts
-  const env = (section: Variables, ports: Variables) => ({
+  const env = (section: Variables, ports: Variables, initial: Variables = {}) => ({
+    NODE_ENV: 'production',
+    ...initial,
     ...environments.deploy,
     ...section,
     ...parts.addonVariables,
@@ -57,9 +66,9 @@ export function composeWorkload(parts: WorkloadParts): Workload {
     containers.push({
       name: apiName(index),
       command: plan.api?.command ?? [],
-      env: env(environments.api, { GRAPHQL_SERVER_PORT: String(apiPort), GQL_PORT: String(apiPort) }),
+      env: env(environments.api, apiPorts, { BASE_PATH: parts.apiPath }),
       resources: resourcesOf(plan.api?.profile ?? 'small', plan.isDedicated),
-      restart: 'on-failure',
+      restart: 'always',
       ports: [apiPort],
     })
   for (const { name, command } of plan.processors)

@@ -5,6 +5,7 @@ import {
   announceSquid,
   beginGeneration,
   billedProfile,
+  apiPath,
   composeWorkload,
   evaluate,
   isApi,
@@ -57,6 +58,7 @@ async function prepare(context: StepContext, squid: SquidRow, source: Source): P
     const image = neededImage(source.image)
     const workload = composeWorkload({
       squid,
+      apiPath: apiPath(app.config, { orgCode: org.code, name: squid.name, slot: squid.slot }),
       generation,
       image,
       plan: source.plan,

@@ -1,0 +1,42 @@
+import type { App } from '../../app.ts'
+import { hasFinished } from './ending.ts'
+import type { HeadOf } from './known-heads.ts'
+import { lookAtContainers } from './observe-containers.ts'
+import type { ContainerRow } from './observe-store.ts'
+import { containerKey, type Seen } from './seen.ts'
+import { isProcessor } from './workload.ts'
+import { workloadIdOf } from './workload-id.ts'
+
+/** Containers as they are now, once it is decided about every processor that ended with exit code 0. */
+export type JudgingLook = () => Promise<Map<string, ContainerRow>>
+
+/** `headOf`: where their chains are as others see them. */
+export function createJudgingLook({ driver }: Pick<App, 'driver'>, seen: Seen, headOf: HeadOf): JudgingLook {
+  /** When those ended that have finished their work. */
+  const finished = new Map<string, number>()
+
+  const isFinished = async (key: string, row: ContainerRow): Promise<boolean> => {
+    const endedAtMs = row.since.getTime()
+    if (finished.get(key) === endedAtMs) return true
+    const workload = workloadIdOf(row.squidId, row.generation)
+    const isDone = await hasFinished(driver, { ...row, workload }, () => movesOn(row))
+    if (isDone) finished.set(key, endedAtMs)
+    return isDone
+  }
+
+  const movesOn = (row: ContainerRow): boolean => {
+    const headBlock = headOf(row)?.head?.headBlock
+    return headBlock !== undefined && headBlock > (seen.processors.get(containerKey(row))?.currentBlock ?? -1)
+  }
+
+  return async () => {
+    const rows = await lookAtContainers(driver)
+    for (const key of finished.keys()) if (!rows.has(key)) finished.delete(key)
+    const ended = [...rows].filter(
+      ([, row]) => row.state === 'finished' && row.exitCode === 0 && isProcessor({ name: row.container }),
+    )
+    let isRetried = false
+    for (const [key, row] of ended) if (!(await isFinished(key, row))) isRetried = true
+    return isRetried ? lookAtContainers(driver) : rows
+  }
+}
