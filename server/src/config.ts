@@ -143,6 +143,18 @@ export const settings = {
     .positive()
     .default(1000)
     .describe('RPC requests a second one organization may make, each call of a batch counted.'),
+  SHOAL_RPC_SOCKETS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(5000)
+    .describe('WebSocket connections to RPC chains that one gateway holds; 0 offers none.'),
+  SHOAL_RPC_SOCKETS_PER_ORG: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(100)
+    .describe('Of these, how many one organization may have.'),
   SHOAL_RPC_CACHE_MB: z.coerce
     .number()
     .int()

@@ -5,6 +5,8 @@ import type { Duplex } from 'node:stream'
 export type Answering = {
   request: (req: IncomingMessage, res: ServerResponse) => void
   upgrade?: (req: IncomingMessage, socket: Duplex, head: Buffer) => void
+  /** Ends upgraded connections in the way of their protocol. Those that are left when it resolves are cut off. */
+  closeUpgraded?: () => Promise<void>
 }
 
 /** A port that is ours from the start on, before there is anything that could answer. */
@@ -19,6 +21,7 @@ export type Listener = {
 export async function listen(port: number, host: string): Promise<Listener> {
   const server = createServer({ keepAliveTimeout: 72_000, requestTimeout: 300_000, maxHeaderSize: 32_768 })
   let answering: Answering = notReady
+  const upgraded = new Set<Duplex>()
   server.on('request', (req: IncomingMessage, res: ServerResponse) => answering.request(req, res))
   await new Promise<void>((done, failed) => {
     server.once('error', failed)
@@ -29,11 +32,20 @@ export async function listen(port: number, host: string): Promise<Listener> {
     answerBy: (next) => {
       answering = next
       // Without a listener, a request that offers an upgrade is answered like any other.
-      if (next.upgrade) server.on('upgrade', next.upgrade)
+      const { upgrade } = next
+      if (!upgrade) return
+      server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
+        upgraded.add(socket)
+        socket.once('close', () => upgraded.delete(socket))
+        upgrade(req, socket, head)
+      })
     },
     close: async () => {
       const closed = new Promise((done) => server.close(done))
       server.closeAllConnections()
+      // The server waits for these, too.
+      await answering.closeUpgraded?.()
+      for (const socket of upgraded) socket.destroy()
       await closed
     },
   }

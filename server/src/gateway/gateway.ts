@@ -95,7 +95,10 @@ export async function createGateway(app: App): Promise<Gateway> {
 
   const upgrade = async (req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     socket.on('error', () => socket.destroy())
-    const asked = parse(req.headers.host, canonical(req.url ?? '/'))
+    const url = canonical(req.url ?? '/')
+    const [, chain, token] = /^\/rpc\/([^/?]+)\/([^/?]+)/.exec(url) ?? []
+    if (chain && token) return await rpc.upgrade({ req, socket, head }, chain, token)
+    const asked = parse(req.headers.host, url)
     const found = find(asked)
     if ('refused' in found) return refuseUpgrade(socket, found.refused)
     const { route, target } = found
@@ -124,6 +127,7 @@ export async function createGateway(app: App): Promise<Gateway> {
     upgrade: (req, socket, head) => {
       upgrade(req, socket, head).catch(() => socket.destroy())
     },
+    closeUpgraded: () => rpc.closeSockets(),
     close: async () => {
       await Promise.all([table.close(), meter.close(), rpc.close(), portal.close(), upstreams.close()])
     },

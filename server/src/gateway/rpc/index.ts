@@ -1,16 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { App } from '../../app.ts'
-import { Accounts, overQuota, overRate, unknownToken, type Account, type Refusal } from './accounts.ts'
+import { unknownToken } from './accounts.ts'
+import { Admission, type Caller } from './admission.ts'
 import type { ChainService } from './chain-service.ts'
 import { readText, sendBatch, sendError, sendNothing, sendOutcome, sendPreflight } from './http.ts'
 import { codes, isFault, parseCalls, type Call, type Outcome } from './json-rpc.ts'
-import { Meter } from './meter.ts'
 import { openServices } from './services.ts'
+import type { SocketLimits } from './sockets/limits.ts'
+import { refuse, Sockets, type Upgrade } from './sockets/sockets.ts'
 
 export type RpcRoute = {
   /** Answers `/rpc/{chain}/{token}`; never rejects. */
   handle: (req: IncomingMessage, res: ServerResponse, chain: string, token: string) => Promise<void>
-  /** Writes what was counted. */
+  /** Opens a WebSocket at `/rpc/{chain}/{token}`, or says over HTTP why not; never rejects. */
+  upgrade: (upgrade: Upgrade, chain: string, token: string) => Promise<void>
+  /** WebSocket connections and subscriptions that are open, by chain. */
+  socketCounts: () => ReturnType<Sockets['counts']>
+  /** Tells WebSocket clients to connect again, and resolves when they have gone. New ones are refused. */
+  closeSockets: () => Promise<void>
+  /** Closes what is open, and writes what was counted. */
   close: () => Promise<void>
 }
 
@@ -18,16 +26,16 @@ const mostBodyBytes = 5_000_000
 const mostBatch = 1_000
 
 /** The data plane of RPC: `/rpc/{chain}/{token}` (spec 2.11, contract 6.5). */
-export function createRpcRoute(app: App): RpcRoute {
+export function createRpcRoute(app: App, limits: Partial<SocketLimits> = {}): RpcRoute {
   const services = openServices(app)
-  const accounts = new Accounts(app)
-  const meter = new Meter(app, (totals) => accounts.noteUsed(totals))
+  const admission = new Admission(app)
+  const sockets = new Sockets(app, admission, limits)
 
   const answer = async (req: IncomingMessage, res: ServerResponse, chainId: string, token: string): Promise<void> => {
     if (req.method === 'OPTIONS') return sendPreflight(res)
     if (req.method !== 'POST')
       return sendError(res, 405, 'null', { code: codes.invalidRequest, message: 'Send JSON-RPC 2.0 by POST.' })
-    const account = await accounts.find(token)
+    const account = await admission.find(token)
     const service = await services.find(chainId)
     const body = await readText(req, mostBodyBytes)
     if (body === null) {
@@ -43,7 +51,7 @@ export function createRpcRoute(app: App): RpcRoute {
     if (!service)
       return sendError(res, 404, firstId, { code: codes.invalidRequest, message: `There is no chain "${chainId}".` })
     const count = parsed.calls.length
-    const refusal = refusalFor(account, count)
+    const refusal = admission.refuse(account, count)
     if (refusal || !account)
       return sendError(res, (refusal ?? unknownToken).status, firstId, (refusal ?? unknownToken).error)
     const caller: Caller = { account, chain: chainId, version: versionOf(req) }
@@ -53,19 +61,9 @@ export function createRpcRoute(app: App): RpcRoute {
       return sendError(res, first.error.code === codes.limitExceeded ? 413 : 400, first.id, first.error)
     const given = service.answer(first)
     const outcome = given instanceof Promise ? await given : given
-    note(caller, first, outcome)
+    admission.count(caller, first, outcome)
     if (first.id === null) return sendNothing(res)
     return sendOutcome(res, isUnavailable(outcome) ? 503 : 200, first.id, outcome)
-  }
-
-  const refusalFor = (account: Account | null, count: number): Refusal | null => {
-    if (!account) return unknownToken
-    return account.refusal ?? overQuota(account, meter.pendingOf(account.orgId), count) ?? overRate(account, count)
-  }
-
-  type Caller = { account: Account; chain: string; version: string }
-  const note = ({ account, chain, version }: Caller, { method }: Call, outcome: Outcome) => {
-    meter.count({ orgId: account.orgId, chain, version, method }, outcome.kind !== 'error' || !outcome.isOurs)
   }
 
   const answerBatch = async (
@@ -80,7 +78,7 @@ export function createRpcRoute(app: App): RpcRoute {
     for (const [i, call] of calls.entries()) {
       const outcome = outcomes[i]
       if (!outcome) continue
-      note(caller, call, outcome)
+      admission.count(caller, call, outcome)
       if (call.id !== null) answers.push({ id: call.id, outcome })
     }
     for (const fault of given)
@@ -88,6 +86,20 @@ export function createRpcRoute(app: App): RpcRoute {
     if (answers.length === 0) return sendNothing(res)
     // Clients try again on 503; with one answer that is worth keeping they should not.
     return sendBatch(res, outcomes.length > 0 && outcomes.every(isUnavailable) ? 503 : 200, answers)
+  }
+
+  const open = async (upgrade: Upgrade, chainId: string, token: string): Promise<void> => {
+    const { req, socket } = upgrade
+    const account = await admission.find(token)
+    const service = await services.find(chainId)
+    if (!service)
+      return refuse(socket, {
+        status: 404,
+        error: { code: codes.invalidRequest, message: `There is no chain "${chainId}".` },
+      })
+    const refusal = admission.refuseAny(account)
+    if (refusal || !account) return refuse(socket, refusal ?? unknownToken)
+    sockets.accept(upgrade, token, service, { account, chain: chainId, version: versionOf(req) })
   }
 
   return {
@@ -100,9 +112,22 @@ export function createRpcRoute(app: App): RpcRoute {
         else sendError(res, 500, 'null', { code: -32603, message: 'Something failed on our side.' })
       }
     },
+    upgrade: async (upgrade, chain, token) => {
+      try {
+        await open(upgrade, chain, token)
+      } catch (error) {
+        app.log.error({ err: error, chain }, 'an RPC WebSocket could not be opened')
+        refuse(upgrade.socket, {
+          status: 500,
+          error: { code: codes.internal, message: 'Something failed on our side.' },
+        })
+      }
+    },
+    socketCounts: () => sockets.counts(),
+    closeSockets: () => sockets.close(),
     close: async () => {
-      accounts.close()
-      await meter.close()
+      await sockets.close()
+      await admission.close()
       await services.close()
     },
   }

@@ -18,6 +18,9 @@ export const codes = {
   invalidRequest: -32600,
   methodNotFound: -32601,
   invalidParams: -32602,
+  internal: -32603,
+  /** What nodes answer when nothing more precise fits. */
+  serverError: -32000,
   /** EIP-1474: resource unavailable. */
   unavailable: -32002,
   /** EIP-1474: limit exceeded. */

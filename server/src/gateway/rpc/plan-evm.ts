@@ -76,8 +76,10 @@ export function planEvm(method: string, params: readonly unknown[]): Plan | Refu
   const place = blockAt[method] ?? stateAt[method]
   if (place !== undefined) return planBlock(method, params[place], method in stateAt)
   if (changing.has(method)) return { ...reading, height: 'head' }
-  if (filters.test(method)) return notAvailable(method, 'filters live on one node; use eth_getLogs')
-  if (/^eth_(?:un)?subscribe$/.test(method)) return notAvailable(method, 'subscriptions need a WebSocket')
+  if (filters.test(method))
+    return notAvailable(method, 'filters live on one node; use eth_getLogs, or eth_subscribe over WebSocket')
+  if (/^eth_(?:un)?subscribe$/.test(method))
+    return notAvailable(method, 'subscriptions need a WebSocket; connect to the same address with ws(s)://')
   if (forOperators.test(method)) return notAvailable(method, 'it is for the operators of nodes')
   return careful
 }

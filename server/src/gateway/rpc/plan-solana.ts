@@ -8,7 +8,8 @@ const immutable = new Set(['getBlock', 'getTransaction', 'getBlockTime'])
 
 export function planSolana(method: string, params: readonly unknown[]): Plan | Refused {
   if (method === 'getGenesisHash') return constant
-  if (/Subscribe|Unsubscribe/.test(method)) return notAvailable(method, 'subscriptions need a WebSocket')
+  if (/Subscribe|Unsubscribe/.test(method))
+    return notAvailable(method, 'subscriptions are not offered for this chain; poll getSlot or getSignaturesForAddress')
   if (immutable.has(method) && isFinalized(params[1])) return constant
   if (writing.test(method) || !readingMethods.test(method)) return careful
   return reading

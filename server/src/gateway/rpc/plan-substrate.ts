@@ -38,7 +38,11 @@ export function planSubstrate(method: string, params: readonly unknown[]): Plan 
   if (constants.has(method)) return constant
   const place = hashAt[method]
   if (place !== undefined) return typeof params[place] === 'string' ? constant : { ...reading, height: 'head' }
-  if (streams.test(method)) return notAvailable(method, 'subscriptions need a WebSocket')
+  if (streams.test(method))
+    return notAvailable(
+      method,
+      'subscriptions are not offered for this chain; poll chain_getHeader or chain_getFinalizedHead',
+    )
   if (forOperators.test(method)) return notAvailable(method, 'it is for the operators of nodes')
   return changing.test(method) ? { ...reading, height: 'head' } : careful
 }

@@ -92,5 +92,5 @@ test('what a hash names, and hashes of final blocks, are kept; what may write is
   expect((await ask('author_submitExtrinsic', ['0x00'])).error?.message).toMatch(/may have been carried out/)
   expect(asked('author_submitExtrinsic')).toBe(1)
   expect((await ask('author_rotateKeys')).error?.code).toBe(-32601)
-  expect((await ask('chain_subscribeNewHeads')).error?.message).toMatch(/WebSocket/)
+  expect((await ask('chain_subscribeNewHeads')).error?.message).toMatch(/poll chain_getHeader/)
 })

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import type { App } from '../../app.ts'
@@ -12,6 +13,7 @@ import { createSealer } from '../../sealer.ts'
 import { maker, type Make } from '../../testing/make.ts'
 import { cloneDatabase } from '../../testing/test-database.ts'
 import { createRpcRoute, type RpcRoute } from './index.ts'
+import type { SocketLimits } from './sockets/limits.ts'
 
 /** Things for tests of the data plane: a gateway of one route, and a proxy that makes a good node misbehave. */
 
@@ -19,8 +21,10 @@ type Disposable = { close: () => Promise<void> }
 
 async function serve(
   handle: (req: IncomingMessage, res: ServerResponse) => void,
+  upgrade?: (req: IncomingMessage, socket: Duplex, head: Buffer) => void,
 ): Promise<{ url: string } & Disposable> {
   const server = createServer(handle)
+  if (upgrade) server.on('upgrade', upgrade)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -33,23 +37,33 @@ async function serve(
 
 export type TestGateway = {
   urlOf: (chain: string, token: string) => string
+  route: () => RpcRoute
   /** As a process that ended in order and began anew, with the same address. */
   restart: () => Promise<void>
 } & Disposable
 
-export async function startTestGateway(app: App): Promise<TestGateway> {
-  let route: RpcRoute = createRpcRoute(app)
-  const server = await serve((req, res) => {
+export async function startTestGateway(app: App, limits: Partial<SocketLimits> = {}): Promise<TestGateway> {
+  let route: RpcRoute = createRpcRoute(app, limits)
+  const asked = (req: IncomingMessage) => {
     const [, , chain = '', token = ''] = (req.url ?? '').split('/')
-    void route.handle(req, res, chain, token)
-  })
+    return [chain, token] as const
+  }
+  const server = await serve(
+    (req, res) => void route.handle(req, res, ...asked(req)),
+    (req, socket, head) => {
+      socket.on('error', () => socket.destroy())
+      void route.upgrade({ req, socket, head }, ...asked(req))
+    },
+  )
   return {
+    route: () => route,
     restart: async () => {
       await route.close()
-      route = createRpcRoute(app)
+      route = createRpcRoute(app, limits)
     },
     urlOf: (chain, token) => `${server.url}/rpc/${chain}/${token}`,
     close: async () => {
+      await route.closeSockets()
       await server.close()
       await route.close()
     },
@@ -62,6 +76,7 @@ export type TestPlane = { app: App; make: Make; clock: ReturnType<typeof fakeClo
 export async function startTestPlane(
   env: Record<string, string> = {},
   rpcConfig: Record<string, unknown> = {},
+  limits: Partial<SocketLimits> = {},
 ): Promise<TestPlane> {
   const opened = new AsyncDisposableStack()
   const dataDir = mkdtempSync(join(tmpdir(), 'shoal-test-'))
@@ -79,7 +94,7 @@ export async function startTestPlane(
     db: database.db,
     sealer: createSealer({ dataDir }),
   } as unknown as App
-  const gateway = await startTestGateway(app)
+  const gateway = await startTestGateway(app, limits)
   opened.defer(gateway.close)
   return { app, make: maker(app), clock, gateway, close: () => opened.disposeAsync() }
 }

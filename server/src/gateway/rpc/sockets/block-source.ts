@@ -1,0 +1,100 @@
+import type { ChainService } from '../chain-service.ts'
+import { NoAnswer, type Upstream } from '../upstream.ts'
+import { within } from '../within.ts'
+import type { BlockLog, ChainBlock } from './branch.ts'
+
+/** Then the others are asked instead. */
+const patienceMs = 1_000
+
+const hex = (n: number) => `0x${n.toString(16)}`
+
+/** Fields of a block that are not part of its header. */
+const notOfHeader = new Set(['transactions', 'uncles', 'withdrawals', 'size', 'totalDifficulty'])
+
+/**
+ * Reads blocks and logs of an EVM chain. The node that showed a head is asked first, since others may not have its branch yet, then
+ * all of them. Blocks are named by hash wherever it matters, so it does not matter which node answers.
+ */
+export class BlockSource {
+  readonly #service: ChainService
+
+  constructor(service: ChainService) {
+    this.#service = service
+  }
+
+  /** Null when no node has it. */
+  async byHash(hash: string, first: Upstream): Promise<ChainBlock | null> {
+    const block = parseBlock(await this.#ask(first, 'eth_getBlockByHash', [hash, false]))
+    return block?.hash === hash ? block : null
+  }
+
+  /** Null when `node` has none of this number. */
+  async byNumber(number: number, node: Upstream): Promise<ChainBlock | null> {
+    const block = parseBlock(await this.#askNode(node, 'eth_getBlockByNumber', [hex(number), false]))
+    return block?.number === number ? block : null
+  }
+
+  /** Null when no node tells them, or when what it tells cannot be true. `isBelieved`: an unlikely answer is taken, too. */
+  async logs(block: ChainBlock, first: Upstream | null, isBelieved: boolean): Promise<BlockLog[] | null> {
+    const params = [{ blockHash: block.hash }]
+    const isTrue = (given: unknown) => {
+      const found = parseLogs(given, block.hash)
+      return found && (found.length > 0 || !block.saysLogs || isBelieved) ? found : null
+    }
+    const own = first ? isTrue(await this.#askNode(first, 'eth_getLogs', params)) : null
+    return own ?? isTrue(await this.#askAny('eth_getLogs', params))
+  }
+
+  async #ask(first: Upstream, method: string, params: unknown[]): Promise<unknown> {
+    return (await this.#askNode(first, method, params)) ?? (await this.#askAny(method, params))
+  }
+
+  /** Null when it does not answer soon. */
+  async #askNode(node: Upstream, method: string, params: unknown[]): Promise<unknown> {
+    if (!node.breaker.isClosed) return null
+    node.rate?.owe(1)
+    const asked = node.ask(method, params).catch((error: unknown) => {
+      if (error instanceof NoAnswer) node.breaker.failed()
+      return null
+    })
+    const answer = await within(asked, patienceMs)
+    return answer === 'late' ? null : answer
+  }
+
+  async #askAny(method: string, params: unknown[]): Promise<unknown> {
+    const outcome = await this.#service.answer({ method, params })
+    if (outcome.kind === 'error') return null
+    const parts: Uint8Array[] = []
+    if (outcome.kind === 'result') parts.push(outcome.json)
+    else for await (const chunk of outcome.chunks) parts.push(chunk)
+    return JSON.parse(Buffer.concat(parts).toString()) as unknown
+  }
+}
+
+function parseBlock(given: unknown): ChainBlock | null {
+  if (typeof given !== 'object' || given === null) return null
+  const { number, hash, parentHash, logsBloom } = given as Record<string, unknown>
+  if (typeof number !== 'string' || typeof hash !== 'string' || typeof parentHash !== 'string') return null
+  const header = Object.fromEntries(Object.entries(given).filter(([key]) => !notOfHeader.has(key)))
+  return {
+    number: Number(number),
+    hash,
+    parentHash,
+    header: JSON.stringify(header),
+    saysLogs: typeof logsBloom === 'string' && /[1-9a-f]/i.test(logsBloom.slice(2)),
+    logs: null,
+  }
+}
+
+/** Null when they are not logs of this block. */
+function parseLogs(given: unknown, blockHash: string): BlockLog[] | null {
+  if (!Array.isArray(given)) return null
+  const logs: BlockLog[] = []
+  for (const log of given as ({ address?: unknown; topics?: unknown; blockHash?: unknown } | null)[]) {
+    if (typeof log?.address !== 'string' || !Array.isArray(log.topics) || log.blockHash !== blockHash) return null
+    const { removed: _, ...rest } = log as Record<string, unknown>
+    const topics = log.topics.map((topic) => String(topic).toLowerCase())
+    logs.push({ address: log.address.toLowerCase(), topics, open: JSON.stringify(rest).slice(0, -1) })
+  }
+  return logs
+}

@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.ts'
+import { rpcTokenOf } from '../../../modules/rpc/index.ts'
+import { openGatewayBed, type GatewayBed } from '../../testing/testbed.ts'
+import { connect } from './ws-client.ts'
+
+let devnet: Devnet
+let bed: GatewayBed
+beforeAll(async () => {
+  devnet = await startDevnet()
+  bed = await openGatewayBed({ env: { SHOAL_DEVNET_URL: devnet.rpcUrl } })
+})
+afterAll(async () => {
+  await bed?.close()
+  await devnet?.stop()
+})
+
+test('a gateway takes WebSockets of RPC chains beside those of squids, and ends both when it ends', async () => {
+  const squid = await bed.version()
+  const { server } = await bed.serve(squid, (_, res) => res.end())
+  const ofSquid = new WebSocketServer({ server })
+  ofSquid.on('connection', (socket) => socket.send('from the squid'))
+  const { gateway, url } = await bed.another()
+  const address = `${url}/rpc/devnet/${await rpcTokenOf(bed.t.app, bed.org.id)}`
+  const client = await connect(`${address}?x=1`)
+  await client.subscribe('newHeads')
+  const other = new WebSocket(`${url.replace('http', 'ws')}/acme/${squid.name}@v1/api`)
+  expect(await new Promise((heard) => other.once('message', (data: Buffer) => heard(data.toString())))).toBe(
+    'from the squid',
+  )
+  const cutOff = new Promise((done) => other.once('close', done))
+  await gateway.close()
+  expect(await client.closed).toMatchObject({ code: 1012 })
+  await cutOff
+  ofSquid.close()
+})

@@ -1,0 +1,56 @@
+/** Which logs a subscription gets: those from one of the addresses whose topics match by position. */
+export type LogFilter = {
+  /** Null: from any address. Lower case. */
+  addresses: ReadonlySet<string> | null
+  /** By position; null: any topic there. Lower case. */
+  topics: readonly (ReadonlySet<string> | null)[]
+}
+
+const mostChoices = 1_000
+const address = /^0x[0-9a-fA-F]{40}$/
+const topic = /^0x[0-9a-fA-F]{64}$/
+
+/** What `eth_subscribe` takes for `logs`, or in one sentence what is wrong with it. */
+export function parseLogFilter(given: unknown): LogFilter | { wrong: string } {
+  if (given !== undefined && given !== null && (typeof given !== 'object' || Array.isArray(given)))
+    return { wrong: 'the filter must be an object with address and topics' }
+  const { address: addresses, topics = [] } = (given ?? {}) as Record<string, unknown>
+  const ofAddress = choices(addresses, address)
+  if (ofAddress === 'wrong') return { wrong: `address must be an address or up to ${mostChoices} of them` }
+  if (topics !== null && (!Array.isArray(topics) || topics.length > 4))
+    return { wrong: 'topics must be an array of up to 4 positions' }
+  const ofTopics: LogFilter['topics'][number][] = []
+  for (const position of (topics ?? []) as unknown[]) {
+    const found = choices(position, topic)
+    if (found === 'wrong')
+      return { wrong: `each position of topics must be null, a 32-byte hash, or up to ${mostChoices} of them` }
+    ofTopics.push(found)
+  }
+  return { addresses: ofAddress, topics: ofTopics }
+}
+
+/** Null when everything is wanted, which an empty list means too. */
+function choices(given: unknown, shape: RegExp): Set<string> | null | 'wrong' {
+  if (given === undefined || given === null) return null
+  const list = Array.isArray(given) ? (given as unknown[]) : [given]
+  if (list.length > mostChoices) return 'wrong'
+  const found = new Set<string>()
+  for (const one of list) {
+    if (typeof one !== 'string' || !shape.test(one)) return 'wrong'
+    found.add(one.toLowerCase())
+  }
+  return found.size === 0 ? null : found
+}
+
+export function matches(filter: LogFilter, log: { address: string; topics: readonly string[] }): boolean {
+  if (filter.addresses && !filter.addresses.has(log.address)) return false
+  // A position that is asked for must be there, even when any topic will do.
+  if (filter.topics.length > log.topics.length) return false
+  return filter.topics.every((wanted, i) => wanted === null || wanted.has(log.topics[i] ?? ''))
+}
+
+/** Equal for filters that let the same logs through. */
+export function keyOfFilter({ addresses, topics }: LogFilter): string {
+  const listed = (set: ReadonlySet<string> | null) => (set === null ? '*' : [...set].sort().join())
+  return [addresses, ...topics].map(listed).join(' ')
+}

@@ -1,0 +1,146 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { WebSocketServer } from 'ws'
+import type { App } from '../../../app.ts'
+import type { Account, Refusal } from '../accounts.ts'
+import type { Admission, Caller } from '../admission.ts'
+import type { ChainService } from '../chain-service.ts'
+import { codes, errorText } from '../json-rpc.ts'
+import { Connection } from './connection.ts'
+import { Feed } from './feed.ts'
+import { closeCodes, defaultLimits, type SocketLimits } from './limits.ts'
+
+export type Upgrade = { req: IncomingMessage; socket: Duplex; head: Buffer }
+
+/** WebSocket connections to the RPC chains of one gateway. */
+export class Sockets {
+  readonly #app: App
+  readonly #admission: Admission
+  readonly #limits: SocketLimits
+  readonly #server: WebSocketServer
+  readonly #connections = new Set<Connection>()
+  readonly #feeds = new Map<ChainService, Feed>()
+  readonly #timers: NodeJS.Timeout[]
+  #isClosing = false
+
+  constructor(app: App, admission: Admission, limits: Partial<SocketLimits> = {}) {
+    const { SHOAL_RPC_SOCKETS: connections, SHOAL_RPC_SOCKETS_PER_ORG: connectionsOfOrg } = app.config
+    this.#app = app
+    this.#admission = admission
+    this.#limits = { ...defaultLimits, connections, connectionsOfOrg, ...limits }
+    // Compression would let small messages take much memory, and costs more than it saves on a machine's own network.
+    const options = {
+      noServer: true,
+      maxPayload: this.#limits.messageBytes,
+      perMessageDeflate: false,
+      clientTracking: false,
+    }
+    this.#server = new WebSocketServer(options)
+    this.#timers = [
+      setInterval(() => void this.#check(), this.#limits.checkMs).unref(),
+      setInterval(() => this.#ping(), this.#limits.pingMs).unref(),
+    ]
+  }
+
+  /** Takes the connection over, or refuses it with an HTTP status and a JSON-RPC error. */
+  accept({ req, socket, head }: Upgrade, token: string, service: ChainService, caller: Caller): void {
+    const refusal = this.#refuse(caller.account)
+    if (refusal) return refuse(socket, refusal)
+    this.#server.handleUpgrade(req, socket, head, (opened) => {
+      const connection: Connection = new Connection({
+        socket: opened,
+        token,
+        caller,
+        service,
+        feed: this.#feedOf(service),
+        admission: this.#admission,
+        limits: this.#limits,
+        log: this.#app.log,
+        subscriptionsOfOrg: () => this.#subscriptionsOf(connection.orgId),
+      })
+      this.#connections.add(connection)
+      opened.once('close', () => this.#connections.delete(connection))
+    })
+  }
+
+  /** How many there are now, by chain. */
+  counts(): { chain: string; connections: number; newHeads: number; logs: number }[] {
+    const chains = Map.groupBy(this.#connections, (connection) => connection.chain)
+    return [...chains].map(([chain, connections]) => ({
+      chain,
+      connections: connections.length,
+      newHeads: connections.reduce((sum, c) => sum + c.countOf('newHeads'), 0),
+      logs: connections.reduce((sum, c) => sum + c.countOf('logs'), 0),
+    }))
+  }
+
+  /** Lets calls under way end for a while, and tells clients to connect again. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    for (const timer of this.#timers) clearInterval(timer)
+    const open = [...this.#connections]
+    for (const connection of open) connection.pause()
+    const deadline = performance.now() + this.#limits.closeMs
+    await until(deadline, () => !open.some((c) => c.isBusy))
+    for (const connection of open) connection.close(closeCodes.restart, 'The gateway restarts. Connect again.')
+    for (const feed of this.#feeds.values()) feed.close()
+    await until(deadline + this.#limits.closeMs, () => this.#connections.size === 0)
+  }
+
+  #refuse({ orgId }: Account): Refusal | null {
+    if (this.#isClosing) return refusal(503, codes.unavailable, 'The gateway restarts. Connect again.')
+    if (this.#connections.size >= this.#limits.connections)
+      return refusal(
+        503,
+        codes.limitExceeded,
+        'The gateway has as many WebSocket connections as it can hold. Try again later.',
+      )
+    const most = this.#limits.connectionsOfOrg
+    if ([...this.#connections].filter((c) => c.orgId === orgId).length < most) return null
+    return refusal(
+      429,
+      codes.limitExceeded,
+      `The organization has ${most} WebSocket connections open, which is the most there can be.`,
+    )
+  }
+
+  #feedOf(service: ChainService): Feed {
+    const feed = this.#feeds.get(service) ?? new Feed(service, this.#app.log)
+    this.#feeds.set(service, feed)
+    return feed
+  }
+
+  #subscriptionsOf(orgId: number): number {
+    return [...this.#connections].reduce((sum, c) => (c.orgId === orgId ? sum + c.subscriptionCount : sum), 0)
+  }
+
+  async #check(): Promise<void> {
+    const byToken = Map.groupBy(this.#connections, (connection) => connection.token)
+    for (const [token, connections] of byToken) {
+      try {
+        const account = await this.#admission.find(token)
+        for (const connection of connections) connection.check(account)
+      } catch {
+        // The database is away. Calls are refused for it; open connections wait.
+      }
+    }
+  }
+
+  #ping(): void {
+    for (const connection of this.#connections) connection.ping()
+  }
+}
+
+const refusal = (status: number, code: number, message: string): Refusal => ({ status, error: { code, message } })
+
+async function until(deadlineMs: number, isDone: () => boolean): Promise<void> {
+  while (!isDone() && performance.now() < deadlineMs) await new Promise((done) => setTimeout(done, 10))
+}
+
+/** The same words as over HTTP. */
+export function refuse(socket: Duplex, { status, error }: Refusal): void {
+  const body = errorText('null', error)
+  socket.end(
+    `HTTP/1.1 ${status} \r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}
