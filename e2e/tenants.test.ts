@@ -1,8 +1,8 @@
-import { rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { globSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { Client, Contract, Squid } from '@shoal/contract'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openClient, type PublicClient } from '../scripts/public-client.ts'
 import { deploy, ended } from './support/deploy.ts'
 import { startShoal, type Shoal } from './support/shoal.ts'
@@ -10,10 +10,25 @@ import { fileMark, makeSpySquid } from './support/spy-squid.ts'
 import { until } from './support/until.ts'
 
 type Tenant = { shoal: Shoal; org: string; token: string; api: Client<Contract>; project: string }
-type Report = { seen: number; secrets: string[]; marks: string[]; answers: (string | null)[] }
+type Report = {
+  seen: number
+  secrets: string[]
+  commands: string[]
+  opened: string[]
+  marks: string[]
+  answers: (string | null)[]
+}
+
+/** With the sandbox and, on purpose, without it: then its user of its own is all that stands before the files of others. */
+const kinds = [
+  { sandbox: 'bubblewrap', setting: 'auto' },
+  { sandbox: 'no sandbox', setting: 'none' },
+]
+
+const isRoot = process.getuid?.() === 0
 
 /** Two organizations on one machine, each with a squid that looks for the other's. */
-describe('two tenants that try to reach each other', () => {
+describe.each(kinds)('two tenants that try to reach each other, with $sandbox', ({ sandbox, setting }) => {
   let shoal: Shoal
   let sqd: PublicClient
   let ours: Tenant
@@ -42,8 +57,26 @@ describe('two tenants that try to reach each other', () => {
     return connection.params
   }
 
+  /** Every file of a tenant's images and containers that holds its mark, and the folder it is in. */
+  const pathsOf = (org: string): string[] => {
+    const isOf = (path: string) => {
+      try {
+        return readFileSync(path, 'utf8').includes(`${fileMark}${org}`)
+      } catch {
+        return false
+      }
+    }
+    const files = globSync('{images,containers}/**/*.{js,log}', {
+      cwd: shoal.dataDir,
+      exclude: (name) => name.endsWith('node_modules'),
+    })
+    const paths = files.map((file) => join(shoal.dataDir, file)).filter(isOf)
+    expect(paths.length).toBeGreaterThan(0)
+    return [...new Set(paths.flatMap((path) => [path, dirname(path)]))]
+  }
+
   beforeAll(async () => {
-    ;[shoal, sqd] = await Promise.all([startShoal(), openClient()])
+    ;[shoal, sqd] = await Promise.all([startShoal({ SHOAL_SANDBOX: setting }), openClient()])
     ;[ours, theirs] = await Promise.all([addTenant('insiders'), addTenant('outsiders')])
   }, 180_000)
 
@@ -53,11 +86,23 @@ describe('two tenants that try to reach each other', () => {
     await shoal?.end()
   })
 
-  test('a squid finds no file, socket, port or environment of another tenant', async () => {
+  /** As root the sandbox could have been installed: then it is not skipped, and `hasSandbox` below fails. */
+  const hasSandbox = () => shoal.host().startsWith('sandbox bubblewrap')
+  beforeEach(({ skip }) => {
+    skip(sandbox === 'bubblewrap' && !hasSandbox() && !isRoot, shoal.host())
+  })
+
+  test('a squid finds no file, socket, port or environment of another tenant', async ({ skip }) => {
+    skip(sandbox === 'no sandbox' && !isRoot, 'without root and without a sandbox squids share the user of the server')
+    expect(hasSandbox()).toBe(sandbox === 'bubblewrap')
     expect(await (await fetch(addressOf(ours, 'name'))).text()).toBe('I am insiders')
-    const places = ['/tmp', '/run', '/var', '/home', '/root', shoal.dataDir].map((dir) => `dir=${dir}`).join('&')
+    const foreign = pathsOf('insiders')
+    const query = new URLSearchParams([
+      ...['/tmp', '/run', '/var', '/home', '/root', shoal.dataDir].map((dir): [string, string] => ['dir', dir]),
+      ...[...foreign, ...pathsOf('outsiders')].map((path): [string, string] => ['open', path]),
+    ])
     const found = await until(async () => {
-      const answer = await fetch(addressOf(theirs, `spy?${places}`))
+      const answer = await fetch(addressOf(theirs, `spy?${query}`))
       return answer.ok ? ((await answer.json()) as Report) : null
     }, 'the spy has looked around')
     // It looked at something, and what it found was its own.
@@ -67,6 +112,12 @@ describe('two tenants that try to reach each other', () => {
     expect(found.marks).toContain(`${fileMark}outsiders`)
     expect(found.marks.filter((mark) => mark !== `${fileMark}outsiders`)).toEqual([])
     expect(found.answers.filter((name) => name?.includes('insiders'))).toEqual([])
+    // Nor when it knows the very paths, of which its own do open.
+    expect(found.opened.length).toBeGreaterThan(0)
+    expect(found.opened.filter((path) => foreign.includes(path))).toEqual([])
+    // What the sandbox adds, and what the server says of doing without it.
+    expect(found.commands.some((command) => command.includes('server/src/main.ts'))).toBe(!hasSandbox())
+    expect(shoal.output().includes('and the list of its processes')).toBe(!hasSandbox())
   }, 60_000)
 
   test('the credentials of one database do not open another', async () => {

@@ -1,6 +1,7 @@
 import { globSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand } from './command.ts'
+import { withProgress } from './progress.ts'
 import { root } from './root.ts'
 
 const built = join(root, 'console/dist/index.html')
@@ -15,11 +16,11 @@ export async function ensureConsole(): Promise<void> {
   const builtAt = modifiedAt(built)
   const files = globSync(sources, { cwd: root })
   if (files.every((file) => modifiedAt(join(root, file)) <= builtAt)) return
-  console.error('Building the console …')
   const startedAt = new Date()
-  const { code, output, elapsedMs } = await runCommand('vite', ['build'], { cwd: join(root, 'console') })
-  if (code !== 0) throw new Error(`The console does not build:\n${output.slice(-3000)}`)
+  await withProgress('Building the console', 'Built the console', async () => {
+    const { code, output } = await runCommand('vite', ['build'], { cwd: join(root, 'console') })
+    if (code !== 0) throw new Error(`The console does not build:\n${output.slice(-3000)}`)
+  })
   // Not the time of writing: what was edited during the build must count as newer.
   utimesSync(built, startedAt, startedAt)
-  console.error(`Built the console in ${Math.round(elapsedMs / 1000)} s.`)
 }

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { runCommand } from './command.ts'
+import { withProgress } from './progress.ts'
 import { root } from './root.ts'
 
 const version = '3.2.3'
@@ -68,10 +69,15 @@ export async function openClient(onOutput?: (text: string) => void): Promise<Pub
 }
 
 /** Answers the path of its program. Installs beside the place and moves it there, so that half an installation is never used. */
-async function installClient(): Promise<string> {
+export async function installClient(): Promise<string> {
   const folder = join(root, `node_modules/.cache/sqd-${version}`)
   const program = 'node_modules/@subsquid/cli/bin/run.js'
   if (existsSync(join(folder, program))) return join(folder, program)
+  await withProgress('Installing the public client', '  It is there', () => install(folder))
+  return join(folder, program)
+}
+
+async function install(folder: string): Promise<void> {
   mkdirSync(dirname(folder), { recursive: true })
   const fresh = mkdtempSync(`${folder}-`)
   try {
@@ -83,7 +89,6 @@ async function installClient(): Promise<string> {
   } finally {
     rmSync(fresh, { recursive: true, force: true })
   }
-  return join(folder, program)
 }
 
 function collect(child: ChildProcess, stream: 'stdout' | 'stderr'): () => string {

@@ -25,6 +25,8 @@ const commands = {
   bench: { file: 'scripts/bench.ts', installs: true },
   check: { file: 'scripts/check.ts', installs: true },
   test: { file: 'scripts/test.ts', installs: true },
+  'test:full': { file: 'scripts/test.ts', installs: true, env: { SHOAL_TEST_FULL: 'true' } },
+  'test:fresh': { file: 'scripts/test-fresh.ts', installs: true },
 }
 
 function fail(message) {

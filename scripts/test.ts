@@ -1,50 +1,55 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { globSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensureBrowser } from './browser.ts'
 import { checksBesideTests, runChecks } from './checks.ts'
 import { endCommandsOnSignal, runCommand } from './command.ts'
 import { ensureConsole } from './console-build.ts'
+import { debianPackages, ensurePackages } from './debian-packages.ts'
 import { endLeftovers, endProcessesOf } from './leftovers.ts'
 import { makeOpenFolder } from './open-folder.ts'
-
-type Counts = { passed: number; failed: number; skipped: number }
-
-/** What vitest's JSON reporter writes, as far as it matters here. */
-type Report = {
-  success: boolean
-  numPassedTests: number
-  numFailedTests: number
-  numPendingTests: number
-  numTodoTests: number
-  testResults: { status: string; assertionResults: unknown[] }[]
-}
+import { installClient } from './public-client.ts'
+import { root } from './root.ts'
+import { hostLines, readReport } from './test-report.ts'
+import { installTestToolchain } from './test-toolchain.ts'
 
 /** The TMPDIR of all tests: nothing stays behind in it, nor any process that has to do with it. A short name: sockets in it have little room. */
 const folder = makeOpenFolder('st-')
-const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
+const counts = { passed: 0, failed: 0, skipped: 0 }
+const toolchain = join(folder, 'toolchain')
+const hosts = join(folder, 'hosts')
+
+/** What is too long for every push: `npm run test:full`. */
+const longSuites = ['server/src/modules/deployments/resume.test.ts', 'e2e/kill.test.ts']
 
 async function runTests(args: string[]): Promise<void> {
   const reportFile = join(folder, 'report.json')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]
-  const env = { ...process.env, TMPDIR: folder }
+  const env = { ...process.env, TMPDIR: folder, SHOAL_TEST_TOOLCHAIN: toolchain, SHOAL_TEST_HOSTS: hosts }
   const { code } = await runCommand('vitest', ['run', ...reporters, ...args], { env, isShown: true })
   const failedBefore = counts.failed
-  countTests(reportFile)
+  countTests(reportFile, args)
   // An error outside of any test, or vitest itself broke down.
   if (code !== 0 && counts.failed === failedBefore) counts.failed++
 }
 
-function countTests(reportFile: string): void {
+function countTests(reportFile: string, args: string[]): void {
   try {
-    const report = JSON.parse(readFileSync(reportFile, 'utf8')) as Report
-    // A file that cannot even be loaded has no tests to count.
-    const broken = report.testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0)
-    counts.passed += report.numPassedTests
-    counts.failed += report.numFailedTests + broken.length
-    counts.skipped += report.numPendingTests + report.numTodoTests
+    const { passed, failed, skipped, skippedNames } = readReport(reportFile)
+    counts.passed += passed
+    counts.failed += failed
+    counts.skipped += skipped
+    // With -t they are those nobody asked for.
+    if (!args.includes('-t')) for (const name of skippedNames) console.log(`Skipped: ${name}`)
   } catch (error) {
     console.error(`There is no report of the tests: ${(error as Error).message}`)
   }
+}
+
+function reportHosts(): void {
+  const lines = hostLines(hosts)
+  for (const line of lines) console.log(`Ran with: ${line}`)
+  if (process.getuid?.() !== 0 || !lines.some((line) => line.includes('bubblewrap is missing'))) return
+  counts.failed++
+  console.error('✗ Tests of the sandbox ran without one, though root can install it: apt-get install bubblewrap')
 }
 
 async function failOnLeftovers(): Promise<void> {
@@ -58,13 +63,41 @@ async function failOnLeftovers(): Promise<void> {
 }
 
 /** Something the tests need. Without it they still run: those that need it say so, and the rest is worth knowing. */
-async function prepare(ensure: () => Promise<void>): Promise<void> {
+async function prepare(ensure: () => Promise<unknown>): Promise<void> {
   try {
     await ensure()
   } catch (error) {
     counts.failed++
     console.error((error as Error).message)
   }
+}
+
+/** Installs Debian's packages. Where this user may not, says so, and answers what vitest must leave out. */
+async function preparePackages(names: string[]): Promise<string[]> {
+  const missing = await ensurePackages(names)
+  for (const { sentence, isFailure } of missing) {
+    console.error(`${isFailure ? '✗ ' : ''}${sentence}${isFailure ? '' : ' Tests that need it are skipped.'}`)
+    if (isFailure) counts.failed++
+  }
+  if (!missing.some(({ name, isFailure }) => name === 'chromium' && !isFailure)) return []
+  for (const file of globSync('e2e/console/*.test.ts', { cwd: root })) {
+    counts.skipped++
+    console.log(`Skipped: ${file} (there is no browser)`)
+  }
+  return ['--exclude', 'e2e/console/**', '--passWithNoTests']
+}
+
+/** Everything that tests below these paths need is there before the first of them begins. Answers more arguments for vitest. */
+async function prepareFor(paths: string[]): Promise<string[]> {
+  const has = (part: string) => paths.length === 0 || paths.some((path) => path.startsWith(part))
+  if (!has('e2e') && !has('runtime')) return []
+  const more = await preparePackages(has('e2e') ? debianPackages.map(({ name }) => name) : ['bubblewrap'])
+  await prepare(() => installTestToolchain(toolchain))
+  if (has('e2e')) {
+    await prepare(ensureConsole)
+    await prepare(installClient)
+  }
+  return more
 }
 
 async function check(): Promise<void> {
@@ -76,12 +109,10 @@ async function check(): Promise<void> {
 /** `npm test` runs everything; `npm test -- PATH…` those tests alone. Other arguments are vitest's. */
 async function main(args: string[]): Promise<void> {
   const isWhole = args.length === 0
-  if (isWhole || args.some((arg) => arg.startsWith('e2e'))) {
-    await prepare(ensureConsole)
-    await prepare(ensureBrowser)
-  }
+  const more = await prepareFor(args)
   if (isWhole) await check()
-  await runTests(args)
+  await runTests([...args, ...more])
+  reportHosts()
   await failOnLeftovers()
 }
 
@@ -89,7 +120,9 @@ endCommandsOnSignal(() => {
   endProcessesOf(folder)
   rmSync(folder, { recursive: true, force: true })
 })
-await main(process.argv.slice(2))
+const asked = process.argv.slice(2)
+const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
+await main(asked.length === 0 && isFull ? longSuites : asked)
 rmSync(folder, { recursive: true, force: true })
 const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
 console.log(`${counts.passed} passed, ${counts.failed} failed${skipped}`)

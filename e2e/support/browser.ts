@@ -2,6 +2,7 @@ import axe from 'axe-core'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { findBrowser } from '../../scripts/browser.ts'
 import type { Shoal } from './shoal.ts'
 
 export const themes = ['light', 'dark'] as const
@@ -10,7 +11,7 @@ export const widths = [1440, 1000, 400] as const
 
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({
-    executablePath: '/usr/bin/chromium',
+    executablePath: findBrowser() ?? '/usr/bin/chromium',
     args: [
       '--no-sandbox',
       '--disable-gpu',

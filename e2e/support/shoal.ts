@@ -1,5 +1,15 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +28,8 @@ export type Shoal = {
   dataDir: string
   /** What the server printed so far. */
   output: () => string
+  /** Which sandbox, limits and users its squids really have, as it says itself; empty when it plays them. */
+  host: () => string
   /** The operator's command line. */
   cli: <T = Record<string, unknown>>(...args: string[]) => Promise<T>
   as: (token: string) => Client<Contract>
@@ -44,6 +56,7 @@ export async function startShoal(env: Record<string, string> = {}, dataDir = mak
     ...env,
   }
   const url = `http://localhost:${port}`
+  if (env['SHOAL_RUNTIME'] !== 'sim') lendToolchain(dataDir)
   let server: ChildProcess | null = null
   let output = ''
 
@@ -83,18 +96,36 @@ export async function startShoal(env: Record<string, string> = {}, dataDir = mak
     rmSync(dataDir, { recursive: true, force: true })
     if (code !== 0) throw new Error(`the server ended with ${code}:\n${output.slice(-4000)}`)
   }
+  const host = () => /Squids run with: ([^"\n]+)/.exec(output)?.[1] ?? ''
   await start()
+  noteHost(env['SHOAL_SANDBOX'] ?? 'auto', host())
   return {
     url,
     gatewayUrl: `http://localhost:${gatewayPort}`,
     dataDir,
     output: () => output,
+    host,
     cli: (...args) => runCli(settings, args),
     as: (token) => createClient(contract, { baseUrl: `${url}/api`, token: () => token }),
     kill,
     start,
     end,
   }
+}
+
+/** What `npm test` installed once for all: hard links, so that a server of tests need not download it again. */
+function lendToolchain(dataDir: string): void {
+  const installed = process.env['SHOAL_TEST_TOOLCHAIN']
+  if (!installed || existsSync(join(dataDir, 'toolchain'))) return
+  mkdirSync(dataDir, { recursive: true })
+  chmodSync(dataDir, 0o755)
+  execFileSync('cp', ['-al', installed, join(dataDir, 'toolchain')])
+}
+
+/** For the line that `npm test` prints about what each suite ran with. */
+function noteHost(sandbox: string, summary: string): void {
+  const file = process.env['SHOAL_TEST_HOSTS']
+  if (file && summary) appendFileSync(file, `e2e with SHOAL_SANDBOX=${sandbox}\t${summary}\n`)
 }
 
 /** The operator's command line on a data directory that need not have a server. */

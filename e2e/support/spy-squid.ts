@@ -46,6 +46,9 @@ const environments = () => childrenOf('/proc').filter(([entry]) => /^\\d+$/.test
   .map(([, path]) => tried(() => fs.readFileSync(path + '/environ', 'utf8'), ''))
   .flatMap((text) => text.split('\\0').filter((line) => line.startsWith('SECRET=')))
 
+const commands = () => childrenOf('/proc').filter(([entry]) => /^\\d+$/.test(entry.name))
+  .map(([, path]) => tried(() => fs.readFileSync(path + '/cmdline', 'utf8'), '').replaceAll('\\0', ' ').trim())
+
 const ask = (where) => new Promise((done) => {
   const request = http.get({ ...where, path: '/name', timeout: 2000 }, (response) => {
     let text = ''
@@ -59,15 +62,16 @@ http.createServer(async (request, response) => {
   if (url.pathname.endsWith('/name')) return response.end('I am ${name}')
   if (!url.pathname.endsWith('/spy')) return response.writeHead(404).end()
   const found = { seen: 0, sockets: [], marks: [] }
-  for (const dir of url.searchParams.getAll('dir')) walk(dir, found)
+  for (const dir of [process.cwd(), ...url.searchParams.getAll('dir')]) walk(dir, found)
+  const opened = url.searchParams.getAll('open').filter((path) => tried(() => fs.readdirSync(path), tried(() => fs.readFileSync(path), null)))
   const sockets = await Promise.all([...new Set(found.sockets)].map((path) => ask({ socketPath: path })))
   const ports = await Promise.all([3000, 4350, Number(process.env.GQL_PORT)].map((port) => ask({ host: '127.0.0.1', port })))
-  const answer = { seen: found.seen, secrets: environments(), marks: found.marks, answers: [...sockets, ...ports] }
+  const answer = { seen: found.seen, secrets: environments(), commands: commands(), opened, marks: found.marks, answers: [...sockets, ...ports] }
   response.end(JSON.stringify(answer))
 }).listen(process.env.GQL_PORT)
 `
 
-/** A squid without dependencies that tells at `/spy?dir=…` what it can read and reach of others. */
+/** A squid without dependencies that tells at `/spy?dir=…&open=…` what it can read and reach of others: below `dir`, and at the very path `open`. */
 export function makeSpySquid(name: string): string {
   const folder = join(mkdtempSync(join(tmpdir(), 'shoal-spy-')), name)
   mkdirSync(folder)

@@ -10,6 +10,8 @@ import { createProcessDriver } from './process/process-driver.ts'
 export type ProcessRuntimeOptions = {
   /** Every uid must be able to walk to it (`reachableDir`). */
   stateDir: string
+  /** `auto`: bubblewrap when it works here. */
+  sandbox: 'auto' | 'none'
   buildsAtOnce: number
   maxCacheBytes: number
   /** Of the server, for the host's npm: it is asked for its registry, and installs the toolchain. Builds never see it. */
@@ -24,10 +26,11 @@ export type ProcessRuntimeOptions = {
 export async function openProcessRuntime(
   options: ProcessRuntimeOptions,
 ): Promise<{ driver: Driver; builder: Builder }> {
-  const { stateDir, env, log } = options
+  const { stateDir, sandbox, env, log } = options
   const imagesDir = join(stateDir, 'images')
   const npm = { command: ['npm'], env }
-  const host = await prepareHost({ stateDir })
+  const host = await prepareHost({ stateDir, sandbox })
+  log(`Squids run with: ${host.summary}`)
   const [toolchain, npmConfig] = await Promise.all([
     ensureToolchain({ dir: join(stateDir, 'toolchain'), npm, log }),
     readNpmConfig(npm),
@@ -42,5 +45,5 @@ export async function openProcessRuntime(
     maxCacheBytes: options.maxCacheBytes,
     removeAfterMs: 10_000,
   })
-  return { driver: createProcessDriver({ stateDir, imagesDir }), builder }
+  return { driver: createProcessDriver({ stateDir, imagesDir, sandbox }), builder }
 }

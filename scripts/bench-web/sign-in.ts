@@ -2,7 +2,8 @@ import { launch } from 'chrome-launcher'
 import lighthouse, { desktopConfig, type Config, type Result as Report } from 'lighthouse'
 import { startShoal } from '../../e2e/support/shoal.ts'
 import { type Bench, type Result, atLeast, atMost, median } from '../bench/support/result.ts'
-import { ensureBrowser, findBrowser } from '../browser.ts'
+import { findBrowser } from '../browser.ts'
+import { requirePackages } from '../debian-packages.ts'
 import { ensureConsole } from '../console-build.ts'
 
 const rounds = 5
@@ -62,7 +63,7 @@ function* judge(name: string, reports: Report[], performance: number): Iterable<
 export const bench: Bench = {
   name: 'sign-in',
   async *run() {
-    await ensureBrowser()
+    await requirePackages(['chromium'])
     await ensureConsole()
     const shoal = await startShoal({ SHOAL_RUNTIME: 'sim' })
     try {

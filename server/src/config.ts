@@ -41,6 +41,12 @@ export const settings = {
     .enum(['process', 'sim'])
     .default('process')
     .describe('Where squids run: `process` on this host, `sim` pretends (demos, tests).'),
+  SHOAL_SANDBOX: z
+    .enum(['auto', 'none'])
+    .default('auto')
+    .describe(
+      'What stands between a squid and this host: `auto` is bubblewrap where it works, and a warning at start where it does not; `none` does without it.',
+    ),
   SHOAL_ROLES: z
     .string()
     .default('api,worker,gateway')

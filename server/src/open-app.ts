@@ -109,6 +109,7 @@ async function openRuntime(config: Config, stateDir: string, log: Logger): Promi
     return { driver: createProcessDriver({ stateDir, imagesDir: join(stateDir, 'images') }), builder: noBuilder }
   return openProcessRuntime({
     stateDir,
+    sandbox: config.SHOAL_SANDBOX,
     buildsAtOnce: config.SHOAL_BUILDS_AT_ONCE,
     maxCacheBytes: config.SHOAL_BUILD_CACHE_MB * 1_000_000,
     env: config.environment,

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describeKinds } from '../process/host-harness.ts'
 import { listProcesses, startEnvironment } from '../process/processes.ts'
 import { type BuilderHarness, LOCKFILES, TINY, buildRequest, openBuilderHarness } from './builder-harness.ts'
 
@@ -31,124 +32,129 @@ attempt(() => fs.chmodSync('lib/seen.json', 0o4777))
 
 const kinds = [{ sandbox: 'auto' }, { sandbox: 'none' }] as const
 
-describe.runIf(isRoot).each(kinds)('what a build with sandbox $sandbox can reach', (kind) => {
-  let harness: BuilderHarness
+describeKinds(kinds, (kind) => {
+  describe.runIf(isRoot)('what a build can reach (as root)', () => {
+    let harness: BuilderHarness
 
-  beforeAll(async () => {
-    process.env['SERVER_SECRET'] = 'of the server'
-    harness = await openBuilderHarness(kind)
-  }, 120_000)
+    beforeAll(async () => {
+      process.env['SERVER_SECRET'] = 'of the server'
+      harness = await openBuilderHarness(kind)
+    }, 120_000)
 
-  afterAll(async () => {
-    delete process.env['SERVER_SECRET']
-    await harness.dispose()
-  })
+    afterAll(async () => {
+      delete process.env['SERVER_SECRET']
+      await harness.dispose()
+    })
 
-  test('neither the server’s environment and files nor another tenant’s, and no cache', async () => {
-    await harness.build(NPM, { tenant: 'other' })
-    const secretDir = join(harness.stateDir, 'secrets')
-    mkdirSync(secretDir, { mode: 0o700 })
-    writeFileSync(join(secretDir, 'key'), 'secret', { mode: 0o600 })
-    const builds = join(harness.stateDir, 'builds')
-    const tenantsOfCache = readdirSync(join(builds, 'cache')).map((name) => join(builds, 'cache', name))
-    const targets = [
-      secretDir,
-      join(secretDir, 'key'),
-      builds,
-      join(builds, 'trees'),
-      join(builds, 'staging'),
-      join(builds, 'cache'),
-      ...tenantsOfCache.flatMap((dir) => [dir, join(dir, 'deps'), join(dir, 'downloads/files')]),
-      harness.imagesDir,
-      '/root',
-    ]
-    const files = { ...NPM, 'build.js': SPY, 'targets.json': JSON.stringify(targets) }
-    const { image } = await harness.build(files)
-    const seen = JSON.parse(harness.read(image, 'lib/seen.json'))
-    const isRefused = (answer: unknown) => ['ENOENT', 'EACCES', 'EROFS', 'ENOTDIR'].includes(String(answer))
-    // In a sandbox the folders above its own exist, with nothing else in them.
-    const own: string[] = seen.cwd.split('/')
-    const isHarmless = (answer: unknown) => Array.isArray(answer) && answer.every((name) => own.includes(name))
-    expect(targets.filter((_, index) => !isRefused(seen.read[index]) && !isHarmless(seen.read[index]))).toEqual([])
-    expect(targets.filter((_, index) => !isRefused(seen.written[index]))).toEqual([])
-    expect(seen.uid).toBeGreaterThanOrEqual(200_000)
-    expect(Object.keys(seen.env)).not.toContain('SERVER_SECRET')
-    expect(JSON.stringify(seen.env)).not.toContain('/root')
+    test('neither the server’s environment and files nor another tenant’s, and no cache', async () => {
+      await harness.build(NPM, { tenant: 'other' })
+      const secretDir = join(harness.stateDir, 'secrets')
+      mkdirSync(secretDir, { mode: 0o700 })
+      writeFileSync(join(secretDir, 'key'), 'secret', { mode: 0o600 })
+      const builds = join(harness.stateDir, 'builds')
+      const tenantsOfCache = readdirSync(join(builds, 'cache')).map((name) => join(builds, 'cache', name))
+      const targets = [
+        secretDir,
+        join(secretDir, 'key'),
+        builds,
+        join(builds, 'trees'),
+        join(builds, 'staging'),
+        join(builds, 'cache'),
+        ...tenantsOfCache.flatMap((dir) => [dir, join(dir, 'deps'), join(dir, 'downloads/files')]),
+        harness.imagesDir,
+        '/root',
+      ]
+      const files = { ...NPM, 'build.js': SPY, 'targets.json': JSON.stringify(targets) }
+      const { image } = await harness.build(files)
+      const seen = JSON.parse(harness.read(image, 'lib/seen.json'))
+      const isRefused = (answer: unknown) => ['ENOENT', 'EACCES', 'EROFS', 'ENOTDIR'].includes(String(answer))
+      // In a sandbox the folders above its own exist, with nothing else in them.
+      const own: string[] = seen.cwd.split('/')
+      const isHarmless = (answer: unknown) => Array.isArray(answer) && answer.every((name) => own.includes(name))
+      expect(targets.filter((_, index) => !isRefused(seen.read[index]) && !isHarmless(seen.read[index]))).toEqual([])
+      expect(targets.filter((_, index) => !isRefused(seen.written[index]))).toEqual([])
+      expect(seen.uid).toBeGreaterThanOrEqual(200_000)
+      expect(Object.keys(seen.env)).not.toContain('SERVER_SECRET')
+      expect(JSON.stringify(seen.env)).not.toContain('/root')
 
-    // It could not change what it was lent, could replace it for itself, and neither reaches image or cache.
-    expect(seen.poison).toBe('EACCES')
-    expect(seen.replaced).toBe('done')
-    const next = await harness.build({ ...NPM, 'src/next.ts': '' })
-    for (const built of [image, next.image]) {
-      expect(harness.read(built, 'node_modules/ms/license.md')).not.toBe('own')
-      expect(harness.read(built, 'node_modules/ms/index.js')).not.toContain('poisoned')
-    }
-    const { mode, uid } = statSync(join(harness.imagesDir, image.image, 'app/lib/seen.json'))
-    expect({ mode: mode & 0o7777, uid }).toEqual({ mode: 0o755, uid: 0 })
+      // It could not change what it was lent, could replace it for itself, and neither reaches image or cache.
+      expect(seen.poison).toBe('EACCES')
+      expect(seen.replaced).toBe('done')
+      const next = await harness.build({ ...NPM, 'src/next.ts': '' })
+      for (const built of [image, next.image]) {
+        expect(harness.read(built, 'node_modules/ms/license.md')).not.toBe('own')
+        expect(harness.read(built, 'node_modules/ms/index.js')).not.toContain('poisoned')
+      }
+      const { mode, uid } = statSync(join(harness.imagesDir, image.image, 'app/lib/seen.json'))
+      expect({ mode: mode & 0o7777, uid }).toEqual({ mode: 0o755, uid: 0 })
+    })
   })
 })
 
-describe.each(kinds)('a server killed in the middle of a build, sandbox $sandbox', (kind) => {
-  let harness: BuilderHarness | null = null
+describeKinds(kinds, (kind) => {
+  describe('a server killed in the middle of a build', () => {
+    let harness: BuilderHarness
 
-  afterEach(async () => {
-    await harness?.dispose()
-  })
+    // What comes from the registry, the toolchain too where `npm test` has not installed it, is there before the test begins.
+    beforeAll(async () => {
+      harness = await openBuilderHarness(kind)
+      await harness.build(NPM)
+    }, 120_000)
 
-  test('leaves what the next one ends, clears and builds again', async () => {
-    const opened = await openBuilderHarness(kind)
-    harness = opened
-    const { key } = await opened.unpack({
-      ...NPM,
-      'build.js': 'console.log("pid", process.pid); setInterval(() => {}, 1e6)',
-    })
-    const { stateDir, imagesDir, npmConfig } = opened
-    const request = { ...buildRequest(key, []), log: undefined, signal: undefined }
-    const told = join(stateDir, 'told.json')
-    writeFileSync(told, JSON.stringify({ stateDir, imagesDir, npmConfig, kind, request }))
-    const server = spawn(process.execPath, ['--input-type=module', '-e', SERVER], {
-      env: { PATH: process.env['PATH'], TOLD: told, HOME: process.env['HOME'] },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    let isBuilding = false
-    try {
-      for await (const line of createInterface({ input: server.stdout })) {
-        isBuilding ||= /^pid \d+/.test(line)
-        if (isBuilding) break
+    afterAll(() => harness?.dispose())
+
+    test('leaves what the next one ends, clears and builds again', async () => {
+      const { key } = await harness.unpack({
+        ...NPM,
+        'build.js': 'console.log("pid", process.pid); setInterval(() => {}, 1e6)',
+      })
+      const { stateDir, imagesDir, toolchainDir, npmConfig } = harness
+      const request = { ...buildRequest(key, []), log: undefined, signal: undefined }
+      const told = join(stateDir, 'told.json')
+      writeFileSync(told, JSON.stringify({ stateDir, imagesDir, toolchainDir, npmConfig, kind, request }))
+      const server = spawn(process.execPath, ['--input-type=module', '-e', SERVER], {
+        env: { PATH: process.env['PATH'], TOLD: told, HOME: process.env['HOME'] },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      let isBuilding = false
+      try {
+        for await (const line of createInterface({ input: server.stdout })) {
+          isBuilding ||= /^pid \d+/.test(line)
+          if (isBuilding) break
+        }
+      } finally {
+        server.kill('SIGKILL')
       }
-    } finally {
-      server.kill('SIGKILL')
-    }
-    await once(server, 'exit')
-    expect(isBuilding).toBe(true)
-    const staging = join(stateDir, 'builds/staging')
-    expect(readdirSync(staging)).not.toEqual([])
-    // bubblewrap ends the build with its server; where it is not used, that is left to the next one.
-    expect(programsOf(opened).length > 0 || opened.host.sandbox === 'bwrap').toBe(true)
+      await once(server, 'exit')
+      expect(isBuilding).toBe(true)
+      const staging = join(stateDir, 'builds/staging')
+      expect(readdirSync(staging)).not.toEqual([])
+      // bubblewrap ends the build with its server; where it is not used, that is left to the next one.
+      expect(programsOf(harness).length > 0 || harness.host.sandbox === 'bwrap').toBe(true)
 
-    await opened.reopen()
-    await opened.builder.recover()
-    expect(readdirSync(staging)).toEqual([])
-    expect(programsOf(opened)).toEqual([])
-    // The tree is still there, and the dependencies need not be installed again.
-    const log: string[] = []
-    const finished = { buildCommand: ['node', '-e', 'console.log("ended")'] }
-    expect(await opened.builder.build(buildRequest(key, log, finished))).toMatchObject({ reused: false })
-    expect(log).toContain('ended')
-  })
+      await harness.reopen()
+      await harness.builder.recover()
+      expect(readdirSync(staging)).toEqual([])
+      expect(programsOf(harness)).toEqual([])
+      // The tree is still there, and the dependencies need not be installed again.
+      const log: string[] = []
+      const finished = { buildCommand: ['node', '-e', 'console.log("ended")'] }
+      expect(await harness.builder.build(buildRequest(key, log, finished))).toMatchObject({ reused: false })
+      expect(log).toContain('ended')
+    })
 
-  const SERVER = `
+    const SERVER = `
     import { readFileSync } from 'node:fs'
     import { createBuilder } from ${JSON.stringify(new URL('./create-builder.ts', import.meta.url).href)}
     import { ensureToolchain } from ${JSON.stringify(new URL('./toolchain.ts', import.meta.url).href)}
-    import { TOOLCHAIN_DIR } from ${JSON.stringify(new URL('./builder-harness.ts', import.meta.url).href)}
     import { prepareHost } from ${JSON.stringify(new URL('../process/host.ts', import.meta.url).href)}
-    const { stateDir, imagesDir, npmConfig, kind, request } = JSON.parse(readFileSync(process.env.TOLD, 'utf8'))
-    const toolchain = await ensureToolchain({ dir: TOOLCHAIN_DIR, npm: { command: ['npm'], env: process.env }, log: () => {} })
+    const { stateDir, imagesDir, toolchainDir, npmConfig, kind, request } = JSON.parse(readFileSync(process.env.TOLD, 'utf8'))
+    const toolchain = await ensureToolchain({ dir: toolchainDir, npm: { command: ['npm'], env: process.env }, log: () => {} })
     const host = await prepareHost({ stateDir, ...kind })
     const builder = await createBuilder({ dir: stateDir + '/builds', imagesDir, host, toolchain, npmConfig, concurrency: 1, maxCacheBytes: 1e9, removeAfterMs: 0 })
     await builder.build({ ...request, log: (_, message) => console.log(message), signal: new AbortController().signal })
   `
+  })
 })
 
 /** Whatever runs with a home below this state directory, as all programs of builds do. */

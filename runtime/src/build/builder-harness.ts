@@ -5,14 +5,16 @@ import type { BuildRequest, Builder, Image, Unpacked } from '../builder.ts'
 import { endBoxes } from '../process/box.ts'
 import { removeCgroupBase } from '../process/cgroup.ts'
 import { type Host, type HostOptions, prepareHost } from '../process/host.ts'
+import { noteHost } from '../process/host-harness.ts'
 import { archiveOf } from './archive-harness.ts'
 import { BOX_PREFIX } from './build-step.ts'
 import { createBuilder } from './create-builder.ts'
 import { type NpmConfig, readNpmConfig } from './npm-config.ts'
 import { type Toolchain, ensureToolchain } from './toolchain.ts'
 
-/** Stays between runs: what is in it is named after its content. */
-export const TOOLCHAIN_DIR = join(tmpdir(), `shoal-test-toolchain-${process.getuid?.() ?? 0}`)
+/** `npm test` names one that is complete. Another one stays between runs: what is in it is named after its content. */
+const TOOLCHAIN_DIR =
+  process.env['SHOAL_TEST_TOOLCHAIN'] ?? join(tmpdir(), `shoal-test-toolchain-${process.getuid?.() ?? 0}`)
 
 const env = Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => !!entry[1]))
 const npm = { command: ['npm'], env }
@@ -27,6 +29,7 @@ export type BuilderHarness = {
   builder: Builder
   host: Host
   toolchain: Toolchain
+  toolchainDir: string
   npmConfig: NpmConfig
   stateDir: string
   imagesDir: string
@@ -53,6 +56,7 @@ export async function openBuilderHarness(options: Omit<HostOptions, 'stateDir'> 
   chmodSync(stateDir, 0o711)
   const imagesDir = join(stateDir, 'images')
   const host = await prepareHost({ stateDir, ...options })
+  noteHost(host)
   const [toolchain, npmConfig] = await Promise.all([testToolchain(), readNpmConfig(npm)])
   const open = (changes: Partial<NpmConfig> = {}) =>
     createBuilder({
@@ -69,6 +73,7 @@ export async function openBuilderHarness(options: Omit<HostOptions, 'stateDir'> 
     builder: await open(),
     host,
     toolchain,
+    toolchainDir: TOOLCHAIN_DIR,
     npmConfig,
     stateDir,
     imagesDir,

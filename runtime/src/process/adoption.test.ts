@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ContainerSpec, LogCursor, Workload } from '../driver.ts'
-import { type Kind, type ProcessHarness, containerPids, makeImage, openProcessHarness } from './process-harness.ts'
+import { type Kind, describeKinds } from './host-harness.ts'
+import { type ProcessHarness, containerPids, makeImage, openProcessHarness } from './process-harness.ts'
 import { signal } from './processes.ts'
 
 const kinds: Kind[] = [
@@ -32,7 +33,7 @@ for await (const batch of driver.logs({}, new AbortController().signal)) {
 }
 `
 
-describe.each(kinds)('with sandbox $sandbox and limits $limits', (kind) => {
+describeKinds(kinds, (kind) => {
   let host: ProcessHarness
 
   beforeEach(async () => {

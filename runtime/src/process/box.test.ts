@@ -1,10 +1,11 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type BoxRun, endBoxes, runInBox } from './box.ts'
 import { type Host, prepareHost } from './host.ts'
 import { removeCgroupBase } from './cgroup.ts'
+import { describeKinds, noteHost } from './host-harness.ts'
 import { markOf } from './launch-script.ts'
 import { listProcesses, startEnvironment } from './processes.ts'
 
@@ -19,13 +20,14 @@ const kinds = [
   { sandbox: 'none', limits: 'none' },
 ] as const
 
-describe.each(kinds)('a box with sandbox $sandbox and limits $limits', (kind) => {
+describeKinds(kinds, (kind) => {
   let host: Host
   let stateDir: string
 
   beforeEach(async () => {
     stateDir = mkdtempSync(join(tmpdir(), 'shoal-box-'))
     host = await prepareHost({ stateDir, ...kind })
+    noteHost(host)
   })
 
   afterEach(async () => {

@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ContainerSpec, LogCursor } from '../driver.ts'
-import { type Kind, type ProcessHarness, containerPids, makeImage, openProcessHarness } from './process-harness.ts'
+import { type Kind, describeKinds } from './host-harness.ts'
+import { type ProcessHarness, containerPids, makeImage, openProcessHarness } from './process-harness.ts'
 
 const kinds: Kind[] = (['auto', 'none'] as const).flatMap((sandbox) =>
   (['auto', 'none'] as const).map((limits) => ({ sandbox, limits })),
@@ -27,7 +28,7 @@ console.log('hello')
 setInterval(() => {}, 60_000)
 `
 
-describe.each(kinds)('with sandbox $sandbox and limits $limits', (kind) => {
+describeKinds(kinds, (kind) => {
   let host: ProcessHarness
 
   beforeEach(async () => {

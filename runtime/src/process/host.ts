@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Shortcoming } from '../driver.ts'
 import { makeCgroupBase } from './cgroup-base.ts'
 import type { CgroupBase } from './cgroup-files.ts'
-import { type Sandbox, canDropTo, canUseBwrap } from './sandbox.ts'
+import { type BwrapState, type Sandbox, canDropTo, tryBwrap } from './sandbox.ts'
 import { uidFor } from './uids.ts'
 
 /** What this host can do for us, found out once. */
@@ -17,6 +17,8 @@ export type Host = {
   cgroups: CgroupBase | null
   /** The uid of `key` (a version or a tenant), the same for ever; null when programs run as the user we are. */
   uidOf(key: string): number | null
+  /** One line for the log: which sandbox, limits and users programs get here. */
+  summary: string
   shortcomings: Shortcoming[]
 }
 
@@ -36,16 +38,21 @@ export async function prepareHost({ stateDir: wanted, sandbox = 'auto', limits =
   const label = shortHash(stateDir)
   const isRoot = process.getuid?.() === 0
   const hasUids = isRoot && (await canDropTo(65_534))
-  const hasBwrap = sandbox === 'auto' && process.platform === 'linux' && (await canUseBwrap(hasUids ? 65_534 : null))
+  const bwrap = sandbox === 'auto' ? await tryBwrap(hasUids ? 65_534 : null) : { is: 'off' as const }
   const cgroups = limits === 'auto' ? makeCgroupBase(`shoal-${label}`) : null
   const uids = join(stateDir, 'uids.json')
   return {
     stateDir,
     label,
-    sandbox: hasBwrap ? 'bwrap' : 'none',
+    sandbox: bwrap.is === 'usable' ? 'bwrap' : 'none',
     cgroups,
     uidOf: (key) => (hasUids ? uidFor(uids, key) : null),
-    shortcomings: shortcomings({ isRoot, hasUids, hasBwrap, hasCgroups: cgroups !== null }),
+    summary: [
+      bwrap.is === 'usable' ? 'sandbox bubblewrap' : `no sandbox (bubblewrap is ${bwrap.is})`,
+      cgroups ? `limits by cgroups (version ${cgroups.version})` : 'no limits but of the JavaScript heap',
+      hasUids ? 'a user for each version' : isRoot ? 'all as root' : 'all as the user of the server',
+    ].join(', '),
+    shortcomings: shortcomings({ isRoot, hasUids, bwrap, hasCgroups: cgroups !== null }),
   }
 }
 
@@ -57,26 +64,31 @@ export function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 10)
 }
 
-function shortcomings(has: {
+/** What is missing on a host, and what stays open without it: each a sentence for operators. */
+export function shortcomings(has: {
   isRoot: boolean
   hasUids: boolean
-  hasBwrap: boolean
+  bwrap: BwrapState | { is: 'off' }
   hasCgroups: boolean
 }): Shortcoming[] {
-  const sentences: [boolean, Shortcoming][] = [
-    [
-      !has.hasCgroups,
+  const found: Shortcoming[] = []
+  if (!has.hasCgroups)
+    found.push(
       'Memory and CPU limits of squids are not enforced: this host lets us make no cgroups (only the JavaScript heap is limited).',
-    ],
-    [
-      !has.hasBwrap && has.hasUids,
-      'Squids see the files of this host that every user may read, and its processes: bubblewrap is not used (install it to close this).',
-    ],
-    [
-      !has.hasBwrap && !has.hasUids,
-      'Squids run as the same user as the server with no sandbox and could read its files: run only squids you trust, install bubblewrap, or start the server as root.',
-    ],
-    [has.isRoot && !has.hasUids, 'Squids run as root: setpriv (util-linux) is missing or may not change users here.'],
-  ]
-  return sentences.filter(([isTrue]) => isTrue).map(([, sentence]) => sentence)
+    )
+  if (has.bwrap.is !== 'usable') found.push(`${withoutBwrap(has.bwrap)} ${openWithoutBwrap(has.hasUids)}`)
+  if (has.isRoot && !has.hasUids)
+    found.push('Squids run as root: setpriv (util-linux) is missing or may not change users here.')
+  return found
 }
+
+function withoutBwrap(bwrap: Exclude<BwrapState, { is: 'usable' }> | { is: 'off' }): string {
+  if (bwrap.is === 'off') return 'The sandbox is switched off (SHOAL_SANDBOX=none).'
+  if (bwrap.is === 'missing') return 'The package bubblewrap is not installed (apt-get install bubblewrap).'
+  return `bubblewrap is installed but does not work here: ${bwrap.reason.replace(/\.$/, '')}.`
+}
+
+const openWithoutBwrap = (hasUids: boolean) =>
+  hasUids
+    ? 'Without it squids see all files of this host that every user may read, and the list of its processes.'
+    : 'Without it squids run as the same user as the server and can read its files, keys and the data of others: run only squids you trust, or start the server as root.'

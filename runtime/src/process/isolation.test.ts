@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type RequestOptions, request } from 'node:http'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ContainerSpec, Endpoint } from '../driver.ts'
 import { shortHash } from './host.ts'
+import { describeKinds } from './host-harness.ts'
 import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
 
 const MIB = 1024 * 1024
@@ -33,7 +34,9 @@ const server = http.createServer((request, response) => {
 const other = http.createServer().listen(0, '0.0.0.0', () => server.listen(${PORT}, () => console.log('ready')))
 `
 
-describe.each(['auto', 'none'] as const)('containers with sandbox %s', (sandbox) => {
+const kinds = [{ sandbox: 'auto' }, { sandbox: 'none' }] as const
+
+describeKinds(kinds, ({ sandbox }) => {
   let host: ProcessHarness
 
   beforeEach(async () => {

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ContainerSpec, Resources } from '../driver.ts'
+import { describeKinds } from './host-harness.ts'
 import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
 
 const MIB = 1024 * 1024
@@ -20,13 +21,17 @@ if (MODE === 'forks') {
 setInterval(() => {}, 60_000)
 `
 
-describe('limits', () => {
+const kinds = [
+  { sandbox: 'auto', limits: 'auto' },
+  { sandbox: 'none', limits: 'auto' },
+] as const
+
+describeKinds(kinds, (kind) => {
   let host: ProcessHarness
 
-  beforeEach(async ({ skip }) => {
-    host = await openProcessHarness({ sandbox: 'auto', limits: 'auto' })
+  beforeEach(async () => {
+    host = await openProcessHarness(kind)
     makeImage(host.options.imagesDir, 'program', PROGRAM)
-    if (!host.enforcesMemory) skip('this host lets us make no cgroups')
   })
 
   afterEach(() => host.dispose())

@@ -1,10 +1,9 @@
 import { driverSuite } from '../driver-suite.ts'
-import { type Kind, openProcessHarness } from './process-harness.ts'
+import { type Kind, describeKinds } from './host-harness.ts'
+import { openProcessHarness } from './process-harness.ts'
 
 const kinds: Kind[] = [
   { sandbox: 'auto', limits: 'auto' },
   { sandbox: 'none', limits: 'none' },
 ]
-for (const kind of kinds) {
-  driverSuite(`process, sandbox ${kind.sandbox}, limits ${kind.limits}`, () => openProcessHarness(kind))
-}
+describeKinds(kinds, (kind) => driverSuite('process', () => openProcessHarness(kind)))

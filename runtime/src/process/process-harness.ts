@@ -8,6 +8,7 @@ import { endBoxes } from './box.ts'
 import { cgroupNames, removeCgroupBase } from './cgroup.ts'
 import { makeWalkable } from './container-record.ts'
 import { type Host, prepareHost } from './host.ts'
+import { type Kind, noteHost } from './host-harness.ts'
 import { markOf } from './launch-script.ts'
 import { listProcesses, startEnvironment } from './processes.ts'
 import { type ProcessDriverOptions, createProcessDriver } from './process-driver.ts'
@@ -22,13 +23,11 @@ else if (ends === 'out of memory') for (const all = []; ; ) all.push(Buffer.allo
 else process.exitCode = ends.exit
 `
 
-export type Kind = Pick<ProcessDriverOptions, 'sandbox' | 'limits'>
-
 export type ProcessHarness = Harness & { options: ProcessDriverOptions; host: Host }
 
 /** A fresh state directory with an image, and the process driver on it. */
 export async function openProcessHarness(
-  kind: Kind,
+  kind: Partial<Kind>,
   more: Partial<ProcessDriverOptions> = {},
 ): Promise<ProcessHarness> {
   const root = mkdtempSync(join(tmpdir(), 'shoal-process-'))
@@ -39,6 +38,7 @@ export async function openProcessHarness(
   makeWalkable(options.imagesDir)
   makeImage(options.imagesDir, 'image-1', PROGRAM)
   const host = await prepareHost(options)
+  noteHost(host)
   const harness = {
     driver: createProcessDriver(options),
     options,

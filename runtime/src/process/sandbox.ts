@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
+import { errorCode } from '../error-code.ts'
 
 /** What stands between a program and the rest of the host. */
 export type Sandbox = 'bwrap' | 'none'
@@ -26,17 +27,26 @@ export function confine(sandbox: Sandbox, confinement: Confinement): string[] {
   ]
 }
 
-/** True when bubblewrap is installed and this kernel and user let it work; tried with the very words used later. */
-export function canUseBwrap(uid: number | null): Promise<boolean> {
-  return succeeds([...confine('bwrap', { uid, readableDirs: [], writableDirs: [] }), 'true'])
+/** `blocked`: it is installed, but this kernel or user does not let it work; with what it says itself. */
+export type BwrapState = { is: 'usable' } | { is: 'missing' } | { is: 'blocked'; reason: string }
+
+/** Whether bubblewrap works here, tried with the very words used later. */
+export async function tryBwrap(uid: number | null): Promise<BwrapState> {
+  if (process.platform !== 'linux') return { is: 'missing' }
+  const [program = '', ...words] = [...confine('bwrap', { uid, readableDirs: [], writableDirs: [] }), 'true']
+  try {
+    await promisify(execFile)(program, words, { env: PLAIN_ENV, timeout: 10_000 })
+    return { is: 'usable' }
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return { is: 'missing' }
+    const { stderr, message } = error as Error & { stderr?: string }
+    return { is: 'blocked', reason: (stderr?.trim() || message).split('\n').at(-1) ?? message }
+  }
 }
 
 /** True when we can become another user for good. */
-export function canDropTo(uid: number): Promise<boolean> {
-  return succeeds([...dropTo(uid, uid), 'true'])
-}
-
-async function succeeds([program = '', ...words]: string[]): Promise<boolean> {
+export async function canDropTo(uid: number): Promise<boolean> {
+  const [program = '', ...words] = [...dropTo(uid, uid), 'true']
   try {
     await promisify(execFile)(program, words, { env: PLAIN_ENV, timeout: 10_000 })
     return true

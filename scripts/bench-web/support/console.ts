@@ -3,8 +3,8 @@ import { openBrowser } from '../../../e2e/support/browser.ts'
 import { personAs } from '../../../e2e/support/people.ts'
 import type { Deployer } from '../../../e2e/support/played-squid.ts'
 import { startShoal, type Shoal } from '../../../e2e/support/shoal.ts'
-import { ensureBrowser } from '../../browser.ts'
 import { ensureConsole } from '../../console-build.ts'
+import { requirePackages } from '../../debian-packages.ts'
 
 export const org = 'bench'
 
@@ -16,7 +16,7 @@ export async function withConsole<T>(
   env: Record<string, string>,
   work: (console: Console) => AsyncIterable<T>,
 ): Promise<AsyncIterable<T>> {
-  await ensureBrowser()
+  await requirePackages(['chromium'])
   await ensureConsole()
   const shoal = await startShoal(env)
   const browser = await openBrowser()

@@ -1,0 +1,137 @@
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { runCommand } from './command.ts'
+import { endLeftovers, endProcessesOf } from './leftovers.ts'
+import { root } from './root.ts'
+
+export type FreshPlace = {
+  /** Who runs things in it. */
+  user: string
+  folder: string
+  /** A clone of what is committed. */
+  clone: string
+  env: Record<string, string>
+  /** The command as that user runs it. */
+  as(...command: string[]): string[]
+  /** Those that have to do with the folder or belong to the user, after they had five seconds to end. */
+  processes(): Promise<string[]>
+  endProcesses(): Promise<void>
+}
+
+/**
+ * A folder with a clone, and an empty home, temporary folder and npm cache. `user`: of an ordinary user who is made for it, which
+ * only root can; `root` and `self`: of who we are.
+ * @throws Error when git or useradd fails
+ */
+export async function makeFreshPlace(kind: 'user' | 'root' | 'self'): Promise<FreshPlace> {
+  // Short: the sockets of Postgres and of tests lie below it.
+  const folder = mkdtempSync('/tmp/sf-')
+  chmodSync(folder, 0o755)
+  const user = kind === 'user' ? `shoal-fresh-${process.pid}` : kind === 'root' ? 'root' : 'this user'
+  if (kind === 'user') await must('useradd', '--home-dir', join(folder, 'home'), '--no-create-home', user)
+  const ids = kind === 'user' ? idsOf(user) : null
+  for (const name of ['home', 'tmp', 'npm', 'shoal']) {
+    mkdirSync(join(folder, name))
+    if (ids) chownSync(join(folder, name), ids.uid, ids.gid)
+  }
+  const clone = join(folder, 'shoal')
+  // Not by links, nor by a remote that lies in another user's folder.
+  await must('git', 'clone', '--quiet', '--no-hardlinks', '--depth', '1', `file://${root}`, clone)
+  if (ids) await must('chown', '-R', `${ids.uid}:${ids.gid}`, clone)
+  const drop = ids ? ['setpriv', '--reuid', String(ids.uid), '--regid', String(ids.gid), '--clear-groups'] : []
+  const processesOfUser = () => (ids ? pidsOf(ids.uid) : [])
+  return {
+    user,
+    folder,
+    clone,
+    env: await freshEnvironment(folder, user),
+    as: (...command) => [...drop, ...command],
+    processes: async () => {
+      const left = (await endLeftovers(folder)).map(({ pid, commandLine }) => `${pid} ${commandLine}`)
+      return [...left, ...processesOfUser().map((pid) => `${pid} of ${user}`)]
+    },
+    endProcesses: async () => {
+      endProcessesOf(folder)
+      for (const pid of processesOfUser()) tryToKill(pid)
+    },
+  }
+}
+
+/** Removes folder and user. @throws Error when something else of it is left on this machine */
+export async function removeFreshPlace(place: FreshPlace): Promise<void> {
+  await place.endProcesses()
+  const isUser = place.as().length > 0
+  const uid = isUser ? idsOf(place.user).uid : -1
+  rmSync(place.folder, { recursive: true, force: true, maxRetries: 5 })
+  if (isUser) await must('userdel', place.user)
+  const left = readdirSync('/tmp').filter((name) => name === `shoal-${uid}`)
+  for (const name of left) rmSync(join('/tmp', name), { recursive: true, force: true })
+  const mounts = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(place.folder))
+  const problems = [
+    ...left.map((name) => `/tmp/${name}`),
+    ...mounts,
+    ...(existsSync(place.folder) ? [place.folder] : []),
+  ]
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+}
+
+/** What a person has who just signed in; and which registry this machine is told to use, as it may reach no other. */
+async function freshEnvironment(folder: string, user: string): Promise<Record<string, string>> {
+  const path = (process.env['PATH'] ?? '').split(delimiter).filter((dir) => !dir.endsWith('node_modules/.bin'))
+  const { output } = await runCommand('npm', ['config', 'get', 'registry', '--loglevel=error'], { cwd: '/' })
+  const kept = [
+    'LANG',
+    'TERM',
+    'NODE_EXTRA_CA_CERTS',
+    'HTTPS_PROXY',
+    'HTTP_PROXY',
+    'NO_PROXY',
+    'https_proxy',
+    'no_proxy',
+  ]
+  const inherited = kept.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))
+  return {
+    ...(Object.fromEntries(inherited) as Record<string, string>),
+    PATH: path.join(delimiter),
+    HOME: join(folder, 'home'),
+    USER: user,
+    TMPDIR: join(folder, 'tmp'),
+    npm_config_cache: join(folder, 'npm'),
+    npm_config_registry: output.trim().split('\n').at(-1) ?? '',
+  }
+}
+
+function idsOf(user: string): { uid: number; gid: number } {
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((entry) => entry.startsWith(`${user}:`))
+  const [, , uid, gid] = line?.split(':') ?? []
+  if (!uid || !gid) throw new Error(`There is no user ${user}`)
+  return { uid: Number(uid), gid: Number(gid) }
+}
+
+function pidsOf(uid: number): number[] {
+  const pids = readdirSync('/proc').map(Number).filter(Number.isInteger)
+  return pids.filter((pid) => {
+    try {
+      return new RegExp(`^Uid:\\s+${uid}\\s`, 'm').test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+    } catch {
+      return false
+    }
+  })
+}
+
+function tryToKill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It ended by itself in the meantime.
+  }
+}
+
+async function must(file: string, ...args: string[]): Promise<void> {
+  const { code, output } = await runCommand(file, args)
+  if (code !== 0) throw new Error(`${file} ended with ${code}: ${output.trim()}`)
+}

@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { freePort } from '../e2e/support/shoal.ts'
+import { endCommandsOnSignal, runCommand } from './command.ts'
+import { makeFreshPlace, removeFreshPlace, type FreshPlace } from './fresh-place.ts'
+
+const usage = `Tries the README's two commands as on a machine that has never seen Shoal: what is committed, in a fresh clone, with an
+empty home, temporary folder and npm cache. As root it does so twice: as an ordinary user, who is made for it and removed, and as root.
+
+  npm run test:fresh [-- [--as user|root] [--only start|test] [PATH…]]
+
+PATH… are tests; without any, npm test runs all of them.`
+
+type Outcome = { what: string; seconds: number; problem: string | null }
+
+const outcomes: Outcome[] = []
+const places: FreshPlace[] = []
+
+async function attempt(what: string, work: () => Promise<unknown>): Promise<void> {
+  const startedMs = performance.now()
+  console.log(`\n=== ${what} ===`)
+  const problem = await work().then(
+    () => null,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  )
+  const seconds = Math.round((performance.now() - startedMs) / 1000)
+  outcomes.push({ what, seconds, problem })
+}
+
+/** `npm start` until its console and its gateway answer, then Ctrl-C. @throws Error when any of that does not go as it should */
+async function tryStart(place: FreshPlace): Promise<void> {
+  const [port, gatewayPort] = [await freePort(), await freePort()]
+  const env = { ...place.env, SHOAL_PORT: String(port), SHOAL_GATEWAY_PORT: String(gatewayPort) }
+  const [file = '', ...args] = place.as('npm', 'start')
+  const child = spawn(file, args, { cwd: place.clone, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+      process.stdout.write(text)
+    })
+  }
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  try {
+    const deadline = performance.now() + 600_000
+    while (!output.includes('Shoal is ready')) {
+      if (child.exitCode !== null) throw new Error(`npm start ended with ${child.exitCode} before it was ready`)
+      if (performance.now() > deadline) throw new Error('npm start was not ready within ten minutes')
+      await new Promise((done) => setTimeout(done, 200))
+    }
+    for (const url of [`http://localhost:${port}/`, `http://localhost:${gatewayPort}/readyz`]) {
+      const { status } = await fetch(url)
+      if (status !== 200) throw new Error(`${url} answered ${status}`)
+    }
+    process.kill(-(child.pid ?? 0), 'SIGINT')
+    const code = await ended
+    if (code !== 0) throw new Error(`npm start ended with ${code} after Ctrl-C`)
+    const left = await place.processes()
+    if (left.length > 0) throw new Error(`npm start left processes behind:\n${left.join('\n')}`)
+  } finally {
+    await place.endProcesses()
+  }
+}
+
+async function tryTest(place: FreshPlace, paths: string[]): Promise<void> {
+  const [file = '', ...args] = place.as('npm', 'test', ...(paths.length > 0 ? ['--', ...paths] : []))
+  const { code } = await runCommand(file, args, { cwd: place.clone, env: place.env, isShown: true })
+  if (code !== 0) throw new Error(`npm test ended with ${code}`)
+  const left = await place.processes()
+  if (left.length > 0) throw new Error(`npm test left processes behind:\n${left.join('\n')}`)
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { as: { type: 'string' }, only: { type: 'string' }, help: { type: 'boolean' } },
+  })
+  if (values.help) return console.log(usage)
+  const isRoot = process.getuid?.() === 0
+  // The ordinary user first: what root installs would be there for both.
+  const kinds = (isRoot ? (['user', 'root'] as const) : (['self'] as const)).filter(
+    (k) => !values.as || k === values.as,
+  )
+  for (const kind of kinds) {
+    const place = await makeFreshPlace(kind)
+    places.push(place)
+    if (values.only !== 'test') await attempt(`npm start as ${place.user}`, () => tryStart(place))
+    if (values.only !== 'start') await attempt(`npm test as ${place.user}`, () => tryTest(place, positionals))
+    await attempt(`nothing is left of ${place.user}`, () => removeFreshPlace(place))
+    places.pop()
+  }
+  console.log('\n')
+  for (const { what, seconds, problem } of outcomes)
+    console.log(`${problem ? '✗' : '✓'} ${what} ${seconds} s${problem ? `: ${problem}` : ''}`)
+  const failed = outcomes.filter(({ problem }) => problem).length
+  console.log(`${outcomes.length - failed} passed, ${failed} failed`)
+  process.exitCode = failed > 0 ? 1 : 0
+}
+
+endCommandsOnSignal(() => {
+  for (const place of places) rmSync(place.folder, { recursive: true, force: true })
+})
+await main()
