@@ -102,7 +102,7 @@ describe.each(kinds)('two tenants that try to reach each other, with $sandbox', 
       ...[...foreign, ...pathsOf('outsiders')].map((path): [string, string] => ['open', path]),
     ])
     const found = await until(async () => {
-      const answer = await fetch(addressOf(theirs, `spy?${query}`))
+      const answer = await fetch(addressOf(theirs, `spy?${query.toString()}`))
       return answer.ok ? ((await answer.json()) as Report) : null
     }, 'the spy has looked around')
     // It looked at something, and what it found was its own.

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { freePort } from '../e2e/support/shoal.ts'
 import { endCommandsOnSignal, runCommand } from './command.ts'

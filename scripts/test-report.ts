@@ -37,5 +37,7 @@ export function hostLines(file: string): string[] {
     const [suite = '', summary = ''] = line.split('\t')
     suites.set(suite, (suites.get(suite) ?? new Set()).add(summary))
   }
-  return [...suites].sort().map(([suite, summaries]) => `${suite}: ${[...summaries].sort().join('; ')}`)
+  return [...suites]
+    .toSorted(([a], [b]) => a.localeCompare(b))
+    .map(([suite, summaries]) => `${suite}: ${[...summaries].sort().join('; ')}`)
 }

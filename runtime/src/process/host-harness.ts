@@ -45,8 +45,10 @@ export function describeKinds<K extends Partial<Kind>>(kinds: readonly K[], body
       kind.sandbox && `sandbox ${kind.sandbox === 'auto' ? 'bubblewrap' : 'none'}`,
       kind.limits && `limits ${kind.limits === 'auto' ? 'cgroups' : 'none'}`,
     ]
-    const name = `with ${parts.filter(Boolean).join(' and ')}`
-    describe.skipIf(reason !== null)(reason ? `${name} (skipped: ${reason})` : name, () => body(kind))
+    const name = `with ${parts.filter(Boolean).join(' and ')}${reason ? ` (skipped: ${reason})` : ''}`
+    describe.skipIf(reason !== null).each([name])('%s', () => {
+      body(kind)
+    })
   }
 }
 

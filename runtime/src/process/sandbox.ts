@@ -33,9 +33,9 @@ export type BwrapState = { is: 'usable' } | { is: 'missing' } | { is: 'blocked';
 /** Whether bubblewrap works here, tried with the very words used later. */
 export async function tryBwrap(uid: number | null): Promise<BwrapState> {
   if (process.platform !== 'linux') return { is: 'missing' }
-  const [program = '', ...words] = [...confine('bwrap', { uid, readableDirs: [], writableDirs: [] }), 'true']
+  const [program = '', ...words] = confine('bwrap', { uid, readableDirs: [], writableDirs: [] })
   try {
-    await promisify(execFile)(program, words, { env: PLAIN_ENV, timeout: 10_000 })
+    await promisify(execFile)(program, [...words, 'true'], { env: PLAIN_ENV, timeout: 10_000 })
     return { is: 'usable' }
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return { is: 'missing' }
@@ -46,9 +46,9 @@ export async function tryBwrap(uid: number | null): Promise<BwrapState> {
 
 /** True when we can become another user for good. */
 export async function canDropTo(uid: number): Promise<boolean> {
-  const [program = '', ...words] = [...dropTo(uid, uid), 'true']
+  const [program = '', ...words] = dropTo(uid, uid)
   try {
-    await promisify(execFile)(program, words, { env: PLAIN_ENV, timeout: 10_000 })
+    await promisify(execFile)(program, [...words, 'true'], { env: PLAIN_ENV, timeout: 10_000 })
     return true
   } catch {
     return false
