@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
-import { Email, NewPassword, Password, PersonName } from './fields.ts'
+import { Email, NewPassword, Password, PersonName, RequiredVerbatim } from './fields.ts'
 
 export const oauthProviders = ['google', 'github'] as const
 export type OauthProvider = (typeof oauthProviders)[number]
@@ -51,7 +51,7 @@ export const auth = {
       subscribeToNewsletter: z.boolean().optional(),
       /** The terms checkbox of the form. Without it the terms are asked for after signing in (spec 4). */
       policyAccepted: z.literal(true, 'Field must be checked').optional(),
-      turnstileToken: z.string().min(1, 'Please solve the bot check').max(20_000),
+      turnstileToken: RequiredVerbatim('Please solve the bot check').max(20_000),
     }),
     payload: TokenAnswer,
     tooManyAfter: { calls: 60, perMs: 60 * minute },
@@ -105,7 +105,7 @@ export const auth = {
     path: '/v1/auth/restore/confirm',
     access: 'public',
     summary: 'Set a new password with a recovery token; every session ends',
-    body: z.object({ password: NewPassword, token: z.string().min(1, 'Token is required').max(500) }),
+    body: z.object({ password: NewPassword, token: RequiredVerbatim('Token is required').max(500) }),
     payload: z.object({ success: z.boolean() }),
     tooManyAfter: { calls: 30, perMs: 10 * minute },
   }),

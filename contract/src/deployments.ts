@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
-import { Id, Time } from './fields.ts'
+import { CountParam, Id, Time } from './fields.ts'
+import { limits } from './limits.ts'
 import { UserSummary } from './user.ts'
 
 /** Contract 2.4. ROLLBACK is ours. */
@@ -89,10 +90,7 @@ export const deployments = {
     query: {
       squidId: z.string().regex(/^\d+$/).optional(),
       statusGroup: z.enum(['IN_PROGRESS']).optional(),
-      limit: z
-        .string()
-        .regex(/^\d{1,3}$/)
-        .optional(),
+      limit: CountParam('limit', limits.deploymentsPageSizeMax).optional(),
       /** Deployments older than this id. */
       before: z.string().regex(/^\d+$/).optional(),
       /** For who shows none and asks often. */

@@ -71,7 +71,7 @@ type Declaration<
 
 /**
  * Declares an endpoint; the server mounts it, the client calls it, OpenAPI and the permission tests are made from it.
- * Query parameters are optional strings on the wire; falsy ones may be left out. `POST` and `DELETE` answer 201 as upstream does,
+ * Query parameters are optional strings on the wire; falsy ones may be left out, and unknown ones are refused. `POST` and `DELETE` answer 201 as upstream does,
  * `GET` and `PUT` 200 (contract 10).
  */
 export function endpoint<
@@ -92,7 +92,7 @@ export function endpoint<
     kind: d.kind ?? ('json' as K),
     summary: d.summary,
     params: z.object(params) as unknown as Endpoint<P>['params'],
-    query: z.object(d.query ?? ({} as Q)),
+    query: queryOf(d.access, d.query ?? ({} as Q)),
     body: d.body ?? (z.undefined() as z.ZodType as B),
     payload: d.payload,
     status: d.method === 'POST' || d.method === 'DELETE' ? 201 : 200,
@@ -100,6 +100,20 @@ export function endpoint<
     isChange: d.isChange ?? d.method !== 'GET',
     tooManyAfter: d.tooManyAfter ?? null,
   }
+}
+
+/**
+ * A parameter that a call does not take is a mistake of its caller, who would never learn that it changed nothing. Calls without a
+ * sign-in ignore such ones: their links are followed from mails, and mail programs add parameters of their own.
+ */
+function queryOf<Q extends Shape>(access: Access, shape: Q): z.ZodObject<Q> {
+  if (access === 'public') return z.object(shape)
+  const names = Object.keys(shape)
+  const known = names.length > 0 ? `This call takes: ${names.join(', ')}.` : 'This call takes none.'
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys' ? `Unknown query parameter "${issue.keys.join('", "')}". ${known}` : undefined,
+  })
 }
 
 export type ParamsOf<E extends Endpoint> = z.output<E['params']>

@@ -26,6 +26,8 @@ export const limits = {
   logsPageSize: 100,
   /** Public tooling asks for 10,000 (contract 2.6). */
   logsPageSizeMax: 10_000,
+  deploymentsPageSize: 50,
+  deploymentsPageSizeMax: 100,
   /** RPC requests of a playground in a calendar month (contract 6.3). */
   playgroundRpcRequests: 500_000,
 } as const

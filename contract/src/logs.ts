@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { endpoint, ListOf } from './endpoint.ts'
-import { Time, TimeParam } from './fields.ts'
+import { CountParam, Time, TimeParam } from './fields.ts'
+import { limits } from './limits.ts'
 import { logLevels } from './log-levels.ts'
 
 export const LogEntry = z.object({
@@ -14,7 +15,11 @@ export const LogEntry = z.object({
 export type LogEntry = z.infer<typeof LogEntry>
 
 /** The client sends levels in upper case for history and in lower case for follow (contract 2.6). */
-const LevelParam = z.string().transform((level) => level.toUpperCase())
+const LevelParam = z
+  .string()
+  .transform((level) => level.toUpperCase())
+  // TRACE and WARN are what the SDK calls DEBUG and WARNING.
+  .pipe(z.enum([...logLevels, 'TRACE', 'WARN'], `Unknown level. Levels are ${logLevels.join(', ')}.`))
 
 const filters = {
   container: ListOf(z.string().max(63)).optional(),
@@ -32,10 +37,7 @@ export const logs = {
     query: {
       ...filters,
       ...times,
-      limit: z
-        .string()
-        .regex(/^\d{1,5}$/)
-        .optional(),
+      limit: CountParam('limit', limits.logsPageSizeMax).optional(),
       nextPage: z.string().max(200).optional(),
       /** Id of an entry: the page begins with it. The entry need not pass the filter. */
       at: z.string().max(20).optional(),

@@ -2,16 +2,30 @@ import { z } from 'zod'
 import { endpointsOf, type Areas, type Endpoint } from './endpoint.ts'
 import { ErrorBody } from './errors.ts'
 
+/** The calls that the specification has without `/v1` (the server takes every call so). */
+const withoutVersion = ['user.get', 'user.completeOnboarding', 'auth.signIn']
+
 type Json = Record<string, unknown>
 
 /** An OpenAPI 3.1 document of all endpoints; `x-access` says who may call. */
 export function openApi(areas: Areas, version: string): Json {
   const paths: Record<string, Json> = {}
-  for (const [name, e] of endpointsOf(areas))
-    (paths[`/api${e.path}`] ??= {})[e.method.toLowerCase()] = operation(name, e)
+  for (const [name, e] of endpointsOf(areas)) {
+    const method = e.method.toLowerCase()
+    ;(paths[`/api${e.path}`] ??= {})[method] = operation(name, e)
+    if (withoutVersion.includes(name))
+      (paths[`/api${e.path.replace('/v1', '')}`] ??= {})[method] = {
+        ...operation(name, e),
+        operationId: `${name}.short`,
+      }
+  }
   return {
     openapi: '3.1.0',
-    info: { title: 'Shoal', version, description: 'A cloud for squids that anyone can run.' },
+    info: {
+      title: 'Shoal',
+      version,
+      description: 'A cloud for squids that anyone can run. Unknown query parameters are refused.',
+    },
     components: {
       securitySchemes: {
         token: {

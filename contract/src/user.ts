@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
-import { Id, NewPassword, Password, PersonName, Time, TokenName } from './fields.ts'
+import { Id, NewPassword, Password, PersonName, RequiredText, Time, TokenName } from './fields.ts'
 import { Org } from './orgs.ts'
 
 // Apart from the schemas, so that who only asks the questions carries no zod.
 export { occupations, sources, usages } from './onboarding-answers.ts'
 
-const answer = (name: string) => z.string().trim().min(1, `${name} is required`).max(200)
+const answer = (name: string) => RequiredText(`${name} is required`).max(200)
 
 /** Answers of the welcome questionnaire. Other's custom text stands in place of the value (spec 3). */
 export const OnboardingForm = z.object({

@@ -40,6 +40,20 @@ describe('addresses', () => {
   })
 })
 
+test('the reference lists the addresses that the specification has without a version', async () => {
+  const { paths } = (await t.http.inject('/api/openapi.json')).json<{
+    paths: Record<string, Record<string, unknown>>
+  }>()
+  for (const [path, method] of [
+    ['/api/user', 'get'],
+    ['/api/user/onboarding', 'put'],
+    ['/api/auth/signin', 'post'],
+  ] as const)
+    expect(Object.keys(paths[path] ?? {})).toEqual([method])
+  const ids = Object.values(paths).flatMap((verbs) => Object.values(verbs as Record<string, { operationId: string }>))
+  expect(new Set(ids.map(({ operationId }) => operationId)).size).toBe(ids.length)
+})
+
 describe('bodies', () => {
   const resend = '/api/v1/user/email/confirm/resend'
 
@@ -59,6 +73,65 @@ describe('bodies', () => {
     expect(invalidFields.map((field) => field.path)).toEqual([['code'], ['name'], ['email']])
   })
 
+  test.each<[method: 'POST' | 'PUT', path: string, sentences: Record<string, string>]>([
+    ['POST', 'auth/signin', { email: 'Email is required', password: 'Password is required' }],
+    [
+      'POST',
+      'auth/signup',
+      {
+        email: 'Email is required',
+        fullName: 'Full name is required',
+        password: 'Password is required',
+        turnstileToken: 'Please solve the bot check',
+      },
+    ],
+    ['POST', 'auth/restore', { email: 'Email is required' }],
+    ['POST', 'auth/restore/confirm', { password: 'Password is required', token: 'Token is required' }],
+    ['PUT', 'user', { fullName: 'Name is required' }],
+    ['POST', 'user/password/change', { oldPassword: 'Password is required', newPassword: 'Password is required' }],
+    ['POST', 'user/api-tokens', { name: 'Token name is required and must be unique' }],
+    ['POST', 'orgs', { code: 'Code is required', name: 'Name is required', email: 'Email is required' }],
+    ['POST', 'orgs/CODE/roles', { email: 'Email is required' }],
+    [
+      'PUT',
+      'orgs/CODE/billing/settings',
+      {
+        name: 'Name is required',
+        email: 'Email is required',
+        country: 'Country is required',
+        city: 'City is required',
+        postalCode: 'ZIP code is required',
+        addressLine1: 'Address is required',
+      },
+    ],
+  ])('%s %s says of each field that is left out what an empty one says', async (method, path, sentences) => {
+    const { admin, code } = await t.make.org()
+    const headers = { authorization: `Bearer ${admin.token}` }
+    for (const payload of [{}, Object.fromEntries(Object.keys(sentences).map((field) => [field, '']))]) {
+      const answer = await t.http.inject({
+        method,
+        url: `/api/v1/${path.replace('CODE', code)}`,
+        payload,
+        headers,
+        remoteAddress: '198.51.100.7',
+      })
+      expect(answer.statusCode).toBe(400)
+      const { invalidFields } = answer.json<{ invalidFields: { path: string[]; message: string }[] }>()
+      const first = Object.fromEntries(invalidFields.toReversed().map((field) => [field.path.join('.'), field.message]))
+      expect(first).toEqual(sentences)
+    }
+  })
+
+  test('a field without a sentence of its own that is left out is named', async () => {
+    const answer = await call('POST', `/api/v1/orgs/${user.playground.code}/squids/deploy`, { payload: {} })
+    expect(answer.json()).toMatchObject({
+      invalidFields: [
+        { path: ['artifactUrl'], message: 'artifactUrl is required' },
+        { path: ['options'], message: 'options is required' },
+      ],
+    })
+  })
+
   test.each([
     ['broken JSON', 400, '{"code":'],
     ['a prototype', 400, '{"__proto__":{"a":1}}'],
@@ -68,6 +141,93 @@ describe('bodies', () => {
     expect(answer.statusCode).toBe(status)
     expect(answer.json()).toMatchObject({ error: expect.any(String) as string })
   })
+})
+
+describe('text that the database cannot keep', () => {
+  const code = () => user.playground.code
+
+  test.each<[where: string, path: () => string, field: string]>([
+    ['in a path', () => '/api/v1/orgs/%00', 'code'],
+    ['in a query', () => `/api/v1/orgs/${code()}/squids?search=a%00b`, 'search'],
+    ['in a list of a query', () => `/api/v1/orgs/${code()}/squids/a@b/logs/history?container[]=%00`, 'container.0'],
+  ])('NUL %s is refused, and the field named', async (_, path, field) => {
+    const answer = await call('GET', path())
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json()).toMatchObject({
+      error: 'The text must not contain the character NUL.',
+      invalidFields: [{ path: field.split('.') }],
+    })
+  })
+
+  test.each<[what: string, name: string, sentence: string]>([
+    ['NUL', '"a\\u0000b"', 'The text must not contain the character NUL.'],
+    ['half of a surrogate pair', '"a\\ud800b"', 'The text is not valid Unicode.'],
+  ])('%s in a body is refused by every call that takes a name', async (_, name, sentence) => {
+    const { admin, code: orgCode } = await t.make.org()
+    const headers = { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' }
+    const bodies: [method: 'POST' | 'PUT', path: string, body: string][] = [
+      ['PUT', 'user', `{"fullName": ${name}}`],
+      ['PUT', `orgs/${orgCode}`, `{"name": ${name}}`],
+      ['POST', 'user/api-tokens', `{"name": ${name}}`],
+      ['PUT', 'user/onboarding', `{"onboardingForm": {"occupation": "a", "source": "b", "usage": ${name}}}`],
+      ['POST', `orgs/${orgCode}/billing/estimate`, `{"manifest": ${name}}`],
+      ['POST', 'user/api-tokens', `{"name": "a", ${name}: 1}`],
+    ]
+    for (const [method, path, payload] of bodies) {
+      const answer = await t.http.inject({ method, url: `/api/v1/${path}`, payload, headers })
+      expect([path, answer.statusCode, answer.json<{ error: string }>().error]).toEqual([path, 400, sentence])
+    }
+  })
+
+  test('a body that is nested as deep as its size allows is refused as any other', async () => {
+    const payload = `{"name": ${'['.repeat(400_000)}${']'.repeat(400_000)}}`
+    const answer = await call('POST', '/api/v1/user/api-tokens', {
+      payload,
+      headers: { 'content-type': 'application/json' },
+    })
+    expect(answer.statusCode).toBe(400)
+  })
+})
+
+describe('query parameters that a call does not take', () => {
+  test('are refused with the names of those it takes', async () => {
+    const answer = await call('GET', `/api/v1/orgs/${user.playground.code}/squids?name=a&pageSize=500`)
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json()).toMatchObject({
+      error: 'Unknown query parameter "pageSize". This call takes: name, search.',
+      invalidFields: [{ path: ['pageSize'] }],
+    })
+    expect((await call('GET', '/api/v1/user?x=1')).json()).toMatchObject({
+      error: 'Unknown query parameter "x". This call takes none.',
+    })
+  })
+
+  test('are ignored by calls without a sign-in, whose links mail programs add their own to', async () => {
+    const answer = await call('GET', '/api/v1/auth/email/confirm?code=wrong&utm_source=mail')
+    expect(answer.statusCode).toBe(302)
+  })
+
+  test('more lines of log than there are in a page are refused, not cut in silence', async () => {
+    const history = `/api/v1/orgs/${user.playground.code}/squids/a@b/logs/history`
+    const answer = await call('GET', `${history}?limit=10001`)
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json()).toMatchObject({ error: 'limit must be between 1 and 10000' })
+    expect((await call('GET', `${history}?limit=10000`)).statusCode).toBe(404)
+  })
+})
+
+test('an unknown log level is refused with the names of the levels', async () => {
+  const logs = `/api/v1/orgs/${user.playground.code}/squids/a@b/logs`
+  for (const path of ['history', 'follow', 'download']) {
+    const answer = await call('GET', `${logs}/${path}?level[]=NOPE`)
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json()).toMatchObject({
+      error: 'Unknown level. Levels are DEBUG, INFO, NOTICE, WARNING, ERROR, CRITICAL, FATAL.',
+    })
+    // The public client asks for these, in the case it likes (contract 2.6).
+    for (const level of ['error', 'DEBUG', 'info', 'warning', 'fatal'])
+      expect((await call('GET', `${logs}/${path}?level%5B%5D=${level}`)).statusCode).toBe(404)
+  }
 })
 
 describe('answers', () => {

@@ -11,6 +11,7 @@ import { admit } from './admit.ts'
 import { writeAudit } from './audit.ts'
 import { linesOf } from './lines.ts'
 import { requestOf } from './request.ts'
+import { refuseUnstorable } from './unstorable.ts'
 
 type AnyHandler = (call: Record<string, unknown>) => Promise<unknown>
 
@@ -66,12 +67,21 @@ async function answer(
 
 /** @throws Refusal 400 naming every wrong field, as the public client prints them (contract 2.1) */
 function parse(schema: z.ZodType, value: unknown): unknown {
-  const parsed = schema.safeParse(value)
+  refuseUnstorable(value)
+  const parsed = schema.safeParse(value, { error: requiredByName })
   if (parsed.success) return parsed.data
-  const invalidFields = parsed.error.issues.map((i) => ({ path: i.path.map(String), message: i.message, type: i.code }))
+  const invalidFields = parsed.error.issues.map((i) => ({
+    path: [...i.path, ...(i.code === 'unrecognized_keys' ? i.keys : [])].map(String),
+    message: i.message,
+    type: i.code,
+  }))
   const [first] = invalidFields
   throw new Refusal(400, 'INVALID', first ? first.message : 'Invalid request', invalidFields)
 }
+
+/** For fields that the contract has no sentence of their own for. */
+const requiredByName: z.core.$ZodErrorMap = ({ input, path }) =>
+  input === undefined && path && path.length > 0 ? `${path.join('.')} is required` : undefined
 
 /** An empty body is none where none is allowed, and an object without fields otherwise, so that every missing field is named. */
 function bodyOf(e: Endpoint, body: unknown): unknown {

@@ -1,4 +1,4 @@
-import type { Contract } from '@shoal/contract'
+import { limits, type Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { notFound } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
@@ -6,15 +6,12 @@ import { presentList, presentOne } from './present.ts'
 import { listDeployments } from './store.ts'
 import { artifactUrlOf, openUpload, receiveUpload } from './uploads.ts'
 
-const pageSize = 50
-const largestPage = 100
-
 export function deploymentsHandlers(app: App): Handlers<Contract['deployments']> {
   return {
     list: async ({ org, query }) => {
       const found = await listDeployments(app.db, org.id, {
         isInProgress: query.statusGroup === 'IN_PROGRESS',
-        limit: Math.min(largestPage, Math.max(1, Number(query.limit ?? pageSize))),
+        limit: query.limit ?? limits.deploymentsPageSize,
         ...(query.squidId === undefined ? {} : { squidId: safeId(query.squidId) }),
         ...(query.before === undefined ? {} : { beforeId: safeId(query.before) }),
       })

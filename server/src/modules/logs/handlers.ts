@@ -27,7 +27,7 @@ export function logsHandlers(app: App): Handlers<Contract['logs']> {
           : query.at
             ? await placeBefore(app, squid.id, parseId('at', query.at), direction)
             : null,
-        limit: Math.min(Math.max(Number(query.limit ?? limits.logsPageSize), 1), limits.logsPageSizeMax),
+        limit: query.limit ?? limits.logsPageSize,
         signal: request.signal,
       })
       return { logs: lines.map(entryOf), nextPage: next && `${next.atMs}.${next.seq}`, lastId: String(lastSeq) }
