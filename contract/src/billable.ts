@@ -4,6 +4,9 @@
  */
 export type Billable = { resource: string; profile: string | null }
 
+/** Programs that are priced by profile and can be had; Hasura joins them where an installation provides it. */
+export const offeredPrograms = ['api', 'processor', 'postgres'] as const
+
 export function billableOf(type: string): Billable {
   const [resource = '', profile = null] = type.split('.')
   return { resource, profile }

@@ -1,11 +1,13 @@
 import { z } from 'zod'
+import { countryCodes } from './countries.ts'
 import { endpoint } from './endpoint.ts'
-import { Time } from './fields.ts'
+import { RequiredText, Time } from './fields.ts'
 import { BillingDetails } from './orgs.ts'
 import { orgStatuses } from './org-status.ts'
 
 // Apart from the schemas, so that who only shows a receipt carries no zod.
-export { billableLabel, billableOf, type Billable } from './billable.ts'
+export { billableLabel, billableOf, offeredPrograms, type Billable } from './billable.ts'
+export { countryCodes } from './countries.ts'
 export { csvOf } from './csv.ts'
 export { receiptCsv, receiptsCsv } from './receipt-csv.ts'
 
@@ -72,18 +74,15 @@ const PaymentMethods = z.object({ status: z.enum(orgStatuses), existing: z.array
 
 /** Spec 5. */
 export const BillingDetailsForm = z.object({
-  name: z.string().trim().min(1, 'Name is required').max(200),
-  email: z.string().trim().min(1, 'Email is required').max(254).pipe(z.email('Must be valid email')),
+  name: RequiredText('Name is required').max(200),
+  email: RequiredText('Email is required').max(254).pipe(z.email('Must be valid email')),
   /** Two letters, ISO 3166-1. */
-  country: z
-    .string()
-    .trim()
-    .min(1, 'Country is required')
-    .regex(/^[A-Za-z]{2}$/, 'Country is required')
-    .transform((country) => country.toUpperCase()),
-  city: z.string().trim().min(1, 'City is required').max(200),
-  postalCode: z.string().trim().min(1, 'ZIP code is required').max(20),
-  addressLine1: z.string().trim().min(1, 'Address is required').max(200),
+  country: RequiredText('Country is required')
+    .transform((country) => country.toUpperCase())
+    .pipe(z.string().refine((country) => countryCodes.includes(country), 'Country must be one of ISO 3166-1')),
+  city: RequiredText('City is required').max(200),
+  postalCode: RequiredText('ZIP code is required').max(20),
+  addressLine1: RequiredText('Address is required').max(200),
   vatId: z.string().trim().max(50).nullish(),
 })
 

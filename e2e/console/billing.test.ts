@@ -203,16 +203,20 @@ test.each(Object.entries(banners))('while %s, every page of billing says so to e
   await open(admin.page, '/billing')
   await says(admin.page, text)
   await keepShot(admin.page, `billing-${standing}`)
-  // Nothing is due: paying finds that out.
   await admin.page.getByRole('button', { name: 'Pay now' }).click()
-  await says(admin.page, 'The payment went through')
-  await expect.poll(status).toBe('ACTIVE')
+  await says(admin.page, /^Nothing is due\./)
+  expect(await status()).toBe(standing)
+  await setStatus('ACTIVE')
+  await open(admin.page, '/billing')
   await expect.poll(() => admin.page.getByText(text, { exact: true }).count()).toBe(0)
 })
 
 test('whoever is to leave takes databases and receipts along', async () => {
-  const { page } = viewer
   await setStatus('TERMINATED')
+  await open(viewer.page, '/billing')
+  await says(viewer.page, /^Your role may not see passwords and tokens, nor export databases\./)
+  expect(await viewer.page.getByRole('button', { name: `Export ${reference}` }).count()).toBe(0)
+  const { page } = developer
   await open(page, '/billing')
   const download = async (name: string) => {
     const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()])
@@ -269,11 +273,40 @@ test('the calculator multiplies what the price list says', async () => {
   await open(page, '/billing')
   const [prices] = await admin.api.billing.getPrices({})
   const hourOf = (type: string) => Number(prices?.rates.find((rate) => rate.type === type)?.rateUsd)
-  for (const [label, value] of Object.entries({ API: '2', Processors: '0', Postgres: '0', Hasura: '0' }))
+  for (const [label, value] of Object.entries({ API: '2', Processors: '0', Postgres: '0' }))
     await page.getByLabel(`Number of ${label}`, { exact: true }).fill(value)
   await page.getByLabel('Database storage, GB').fill('0')
   const cents = (2 * 720 * hourOf('api.small')).toFixed(2)
   await expect.poll(() => page.getByText(`$${cents}`, { exact: true }).count()).toBeGreaterThan(0)
+  await page.getByLabel('Number of API', { exact: true }).fill('0')
+  await page.getByLabel('Collocated squids').fill('3')
+  const flat = (3 * 720 * hourOf('collocated')).toFixed(2)
+  await expect.poll(() => page.getByText(`$${flat}`, { exact: true }).count()).toBeGreaterThan(0)
+  expect(await page.getByText('Hasura').count()).toBe(0)
+  const linkTo = (name: string) => page.getByRole('link', { name }).getAttribute('href')
+  expect([await linkTo('Cost calculator'), await linkTo('Book a demo')]).toEqual([
+    '#calculator',
+    'mailto:support@localhost?subject=Demo',
+  ])
+})
+
+test('settings are asked for once, and a receipt at most each 30 seconds', async () => {
+  const { page } = admin
+  const asked: string[] = []
+  page.on('request', (request) => {
+    const part = /\/billing\/(settings|receipts)/.exec(request.url())?.[1]
+    if (part) asked.push(part)
+  })
+  await open(page, '/billing')
+  await page.getByLabel('Billing email').waitFor()
+  for (let turn = 0; turn < 2; turn++) {
+    await page.getByRole('link', { name: 'Usage', exact: true }).click()
+    await page.getByText('Per squid').waitFor()
+    await expect.poll(() => asked.includes('receipts')).toBe(true)
+    await page.getByRole('link', { name: 'General', exact: true }).click()
+    await page.getByLabel('Billing email').waitFor()
+  }
+  expect(asked.toSorted()).toEqual(['receipts', 'settings'])
 })
 
 test('the pages of billing are accessible in both themes and at every width', async () => {

@@ -1,9 +1,9 @@
-import { orgStatuses, type OrgStatus } from '@shoal/contract'
+import { orgStatuses } from '@shoal/contract'
 import { randomBytes } from 'node:crypto'
 import type { App } from './app.ts'
 import { readiness } from './readiness.ts'
-import { setDiscount } from './modules/billing/index.ts'
-import { createOrg, findOrgByCode, setOrgStatus } from './modules/orgs/index.ts'
+import { setDiscount, setStatus as setOrgStatus } from './modules/billing/index.ts'
+import { createOrg, findOrgByCode } from './modules/orgs/index.ts'
 import { createApiToken, createUser, findUserByEmail } from './modules/user/index.ts'
 import { countEverything } from './status-store.ts'
 
@@ -43,12 +43,13 @@ export async function addOrg(app: App, { code, name, email }: Values): Answer {
   return { id: org.id, code: org.code, name: org.name, status: org.status }
 }
 
+/** As if billing had moved it there: TERMINATED hibernates the organization's versions, ACTIVE wakes them. */
 export async function setStatus(app: App, { code, status }: Values): Answer {
   const wanted = orgStatuses.find((s) => s === status.toUpperCase())
   if (!wanted) throw new Error(`--status must be one of ${orgStatuses.join(', ')}`)
   const org = await findOrgByCode(app.db, code)
   if (!org) throw new Error(`There is no organization ${code}.`)
-  await setOrgStatus(app, org.id, wanted satisfies OrgStatus)
+  await setOrgStatus(app, org.id, wanted)
   return { code: org.code, status: wanted }
 }
 

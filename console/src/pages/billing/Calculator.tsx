@@ -1,3 +1,4 @@
+import { offeredPrograms } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Payload } from '../../api/query.ts'
@@ -11,13 +12,11 @@ import { hoursPerMonth, monthlyUsd } from './calculate.ts'
 
 type Prices = Payload<'billing.getPrices'>[number]
 
-const resources = ['api', 'processor', 'postgres', 'hasura'] as const
-const names = { api: 'API', processor: 'Processors', postgres: 'Postgres', hasura: 'Hasura' }
+const names = { api: 'API', processor: 'Processors', postgres: 'Postgres' }
 const first = {
   api: { profile: 'small', count: '1' },
   processor: { profile: 'small', count: '1' },
   postgres: { profile: 'small', count: '1' },
-  hasura: { profile: 'small', count: '0' },
 }
 
 /** What a squid would cost a month, without a manifest at hand. */
@@ -34,22 +33,26 @@ export default function Calculator() {
 
 function Sums({ prices }: { prices: Prices }) {
   const [programs, setPrograms] = useState(first)
+  const [collocated, setCollocated] = useState('0')
   const [storageGb, setStorageGb] = useState('10')
   const [rpcMillions, setRpcMillions] = useState('2')
   const total = monthlyUsd(prices, {
-    programs: resources.map((resource) => ({
-      type: `${resource}.${programs[resource].profile}`,
-      count: amountOf(programs[resource].count),
-    })),
+    programs: [
+      ...offeredPrograms.map((resource) => ({
+        type: `${resource}.${programs[resource].profile}`,
+        count: amountOf(programs[resource].count),
+      })),
+      { type: 'collocated', count: amountOf(collocated) },
+    ],
     storageGb: amountOf(storageGb),
     rpcMillions: amountOf(rpcMillions),
   })
-  const change = (resource: (typeof resources)[number], part: { profile?: string; count?: string }) =>
+  const change = (resource: (typeof offeredPrograms)[number], part: { profile?: string; count?: string }) =>
     setPrograms({ ...programs, [resource]: { ...programs[resource], ...part } })
   return (
     <>
       <div className="flex max-w-140 flex-col gap-2.5">
-        {resources.map((resource) => (
+        {offeredPrograms.map((resource) => (
           <div key={resource} className="grid grid-cols-[90px_minmax(0,1fr)_80px] items-center gap-3">
             <span aria-hidden className="text-ink-2">
               {names[resource]}
@@ -70,6 +73,14 @@ function Sums({ prices }: { prices: Prices }) {
             />
           </div>
         ))}
+        <TextField
+          label="Collocated squids"
+          inputMode="numeric"
+          description={`API, processors and database together: ${formatUsd(hourlyOf(prices, 'collocated'))} an hour`}
+          value={collocated}
+          onChange={({ target }) => setCollocated(target.value)}
+          className="tabular"
+        />
         <div className="mt-1 grid gap-3 xs:grid-cols-2">
           <TextField
             label="Database storage, GB"
@@ -96,6 +107,8 @@ function Sums({ prices }: { prices: Prices }) {
 }
 
 const amountOf = (text: string): number => Math.max(0, Number(text.replace(',', '.')) || 0)
+
+const hourlyOf = ({ rates }: Prices, type: string) => Number(rates.find((rate) => rate.type === type)?.rateUsd ?? 0)
 
 function profilesOf({ rates }: Prices, resource: string) {
   return rates

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hours, minutes } from '../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
 import { setDiscount } from './discount.ts'
+import { setStatus } from './standing/set-status.ts'
 import { startStory, type Story } from './testing/story.ts'
 
 let t: TestApp
@@ -42,8 +43,10 @@ test('what runs is metered and stands on the receipt, in both views to the same 
     ['big@v1', 'api.small', '11', '0.04', '0.44'],
     ['big@v1', 'processor.small', '5.5', '0.04', '0.22'],
     ['=small@v1', 'collocated', '5.5', '0.02', '0.11'],
-    ['big@v1', 'storage', '55', '0.00069444', '0.03819444'],
+    ['big@v1', 'storage', '55', '0.0006944444444444', '0.03819444'],
   ])
+  for (const { amount, rate, subtotal } of bySquid.items)
+    expect(new Big(amount).times(rate).round(8).toFixed()).toBe(subtotal)
   expect(merged.items.every((item) => item.squid === null)).toBe(true)
   const sum = (items: { subtotal: string }[]) => items.reduce((s, i) => s.plus(i.subtotal), new Big(0)).toFixed()
   expect([sum(bySquid.items), sum(merged.items)]).toEqual([merged.subTotal, merged.subTotal])
@@ -99,10 +102,62 @@ test('an estimate says what a manifest costs, and a playground pays nothing', as
   const less = await t.as(org.admin).billing.estimate({ params: { code: org.code }, body: { manifest } })
   expect(less).toMatchObject({ items: estimate.items, perMonthUsd: '196.90', discountPercent: '50' })
   const free = { code: org.admin.playground.code }
-  expect(await t.as(org.admin).billing.estimate({ params: free, body: { manifest } })).toMatchObject({ items: [] })
+  const collocated = manifest.replace('"dedicated":true', '"dedicated":false')
+  expect(await t.as(org.admin).billing.estimate({ params: free, body: { manifest: collocated } })).toMatchObject({
+    items: [],
+  })
   await expect(
     t.as(org.admin).billing.estimate({ params: { code: org.code }, body: { manifest: 'nothing: 1' } }),
   ).rejects.toMatchObject({ status: 400 })
+})
+
+test('what cannot be deployed has no price: neither in an estimate nor in the list', async () => {
+  const org = await t.make.org()
+  const manifestWith = (addon: string) =>
+    JSON.stringify({ name: 'priced', deploy: { addons: { [addon]: {} }, processor: { cmd: ['x'] } } })
+  for (const addon of ['hasura', 'neon'])
+    await expect(
+      t.as(org.admin).billing.estimate({ params: { code: org.code }, body: { manifest: manifestWith(addon) } }),
+    ).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining(`The addon ${addon} is not offered by this installation.`) as string,
+    })
+  const [list] = await t.as(org.admin).billing.getPrices()
+  const resources = list?.rates.map(({ type }) => type.split('.')[0])
+  expect([...new Set(resources)]).toEqual(['api', 'processor', 'postgres', 'collocated', 'storage', 'rpc'])
+})
+
+test('billing details name a country there is, since its tax depends on it', async () => {
+  const org = await t.make.org()
+  const save = (country: string) =>
+    t.as(org.admin).billing.updateSettings({
+      params: { code: org.code },
+      body: { name: 'A', email: 'a@example.com', country, city: 'B', postalCode: '1', addressLine1: 'C 1' },
+    })
+  for (const country of ['ZZ', 'XX', 'C', 'CHE'])
+    await expect(save(country)).rejects.toMatchObject({ status: 400, message: 'Country must be one of ISO 3166-1' })
+  expect((await save('ch')).country).toBe('CH')
+})
+
+test('a status set by the operator brings what belongs to it, and paying nothing does not undo it', async () => {
+  const org = await t.make.org()
+  await card(org, '4242424242424242')
+  const squid = await running(org, { name: 'stopped' })
+  await turn()
+  await setStatus(t.app, org.id, 'TERMINATED')
+  await turn()
+  expect(await wantedOf(squid)).toEqual(['HIBERNATE'])
+  await carriedOut(squid, 'hibernated')
+  const params = { code: org.code }
+  await expect(t.as(org.admin).billing.pay({ params })).rejects.toMatchObject({
+    status: 405,
+    message: expect.stringContaining('Nothing is due.') as string,
+  })
+  expect(await statusOf(org)).toBe('TERMINATED')
+  await setStatus(t.app, org.id, 'ACTIVE')
+  await turn()
+  expect(await wantedOf(squid)).toEqual(['HIBERNATE', 'RESTART'])
+  expect(await auditOf(org)).toEqual(['TERMINATED', 'ACTIVE'])
 })
 
 test('a card makes a draft active; what the bank refuses does not', async () => {
@@ -110,6 +165,7 @@ test('a card makes a draft active; what the bank refuses does not', async () => 
   expect(await card(org, '4000 0000 0000 0002')).toBe('Your card was declined.')
   expect(await card(org, '4000000000009995')).toBe('Your card has insufficient funds.')
   expect(await card(org, '4000000000000069')).toBe('Your card has expired.')
+  expect(await card(org, '4242424242424242', { expMonth: 12, expYear: 2020 })).toBe('Your card has expired.')
   expect(await card(org, '4000000000000119')).toMatch('An error occurred while processing your card.')
   expect(await t.as(org.admin).orgs.get({ params: { code: org.code } })).toMatchObject({ status: 'DRAFT' })
   expect(await card(org, '4242 4242 4242 4242')).toBe('ACTIVE')

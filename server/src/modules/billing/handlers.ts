@@ -10,7 +10,7 @@ import { costsOf, squidCostOf, summaryOf } from './costs/costs.ts'
 import { estimateOf } from './costs/estimate.ts'
 import { listHibernatedByCap } from './limits/hibernation-store.ts'
 import { collect, invoiceNumber } from './payments/collect.ts'
-import { accountOf, changeAccount, listPaymentMethods } from './payments/payment-store.ts'
+import { accountOf, changeAccount, listPaymentMethods, listUnpaid } from './payments/payment-store.ts'
 import { customerOf, makeMethodDefault, removeMethod, replaceMethod } from './payments/methods.ts'
 import { providerOf } from './payments/provider-of.ts'
 import { enterTestCard } from './payments/test-provider.ts'
@@ -20,6 +20,7 @@ import { checkedFontFile } from './receipts/font-file.ts'
 import { listInvoices, selectInvoice } from './receipts/invoice-store.ts'
 import { allReceipts, receiptFor } from './receipts/months.ts'
 import { mergeSquids, netOf } from './receipts/receipt.ts'
+import { hasFailedCharges } from './standing/standing.ts'
 
 export function billingHandlers(app: App): Handlers<Contract['billing']> {
   const book = readPriceBook(app.config)
@@ -69,6 +70,9 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       refusePlayground(org)
       if ((await listPaymentMethods(app.db, org.id)).length === 0)
         throw refuse('NO_PAYMENT_METHOD', 'There is no payment method. Please add a card.')
+      const isDue = (await listUnpaid(app.db, org.id)).length > 0
+      if (!isDue && !hasFailedCharges(await accountOf(app.db, org.id)))
+        throw refuse('NOTHING_DUE', 'Nothing is due. If the organization should be active, please write to support.')
       request.audit({ subject: org.code })
       return await collect(app, provider, org.id, { isScheduled: false })
     },

@@ -8,7 +8,7 @@ import { countSquids, insertSquid, selectSquidBySlot, type SquidRow } from '../s
 import { enqueue } from './enqueue.ts'
 import { refuseWhileBusy } from './request-action.ts'
 import { requestKeyOf } from './request-key.ts'
-import { whyCapped, whyNoCompute } from './requirements.ts'
+import { refuseUnlessDeployable } from './requirements.ts'
 import { lockOrg, selectByRequest, type DeploymentRow } from './store.ts'
 import { findArtifact } from './uploads.ts'
 
@@ -40,10 +40,7 @@ export async function requestDeploy(
     const standing = await lockOrg(tx, org.id)
     const twin = await selectByRequest(tx, requestKey)
     if (twin) return twin
-    const reason = standing ? whyNoCompute(standing, app.config) : 'The organization is gone.'
-    if (reason) throw refuse('ORGANIZATION_NOT_ACTIVE', reason)
-    const capped = standing && whyCapped(standing, app.config, app.clock.now())
-    if (capped) throw refuse('SPENDING_CAP_REACHED', capped)
+    refuseUnlessDeployable(standing, app.config, app.clock.now())
     const existing = asked ? await selectSquidBySlot(tx, org.id, name, asked) : null
     if (existing) await refuseWhileBusy(tx, existing, 'deploy')
     const squid = existing ?? (await addSquid(tx, org, name, asked, app.clock.now()))

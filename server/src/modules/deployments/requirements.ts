@@ -1,5 +1,6 @@
 import { isUnpaid, type OrgStatus } from '@shoal/contract'
 import type { Config } from '../../config.ts'
+import { refuse } from '../../errors.ts'
 import { programResources, type SquidPlan } from '../squids/index.ts'
 import { DeployFailure } from './failure.ts'
 
@@ -30,6 +31,18 @@ export function whyCapped(
   return `Organization ${org.code} has reached its spending cap of this month. Raise it at ${limits}, or wait for the next month.`
 }
 
+/** @throws Refusal 405 when nothing may be deployed to the organization now */
+export function refuseUnlessDeployable(
+  org: (OrgStanding & { deploysStoppedUntil: Date | null }) | null,
+  config: Pick<Config, 'publicUrl'>,
+  now: Date,
+): void {
+  const reason = org ? whyNoCompute(org, config) : 'The organization is gone.'
+  if (reason) throw refuse('ORGANIZATION_NOT_ACTIVE', reason)
+  const capped = org && whyCapped(org, config, now)
+  if (capped) throw refuse('SPENDING_CAP_REACHED', capped)
+}
+
 /** @throws DeployFailure for what the organization's plan or this installation does not have */
 export function checkPlan(plan: SquidPlan, org: Pick<OrgStanding, 'isPlayground'>): void {
   if (plan.hasHasura)
@@ -46,6 +59,17 @@ export function checkPlan(plan: SquidPlan, org: Pick<OrgStanding, 'isPlayground'
         'REQUIREMENTS',
         `${key}: ${profile} exists for dedicated versions only. Set scale.dedicated to true, or choose large or smaller.`,
       )
+}
+
+/** Null when a version with this plan could be deployed; otherwise what `checkPlan` would say. */
+export function whyNotOffered(plan: SquidPlan, org: Pick<OrgStanding, 'isPlayground'>): string | null {
+  try {
+    checkPlan(plan, org)
+    return null
+  } catch (error) {
+    if (error instanceof DeployFailure) return error.message
+    throw error
+  }
 }
 
 function checkPlayground(plan: SquidPlan): void {

@@ -39,6 +39,19 @@ test('the place for an archive is a path, and the same content is one file', asy
   expect(await stored()).toHaveLength(1)
 })
 
+test('an organization that cannot deploy is refused before its archive is sent, not after', async () => {
+  for (const [status, words] of [
+    ['DRAFT', 'is not active yet'],
+    ['IN_DEBT', 'payment is overdue'],
+  ] as const) {
+    const { admin, code } = await t.make.org({ status })
+    await expect(t.as(admin).deployments.createUpload({ params: { code } })).rejects.toMatchObject({
+      status: 405,
+      message: expect.stringContaining(words) as string,
+    })
+  }
+})
+
 test('what is larger than allowed is refused in words the client prints, and leaves nothing', async () => {
   const before = await stored()
   for (const size of [limit + 1, limit * 3]) {

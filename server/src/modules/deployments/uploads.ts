@@ -7,6 +7,8 @@ import { pipeline } from 'node:stream/promises'
 import type { App } from '../../app.ts'
 import { hours } from '../../clock.ts'
 import { notFound, refuse } from '../../errors.ts'
+import { refuseUnlessDeployable } from './requirements.ts'
+import { selectOrg } from './store.ts'
 import {
   countWaitingUploads,
   insertUpload,
@@ -29,8 +31,12 @@ const folder = (app: App) => join(app.config.dataDir, 'uploads')
 /** Named by content: the same archive sent twice is one file. */
 const fileOf = (app: App, sha256: string) => join(folder(app), sha256)
 
-/** A place to send an archive to. @throws Refusal 405 when too many wait already */
+/**
+ * A place to send an archive to.
+ * @throws Refusal 405 when nothing may be deployed now, so that no archive is sent for nothing, or when too many wait already
+ */
 export async function openUpload(app: App, orgId: number, userId: number): Promise<string> {
+  refuseUnlessDeployable(await selectOrg(app.db, orgId), app.config, app.clock.now())
   if ((await countWaitingUploads(app.db, orgId)) >= mostWaiting)
     throw refuse(
       'TOO_MANY_UPLOADS',

@@ -1,6 +1,7 @@
 import type { CostEstimate } from '@shoal/contract'
 import { Big } from 'big.js'
 import { invalidField } from '../../../errors.ts'
+import { whyNotOffered } from '../../deployments/index.ts'
 import { billedProfile, InvalidManifest, parseManifest, planOf, type SquidPlan } from '../../squids/index.ts'
 import { listAt, priceOf, type PriceBook } from '../prices/price-book.ts'
 import { costOf, sum } from '../receipts/rate.ts'
@@ -14,11 +15,12 @@ export type Payer = { isPlayground: boolean; discountPercent: Big }
 
 /**
  * What a squid with this manifest costs while it runs, RPC requests aside.
- * @throws Refusal 400 with what is wrong with the manifest
+ * @throws Refusal 400 with what is wrong with the manifest, or why it could not be deployed
  */
 export function estimateOf(book: PriceBook, manifest: string, now: Date, payer: Payer): CostEstimate {
   const list = listAt(book, now.getTime())
-  const items = payer.isPlayground ? [] : billables(readPlan(manifest))
+  const plan = offeredPlan(manifest, payer)
+  const items = payer.isPlayground ? [] : billables(plan)
   const priced = items.map(({ type, count, size }) => {
     const hourly = costOf(BigInt(size) * BigInt(count) * BigInt(msPerHour), priceOf(list, type))
     const shownCount = type === 'storage' ? new Big(size).div(bytesOfGb).round(8) : new Big(count)
@@ -37,6 +39,13 @@ const both = (hourly: Big) => ({
   perHourUsd: hourly.round(8).toFixed(),
   perMonthUsd: hourly.times(hoursPerMonth).round(2).toFixed(2),
 })
+
+function offeredPlan(manifest: string, payer: Payer): SquidPlan {
+  const plan = readPlan(manifest)
+  const reason = whyNotOffered(plan, payer)
+  if (reason) throw invalidField('manifest', reason)
+  return plan
+}
 
 function readPlan(manifest: string): SquidPlan {
   try {

@@ -1,4 +1,4 @@
-import type { PayloadOf, Contract } from '@shoal/contract'
+import { offeredPrograms, type Contract, type PayloadOf } from '@shoal/contract'
 import { dayOfMs } from '../time.ts'
 import { listAt, priceOf, type PriceBook, type PriceList } from './price-book.ts'
 
@@ -20,10 +20,9 @@ const shown = (list: PriceList): Shown[number] => ({
   rpcIncludedMillions: list.rpcIncludedMillions.toFixed(),
 })
 
+/** What can be had: an addon that deployments refuse has a price in the book and none here. */
 const typesOf = (list: PriceList): string[] => [
-  ...Object.keys(list.profiles).flatMap((profile) =>
-    ['api', 'processor', 'postgres', 'hasura'].map((resource) => `${resource}.${profile}`),
-  ),
+  ...Object.keys(list.profiles).flatMap((profile) => offeredPrograms.map((resource) => `${resource}.${profile}`)),
   'collocated',
   'storage',
   'rpc',

@@ -25,11 +25,13 @@ export type Line = {
 }
 
 const digits = 8
+/** Of a rate, so that amount × rate is the subtotal to all its digits: a price by the month has no end as one by the hour. */
+export const rateDigits = 16
 const hundred = new Big(100)
 
 /**
  * Rates a month: each day at its own prices, the first requests of the month included. Amounts and dollars have at most 8 fraction
- * digits, rounded half up, once.
+ * digits, rates at most 16, rounded half up, once.
  */
 export function rateMonth(book: PriceBook, month: string, usage: readonly DayUsage[]): Line[] {
   const groups = new Map<string, Group>()
@@ -61,7 +63,7 @@ function lineOf({ type, squidId, squidName, quantity, free, price }: Group): Lin
     type,
     squid: squidId === null ? null : { id: squidId, name: squidName ?? String(squidId) },
     amount: new Big(quantity.toString()).div(price.unitQuantity).round(digits),
-    rate: price.dollars.div(price.perUnits).round(digits),
+    rate: price.dollars.div(price.perUnits).round(rateDigits),
     subtotal: costOf(quantity, price).round(digits),
     included: costOf(free, price).round(digits),
   }

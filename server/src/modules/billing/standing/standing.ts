@@ -1,4 +1,4 @@
-import type { OrgStatus } from '@shoal/contract'
+import { isUnpaid, type OrgStatus } from '@shoal/contract'
 import { days } from '../../../clock.ts'
 
 /** How an organization stands with what it owes (spec 4). */
@@ -17,6 +17,8 @@ export type StandingEvent =
   /** A charge failed. Tries that people ask for do not use up the schedule. */
   | { type: 'failed'; atMs: number; isScheduled: boolean }
   | { type: 'time'; atMs: number }
+  /** An operator sets the status by hand, whatever is due. */
+  | { type: 'operator'; status: OrgStatus; atMs: number }
 
 /** Days after the first failure on which a charge is tried again: eight times in fourteen days. */
 export const retryDays = [1, 2, 4, 6, 8, 10, 12, 14] as const
@@ -29,11 +31,25 @@ export const terminatedAfterDays = 28
  */
 export function nextStanding(standing: Standing, event: StandingEvent): Standing {
   if (event.type === 'settled') return { status: 'ACTIVE', failingSinceMs: null, retries: 0, nextRetryMs: null }
+  if (event.type === 'operator') return setByOperator(event.status, event.atMs)
   if (event.type === 'failed') return afterFailure(standing, event.atMs, event.isScheduled)
   const { status, failingSinceMs } = standing
   const isOver = failingSinceMs !== null && event.atMs >= failingSinceMs + days(terminatedAfterDays)
   return status === 'IN_DEBT' && isOver ? { ...standing, status: 'TERMINATED', nextRetryMs: null } : standing
 }
+
+/** Without a schedule: a charge that is due is not tried again before somebody pays or the operator sets another status. */
+function setByOperator(status: OrgStatus, atMs: number): Standing {
+  const isFailing = status === 'PAYMENT_ISSUES' || isUnpaid(status)
+  return { status, failingSinceMs: isFailing ? atMs : null, retries: 0, nextRetryMs: null }
+}
+
+/**
+ * Whether charges failed, other than by an operator's word. It may be so with nothing due: a server that ends between a charge
+ * and its note leaves it so.
+ */
+export const hasFailedCharges = (standing: Pick<Standing, 'retries'> & { nextRetryAt: Date | null }): boolean =>
+  standing.retries > 0 || standing.nextRetryAt !== null
 
 function afterFailure(standing: Standing, atMs: number, isScheduled: boolean): Standing {
   const { status, failingSinceMs } = standing

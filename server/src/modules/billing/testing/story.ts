@@ -50,13 +50,13 @@ export function startStory(t: TestApp) {
     }
   }
 
-  const card = async (org: TestOrg, number: string) => {
+  const card = async (org: TestOrg, number: string, expiry = { expMonth: 12, expYear: 2035 }) => {
     const api = t.as(org.admin).billing
     const params = { code: org.code }
     const { create } = await api.getSettings({ params })
     const entered = await api.enterTestCard({
       params,
-      body: { ...create, number, expMonth: 12, expYear: 2035, cvc: '123', authentication: 'complete' },
+      body: { ...create, number, ...expiry, cvc: '123', authentication: 'complete' },
     })
     if (entered.error) return entered.error
     return (await api.addPaymentMethod({ params, body: create })).status
