@@ -1,6 +1,10 @@
 /**
  * Roles and permissions of spec 6; server, console and tests ask this one table. `alerts.write` is ours: who is told of what
  * is no part of an organization's name, e-mail or end, and a playground, which runs a squid too, decides it as well.
+ *
+ * `credentials.read` is ours, too: the password of a database, the RPC token and the export of a database work outside of the
+ * console, where no role limits them any more, and requests with the token are billed. The spec gives viewers no permission at
+ * all. Developers have it, since the squids they deploy are given the same credentials.
  */
 
 export const roleTypes = ['admin', 'developer', 'viewer'] as const
@@ -8,6 +12,7 @@ export type RoleType = (typeof roleTypes)[number]
 
 const holders = {
   'squids.write': ['admin', 'developer'],
+  'credentials.read': ['admin', 'developer'],
   'billing.write': ['admin'],
   'role.write': ['admin'],
   'organization.write': ['admin'],
@@ -24,6 +29,8 @@ const notInPlayground: readonly Permission[] = ['role.write', 'organization.writ
 
 const reasons: Record<Permission, string> = {
   'squids.write': 'Your role may look at squids but not change them. Ask an administrator for the developer role.',
+  'credentials.read':
+    'Your role may not see passwords and tokens, nor export databases. Ask an administrator for the developer role.',
   'billing.write': 'Payment methods management is available for users with Admin role',
   'role.write': 'Only administrators may manage members.',
   'organization.write': 'Only administrators may change the organization.',

@@ -5,7 +5,7 @@ export const PortalDataset = z.object({
   /** The slug in addresses, as in `ethereum-mainnet` (contract 6.6). */
   id: z.string(),
   title: z.string(),
-  /** Null: show the first letter of the title. */
+  /** An address, or a path of this origin. Null: show the first letter of the title. */
   iconUrl: z.string().nullable(),
   type: z.string(),
   testnet: z.boolean(),

@@ -12,7 +12,7 @@ export const RpcChain = z.object({
   /** The network name of manifests without `.http` (contract 6.5). */
   id: z.string(),
   title: z.string(),
-  /** Null: show the first letter of the title. */
+  /** An address, or a path of this origin. Null: show the first letter of the title. */
   iconUrl: z.string().nullable(),
   type: z.enum(rpcChainTypes),
   testnet: z.boolean(),
@@ -75,10 +75,18 @@ export const rpc = {
     query: { from: TimeParam.optional(), to: TimeParam.optional() },
     payload: RpcChainDetails,
   }),
+  getIcon: endpoint({
+    method: 'GET',
+    path: '/v1/icons/{title}',
+    access: 'public',
+    summary: 'The mark of a chain or dataset as SVG, made from its title',
+    kind: 'file',
+    payload: z.null(),
+  }),
   getToken: endpoint({
     method: 'GET',
     path: '/v1/orgs/{code}/rpc/token',
-    access: 'member',
+    access: 'credentials.read',
     summary: 'The RPC token of the organization',
     payload: z.object({ token: z.string() }),
   }),

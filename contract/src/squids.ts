@@ -268,7 +268,7 @@ export const squids = {
   exportDatabase: endpoint({
     method: 'GET',
     path: '/v1/orgs/{code}/squids/{reference}/database/export',
-    access: 'member',
+    access: 'credentials.read',
     kind: 'file',
     summary: 'Its whole database as a compressed SQL script for psql, also while it is hibernated or payment is due',
     payload: z.null(),

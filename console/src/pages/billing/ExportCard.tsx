@@ -4,6 +4,7 @@ import { Download } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { open } from '../../api/client.ts'
 import { squidsQuery } from '../../api/squids.ts'
+import { useWhyNot } from '../../components/Can.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { formatBytes } from '../../lib/format.ts'
 import { Card } from '../../ui/Card.tsx'
@@ -16,6 +17,7 @@ const icon = <Download size={14} aria-hidden />
 /** What people who do not go on here can take along: every database, and all receipts. Nobody has to pay for it first. */
 export default function ExportCard({ code }: { code: string }) {
   const squids = useQuery(squidsQuery(code))
+  const whyNoDatabases = useWhyNot('credentials.read')
   return (
     <Card title="Take your data with you">
       <ul className="divide-y divide-line">
@@ -30,9 +32,13 @@ export default function ExportCard({ code }: { code: string }) {
             Export
           </DownloadButton>
         </Row>
-        <QueryView query={squids} what="The squids">
-          {(all) => <Databases code={code} squids={all.filter((squid) => squid.addons.postgres)} />}
-        </QueryView>
+        {whyNoDatabases === null ? (
+          <QueryView query={squids} what="The squids">
+            {(all) => <Databases code={code} squids={all.filter((squid) => squid.addons.postgres)} />}
+          </QueryView>
+        ) : (
+          <li className="px-3.5 py-2.5 text-ink-2">{whyNoDatabases}</li>
+        )}
       </ul>
     </Card>
   )

@@ -6,6 +6,7 @@ import { useOrg } from '../../api/active-org.ts'
 import { hasStatus } from '../../api/error-text.ts'
 import { pollWhile } from '../../api/poll.ts'
 import { q } from '../../api/query.ts'
+import { Can, useWhyNot } from '../../components/Can.tsx'
 import { typeLabel } from '../../components/chains/filter-chains.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
@@ -34,7 +35,8 @@ export default function ChainPage() {
   const { code } = useOrg()
   const id = useParams({ from: '/app/rpc/chains/$id', select: (params) => params.id })
   const chain = useQuery(q('rpc.getChain', { params: { code, id } }, { refetchInterval: liveMs }))
-  const token = useQuery(q('rpc.getToken', { params: { code } }))
+  const mayHaveToken = useWhyNot('credentials.read') === null
+  const token = useQuery({ ...q('rpc.getToken', { params: { code } }), enabled: mayHaveToken })
   const title = chain.data?.title ?? id
   const skeleton = <Skeleton className="h-90 w-full" />
   return (
@@ -47,7 +49,7 @@ export default function ChainPage() {
           <QueryView query={chain} what="The endpoint" skeleton={skeleton}>
             {(data) =>
               // Not before the token is there: what is copied without it is of no use.
-              token.isPending ? (
+              mayHaveToken && token.isPending ? (
                 skeleton
               ) : (
                 <Chain chain={data} token={token.data?.token} askedAtMs={chain.dataUpdatedAt} />
@@ -86,11 +88,13 @@ function Chain({ chain, token = rpcTokenPlaceholder, askedAtMs }: ChainProps) {
           <CopyButton text={tokenUrl} what="endpoint" />
         </div>
         <p className="mt-2 text-sm text-ink-3">
-          Copying puts the{' '}
+          <Can permission="credentials.read" otherwise={<>Put in place of {rpcTokenPlaceholder} the </>}>
+            Copying puts in place of {rpcTokenPlaceholder} the{' '}
+          </Can>
           <Link to="/rpc/token" className="text-accent underline">
             API token
           </Link>{' '}
-          of the organization in place of {rpcTokenPlaceholder}.
+          of the organization.
         </p>
       </Card>
       <dl className="grid grid-cols-2 gap-3 max-xs:[&>:last-child]:col-span-2 xs:grid-cols-3">

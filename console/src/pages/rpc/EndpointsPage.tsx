@@ -6,7 +6,7 @@ import { useOrg } from '../../api/active-org.ts'
 import { q } from '../../api/query.ts'
 import { ChainFilters, useChainFilters } from '../../components/chains/ChainFilters.tsx'
 import { ChainGrid, ChainGridSkeleton } from '../../components/chains/ChainGrid.tsx'
-import { filterChains } from '../../components/chains/filter-chains.ts'
+import { filterChains, typesOf } from '../../components/chains/filter-chains.ts'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { QueryView } from '../../components/QueryView.tsx'
 import { TeamOnly } from '../../components/TeamOnly.tsx'
@@ -47,7 +47,11 @@ function Endpoints() {
   }, [chains.data, deferred, type, sortBy])
   return (
     <>
-      <ChainFilters filters={filters} label="Find endpoint" types={['evm', 'substrate']}>
+      <ChainFilters
+        filters={filters}
+        label="Find endpoint"
+        types={chains.data ? typesOf(chains.data) : ['evm', 'substrate']}
+      >
         <span id="sort-label" className="text-sm text-ink-3">
           Sort by
         </span>

@@ -10,6 +10,7 @@ import { confirm } from '../../components/confirm.ts'
 import { QueryView } from '../../components/QueryView.tsx'
 import { TeamOnly } from '../../components/TeamOnly.tsx'
 import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
+import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
@@ -30,7 +31,8 @@ export default function TokenPage() {
 function Token() {
   const { code } = useOrg()
   const whyNot = useWhyNot('rpc.write')
-  const query = useQuery(q('rpc.getToken', { params: { code } }))
+  const whyHidden = useWhyNot('credentials.read')
+  const query = useQuery({ ...q('rpc.getToken', { params: { code } }), enabled: whyHidden === null })
   const refresh = useApiMutation('rpc.createToken', {
     invalidates: ['rpc.getToken'],
     errorsGoTo: 'caller',
@@ -60,9 +62,13 @@ function Token() {
           One token for all endpoints of the organization. It stands in the address of each, in place of{' '}
           <code>{'{TOKEN}'}</code>. Whoever has it makes requests on your account.
         </p>
-        <QueryView query={query} what="The RPC token" skeleton={<Skeleton className="h-8 w-full" />}>
-          {({ token }) => <HiddenToken key={token} token={token} />}
-        </QueryView>
+        {whyHidden === null ? (
+          <QueryView query={query} what="The RPC token" skeleton={<Skeleton className="h-8 w-full" />}>
+            {({ token }) => <HiddenToken key={token} token={token} />}
+          </QueryView>
+        ) : (
+          <Alert tone="info">{whyHidden}</Alert>
+        )}
       </Card>
     </div>
   )

@@ -2,7 +2,7 @@ import type { Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { notFound } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
-import { gatewayRootOf } from '../rpc/index.ts'
+import { gatewayRootOf, iconPathOf } from '../rpc/index.ts'
 import { datasetsOf, sourceOf, type Dataset } from './catalogue.ts'
 
 export function portalHandlers(app: App): Handlers<Contract['portal']> {
@@ -25,7 +25,7 @@ export function portalHandlers(app: App): Handlers<Contract['portal']> {
 const datasetAnswer = (dataset: Dataset) => ({
   id: dataset.id,
   title: dataset.title,
-  iconUrl: null,
+  iconUrl: dataset.chain?.iconUrl ?? iconPathOf(dataset.title),
   type: dataset.type,
   testnet: dataset.isTestnet,
 })

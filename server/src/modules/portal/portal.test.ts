@@ -21,7 +21,7 @@ test('the catalogue lists the networks of the Portal, and the devnet', async () 
   expect(datasets.find((d) => d.id === 'ethereum-mainnet')).toEqual({
     id: 'ethereum-mainnet',
     title: 'Ethereum',
-    iconUrl: null,
+    iconUrl: '/api/v1/icons/Ethereum',
     type: 'evm',
     testnet: false,
   })

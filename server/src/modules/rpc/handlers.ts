@@ -4,6 +4,7 @@ import { days, minutes } from '../../clock.ts'
 import { invalidField, notFound, refuse } from '../../errors.ts'
 import type { Handlers, OrgScope } from '../call.ts'
 import { chainsOf, rpcUrlOf, type Chain } from './chains.ts'
+import { iconOf, iconPathOf } from './icon.ts'
 import { listUpstreamStates, notify, usageByChain, usageByMethod, type Range } from './store.ts'
 import { refreshRpcToken, rpcTokenOf } from './tokens.ts'
 
@@ -50,10 +51,17 @@ export function rpcHandlers(app: App): Handlers<Contract['rpc']> {
         metrics,
       }
     },
+    getIcon: async ({ params }) => ({
+      contentType: 'image/svg+xml',
+      // The same title always has the same mark.
+      headers: { 'cache-control': 'public, max-age=604800' },
+      body: iconOf(params.title),
+    }),
     getToken: async ({ org }) => ({ token: await rpcTokenOf(app, org.id) }),
     createToken: async ({ org, request }) => {
       // Spec 8: the console puts "Action is not allowed: " before it.
-      if (org.status !== 'ACTIVE')
+      // A leaked token can be replaced as long as it works, also while a card fails.
+      if (org.status !== 'ACTIVE' && org.status !== 'PAYMENT_ISSUES')
         throw refuse(
           'ORGANIZATION_NOT_ACTIVE',
           'Organization is not active. Please make sure your billing information is set up correctly.',
@@ -69,7 +77,7 @@ function chainAnswer(app: App, org: OrgScope, chain: Chain, used: Map<string, nu
   return {
     id: chain.id,
     title: chain.title,
-    iconUrl: chain.iconUrl,
+    iconUrl: chain.iconUrl ?? iconPathOf(chain.title),
     type: chain.type,
     testnet: chain.isTestnet,
     requests: String(used.get(chain.id) ?? 0),

@@ -1,4 +1,5 @@
 export type { ChainHead } from './chain-head.ts'
+export { iconPathOf } from './icon.ts'
 export { chainsOf, gatewayRootOf, type Chain } from './chains.ts'
 export { msPerBlockOf, msPerMoveOf, nextPace, unknownPace, type HeadPace } from './head-pace.ts'
 export { rpcHandlers, rpcWatchChannel } from './handlers.ts'

@@ -42,12 +42,19 @@ test('every network name of a manifest is a chain, and so are the configured one
   expect(chains.find((c) => c.id === 'eth-sepolia')).toEqual({
     id: 'eth-sepolia',
     title: 'Sepolia',
-    iconUrl: null,
+    iconUrl: '/api/v1/icons/Sepolia',
     type: 'evm',
     testnet: true,
     requests: '0',
     url: 'http://localhost:4001/rpc/eth-sepolia/{TOKEN}',
   })
+  const icons = await Promise.all(chains.map(({ iconUrl }) => t.http.inject(iconUrl ?? '')))
+  for (const icon of icons) {
+    expect(icon.statusCode).toBe(200)
+    expect(icon.headers).toMatchObject({ 'content-type': 'image/svg+xml', 'cache-control': 'public, max-age=604800' })
+    expect(icon.body).toMatch(/^<svg [^>]+>.*>[A-Za-z0-9]{1,2}<\/text><\/svg>$/)
+  }
+  expect((await t.http.inject('/api/v1/icons/%3Cscript%3E%22')).body).toContain('>sc</text>')
   expect(chains.find((c) => c.id === 'our-chain')).toMatchObject({ title: 'Our Chain', testnet: true, type: 'evm' })
   expect(chains.map((c) => c.title)).toEqual(chains.map((c) => c.title).toSorted((a, b) => a.localeCompare(b)))
   const withoutNodes = (await chainsOf(t.app).all()).filter((c) => c.type === 'evm' && c.upstreams.length === 0)
@@ -81,18 +88,25 @@ test('an organization has one token, which an administrator may replace', async 
   const developer = await t.make.member(org, 'developer')
   const outsider = await t.make.user()
   const params = { code: org.code }
-  const [first, again] = await Promise.all([org.admin, viewer].map((who) => t.as(who).rpc.getToken({ params })))
+  const [first, again] = await Promise.all([org.admin, developer].map((who) => t.as(who).rpc.getToken({ params })))
   expect(first?.token).toMatch(/^shoal_rpc_[\w-]{32}$/)
   expect(again).toEqual(first)
   await expect(t.as(developer).rpc.createToken({ params })).rejects.toMatchObject({ status: 405 })
   await expect(t.as(outsider).rpc.getToken({ params })).rejects.toMatchObject({ status: 404 })
   const fresh = await t.as(org.admin).rpc.createToken({ params })
   expect(fresh.token).not.toBe(first?.token)
-  expect(await t.as(viewer).rpc.getToken({ params })).toEqual(fresh)
+  expect(await t.as(developer).rpc.getToken({ params })).toEqual(fresh)
+  await expect(t.as(viewer).rpc.getToken({ params })).rejects.toMatchObject({ status: 405 })
+})
+
+test('a token is replaced also while a card fails, since it goes on working', async () => {
+  const { admin, code } = await t.make.org({ status: 'PAYMENT_ISSUES' })
+  const before = await t.as(admin).rpc.getToken({ params: { code } })
+  expect(await t.as(admin).rpc.createToken({ params: { code } })).not.toEqual(before)
 })
 
 test('the token of an organization that is not active cannot be replaced', async () => {
-  for (const status of ['DRAFT', 'PAYMENT_ISSUES', 'IN_DEBT', 'TERMINATED'] as const) {
+  for (const status of ['DRAFT', 'IN_DEBT', 'TERMINATED'] as const) {
     const { admin, code } = await t.make.org({ status })
     await expect(t.as(admin).rpc.createToken({ params: { code } })).rejects.toMatchObject({
       status: 405,

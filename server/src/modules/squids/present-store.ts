@@ -1,5 +1,6 @@
 import type { Profile } from '@shoal/contract'
 import { sql, type SQL } from 'drizzle-orm'
+import { DatabaseError } from 'pg'
 import type { Db } from '../../db/database.ts'
 import type { HeadPace } from '../rpc/index.ts'
 import type { SeenHead } from './freshness.ts'
@@ -100,12 +101,28 @@ export async function selectPresented(db: Db, squidId: number): Promise<Presente
 
 export type SquidFilter = { name?: string | undefined; search?: string | undefined }
 
-/** Versions of an organization, by name and newest first. `search` is a part of `name@slot`, in any case (spec 2.7). */
+/**
+ * Versions of an organization, by name and newest first. `search` is a pattern of `name@slot`, in any case (spec 2.7); what is no
+ * valid one is looked for as it stands, as the console does. Postgres matches it, whose patterns cannot run away as those of
+ * JavaScript can.
+ */
 export async function listPresented(db: Db, orgId: number, { name, search }: SquidFilter): Promise<PresentedRow[]> {
+  if (!search) return await selectVersions(db, orgId, name)
+  try {
+    return await selectVersions(db, orgId, name, sql`s.name || '@' || s.slot ~* ${search}`)
+  } catch (error) {
+    if (!isInvalidPattern(error)) throw error
+    return await selectVersions(db, orgId, name, sql`strpos(lower(s.name || '@' || s.slot), lower(${search})) > 0`)
+  }
+}
+
+const isInvalidPattern = (error: unknown) =>
+  error instanceof Error && error.cause instanceof DatabaseError && error.cause.code === '2201B'
+
+async function selectVersions(db: Db, orgId: number, name?: string, search?: SQL): Promise<PresentedRow[]> {
   const conditions = [sql`s.org_id = ${orgId}`]
   if (name) conditions.push(sql`s.name = ${name}`)
-  if (search)
-    conditions.push(sql`s.name || '@' || s.slot ilike ${`%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`}`)
+  if (search) conditions.push(search)
   const { rows } = await db.execute<PresentedRow>(
     sql`select ${rowColumns} from squids s where ${sql.join(conditions, sql` and `)} order by s.name, s.id desc`,
   )

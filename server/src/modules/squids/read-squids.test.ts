@@ -157,6 +157,15 @@ describe('the list', () => {
     expect(await references({ name: 'alpha' })).toEqual(['alpha@v2', 'alpha@v1'])
     expect(await references({ search: 'HA@V2' })).toEqual(['alpha@v2'])
     expect(await references({ search: '%' })).toEqual([])
+    expect(await references({ search: '^AL' })).toEqual(['alpha@v2', 'alpha@v1'])
+    expect(await references({ search: '^pha' })).toEqual([])
+    expect(await references({ search: 'a.p.a@v1$' })).toEqual(['alpha@v1'])
+    // No pattern: looked for as it stands.
+    for (const broken of ['alpha@v2(', 'a{2,1}', '[', '(?<=a)b'])
+      expect(await references({ search: broken })).toEqual([])
+    // Patterns that take other engines minutes, and one as large as a search may be.
+    for (const hostile of ['(a+)+$', '(((a{1,99}){1,99}){1,99}){1,99}', `(${'a?'.repeat(90)})+b`])
+      await references({ search: hostile })
     const ofUser = await t.as(mine.admin).squids.listMine({ query: { name: 'alpha' } })
     expect(ofUser.map((squid) => `${squid.organization.code}/${squid.reference}`).sort()).toEqual(
       [`${mine.code}/alpha@v1`, `${mine.code}/alpha@v2`, `${other.code}/alpha@v1`].sort(),

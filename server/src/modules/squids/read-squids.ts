@@ -1,4 +1,4 @@
-import { isCardAdded, isUnpaid, type Squid, type SquidSummary } from '@shoal/contract'
+import { can, isCardAdded, isUnpaid, type Squid, type SquidSummary } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import type { OrgScope } from '../call.ts'
 import { listSecretNames } from '../secrets/index.ts'
@@ -26,12 +26,13 @@ export async function presentOneSquid(app: App, org: OrgScope, squid: PresentedR
   return presentSquid(app.config, facts, app.clock.now().getTime())
 }
 
-/**
- * Access to databases comes with the Pro plan (spec 2.9), for every member: the role only reads what the api shows to anybody,
- * and the spec names no permission for it (spec 6).
- */
+/** Access to databases comes with the Pro plan (spec 2.9), for members who may have credentials. */
 const mayConnect = (org: OrgScope, squid: PresentedRow): boolean =>
-  !org.isPlayground && isCardAdded(org.status) && !isUnpaid(org.status) && squid.wanted === 'running'
+  can(org, 'credentials.read') &&
+  !org.isPlayground &&
+  isCardAdded(org.status) &&
+  !isUnpaid(org.status) &&
+  squid.wanted === 'running'
 
 /**
  * All versions of an organization as a list shows them, or those of them with these ids: asked for again and again, so nothing

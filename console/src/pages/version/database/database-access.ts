@@ -1,4 +1,4 @@
-import { isCardAdded, isDeploying, isUnpaid, type Org, type Squid } from '@shoal/contract'
+import { isCardAdded, isDeploying, isUnpaid, whyNot, type Org, type Squid } from '@shoal/contract'
 
 export type Connection = NonNullable<Squid['addons']['postgres']>['connections'][number]
 
@@ -8,13 +8,15 @@ type Access =
 
 /** Whether one can connect to the database of a version, or why not and what to do (spec 2.9: it needs the Pro plan). */
 export function databaseAccess(
-  org: Pick<Org, 'status' | 'limits'>,
+  org: Pick<Org, 'status' | 'limits' | 'roleType'>,
   squid: Pick<Squid, 'status' | 'addons' | 'image'>,
 ): Access {
   if (org.limits.playground)
     return closed('Access to databases needs the Pro plan, which a playground cannot have.', 'newOrganization')
   if (!isCardAdded(org.status)) return closed('Access to databases needs the Pro plan.', 'billing')
   if (isUnpaid(org.status)) return closed('Payment is overdue. Please update your card details.', 'billing')
+  const reason = whyNot({ roleType: org.roleType, isPlayground: false }, 'credentials.read')
+  if (reason) return closed(reason)
   const { postgres, neon } = squid.addons
   const connection = (postgres ?? neon)?.connections[0]
   if (connection) return { isOpen: true, connection }

@@ -26,7 +26,7 @@ test('a hidden password is in none of them', () => {
 })
 
 test('access needs the Pro plan, a running version and a manifest that lets people in', () => {
-  const org = { status: 'ACTIVE', limits: { squids: 100, playground: false } } as const
+  const org = { status: 'ACTIVE', roleType: 'developer', limits: { squids: 100, playground: false } } as const
   const disk = { usageStatus: 'LOW', usedBytes: 1, totalBytes: 9 } as const
   const squid = (...connections: (typeof connection)[]) =>
     ({
@@ -39,8 +39,12 @@ test('access needs the Pro plan, a running version and a manifest that lets peop
     const access = databaseAccess(...args)
     return access.isOpen ? null : [access.reason, access.way]
   }
-  const playground = { status: 'ACTIVE', limits: { squids: 1, playground: true } } as const
+  const playground = { ...org, limits: { squids: 1, playground: true } }
   expect(reason(playground, squid())).toEqual([expect.stringContaining('Pro plan'), 'newOrganization'])
+  expect(reason({ ...org, roleType: 'viewer' }, squid())).toEqual([
+    'Your role may not see passwords and tokens, nor export databases. Ask an administrator for the developer role.',
+    null,
+  ])
   expect(reason({ ...org, status: 'DRAFT' }, squid())).toEqual([expect.stringContaining('Pro plan'), 'billing'])
   expect(reason({ ...org, status: 'IN_DEBT' }, squid())).toEqual([expect.stringContaining('overdue'), 'billing'])
   expect(reason(org, { ...squid(), status: 'DEPLOYING' })).toEqual([
