@@ -3,6 +3,8 @@ import { z } from 'zod'
 
 const port = z.coerce.number().int().min(0).max(65_535)
 const flag = z.enum(['true', 'false', '1', '0', '']).transform((v) => v === 'true' || v === '1')
+/** An address that a page may link to. */
+const webUrl = z.url({ protocol: /^https?$/ })
 const roles = ['api', 'worker', 'gateway'] as const
 
 /** Every setting, its default and a sentence for operators. `docs/operate.md` is generated from it. */
@@ -128,6 +130,14 @@ export const settings = {
       'Alerts may be sent to webhooks in private networks and on this host; only where you trust everybody who may add a channel.',
     ),
   SHOAL_SUPPORT_EMAIL: z.string().default('support@localhost').describe('Where Contact support leads.'),
+  SHOAL_TERMS_URL: webUrl
+    .optional()
+    .describe(
+      'Your terms of service, which people accept when they sign up. Unset: the console says that this installation has none.',
+    ),
+  SHOAL_DOCUMENTATION_URL: webUrl
+    .default('https://docs.sqd.dev/')
+    .describe("Where Documentation leads; by default to the SDK's."),
   SHOAL_OUTBOX: flag.default(false).describe('Serve unsent mails on a page, on loopback only. Set by `npm start`.'),
   SHOAL_GOOGLE_CLIENT_ID: z.string().optional().describe('Sign in with Google; hidden when unset.'),
   SHOAL_GOOGLE_CLIENT_SECRET: z.string().optional().describe('See SHOAL_GOOGLE_CLIENT_ID.'),

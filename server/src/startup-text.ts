@@ -9,7 +9,7 @@ export function startupText(config: Config, startedInMs: number): string {
   Console and API   ${config.publicUrl}
   Gateway           ${config.gatewayUrl}
   API reference     ${api}/docs
-${config.SHOAL_OUTBOX ? `  Outbox            ${config.publicUrl}/outbox   (mails that would have been sent)\n` : ''}
+${config.SHOAL_OUTBOX ? `  Outbox            ${config.publicUrl}/outbox   (mails that would have been sent)\n` : ''}${config.SHOAL_TERMS_URL ? '' : '\n  People who sign up accept terms of service, and this installation links to none: set SHOAL_TERMS_URL.\n'}
   Sign up in the console, or make a user and a token here:
     npm run -s shoal -- user add --email me@example.com --name Me --password <password>
     npm run -s shoal -- token add --email me@example.com --name laptop

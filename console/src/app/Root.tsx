@@ -5,9 +5,11 @@ import { MaintenanceScreen } from './MaintenanceScreen.tsx'
 import { PageError } from './PageError.tsx'
 import { Unavailable } from './session-gate.ts'
 import { Toasts } from './Toasts.tsx'
+import { useEmailConfirmedToast } from './use-email-confirmed-toast.ts'
 
 /** What every page has around it. */
 export function Root() {
+  useEmailConfirmedToast()
   return (
     <>
       <Outlet />

@@ -10,6 +10,7 @@ import { onlySignedIn, onlySignedOut, onlyWhoInvites } from './session-gate.ts'
 
 /** What pages read from the query string. */
 const search = {
+  root: searchOf({ emailConfirmed: oneOf('true', 'false') }),
   signUp: searchOf({ email: text, turnstileInteractive: text }),
   oauth: searchOf({ code: text, state: text }),
   app: searchOf({ organization: text, acceptInviteId: text }),
@@ -50,7 +51,11 @@ const search = {
 // is there all the same.
 const authOptions = (queryClient: QueryClient) => queryClient.ensureQueryData(authOptionsQuery).catch(() => null)
 
-const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({ component: Root, errorComponent: RootError })
+const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({
+  component: Root,
+  errorComponent: RootError,
+  validateSearch: search.root,
+})
 
 // Spec 2.1: nobody is signed in.
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { loadConfig } from '../config.ts'
+import { startupText } from '../startup-text.ts'
 import { contentSecurityPolicy, fillPage } from './console-page.ts'
 import { mountConsole } from './console.ts'
 
@@ -21,6 +22,23 @@ test('the page says what this installation sets, and nothing can break out of it
   expect(fillPage(html, config)).toBe(
     '<meta name="shoal:support" content="&#34;&#62;&#60;script&#62;" /><meta name="shoal:sentry" content="https://key@sentry.example.com/1" /><meta name="shoal:other" content="kept" />',
   )
+})
+
+test('terms and documentation are those of the operator, and without terms the page names none', () => {
+  const html = '<meta name="shoal:terms" content="x" /><meta name="shoal:documentation" content="x" />'
+  const own = loadConfig({
+    SHOAL_TERMS_URL: 'https://example.com/terms',
+    SHOAL_DOCUMENTATION_URL: 'https://example.com/docs',
+  })
+  expect(fillPage(html, own)).toBe(
+    '<meta name="shoal:terms" content="https://example.com/terms" /><meta name="shoal:documentation" content="https://example.com/docs" />',
+  )
+  expect(fillPage(html, loadConfig({}))).toBe(
+    '<meta name="shoal:terms" content="" /><meta name="shoal:documentation" content="https://docs.sqd.dev/" />',
+  )
+  expect(startupText(loadConfig({}), 1)).toContain('SHOAL_TERMS_URL')
+  expect(startupText(own, 1)).not.toContain('SHOAL_TERMS_URL')
+  expect(() => loadConfig({ SHOAL_TERMS_URL: 'javascript:alert(1)' })).toThrow('SHOAL_TERMS_URL')
 })
 
 test('scripts come from here, the bot check and the build', () => {

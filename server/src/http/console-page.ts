@@ -24,8 +24,16 @@ export function readConsolePage(dist: string, config: Config): ConsolePage {
 }
 
 /** Writes settings into the page's `<meta name="shoal:…">`. */
-export function fillPage(html: string, config: Pick<Config, 'SHOAL_SUPPORT_EMAIL' | 'SHOAL_SENTRY_DSN'>): string {
-  const settings = { support: config.SHOAL_SUPPORT_EMAIL, sentry: config.SHOAL_SENTRY_DSN ?? '' }
+export function fillPage(
+  html: string,
+  config: Pick<Config, 'SHOAL_SUPPORT_EMAIL' | 'SHOAL_SENTRY_DSN' | 'SHOAL_TERMS_URL' | 'SHOAL_DOCUMENTATION_URL'>,
+): string {
+  const settings = {
+    support: config.SHOAL_SUPPORT_EMAIL,
+    sentry: config.SHOAL_SENTRY_DSN ?? '',
+    terms: config.SHOAL_TERMS_URL ?? '',
+    documentation: config.SHOAL_DOCUMENTATION_URL,
+  }
   return html.replaceAll(/(<meta name="shoal:(\w+)" content=")[^"]*/g, (all, before: string, name: string) => {
     const value = settings[name as keyof typeof settings] as string | undefined
     return value === undefined ? all : `${before}${escapeHtml(value)}`

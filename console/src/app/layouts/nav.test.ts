@@ -1,4 +1,4 @@
-import type { Org, OrgStatus } from '@shoal/contract'
+import { planLabels, type Org, type OrgStatus } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { navItems } from './nav.ts'
 
@@ -39,6 +39,16 @@ test.each([
   ['TERMINATED', 'bad'],
 ] as const)('billing of an organization that is %s is marked %s', (status, tone) => {
   expect(navItems(org(false, status), false).find(({ label }) => label === 'Billing')?.warning?.tone).toBe(tone)
+})
+
+test('each status of an organization has its plan label (spec 2.3)', () => {
+  expect(planLabels).toEqual({
+    DRAFT: 'Billing not set',
+    ACTIVE: 'Professional',
+    PAYMENT_ISSUES: 'Payment issue',
+    IN_DEBT: 'Unpaid',
+    TERMINATED: 'Unpaid',
+  })
 })
 
 test('beta entries and their keys', () => {

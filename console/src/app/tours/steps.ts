@@ -1,17 +1,16 @@
-/** The steps of both tours, in order (spec 2.4). `onboardingGuide` of the local settings counts the first one's. */
+/** The steps of the tour, in order (spec 2.4, whose second tour has no texts). `onboardingGuide` of the local settings counts them. */
 export const firstTour = ['personal_settings', 'api_key', 'org_menu', 'org_settings', 'done'] as const
-export const secondTour = ['dashboard', 'quests', 'leaderboard', 'settings', 'quest_rules', 'done'] as const
 
-type Step = (typeof firstTour)[number] | (typeof secondTour)[number]
+type Step = (typeof firstTour)[number]
 
 /** Where a step takes one, wherever one is. */
-export const placeOf: Partial<Record<Step, '/settings'>> = { org_settings: '/settings', settings: '/settings' }
+export const placeOf: Partial<Record<Step, '/settings'>> = { org_settings: '/settings' }
 
 export const doneStep = firstTour.indexOf('done')
 
 type ShownStep = { name: (typeof firstTour)[number]; target: string; title: string; text: string }
 
-/** What is shown; the second tour's texts are not given. */
+/** What is shown. */
 export const shownSteps: readonly ShownStep[] = [
   {
     name: 'personal_settings',

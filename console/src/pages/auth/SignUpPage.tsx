@@ -3,7 +3,7 @@ import { Link, useSearch } from '@tanstack/react-router'
 import { useApiMutation } from '../../api/mutation.ts'
 import { startSession } from '../../api/session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
-import { termsUrl } from '../../lib/installation.ts'
+import { TermsLink } from '../../components/TermsLink.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
@@ -67,10 +67,7 @@ export default function SignUpPage() {
               Send me news about the product, 1-2 mails per quarter
             </Checkbox>
             <Checkbox {...field('acceptPolicy')}>
-              I accept the{' '}
-              <a href={termsUrl()} target="_blank" rel="noreferrer" className={textLinkClass}>
-                terms of service
-              </a>
+              I accept the <TermsLink />
             </Checkbox>
           </>
         )}

@@ -4,7 +4,7 @@ import { errorText } from '../../api/error-text.ts'
 import { useApiMutation } from '../../api/mutation.ts'
 import { endSession } from '../../api/session.ts'
 import { LazyDialog } from '../../components/LazyDialog.tsx'
-import { termsUrl } from '../../lib/installation.ts'
+import { TermsLink } from '../../components/TermsLink.tsx'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
@@ -25,10 +25,7 @@ export default function TermsDialog() {
       <form onSubmit={submit} className="flex flex-col gap-4">
         <p>To use Shoal you have to accept its terms. Closing this dialog signs you out.</p>
         <Checkbox checked={isAccepted} onChange={(event) => setIsAccepted(event.target.checked)}>
-          I accept the{' '}
-          <a href={termsUrl()} target="_blank" rel="noreferrer" className="text-accent underline underline-offset-3">
-            terms of service
-          </a>
+          I accept the <TermsLink />
         </Checkbox>
         <Checkbox checked={isSubscribed} onChange={(event) => setIsSubscribed(event.target.checked)}>
           Send me news about the product, 1-2 mails per quarter

@@ -16,7 +16,7 @@ import { DeployButton } from './DeployButton.tsx'
 import { filterSquids } from './filter-squids.ts'
 import { squidColumns } from './squid-columns.tsx'
 import { SquidFilters } from './SquidFilters.tsx'
-import { leftWarning, squidsLeft, whyNoDeploy } from './squids-left.ts'
+import { leftWarning, squidsLeft, summaryOf, whyNoDeploy } from './squids-left.ts'
 
 const route = getRouteApi('/app/squids')
 const none: readonly string[] = []
@@ -61,7 +61,7 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
     <>
       <PageHeader
         title="Squids"
-        context={squids && left !== undefined ? summaryOf(squids, left) : 'Loading…'}
+        context={squids && left !== undefined ? summaryOf(org, squids, left) : 'Loading…'}
         actions={<DeployButton whyNot={whyNoDeploy(org, left ?? 1, noRights)} />}
       />
       {warning && (
@@ -96,10 +96,3 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
 }
 
 const emptyTitle = (search: string) => (search.trim() === '' ? 'No squids found' : `No squids found: ${search.trim()}`)
-
-const countOf = (count: number, word: string) => `${count.toLocaleString('en-US')} ${word}${count === 1 ? '' : 's'}`
-
-function summaryOf(squids: readonly SquidSummary[], left: number): string {
-  const names = new Set(squids.map(nameOf)).size
-  return `${countOf(squids.length, 'version')} of ${countOf(names, 'squid')} · ${left.toLocaleString('en-US')} left in this organization`
-}

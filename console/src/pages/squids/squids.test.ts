@@ -2,7 +2,7 @@ import type { SquidSummary } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { weekOfRequests } from './daily-requests.ts'
 import { filterSquids, matcherOf, tagsOf } from './filter-squids.ts'
-import { leftWarning, squidsLeft, whyNoDeploy } from './squids-left.ts'
+import { leftWarning, squidsLeft, summaryOf, whyNoDeploy } from './squids-left.ts'
 
 const squid = (reference: string, status: SquidSummary['status'], ...tags: string[]) =>
   ({ reference, status, addons: {}, processors: [], tags: tags.map((name) => ({ name })) }) as unknown as SquidSummary
@@ -68,4 +68,7 @@ test('squids left: a warning below three, no deployment at none', () => {
   expect(whyNoDeploy(org(10), 0, null)).toMatch(/Delete a version first/)
   expect(whyNoDeploy(org(10), 4, 'no right')).toBeNull()
   expect(whyNoDeploy(org(10, true), 4, 'no right')).toBe('no right')
+  const versions = [{ name: 'a' }, { name: 'a' }, { name: 'b' }]
+  expect(summaryOf(org(100), versions, 97)).toBe('3 versions of 2 squids · 97 left in this organization')
+  expect(summaryOf(org(1, true), [{ name: 'a' }], 0)).toBe('1 version of 1 squid · 0 left in this playground')
 })

@@ -1,0 +1,32 @@
+import { expect, test, vi } from 'vitest'
+
+const init = vi.fn<(options: object) => void>()
+vi.mock('./sentry.ts', () => ({
+  init,
+  browserTracingIntegration: () => 'tracing',
+  replayIntegration: () => 'replay',
+  captureException: () => '',
+}))
+let dsn = ''
+vi.stubGlobal('document', { querySelector: () => ({ content: dsn }) })
+vi.stubGlobal('requestIdleCallback', (run: () => void) => run())
+
+const { startErrorReporting } = await import('./error-reporting.ts')
+
+test('all traces, a tenth of the sessions and every one with an error (spec 2.3); nothing without a DSN', async () => {
+  startErrorReporting()
+  dsn = 'https://key@sentry.example.com/1'
+  startErrorReporting()
+  await vi.waitFor(() => expect(init).toHaveBeenCalled())
+  expect(init.mock.calls).toEqual([
+    [
+      {
+        dsn,
+        integrations: ['tracing', 'replay'],
+        tracesSampleRate: 1,
+        replaysSessionSampleRate: 0.1,
+        replaysOnErrorSampleRate: 1,
+      },
+    ],
+  ])
+})

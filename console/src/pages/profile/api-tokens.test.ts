@@ -1,0 +1,20 @@
+import { expect, test, vi } from 'vitest'
+
+vi.stubGlobal('localStorage', { getItem: () => null, setItem: () => {}, removeItem: () => {} })
+vi.stubGlobal('fetch', async () => Response.json({ payload: [] }))
+
+const { apiTokensQuery } = await import('./api-tokens.ts')
+
+test('the list of tokens takes 300 ms, however soon it is there (spec 7)', async () => {
+  vi.useFakeTimers()
+  try {
+    let answer: unknown = null
+    void apiTokensQuery.queryFn({ signal: new AbortController().signal }).then((tokens) => (answer = tokens))
+    await vi.advanceTimersByTimeAsync(299)
+    expect(answer).toBeNull()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(answer).toEqual([])
+  } finally {
+    vi.useRealTimers()
+  }
+})
