@@ -134,7 +134,12 @@ test('filters are those of the specification, and stand in the address', async (
   expect(parameters().getAll('container')).toEqual(['base'])
   expect(parameters().getAll('level')).toEqual(['WARNING'])
   await pick('Levels', 'Warning')
+  const asked = page.waitForRequest((request) => request.url().includes('search=NEEDLE'))
+  const typedMs = performance.now()
   await page.getByLabel('Search logs').fill('NEEDLE')
+  await asked
+  // Spec 9: half a second after the last letter.
+  expect(performance.now() - typedMs).toBeGreaterThanOrEqual(500)
   await page.locator('mark', { hasText: 'needle' }).waitFor()
   expect(parameters().get('search')).toBe('NEEDLE')
   await page.reload()

@@ -18,7 +18,15 @@ let shoal: Shoal
 let browser: Browser
 
 beforeAll(async () => {
-  shoal = await startShoal({ SHOAL_RUNTIME: 'sim', SHOAL_OUTBOX: 'true' })
+  shoal = await startShoal({
+    SHOAL_RUNTIME: 'sim',
+    SHOAL_OUTBOX: 'true',
+    SHOAL_TERMS_URL: 'https://example.com/terms',
+    SHOAL_DOCUMENTATION_URL: 'https://example.com/docs',
+    SHOAL_SUPPORT_EMAIL: 'help@example.com',
+    SHOAL_GITHUB_CLIENT_ID: 'a-client',
+    SHOAL_GITHUB_CLIENT_SECRET: 'a-secret',
+  })
   browser = await openBrowser()
 })
 
@@ -40,11 +48,35 @@ async function openRowMenu(page: Page, text: string) {
   await page.getByRole('menu').waitFor()
 }
 
+/** The bot check waits for a click with `turnstileInteractive`, and is no earlier asked for (spec 2.1). */
+async function checkInteractively(page: Page) {
+  let asked = 0
+  await page.route('**/api/v1/auth/challenge', (route) => {
+    asked++
+    return route.continue()
+  })
+  await page.goto('/signup?turnstileInteractive=true&email=new%40acme.dev')
+  expect(await page.getByLabel('Work email').inputValue()).toBe('new@acme.dev')
+  const terms = page.getByRole('link', { name: 'terms of service' })
+  expect(await terms.getAttribute('href')).toBe('https://example.com/terms')
+  const submit = page.getByRole('button', { name: 'Create account' })
+  const box = page.getByRole('checkbox', { name: /robot/i })
+  await box.waitFor()
+  expect(await submit.getAttribute('aria-disabled')).toBe('true')
+  expect(asked).toBe(0)
+  // The mark of the checkbox is drawn above it.
+  await box.press('Space')
+  await expect.poll(() => submit.getAttribute('aria-disabled')).toBeNull()
+  expect(asked).toBe(1)
+  await page.unroute('**/api/v1/auth/challenge')
+}
+
 const admin = { email: 'ada@acme.dev', fullName: 'Ada Acme', password: 'correct horse battery' }
 
 test('from the sign-up page to an organization of two and a working API token', async () => {
   const people = await newPerson(browser, shoal)
   const page = await people.newPage()
+  await checkInteractively(page)
   await signUpInBrowser(page, admin)
   await says(page, 'Please, confirm your email.')
   for (const name of ['Squids', 'Monitoring', 'Secrets', 'Playground settings'])
@@ -60,6 +92,8 @@ test('from the sign-up page to an organization of two and a working API token', 
   await says(page, 'The mail is on its way.')
 
   await page.goto(await newestLink(shoal, admin.email))
+  await says(page, 'Your email is confirmed.')
+  await expect.poll(() => new URL(page.url()).search).toBe('')
   await heading(page, 'Welcome')
   const next = page.getByRole('button', { name: 'Next' })
   expect(await next.getAttribute('aria-disabled')).toBe('true')
@@ -143,6 +177,70 @@ test('the terms block everything; closing them logs out', async () => {
   await press(page, 'Close')
   await heading(page, 'Sign in')
   expect(await page.evaluate(() => localStorage.getItem('user_token'))).toBeNull()
+  await context.close()
+})
+
+test('a forgotten password, a link that is no longer good, a provider, and a network that fails', async () => {
+  const { context, page, token } = await personAs(browser, shoal, 'forgetful@acme.dev')
+  await page.goto('/squids')
+  const { documentation, support } = {
+    documentation: page.getByRole('link', { name: 'Documentation' }),
+    support: page.getByRole('link', { name: 'Contact support' }),
+  }
+  expect(await documentation.getAttribute('href')).toBe('https://example.com/docs')
+  expect(await support.getAttribute('href')).toBe('mailto:help@example.com')
+  await page.evaluate(() => localStorage.removeItem('user_token'))
+
+  await page.goto('/api/v1/auth/email/confirm?code=none')
+  await says(page, 'This confirmation link is no longer good')
+  await expect.poll(() => new URL(page.url()).search).toBe('')
+  await page.getByRole('link', { name: 'Forgot password?' }).click()
+  await page.getByLabel('Work email').fill('forgetful@acme.dev')
+  await press(page, 'Send recovery email')
+  await says(page, 'A recovery email has been sent. Check your inbox.')
+  await page.goto(await newestLink(shoal, 'forgetful@acme.dev'))
+  await page.getByLabel('Create new password').fill('another password')
+  await page.getByLabel('Confirm password').fill('another password')
+  await press(page, 'Change password')
+  await says(page, 'Password has been changed')
+  await page.getByRole('main').getByRole('link').first().click()
+  await heading(page, 'Sign in')
+
+  const signIn = '**/api/v1/auth/signin'
+  const trySigningIn = () => signInInBrowser(page, { email: 'forgetful@acme.dev', password: 'another password' })
+  await page.route(signIn, (route) => route.abort())
+  await trySigningIn()
+  await says(page, 'Unknown error, please, try once again or choose another method.')
+  await page.unroute(signIn)
+  await page.route(signIn, (route) => route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad</h1>' }))
+  await trySigningIn()
+  await says(page, 'Unknown API error. Please try alter')
+  await page.unroute(signIn)
+
+  // GitHub sends the browser back at once; what the server does with the code is oauth.test.ts's.
+  await page.goto('/?organization=kept')
+  expect(await page.getByRole('button', { name: 'Sign in with Google' }).count()).toBe(0)
+  await page.route('https://github.com/**', (route) => {
+    const asked = new URL(route.request().url()).searchParams
+    const back = `${shoal.url}/oauth/github?code=a-code&state=${asked.get('state') ?? ''}`
+    return route.fulfill({ status: 302, headers: { location: back } })
+  })
+  const fresh = await shoal.as('').auth.signIn({ body: { email: 'forgetful@acme.dev', password: 'another password' } })
+  expect(fresh.token).not.toBe(token)
+  let exchangedMs = Infinity
+  await page.route('**/api/v1/oauth/github/auth', (route) => {
+    const body = route.request().postDataJSON() as { code: string; state: string }
+    expect(body).toEqual({ code: 'a-code', state: expect.stringMatching(/./) as string })
+    exchangedMs = performance.now()
+    return route.fulfill({ json: { payload: fresh } })
+  })
+  await press(page, 'Sign in with GitHub')
+  await page.waitForURL(/\/squids\?organization=kept$/)
+  // Spec 9: half a second after the answer.
+  expect(performance.now() - exchangedMs).toBeGreaterThanOrEqual(500)
+  expect(await page.evaluate(() => localStorage.getItem('user_token'))).toBe(fresh.token)
+  await page.goto('/oauth/github')
+  await heading(page, 'Squids')
   await context.close()
 })
 
@@ -231,6 +329,17 @@ test('settings let each role do what it may', async () => {
 
   const { page } = boss
   await page.goto(settings)
+  // Spec 2.3.
+  await page.getByRole('button', { name: /Org roles.*Billing not set/ }).waitFor()
+  const sizes = async (width: number) => {
+    await page.setViewportSize({ width, height: 900 })
+    const [top, side] = await Promise.all(['header', 'aside'].map((tag) => page.locator(tag).first().boundingBox()))
+    return [top?.height, side?.width ?? 0]
+  }
+  expect(await sizes(1536)).toEqual([52, 320])
+  expect(await sizes(1535)).toEqual([52, 248])
+  expect(await sizes(999)).toEqual([52, 0])
+  await page.setViewportSize({ width: 1440, height: 900 })
   await rowOf(page, 'admin@roles.dev').getByText('You', { exact: true }).waitFor()
   await openRowMenu(page, 'admin@roles.dev')
   expect(await menuItem(page, 'Viewer').getAttribute('aria-disabled')).toBe('true')

@@ -177,6 +177,11 @@ test('others see names and change nothing; they are told why', async () => {
       'Only administrators may refresh the RPC token.',
     )
   }
+  await developer.page.getByLabel('RPC token').waitFor()
+  await says(viewer.page, /^Your role may not see passwords and tokens/)
+  expect(await viewer.page.getByLabel('RPC token').count()).toBe(0)
+  await open(viewer.page, '/rpc/chains/eth')
+  await says(viewer.page, /^Put in place of \{TOKEN\} the API token/)
 })
 
 test('the token is hidden, shown, copied and refreshed, unless the organization is not active', async () => {

@@ -66,6 +66,9 @@ test('without a squid the way to a first one is shown, with commands for this pl
   await name.fill('-x')
   await name.blur()
   await says('Only lowercase alphanumeric symbols and hyphens are allowed')
+  await says('Min 3, max 30 symbols. Cannot be changed later.')
+  await name.fill('ab')
+  await page.getByText('Min 3, max 30 symbols.', { exact: true }).waitFor()
   await name.fill('')
   await says('Squid name is required')
   expect(await seriousFlaws(page)).toEqual([])
@@ -75,13 +78,15 @@ test('without a squid the way to a first one is shown, with commands for this pl
   await says('sqd init erc20-transfers -t gravatar && cd erc20-transfers')
   await says(`sqd deploy . -o ${code}`)
   await page.getByRole('link', { name: 'Upgrade to Pro' }).waitFor()
-  for (const [status, text] of [
-    ['ACTIVE', 'Everything about squids, step by step'],
-    ['IN_DEBT', 'Payment is overdue. Please update your card details.'],
+  for (const [status, text, plan] of [
+    ['ACTIVE', 'Everything about squids, step by step', 'Professional'],
+    ['PAYMENT_ISSUES', 'Everything about squids, step by step', 'Payment issue'],
+    ['IN_DEBT', 'Payment is overdue. Please update your card details.', 'Unpaid'],
   ] as const) {
     await shoal.cli('org', 'set-status', '--code', code, '--status', status)
     await page.goto('/squids/deploy')
     await says(text)
+    await page.getByRole('button', { name: new RegExp(plan) }).waitFor()
   }
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
   const { organizations } = await who.api.user.get({})

@@ -220,6 +220,12 @@ test('a deployment is followed live, and what failed is said first', async () =>
   await tab('General').click()
   await says('Last deploy was finished with an error')
   expect(await tab('Manifest').getAttribute('aria-disabled')).toBe('true')
+  // Every version has one, so that an empty list is the server's to lose.
+  const list = /\/deployments\?.*squidId=/
+  await page.route(list, (route) => route.fulfill({ json: { payload: [] } }))
+  await open('broken@v1', '/deployments')
+  await says('Deploys not found')
+  await page.unroute(list)
   await open('broken@v1', '/deployments/99999')
   await says('Deployment not found')
 })

@@ -16,7 +16,7 @@ import { DeployButton } from './DeployButton.tsx'
 import { filterSquids } from './filter-squids.ts'
 import { squidColumns } from './squid-columns.tsx'
 import { SquidFilters } from './SquidFilters.tsx'
-import { leftWarning, squidsLeft, summaryOf, whyNoDeploy } from './squids-left.ts'
+import { countOf, leftWarning, squidsLeft, summaryOf, whyNoDeploy } from './squids-left.ts'
 
 const route = getRouteApi('/app/squids')
 const none: readonly string[] = []

@@ -12,7 +12,8 @@ export function leftWarning({ limits: { playground } }: Pick<Org, 'limits'>, lef
   return `${left === 1 ? 'Only 1 squid is' : `Only ${left} squids are`} left in ${place}.`
 }
 
-const countOf = (count: number, word: string) => `${count.toLocaleString('en-US')} ${word}${count === 1 ? '' : 's'}`
+export const countOf = (count: number, word: string) =>
+  `${count.toLocaleString('en-US')} ${word}${count === 1 ? '' : 's'}`
 
 /** `4 versions of 3 squids · 96 left in this organization` */
 export function summaryOf(

@@ -4,7 +4,7 @@ import type { App } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
 import { invalidField } from '../../errors.ts'
 import { addRole } from './role-store.ts'
-import { addOrg, type OrgRow } from './store.ts'
+import { addOrg, isBeingDeleted, type OrgRow } from './store.ts'
 
 export type NewOrg = { code: string; name: string; email: string; adminId: number }
 export type MadeOrg = OrgRow & { adminRoleId: number }
@@ -30,7 +30,7 @@ export async function createOrg(app: App, given: NewOrg & { isEmailConfirmed?: b
       squidsLimit: limits.organizationSquids,
       createdAt: now,
     })
-    if (!org) throw codeTaken()
+    if (!org) throw (await isBeingDeleted(tx, given.code)) ? codeOfDeleted() : codeTaken()
     const admin = await addAdmin(tx, org.id, given.adminId, now)
     return { ...org, adminRoleId: admin.id }
   })
@@ -58,5 +58,11 @@ function playgroundCode(): string {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
   return `pg-${Array.from({ length: 10 }, () => alphabet[randomInt(alphabet.length)]).join('')}`
 }
+
+const codeOfDeleted = () =>
+  invalidField(
+    'code',
+    'An organization with this code is being deleted. The code is free again when its squids are gone and its last invoice is settled.',
+  )
 
 const codeTaken = () => invalidField('code', 'This code is already taken. Please choose another one.')

@@ -127,9 +127,12 @@ test('a deleted organization is invisible at once, and its code stays taken unti
     id,
   ])
   expect(rows[0]?.at).toEqual(t.clock.now())
-  await expect(t.as(admin).orgs.create({ body: { code, name: 'Again', email: admin.email } })).rejects.toMatchObject({
-    status: 400,
-  })
+  await expect(t.as(admin).orgs.create({ body: { code, name: 'Again', email: admin.email } })).rejects.toMatchObject(
+    onField(
+      'code',
+      'An organization with this code is being deleted. The code is free again when its squids are gone and its last invoice is settled.',
+    ),
+  )
 })
 
 describe('the playground', () => {

@@ -1,5 +1,5 @@
 import type { OrgStatus, RoleType } from '@shoal/contract'
-import { and, asc, desc, eq, gt, inArray, isNull, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
 import type { OrgScope } from '../call.ts'
 import { orgs, quotaUsage, roles } from './tables.ts'
@@ -56,6 +56,15 @@ export async function findOrgByCode(db: Db, code: string): Promise<OrgRow | null
 export async function addOrg(db: Db, org: typeof orgs.$inferInsert): Promise<OrgRow | null> {
   const [row] = await db.insert(orgs).values(org).onConflictDoNothing({ target: orgs.code }).returning()
   return row ?? null
+}
+
+/** Whether the code belongs to a deleted organization that is still being taken down. */
+export async function isBeingDeleted(db: Db, code: string): Promise<boolean> {
+  const found = await db
+    .select({ id: orgs.id })
+    .from(orgs)
+    .where(and(eq(orgs.code, code), isNotNull(orgs.deletedAt)))
+  return found.length > 0
 }
 
 export async function changeOrg(db: Db, id: number, change: Partial<typeof orgs.$inferInsert>): Promise<OrgRow> {

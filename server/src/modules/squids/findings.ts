@@ -140,9 +140,9 @@ function apiFindings({ apiReplicas, image, apis }: Watched): Finding[] {
   ]
 }
 
-function deployFindings({ lastDeploy, image }: Watched): Finding[] {
+function deployFindings({ lastDeploy, image, database }: Watched): Finding[] {
   if (!lastDeploy || lastDeploy.running || lastDeploy.failed === 'NO') return []
-  const consequence = image === null ? 'Nothing runs.' : 'What ran before goes on.'
+  const consequence = image === null ? nothingRuns(database) : 'What ran before goes on.'
   return [
     {
       kind: 'DEPLOY_FAILED',
@@ -156,3 +156,9 @@ function deployFindings({ lastDeploy, image }: Watched): Finding[] {
     },
   ]
 }
+
+/** A database is made before the programs start, and is billed by its room (docs/billing.md). */
+const nothingRuns = (database: Watched['database']) =>
+  database === null
+    ? 'Nothing runs.'
+    : `Nothing runs. Its database is kept, and ${Math.round(database.totalBytes / 2 ** 30)} GB of disk are billed until the version is deleted (a playground pays nothing).`

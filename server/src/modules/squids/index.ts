@@ -32,7 +32,7 @@ export { startObserving } from './observe.ts'
 export { existingSquids, selectProcessorStates, type ProcessorRow } from './observe-store.ts'
 export { planOf, type SquidPlan } from './plan.ts'
 export { probeApi } from './probe.ts'
-export { billedProfile, programResources } from './profiles.ts'
+export { billedProfile, databaseResources, programResources } from './profiles.ts'
 export { secretUseHandlers } from './secret-uses.ts'
 export { squidStatusOf } from './status.ts'
 export {

@@ -60,3 +60,27 @@ test('a crash loop is told once, and only of processors that they are stuck', ()
   expect(crashing.map(({ label }) => label)).toEqual(['eth keeps crashing'])
   expect(alerts({}, { container: 'api', state: 'finished', exitCode: 1 })).toEqual([])
 })
+
+test('a first deployment that failed says that its database is billed, if there is one', () => {
+  const reasonWith = (database: { usedBytes: number; totalBytes: number } | null) =>
+    alertsOf({
+      squid: { secretsReadAtMs: null, secretNames: [] },
+      watched: {
+        status: 'DEPLOY_ERROR',
+        image: null,
+        lastDeploy: { id: 7, type: 'DEPLOY', status: 'SQUID_SYNCING', failed: 'UNEXPECTED', running: false },
+        apiReplicas: 0,
+        processors: [],
+        database,
+        containers: [],
+        seen: [],
+        apis: [],
+      },
+      secrets: new Map(),
+      nowMs: now,
+    })[0]?.reason
+  expect(reasonWith({ usedBytes: 0, totalBytes: 10 * 2 ** 30 })).toBe(
+    'Deployment 7 failed. Nothing runs. Its database is kept, and 10 GB of disk are billed until the version is deleted (a playground pays nothing). Its log under Deployments says why and what to do.',
+  )
+  expect(reasonWith(null)).not.toContain('billed')
+})

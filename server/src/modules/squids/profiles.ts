@@ -25,6 +25,21 @@ export function programResources(profile: ScaleProfile, isDedicated: boolean): R
   return isDedicated ? programs[profile].dedicated : programs[profile].collocated
 }
 
+const databases: Record<Profile, Resources> = {
+  collocated: of(0.2, mebibytes(768)),
+  small: of(1, gibibytes(2)),
+  medium: of(2, gibibytes(4)),
+  large: of(4, gibibytes(4)),
+  xlarge: of(8, gibibytes(16)),
+  '2xlarge': of(16, gibibytes(32)),
+}
+
+/**
+ * What the profile of a database stands for (contract 6.2), against which its use is drawn. Postgres serves all databases at once
+ * and holds none of them to it, so that one may use more.
+ */
+export const databaseResources = (profile: Profile): Resources => databases[profile]
+
 /** Connections of the version's own programs to its database, beside what its shape needs. */
 const connections: Record<ScaleProfile, number> = { small: 30, medium: 50, large: 80, xlarge: 120, '2xlarge': 200 }
 

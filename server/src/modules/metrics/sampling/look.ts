@@ -1,7 +1,7 @@
 import type { Observation, Usage } from '@shoal/runtime'
 import type { ClientBase } from 'pg'
 import type { App } from '../../../app.ts'
-import { parseWorkloadId, selectProcessorStates, type ProcessorRow } from '../../squids/index.ts'
+import { databaseResources, parseWorkloadId, selectProcessorStates, type ProcessorRow } from '../../squids/index.ts'
 import type { DatabaseMeter } from './database-usage.ts'
 import { gapMs, type Look } from './sample.ts'
 import { selectDatabases } from './sample-store.ts'
@@ -69,16 +69,16 @@ async function lookAtDatabases(app: App, client: ClientBase, meter: DatabaseMete
     return undefined
   })
   if (usage === undefined) return []
-  return databases.map(({ squidId, database, usedBytes, totalBytes }) => ({
+  return databases.map(({ squidId, database, profile, usedBytes, totalBytes }) => ({
     squidId,
     generation: 0,
     container: 'db',
     atMs,
     cpuSeconds: usage?.get(database)?.cpuSeconds ?? null,
     throttledSeconds: null,
-    cpuLimitCores: null,
+    cpuLimitCores: databaseResources(profile).cpuCores,
     memoryBytes: usage?.get(database)?.memoryBytes ?? null,
-    memoryLimitBytes: null,
+    memoryLimitBytes: databaseResources(profile).memoryBytes,
     oomKills: 0,
     crashes: 0,
     diskUsedBytes: usedBytes,

@@ -1,12 +1,19 @@
+import type { Profile } from '@shoal/contract'
 import type { ClientBase } from 'pg'
 import type { Counters, Sample } from './sample.ts'
 
-export type DatabaseRow = { squidId: number; database: string; usedBytes: number | null; totalBytes: number }
+export type DatabaseRow = {
+  squidId: number
+  database: string
+  profile: Profile
+  usedBytes: number | null
+  totalBytes: number
+}
 
 /** The databases of all versions, hibernated ones too: their disk goes on being used. */
 export async function selectDatabases(client: ClientBase): Promise<DatabaseRow[]> {
   const { rows } = await client.query<DatabaseRow>(
-    `select squid_id as "squidId", database, used_bytes as "usedBytes", total_bytes as "totalBytes" from squid_databases`,
+    `select squid_id as "squidId", database, profile, used_bytes as "usedBytes", total_bytes as "totalBytes" from squid_databases`,
   )
   return rows
 }

@@ -188,6 +188,10 @@ test('the database of a version is followed by its size, also while the version 
     // On Linux the test's Postgres shows its processes; elsewhere nothing is known, and nothing is drawn.
     expect(point?.dbCpuUsage).toEqual(process.platform === 'linux' ? expect.any(Number) : null)
     expect((await valuesOf('disk_utilization', 'db'))?.findLast((v) => v !== null)).toBe(50)
+    for (const query of ['cpu_utilization', 'mem_utilization'] as const) {
+      const known = (await valuesOf(query, 'db'))?.filter((v) => v !== null) ?? []
+      expect([query, known.length > 0]).toEqual([query, process.platform === 'linux'])
+    }
     // What nobody can know is not drawn as the worst there is.
     expect(await valuesOf('cpu_trotting', 'db')).toBeUndefined()
   } finally {
