@@ -1,5 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { ContainerSpec, Driver, LogBatch, LogCursor, Observation, Workload } from './driver.ts'
+import type {
+  ContainerSpec,
+  Directory,
+  Endpoint,
+  LogBatch,
+  LogCursor,
+  Observation,
+  Runtime,
+  Workload,
+} from './driver.ts'
 
 /** What a test wants a program to do; each driver's harness makes something of it that it can run. */
 export type Behaviour = {
@@ -13,22 +22,35 @@ export type Behaviour = {
 
 /** A driver with nothing on it, and the ways of the place where it runs. */
 export type Harness = {
-  driver: Driver
+  runtime: Runtime
+  directory: Directory
+  /** Opens a directory in another process; or why there can be none. */
+  elsewhere: (() => Promise<Elsewhere>) | string
   image: string
   program(behaviour: Behaviour): Pick<ContainerSpec, 'command' | 'env'>
   /** Moves business time (back-off). */
   advance(ms: number): void
   /** Lets time pass until `check` throws no more. */
   eventually(check: () => Promise<void>): Promise<void>
-  /** Kills the server without warning; what runs goes on. Then `revive` starts another one, which is `driver` from then on. */
+  /** Kills the server without warning; what runs goes on. Then `revive` starts another one, which is `runtime` from then on. */
   kill(): Promise<void>
   revive(): Promise<void>
+  /** A further runtime and directory of this place, not started. */
+  unstarted(): { runtime: Runtime; directory: Directory }
   /** False where this host cannot limit memory. */
   enforcesMemory: boolean
-  /** What is there of any workload beside the driver's own memory: processes, files, sockets. */
+  /** What is there of any workload beside the runtime's own memory: processes, files, sockets. */
   traces(): Promise<string[]>
   /** Ends everything. */
   dispose(): Promise<void>
+}
+
+/** A directory in another process than the runtime's. */
+export type Elsewhere = {
+  endpoint(id: string, container: string, port: number): Promise<Endpoint | null>
+  /** What `changed` told since the last call, as `<workload>/<container>`. */
+  changes(): Promise<string[]>
+  close(): Promise<void>
 }
 
 const MIB = 1024 * 1024
@@ -63,7 +85,7 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
     })
 
     const observe = async (container: string, id = 'org-squid-1'): Promise<Observation | undefined> => {
-      const all = await host.driver.observe()
+      const all = await host.runtime.observe()
       return all.find((one) => one.workload === id && one.container === container)
     }
 
@@ -80,7 +102,7 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
         if (lines.length >= enough) stop.abort()
       }
       const reading = (async () => {
-        for await (const batch of host.driver.logs({ ...cursor }, stop.signal)) take(batch)
+        for await (const batch of host.runtime.logs({ ...cursor }, stop.signal)) take(batch)
       })()
       try {
         await host.eventually(async () => expect(lines.length).toBeGreaterThanOrEqual(enough))
@@ -93,19 +115,19 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
 
     test('apply makes programs run, and twice changes nothing', async () => {
       const containers = [container('api', { print: ['up'] }), container('processor', { print: ['up'] })]
-      await host.driver.apply(workload(containers))
+      await host.runtime.apply(workload(containers))
       await until('api', { state: 'running', restarts: 0, exitCode: null, reason: null })
       await until('processor', { state: 'running' })
-      const before = await host.driver.observe()
-      await host.driver.apply(structuredClone(workload(containers)))
-      await host.driver.apply(workload([...containers, container('late', { print: ['up'] })]))
+      const before = await host.runtime.observe()
+      await host.runtime.apply(structuredClone(workload(containers)))
+      await host.runtime.apply(workload([...containers, container('late', { print: ['up'] })]))
       const lines = await read({}, 3)
       expect(lines.sort()).toEqual(['api: up', 'late: up', 'processor: up'])
-      expect((await host.driver.observe()).filter((one) => one.container !== 'late')).toEqual(before)
+      expect((await host.runtime.observe()).filter((one) => one.container !== 'late')).toEqual(before)
     })
 
     test('a program that ends with 0 is finished and is not started again', async () => {
-      await host.driver.apply(workload([container('processor', { print: ['done'], ends: { exit: 0 } })]))
+      await host.runtime.apply(workload([container('processor', { print: ['done'], ends: { exit: 0 } })]))
       await until('processor', { state: 'finished', exitCode: 0, restarts: 0, retryAt: null, reason: null })
       host.advance(3_600_000)
       expect(await read({}, 1)).toEqual(['processor: done'])
@@ -113,7 +135,7 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
     })
 
     test('a program that must keep running is started again whatever it ends with', async () => {
-      await host.driver.apply(workload([container('api', { ends: { exit: 0 } }, { restart: 'always' })]))
+      await host.runtime.apply(workload([container('api', { ends: { exit: 0 } }, { restart: 'always' })]))
       await until('api', { state: 'backoff', exitCode: 0, crashesInARow: 1, reason: 'It ended with exit code 0' })
       host.advance(1000)
       await until('api', { state: 'backoff', restarts: 1, crashesInARow: 2 })
@@ -125,33 +147,33 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
         container('init', { ends: { exit: 0 } }, { restart: 'never' }),
         container('api', {}),
       ]
-      await host.driver.apply(workload(containers))
+      await host.runtime.apply(workload(containers))
       await until('api', { state: 'running' })
       await until('init', { state: 'finished' })
       for (const [restarts, waitMs] of [1000, 2000].entries()) {
         await until('processor', { state: 'finished', exitCode: 0, restarts })
-        await host.driver.retry('org-squid-1', 'processor', 'It has more to do')
+        await host.runtime.retry('org-squid-1', 'processor', 'It has more to do')
         await until('processor', { state: 'backoff', exitCode: 0, restarts, crashesInARow: restarts + 1 })
         const { since, retryAt, reason } = (await observe('processor')) ?? {}
         expect(Number(retryAt) - Number(since)).toBe(waitMs)
         expect(reason).toBe('It has more to do')
-        await host.driver.retry('org-squid-1', 'processor', 'Again')
+        await host.runtime.retry('org-squid-1', 'processor', 'Again')
         expect(await observe('processor')).toMatchObject({ reason, crashesInARow: restarts + 1 })
         host.advance(waitMs)
       }
-      const before = (await host.driver.observe()).filter((one) => one.container !== 'processor')
-      for (const name of ['init', 'api', 'nobody']) await host.driver.retry('org-squid-1', name, 'It has more to do')
-      await host.driver.retry('never-was', 'api', 'It has more to do')
-      expect((await host.driver.observe()).filter((one) => one.container !== 'processor')).toEqual(before)
+      const before = (await host.runtime.observe()).filter((one) => one.container !== 'processor')
+      for (const name of ['init', 'api', 'nobody']) await host.runtime.retry('org-squid-1', name, 'It has more to do')
+      await host.runtime.retry('never-was', 'api', 'It has more to do')
+      expect((await host.runtime.observe()).filter((one) => one.container !== 'processor')).toEqual(before)
     })
 
     test('a program that runs once is finished whatever it ends with, and says so', async () => {
-      await host.driver.apply(workload([container('init', { ends: { exit: 3 } }, { restart: 'never' })]))
+      await host.runtime.apply(workload([container('init', { ends: { exit: 3 } }, { restart: 'never' })]))
       await until('init', { state: 'finished', exitCode: 3, retryAt: null, reason: 'It ended with exit code 3' })
     })
 
     test('a crash is observed with its exit code and is tried again after 1, 2, 4 seconds', async () => {
-      await host.driver.apply(workload([container('processor', { print: ['here'], ends: { exit: 7 } })]))
+      await host.runtime.apply(workload([container('processor', { print: ['here'], ends: { exit: 7 } })]))
       for (const [restarts, waitMs] of [1000, 2000, 4000].entries()) {
         await until('processor', { state: 'backoff', exitCode: 7, restarts, outOfMemory: false })
         const { since, retryAt } = (await observe('processor')) ?? {}
@@ -163,7 +185,7 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
     })
 
     test('what cannot be started is failed with a reason, and is tried again', async () => {
-      await host.driver.apply(workload([container('api', {}, { command: ['no-such-command'], env: {} })]))
+      await host.runtime.apply(workload([container('api', {}, { command: ['no-such-command'], env: {} })]))
       await until('api', { state: 'failed', exitCode: null, restarts: 0 })
       const { reason, retryAt } = (await observe('api')) ?? {}
       expect(reason).toContain('no-such-command')
@@ -171,27 +193,27 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
     })
 
     test('an image that is gone is a reason too', async () => {
-      await host.driver.apply(workload([container('init', {}, { restart: 'never' })], { image: 'no-such-image' }))
+      await host.runtime.apply(workload([container('init', {}, { restart: 'never' })], { image: 'no-such-image' }))
       await until('init', { state: 'failed', retryAt: null, reason: 'Its image is gone: deploy the squid again' })
     })
 
     test('a program that takes more memory than it may is killed and counted', async ({ skip }) => {
       if (!host.enforcesMemory) skip('this host cannot limit memory')
       const resources = { cpuCores: 1, memoryBytes: 128 * MIB }
-      await host.driver.apply(workload([container('processor', { ends: 'out of memory' }, { resources })]))
+      await host.runtime.apply(workload([container('processor', { ends: 'out of memory' }, { resources })]))
       await until('processor', { state: 'backoff', outOfMemory: true, exitCode: 137, oomKills: 1 })
       expect((await observe('processor'))?.reason).toContain('memory')
-      expect(await host.driver.usage()).toMatchObject([{ container: 'processor', oomKills: 1 }])
+      expect(await host.runtime.usage()).toMatchObject([{ container: 'processor', oomKills: 1 }])
     })
 
     test('a changed container is replaced, a missing one ends, the others are left alone', async () => {
       const api = container('api', {})
-      await host.driver.apply(workload([api, container('one', { print: ['first'] }), container('two', {})]))
+      await host.runtime.apply(workload([api, container('one', { print: ['first'] }), container('two', {})]))
       for (const name of ['api', 'one', 'two']) await until(name, { state: 'running' })
       const cursor: LogCursor = {}
       expect(await read(cursor, 1)).toEqual(['one: first'])
       const before = await observe('api')
-      await host.driver.apply(workload([api, container('one', { print: ['second'] })]))
+      await host.runtime.apply(workload([api, container('one', { print: ['second'] })]))
       expect(await read(cursor, 1)).toEqual(['one: second'])
       await until('one', { state: 'running', restarts: 0 })
       await host.eventually(async () => expect(await observe('two')).toBeUndefined())
@@ -199,33 +221,33 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
     })
 
     test('two generations of a version run side by side', async () => {
-      await host.driver.apply(workload([container('api', {})]))
-      await host.driver.apply(workload([container('api', { print: ['new'] })], { id: 'org-squid-2' }))
+      await host.runtime.apply(workload([container('api', {})]))
+      await host.runtime.apply(workload([container('api', { print: ['new'] })], { id: 'org-squid-2' }))
       await until('api', { state: 'running' }, 'org-squid-1')
       await until('api', { state: 'running' }, 'org-squid-2')
-      await host.driver.remove('org-squid-1')
-      expect((await host.driver.observe()).map((one) => one.workload)).toEqual(['org-squid-2'])
+      await host.runtime.remove('org-squid-1')
+      expect((await host.runtime.observe()).map((one) => one.workload)).toEqual(['org-squid-2'])
     })
 
     test('remove leaves nothing, and of something gone is fine', async () => {
       const containers = [container('api', {}, { ports: [4000] }), container('processor', { ends: { exit: 1 } })]
-      await host.driver.apply(workload(containers))
+      await host.runtime.apply(workload(containers))
       await until('api', { state: 'running' })
       await until('processor', { state: 'backoff' })
       expect(await host.traces()).not.toEqual([])
-      await host.driver.remove('org-squid-1')
-      expect(await host.driver.observe()).toEqual([])
+      await host.runtime.remove('org-squid-1')
+      expect(await host.runtime.observe()).toEqual([])
       expect(await host.traces()).toEqual([])
-      await host.driver.remove('org-squid-1')
-      await host.driver.remove('never-was')
+      await host.runtime.remove('org-squid-1')
+      await host.runtime.remove('never-was')
     })
 
     test('removed and wished again at once it runs', async () => {
       const wish = workload([container('api', {})])
-      await host.driver.apply(wish)
+      await host.runtime.apply(wish)
       await until('api', { state: 'running' })
-      const removal = host.driver.remove(wish.id)
-      await host.driver.apply(wish)
+      const removal = host.runtime.remove(wish.id)
+      await host.runtime.apply(wish)
       await removal
       await until('api', { state: 'running', restarts: 0 })
     })
@@ -236,7 +258,7 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
         container('one', { print: lines, printLast: 'last words', ends: { exit: 0 } }),
         container('two', { print: ['', 'x'.repeat(70_000)] }),
       ]
-      await host.driver.apply(workload(containers))
+      await host.runtime.apply(workload(containers))
       const all = await read({}, 53)
       expect(all.filter((line) => line.startsWith('one'))).toEqual(
         [...lines, 'last words'].map((line) => `one: ${line}`),
@@ -248,34 +270,34 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
 
     test('a reader goes on where its cursor is, and misses nothing that was written meanwhile', async () => {
       const cursor: LogCursor = {}
-      await host.driver.apply(workload([container('one', { print: ['a', 'b'] })]))
+      await host.runtime.apply(workload([container('one', { print: ['a', 'b'] })]))
       expect(await read(cursor, 2)).toEqual(['one: a', 'one: b'])
-      await host.driver.apply(workload([container('one', { print: ['c'] })]))
+      await host.runtime.apply(workload([container('one', { print: ['c'] })]))
       await until('one', { state: 'running' })
       expect(await read(cursor, 1)).toEqual(['one: c'])
     })
 
     test('the log of a removed container can still be read', async () => {
-      await host.driver.apply(workload([container('one', { print: ['a'], printLast: 'b' })]))
-      await host.eventually(async () => expect(await host.driver.tail('org-squid-1', 'one', 10)).toEqual(['a', 'b']))
-      await host.driver.remove('org-squid-1')
+      await host.runtime.apply(workload([container('one', { print: ['a'], printLast: 'b' })]))
+      await host.eventually(async () => expect(await host.runtime.tail('org-squid-1', 'one', 10)).toEqual(['a', 'b']))
+      await host.runtime.remove('org-squid-1')
       const cursor: LogCursor = {}
       expect(await read(cursor, 2)).toEqual(['one: a', 'one: b'])
     })
 
     test('the last lines of a container are known, also after it ended', async () => {
-      await host.driver.apply(workload([container('one', { print: ['a', 'b', 'c'], ends: { exit: 2 } })]))
+      await host.runtime.apply(workload([container('one', { print: ['a', 'b', 'c'], ends: { exit: 2 } })]))
       await until('one', { state: 'backoff' })
-      expect(await host.driver.tail('org-squid-1', 'one', 2)).toEqual(['b', 'c'])
-      expect(await host.driver.tail('org-squid-1', 'nobody', 2)).toEqual([])
-      expect(await host.driver.tail('never-was', 'one', 2)).toEqual([])
+      expect(await host.runtime.tail('org-squid-1', 'one', 2)).toEqual(['b', 'c'])
+      expect(await host.runtime.tail('org-squid-1', 'nobody', 2)).toEqual([])
+      expect(await host.runtime.tail('never-was', 'one', 2)).toEqual([])
     })
 
     test('usage names every container with its limits', async () => {
-      await host.driver.apply(workload([container('api', {}), container('init', { ends: { exit: 0 } })]))
+      await host.runtime.apply(workload([container('api', {}), container('init', { ends: { exit: 0 } })]))
       await until('api', { state: 'running' })
       await until('init', { state: 'finished' })
-      const usage = await host.driver.usage()
+      const usage = await host.runtime.usage()
       expect(usage.map((one) => one.container).sort()).toEqual(['api', 'init'])
       const api = usage.find((one) => one.container === 'api')
       expect(api).toMatchObject({ workload: 'org-squid-1', memoryLimitBytes: 256 * MIB, cpuLimitCores: 1, oomKills: 0 })
@@ -284,26 +306,77 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
     })
 
     test('a port has an endpoint, what is unknown has none', async () => {
-      await host.driver.apply(workload([container('api', {}, { ports: [4000] })]))
+      await host.runtime.apply(workload([container('api', {}, { ports: [4000] })]))
       await until('api', { state: 'running' })
-      expect(host.driver.endpoint('org-squid-1', 'api', 4000)).toMatchObject({ kind: expect.any(String) })
-      expect(host.driver.endpoint('org-squid-1', 'api', 4001)).toBeNull()
-      expect(host.driver.endpoint('org-squid-1', 'nobody', 4000)).toBeNull()
-      expect(host.driver.endpoint('never-was', 'api', 4000)).toBeNull()
+      expect(host.directory.endpoint('org-squid-1', 'api', 4000)).toMatchObject({ kind: expect.any(String) })
+      expect(host.directory.endpoint('org-squid-1', 'api', 4001)).toBeNull()
+      expect(host.directory.endpoint('org-squid-1', 'nobody', 4000)).toBeNull()
+      expect(host.directory.endpoint('never-was', 'api', 4000)).toBeNull()
+    })
+
+    /** Calls `work` with a directory in another process. */
+    const withElsewhere = async (work: (directory: Elsewhere) => Promise<void>, skip: (why: string) => never) => {
+      if (typeof host.elsewhere === 'string') skip(host.elsewhere)
+      else {
+        const directory = await host.elsewhere()
+        await work(directory).finally(() => directory.close())
+      }
+    }
+
+    test('a directory in another process knows the endpoints, also while no runtime runs', ({ skip }) =>
+      withElsewhere(async (directory) => {
+        expect(await directory.endpoint('org-squid-1', 'api', 4000)).toBeNull()
+        await host.runtime.apply(workload([container('api', {}, { ports: [4000] })]))
+        await until('api', { state: 'running' })
+        const own = host.directory.endpoint('org-squid-1', 'api', 4000)
+        expect(await directory.endpoint('org-squid-1', 'api', 4000)).toEqual(own)
+        expect(await directory.endpoint('org-squid-1', 'api', 4001)).toBeNull()
+        expect(await directory.endpoint('org-squid-1', 'nobody', 4000)).toBeNull()
+        await host.kill()
+        expect(await directory.endpoint('org-squid-1', 'api', 4000)).toEqual(own)
+        await host.revive()
+        const removal = host.runtime.remove('org-squid-1')
+        expect(await directory.endpoint('org-squid-1', 'api', 4000)).toBeNull()
+        await removal
+      }, skip))
+
+    test('a directory in another process tells when endpoints come, move and go', ({ skip }) =>
+      withElsewhere(async (directory) => {
+        const isTold = () => host.eventually(async () => expect(await directory.changes()).toContain('org-squid-1/api'))
+        await host.runtime.apply(workload([container('api', { print: ['one'] }, { ports: [4000] })]))
+        await isTold()
+        await until('api', { state: 'running' })
+        await directory.changes()
+        await host.runtime.apply(workload([container('api', { print: ['two'] }, { ports: [4000] })]))
+        await isTold()
+        await until('api', { state: 'running' })
+        await directory.changes()
+        await host.runtime.remove('org-squid-1')
+        await isTold()
+      }, skip))
+
+    test('what was never started closes, and touches nothing', async () => {
+      await host.runtime.apply(workload([container('api', {})]))
+      await until('api', { state: 'running' })
+      const before = await host.runtime.observe()
+      const { runtime, directory } = host.unstarted()
+      await runtime.close('stop')
+      await directory.close()
+      expect(await host.runtime.observe()).toEqual(before)
     })
 
     test('after the server was killed, what runs is adopted as it is', async () => {
       const cursor: LogCursor = {}
-      await host.driver.apply(
+      await host.runtime.apply(
         workload([container('api', { print: ['up'] }), container('processor', { ends: { exit: 5 } })]),
       )
       await until('api', { state: 'running' })
       await until('processor', { state: 'backoff' })
       await read(cursor, 1)
-      const before = await host.driver.observe()
+      const before = await host.runtime.observe()
       await host.kill()
       await host.revive()
-      expect(await host.driver.observe()).toEqual(before)
+      expect(await host.runtime.observe()).toEqual(before)
       host.advance(1000)
       await until('processor', { state: 'backoff', exitCode: 5, restarts: 1 })
       expect(await observe('api')).toEqual(before.find((one) => one.container === 'api'))
@@ -311,10 +384,10 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
 
     test('programs that were stopped with the server run again with the next, and it counts as no crash', async () => {
       const containers = [container('init', { ends: { exit: 0 } }, { restart: 'never' }), container('api', {})]
-      await host.driver.apply(workload(containers))
+      await host.runtime.apply(workload(containers))
       await until('init', { state: 'finished' })
       await until('api', { state: 'running' })
-      await host.driver.close('stop')
+      await host.runtime.close('stop')
       await host.revive()
       await until('api', { state: 'running', restarts: 0 })
       expect(await observe('init')).toMatchObject({ state: 'finished', exitCode: 0 })

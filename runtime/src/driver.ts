@@ -1,5 +1,5 @@
 /**
- * What a runtime driver is: something that makes workloads run somewhere and tells the truth about them.
+ * What a runtime driver is: a `Runtime`, which makes workloads run somewhere, and a `Directory`, which says where their ports are.
  * Nothing here may assume one host, a shared file system or reading a file a container writes (design section 12).
  */
 
@@ -25,7 +25,7 @@ export type ContainerSpec = {
   env: Record<string, string>
   resources: Resources
   restart: Restart
-  /** The ports the program listens on; each is reachable through `Driver.endpoint` and in no other way. */
+  /** The ports the program listens on; each is reachable through `Directory.endpoint` and in no other way. */
   ports: number[]
 }
 
@@ -109,10 +109,17 @@ export type Endpoint = { kind: 'tcp'; host: string; port: number } | { kind: 'un
 /** What a driver cannot enforce on this host, each a plain sentence an operator reads once at start. */
 export type Shortcoming = string
 
-export interface Driver {
+/** The worker's half: makes workloads run somewhere and tells the truth about them. */
+export interface Runtime {
   readonly name: 'process' | 'sim' | 'kubernetes'
 
-  /** Adopts what already runs. Must be called once before anything else; answers what this host cannot offer. */
+  /**
+   * True: programs run on this very host, so one worker alone may work here (the server claims the host for it) and only
+   * then is `close('stop')` allowed.
+   */
+  readonly ownsHost: boolean
+
+  /** Adopts what already runs. Called once, before all else but `close`; answers what this host cannot offer. */
   start(): Promise<Shortcoming[]>
 
   /**
@@ -145,9 +152,32 @@ export interface Driver {
   /** The last `lines` of a container, oldest first, also after it ended; empty when it is not known. */
   tail(id: WorkloadId, container: ContainerName, lines: number): Promise<string[]>
 
-  /** Null when the workload, container or port is not known. Cheap: called for each request of the gateway. */
-  endpoint(id: WorkloadId, container: ContainerName, port: number): Endpoint | null
-
-  /** Lets go. `stop`: ends all containers first; `keep`: they go on and are adopted by the next `start`. */
+  /**
+   * Lets go. `stop`: ends all containers first; `keep`: they go on and are adopted by the next `start`. Does nothing when it
+   * was never started.
+   */
   close(containers: 'stop' | 'keep'): Promise<void>
 }
+
+/**
+ * The half of every role that connects to squids: it says where their ports are. It only reads; any number of directories may
+ * be open beside one `Runtime`, in the same process or in others.
+ */
+export interface Directory {
+  /** Called once, before all else but `close`. */
+  start(): Promise<void>
+
+  /** Null when the workload, container or port is not known, or the workload is being removed. Cheap: for each request. */
+  endpoint(id: WorkloadId, container: ContainerName, port: number): Endpoint | null
+
+  /**
+   * Calls back within 1 s when an endpoint came, went or moved, or its program began to listen; also when that may have
+   * happened. Answers how to stop.
+   */
+  changed(listener: EndpointListener): () => void
+
+  /** Does nothing when it was never started. */
+  close(): Promise<void>
+}
+
+export type EndpointListener = (id: WorkloadId, container: ContainerName) => void

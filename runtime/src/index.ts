@@ -13,13 +13,14 @@ export type {
   ContainerName,
   ContainerSpec,
   ContainerState,
-  Driver,
+  Directory,
   Endpoint,
   LogBatch,
   LogCursor,
   LogLine,
   Observation,
   Resources,
+  Runtime,
   Shortcoming,
   Usage,
   Workload,
@@ -45,9 +46,10 @@ export { tryFileLock, waitForFileLock, type FileLock } from './file-lock.ts'
 export { findProcess, isSameProcess } from './process/processes.ts'
 export { type Clock, type Timer, systemClock } from './clock.ts'
 export { ManualClock } from './manual-clock.ts'
-export { type ProcessDriverOptions, createProcessDriver } from './process/process-driver.ts'
+export { createProcessDirectory } from './process/process-directory.ts'
+export { type ProcessDriverOptions, createProcessRuntime } from './process/process-driver.ts'
 export { openProcessRuntime, type ProcessRuntimeOptions } from './process-runtime.ts'
 export { isOpenToOthers, reachableDir } from './reachable.ts'
 export { BEHAVIOUR_VARIABLE, type SimBehaviour, type SimSync, type SimUsage } from './sim/behaviour.ts'
 export { type SimBuild, type SimBuilder, createSimBuilder } from './sim/sim-builder.ts'
-export { type SimDriver, type SimDriverOptions, type SimHost, createSimDriver } from './sim/sim-driver.ts'
+export { type SimRuntime, type SimRuntimeOptions, type SimHost, createSimRuntime } from './sim/sim-driver.ts'

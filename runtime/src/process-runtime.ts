@@ -3,9 +3,9 @@ import { createBuilder } from './build/create-builder.ts'
 import { readNpmConfig } from './build/npm-config.ts'
 import { ensureToolchain } from './build/toolchain.ts'
 import type { Builder } from './builder.ts'
-import type { Driver } from './driver.ts'
+import type { Runtime } from './driver.ts'
 import { prepareHost } from './process/host.ts'
-import { createProcessDriver } from './process/process-driver.ts'
+import { createProcessRuntime } from './process/process-driver.ts'
 
 export type ProcessRuntimeOptions = {
   /** Every uid must be able to walk to it (`reachableDir`). */
@@ -20,12 +20,13 @@ export type ProcessRuntimeOptions = {
 }
 
 /**
- * Driver and builder of this host, with the Node and the commands that squids need. The first call downloads those.
+ * What a worker needs on this host: runtime and builder, with the Node and the commands that squids need. The first call
+ * downloads those.
  * @throws Error when they cannot be installed
  */
 export async function openProcessRuntime(
   options: ProcessRuntimeOptions,
-): Promise<{ driver: Driver; builder: Builder }> {
+): Promise<{ runtime: Runtime; builder: Builder }> {
   const { stateDir, sandbox, env, log } = options
   const imagesDir = join(stateDir, 'images')
   const npm = { command: ['npm'], env }
@@ -45,5 +46,5 @@ export async function openProcessRuntime(
     maxCacheBytes: options.maxCacheBytes,
     removeAfterMs: 10_000,
   })
-  return { driver: createProcessDriver({ stateDir, imagesDir, sandbox }), builder }
+  return { runtime: createProcessRuntime({ stateDir, imagesDir, sandbox }), builder }
 }

@@ -21,7 +21,7 @@ async function ingest(dataDir: string, squidId: string): Promise<{ seconds: numb
     const before = await countLines(app.database.pool, squidId)
     const { promise: isStored, resolve: onStored } = Promise.withResolvers<void>()
     const startedAt = performance.now()
-    const ingesting = startLogIngest({ ...app, driver: { ...app.driver, logs: logsOf(squidId, lines, onStored) } })
+    const ingesting = startLogIngest({ ...app, runtime: { logs: logsOf(squidId, lines, onStored) } })
     await isStored
     const seconds = (performance.now() - startedAt) / 1000
     await ingesting.close()

@@ -1,4 +1,4 @@
-import type { Builder, Driver } from '@shoal/runtime'
+import type { Builder, Directory, Runtime } from '@shoal/runtime'
 import type { Logger } from 'pino'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
@@ -8,7 +8,7 @@ import type { Jobs } from './jobs/jobs.ts'
 import type { Mailer } from './mail/mailer.ts'
 import type { Sealer } from './sealer.ts'
 
-/** What every part of the server is given; made once in `main.ts`, and by `testing/` for tests. */
+/** What every role is given; made once in `main.ts`, and by `testing/` for tests. */
 export type App = {
   config: Config
   clock: Clock
@@ -20,8 +20,11 @@ export type App = {
   jobs: Jobs
   mailer: Mailer
   sealer: Sealer
-  driver: Driver
-  builder: Builder
+  /** Where the ports of squids are. */
+  directory: Directory
   /** Where tests put their own servers in the place of the services outside. */
   external?: Partial<ExternalServices>
 }
+
+/** What the worker has beyond that: it alone builds and runs squids. */
+export type WorkerApp = App & { runtime: Runtime; builder: Builder }

@@ -240,6 +240,10 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     throw new Error(`The configuration is not valid:\n${lines.join('\n')}`)
   }
   const c = parsed.data
+  if (c.SHOAL_RUNTIME === 'sim' && c.SHOAL_ROLES.includes('gateway') && !c.SHOAL_ROLES.includes('worker'))
+    throw new Error(
+      'The configuration is not valid:\n  SHOAL_ROLES: with SHOAL_RUNTIME=sim squids exist in the memory of the worker, so a gateway must be in the same process: SHOAL_ROLES=worker,gateway.',
+    )
   return {
     ...c,
     dataDir: resolve(c.SHOAL_DATA_DIR),

@@ -35,15 +35,16 @@ async function start(config: Config, stack: AsyncDisposableStack, failed: (error
   const apiPort = has('api') ? await listenOn(config.SHOAL_PORT) : null
   const gatewayPort = has('gateway') ? await listenOn(config.SHOAL_GATEWAY_PORT) : null
 
-  const { app, close } = await openApp(config, installation)
+  const { app, openWorker, close } = await openApp(config, installation)
   stack.defer(() => close(config.SHOAL_ON_EXIT))
   if (has('worker')) {
     const work = async () => {
-      for (const sentence of await app.driver.start()) app.log.warn(sentence)
-      const worker = await startWorker(app)
+      const workerApp = await openWorker()
+      for (const sentence of await workerApp.runtime.start()) app.log.warn(sentence)
+      const worker = await startWorker(workerApp)
       return async () => {
         await worker.close()
-        await app.driver.close(config.SHOAL_ON_EXIT)
+        await workerApp.runtime.close(config.SHOAL_ON_EXIT)
       }
     }
     const turn = await takeWorkerTurn({ config, log: app.log, work, failed })

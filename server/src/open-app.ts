@@ -1,16 +1,7 @@
-import {
-  createProcessDriver,
-  createSimBuilder,
-  createSimDriver,
-  openProcessRuntime,
-  reachableDir,
-  startEmbeddedPostgres,
-  type Builder,
-} from '@shoal/runtime'
+import { reachableDir, startEmbeddedPostgres } from '@shoal/runtime'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Logger } from 'pino'
-import type { App } from './app.ts'
+import type { App, WorkerApp } from './app.ts'
 import { systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { connect, ensureDatabase } from './db/database.ts'
@@ -20,11 +11,14 @@ import { startJobs } from './jobs/jobs.ts'
 import { openKeyRing, placeOfKeys } from './key-ring.ts'
 import { createLog } from './log.ts'
 import { createMailer } from './mail/index.ts'
+import { placeOfSquids } from './open-runtime.ts'
 import { requireKeys } from './require-keys.ts'
 import { createSealer } from './sealer.ts'
 
 export type OpenApp = {
   app: App
+  /** Adds what a worker needs on this host: for the worker whose turn it is, once. */
+  openWorker: () => Promise<WorkerApp>
   /**
    * Closes all connections. The embedded Postgres is stopped when no other process of the installation lives, or kept; `as-found`, for a
    * short command, stops it only when it did not run before. Containers are the worker's to stop or keep.
@@ -33,7 +27,7 @@ export type OpenApp = {
 }
 
 /**
- * Everything the roles need, ready: data directory, Postgres (embedded when no DATABASE_URL is set), schema, keys, runtime.
+ * Everything the roles need, ready: data directory, Postgres (embedded when no DATABASE_URL is set), schema, keys, directory.
  * What had begun is ended again when the rest does not. `installation` is what a server holds; a command beside one has none.
  * @throws MissingKeys when the database is sealed with keys that are not here
  */
@@ -59,7 +53,9 @@ export async function openApp(config: Config, installation?: Installation): Prom
   const sealer = createSealer({ ring })
   const jobs = await startJobs(database, log)
   opened.defer(() => jobs.close())
-  const { driver, builder } = await openRuntime(config, stateDir, log)
+  const squids = placeOfSquids(config, stateDir, log)
+  await squids.directory.start()
+  opened.defer(() => squids.directory.close())
   const base = {
     config,
     clock: systemClock,
@@ -69,11 +65,11 @@ export async function openApp(config: Config, installation?: Installation): Prom
     squidsDatabase,
     jobs,
     sealer,
-    driver,
-    builder,
+    directory: squids.directory,
   }
   const app: App = { ...base, mailer: createMailer(base) }
   const disconnect = async () => {
+    await squids.directory.close()
     await jobs.close()
     if (squidsDatabase !== database) await squidsDatabase.close()
     await database.close()
@@ -85,7 +81,7 @@ export async function openApp(config: Config, installation?: Installation): Prom
   }
   // From here on the caller ends it.
   opened.move()
-  return { app, close }
+  return { app, openWorker: async () => ({ ...app, ...(await squids.open()) }), close }
 }
 
 /** Stops Postgres when no other process of the installation lives. `installation`: what this process holds of it. */
@@ -101,27 +97,4 @@ export async function stopUnused(
   } finally {
     if (held !== installation) held.release()
   }
-}
-
-async function openRuntime(config: Config, stateDir: string, log: Logger): Promise<Pick<App, 'driver' | 'builder'>> {
-  if (config.SHOAL_RUNTIME === 'sim') return { driver: createSimDriver({ serve: true }), builder: createSimBuilder() }
-  if (!config.SHOAL_ROLES.includes('worker'))
-    return { driver: createProcessDriver({ stateDir, imagesDir: join(stateDir, 'images') }), builder: noBuilder }
-  return openProcessRuntime({
-    stateDir,
-    sandbox: config.SHOAL_SANDBOX,
-    buildsAtOnce: config.SHOAL_BUILDS_AT_ONCE,
-    maxCacheBytes: config.SHOAL_BUILD_CACHE_MB * 1_000_000,
-    env: config.environment,
-    log: (message) => log.info(message),
-  })
-}
-
-const refuseToBuild = () => Promise.reject(new Error('Only a process with the worker role builds.'))
-const noBuilder: Builder = {
-  unpack: refuseToBuild,
-  build: refuseToBuild,
-  removeImage: refuseToBuild,
-  removeTree: refuseToBuild,
-  recover: refuseToBuild,
 }

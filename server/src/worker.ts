@@ -1,4 +1,4 @@
-import type { App } from './app.ts'
+import type { WorkerApp } from './app.ts'
 import { mailJobs } from './mail/index.ts'
 import { channelJobs, startAlerts, startTelling } from './modules/alerts/index.ts'
 import { authJobs } from './modules/auth/index.ts'
@@ -11,7 +11,7 @@ import { startObserving } from './modules/squids/index.ts'
 import { userJobs } from './modules/user/index.ts'
 
 /** What works in the background. `pace` is for tests, which cannot wait. */
-export async function startWorker(app: App, pace: Pace = defaultPace): Promise<{ close: () => Promise<void> }> {
+export async function startWorker(app: WorkerApp, pace: Pace = defaultPace): Promise<{ close: () => Promise<void> }> {
   await app.builder.recover()
   const engine = startEngine(app, pace)
   const reconcile = startReconcile(engine.worker, engine.locks)

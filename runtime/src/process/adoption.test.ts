@@ -23,12 +23,12 @@ if (process.env.ENDS_AFTER_MS) setTimeout(() => process.exit(9), Number(process.
 
 /** A server that applies what it is told and prints each batch of the log; it is killed while it does. */
 const SERVER = `
-const { createProcessDriver } = await import(${JSON.stringify(new URL('./process-driver.ts', import.meta.url).href)})
+const { createProcessRuntime } = await import(${JSON.stringify(new URL('./process-driver.ts', import.meta.url).href)})
 const { options, workload } = JSON.parse(process.env.TOLD)
-const driver = createProcessDriver(options)
-await driver.start()
-await driver.apply(workload)
-for await (const batch of driver.logs({}, new AbortController().signal)) {
+const runtime = createProcessRuntime(options)
+await runtime.start()
+await runtime.apply(workload)
+for await (const batch of runtime.logs({}, new AbortController().signal)) {
   console.log(JSON.stringify({ lines: batch.lines.map((line) => line.text), cursor: batch.cursor }))
 }
 `
@@ -54,7 +54,7 @@ describeKinds(kinds, (kind) => {
 
   /** Runs a server until \`enough\` lines came, and kills it. */
   const serveAndKill = async (containers: ContainerSpec[], enough: number) => {
-    await host.driver.close('keep')
+    await host.runtime.close('keep')
     const workload: Workload = { id: 'one', tenant: 'org', version: 'one', image: 'counter', containers }
     const { clock: _, ...options } = host.options
     const server = spawn(process.execPath, ['--input-type=module', '-e', SERVER], {
@@ -78,9 +78,9 @@ describeKinds(kinds, (kind) => {
     const pids = containerPids(host.host)
     expect(pids).not.toEqual([])
     await host.revive()
-    expect(await host.driver.observe()).toMatchObject([{ container: 'processor', state: 'running', restarts: 0 }])
+    expect(await host.runtime.observe()).toMatchObject([{ container: 'processor', state: 'running', restarts: 0 }])
     const stop = new AbortController()
-    for await (const batch of host.driver.logs(cursor, stop.signal)) {
+    for await (const batch of host.runtime.logs(cursor, stop.signal)) {
       lines.push(...batch.lines.map((line) => line.text))
       if (lines.length > 500) stop.abort()
     }
@@ -92,7 +92,7 @@ describeKinds(kinds, (kind) => {
     await serveAndKill([container('processor', { ENDS_AFTER_MS: '700' })], 1)
     await vi.waitFor(() => expect(containerPids(host.host)).toEqual([]), { timeout: 10_000 })
     await host.revive()
-    expect(await host.driver.observe()).toMatchObject([{ state: 'backoff', exitCode: 9, restarts: 0 }])
+    expect(await host.runtime.observe()).toMatchObject([{ state: 'backoff', exitCode: 9, restarts: 0 }])
   })
 
   test('a wish that was recorded and not done yet is done by the next server', async () => {
@@ -102,7 +102,7 @@ describeKinds(kinds, (kind) => {
     writeFileSync(file, JSON.stringify({ ...wish, containers: [container('other', {})] }))
     await host.revive()
     await vi.waitFor(
-      async () => expect(await host.driver.observe()).toMatchObject([{ container: 'other', state: 'running' }]),
+      async () => expect(await host.runtime.observe()).toMatchObject([{ container: 'other', state: 'running' }]),
       { timeout: 10_000 },
     )
     expect(existsSync(join(host.options.stateDir, 'containers/one/processor'))).toBe(false)
@@ -115,7 +115,7 @@ describeKinds(kinds, (kind) => {
     signal(Number(shim), 'SIGKILL')
     await vi.waitFor(
       async () =>
-        expect(await host.driver.observe()).toMatchObject([
+        expect(await host.runtime.observe()).toMatchObject([
           { state: 'backoff', exitCode: 137, reason: 'It was ended from outside' },
         ]),
       { timeout: 10_000 },
@@ -128,7 +128,7 @@ describeKinds(kinds, (kind) => {
     const before = containerPids(host.host)
     writeFileSync(join(host.options.stateDir, 'containers/one/processor/record.json'), '')
     await host.revive()
-    await vi.waitFor(async () => expect(await host.driver.observe()).toMatchObject([{ state: 'running' }]), {
+    await vi.waitFor(async () => expect(await host.runtime.observe()).toMatchObject([{ state: 'running' }]), {
       timeout: 10_000,
     })
     await vi.waitFor(() => expect(containerPids(host.host)).toHaveLength(1), { timeout: 10_000 })

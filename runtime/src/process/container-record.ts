@@ -79,6 +79,10 @@ export function newRecord(key: string, now: Date, before: ContainerRecord | null
   }
 }
 
+/** `<stateDir>/containers/<workload>/` holds `workload.json`, the wish, and a directory for each container. */
+export const WISH = 'workload.json'
+export const workloadsDirIn = (stateDir: string): string => join(stateDir, 'containers')
+
 /** The files of one container. Others may walk through its directory; everything but `home` and `tmp` is ours alone. */
 export function containerFiles(dir: string) {
   return {

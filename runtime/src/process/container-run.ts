@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import type { Clock } from '../clock.ts'
 import type { Resources } from '../driver.ts'
+import type { ChangeWriter } from './changes.ts'
 import { type Cgroup, openCgroup } from './cgroup.ts'
 import type { CgroupUsage } from './cgroup-files.ts'
 import { containerProgram } from './container-program.ts'
@@ -29,6 +30,8 @@ export type Site = {
   shimFile: string
   sockets: Sockets
   logs: LogStore
+  /** Told of each start and end of a program. */
+  changes: ChangeWriter
   clock: Clock
   stopGraceMs: number
   /** How long a program may use a whole core when it starts, however little its profile has. */

@@ -1,6 +1,6 @@
 import { backoffMs, crashesInARow } from '../backoff.ts'
 import type { Timer } from '../clock.ts'
-import type { ContainerState, Endpoint, Observation, Usage } from '../driver.ts'
+import type { ContainerState, Observation, Usage } from '../driver.ts'
 import { ENDED, howItEnded, isFinal } from '../how-it-ended.ts'
 import { CannotStart } from './container-program.ts'
 import {
@@ -77,7 +77,7 @@ export class Container {
     return this.#step(() => this.#settle())
   }
 
-  /** See `Driver.retry`. */
+  /** See `Runtime.retry`. */
   retry(reason: string): Promise<void> {
     return this.#step(async () => {
       const record = this.#record
@@ -128,12 +128,6 @@ export class Container {
     return this.#record ? lastLines(this.#place.files.log, count) : []
   }
 
-  endpoint(port: number): Endpoint | null {
-    if (!this.#record || !this.#wish?.spec.ports.includes(port)) return null
-    const { site, key } = this.#place
-    return { kind: 'unix', path: site.sockets.publish(key, port, this.#record.uid) }
-  }
-
   /** One thing at a time. */
   #step(work: () => Promise<void>): Promise<void> {
     this.#steps = this.#steps
@@ -157,6 +151,7 @@ export class Container {
     this.#retry?.cancel()
     await forgetContainer(this.#place, this.#record)
     this.#record = null
+    this.#place.site.changes.note(this.workload, this.name)
   }
 
   /** A container of the same name takes the place of the one before. */
@@ -271,6 +266,7 @@ export class Container {
 
   #enter(state: ContainerState, changes: Partial<ContainerRecord>): void {
     this.#save({ retryAt: null, ...changes, state, since: this.#now().toISOString() })
+    this.#place.site.changes.note(this.workload, this.name)
   }
 
   #save(changes: Partial<ContainerRecord>): void {

@@ -48,35 +48,35 @@ describeKinds(kinds, (kind) => {
       restart: 'on-failure',
       ports: [],
     }
-    return host.driver.apply({ id: 'one', tenant: 'org', version: 'one', image, containers: [api] })
+    return host.runtime.apply({ id: 'one', tenant: 'org', version: 'one', image, containers: [api] })
   }
 
-  const lastLine = async () => (await host.driver.tail('one', 'api', 1))[0]
+  const lastLine = async () => (await host.runtime.tail('one', 'api', 1))[0]
   const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000, interval: 10 })
 
   test('stopping ends the whole tree, those too that do not want to', async () => {
     await apply('launcher')
     await until(async () => expect(await lastLine()).toBe('deep'))
     expect(containerPids(host.host)).toHaveLength(3)
-    await host.driver.remove('one')
+    await host.runtime.remove('one')
     expect(containerPids(host.host)).toEqual([])
     expect(await host.traces()).toEqual([])
   })
 
   test('a container ends with its main program: what that left behind is ended too', async () => {
     await apply('launcher', { MODE: 'launcher ends' })
-    await until(async () => expect(await host.driver.observe()).toMatchObject([{ state: 'finished', exitCode: 0 }]))
+    await until(async () => expect(await host.runtime.observe()).toMatchObject([{ state: 'finished', exitCode: 0 }]))
     expect(containerPids(host.host)).toEqual([])
   })
 
   test('a program is asked to end before it is made to, and its last words are kept', async () => {
     await apply('polite')
     await until(async () => expect(await lastLine()).toBe('hello'))
-    await host.driver.remove('one')
+    await host.runtime.remove('one')
     const texts: string[] = []
     const cursor: LogCursor = {}
     const stop = new AbortController()
-    for await (const batch of host.driver.logs(cursor, stop.signal)) {
+    for await (const batch of host.runtime.logs(cursor, stop.signal)) {
       texts.push(...batch.lines.map((line) => line.text))
       if (texts.length >= 2) stop.abort()
     }

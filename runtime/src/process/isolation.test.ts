@@ -57,14 +57,14 @@ describeKinds(kinds, ({ sandbox }) => {
   }
 
   const applySpies = async () => {
-    await host.driver.apply({ id: 'one', tenant: 'one', version: 'one', image: 'spy', containers: [api] })
-    await host.driver.apply({ id: 'two', tenant: 'two', version: 'two', image: 'other', containers: [api] })
+    await host.runtime.apply({ id: 'one', tenant: 'one', version: 'one', image: 'spy', containers: [api] })
+    await host.runtime.apply({ id: 'two', tenant: 'two', version: 'two', image: 'other', containers: [api] })
     await vi.waitFor(async () => expect(await ask('one', '/env')).toBeTruthy(), { timeout: 10_000 })
     await vi.waitFor(async () => expect(await ask('two', '/env')).toBeTruthy(), { timeout: 10_000 })
   }
 
   const ask = async (id: string, path: string): Promise<unknown> => {
-    const { status, text } = await get(host.driver.endpoint(id, 'api', PORT), path)
+    const { status, text } = await get(host.directory.endpoint(id, 'api', PORT), path)
     return status === 200 ? JSON.parse(text) : new Error(text)
   }
 
@@ -126,11 +126,11 @@ describeKinds(kinds, ({ sandbox }) => {
 
   test('a socket that leads to somebody else is not connected to', async () => {
     await applySpies()
-    const { path: theirs } = host.driver.endpoint('two', 'api', PORT) as Extract<Endpoint, { kind: 'unix' }>
+    const { path: theirs } = host.directory.endpoint('two', 'api', PORT) as Extract<Endpoint, { kind: 'unix' }>
     const socketDir = ((await ask('one', '/env')) as Record<string, string>)['SHOAL_SOCKETS'] ?? ''
     for (const port of [PORT, OTHER_PORT]) execFileSync('ln', ['-sf', theirs, join(socketDir, `${port}.sock`)])
     expect(await ask('one', '/env')).toMatchObject({ SHOAL_SOCKETS: socketDir })
-    await expect(get(host.driver.endpoint('one', 'api', OTHER_PORT), '/env')).rejects.toThrow(/ENOENT|ECONNREFUSED/)
+    await expect(get(host.directory.endpoint('one', 'api', OTHER_PORT), '/env')).rejects.toThrow(/ENOENT|ECONNREFUSED/)
   })
 })
 

@@ -45,11 +45,11 @@ describeKinds(kinds, (kind) => {
       restart: 'on-failure',
       ports: [],
     }
-    return host.driver.apply({ id: 'one', tenant: 'org', version: 'one', image: 'program', containers: [processor] })
+    return host.runtime.apply({ id: 'one', tenant: 'org', version: 'one', image: 'program', containers: [processor] })
   }
 
   const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 15_000, interval: 20 })
-  const usage = async () => (await host.driver.usage())[0]
+  const usage = async () => (await host.runtime.usage())[0]
 
   test('CPU beyond the limit is throttled and seen', async () => {
     await apply('spins', { cpuCores: 0.2 })
@@ -70,26 +70,26 @@ describeKinds(kinds, (kind) => {
   test('a heap that is full is a death by memory too, with an error that people can read', async () => {
     await apply('fills its heap', { memoryBytes: 96 * MIB })
     await until(async () =>
-      expect(await host.driver.observe()).toMatchObject([{ state: 'backoff', outOfMemory: true, oomKills: 1 }]),
+      expect(await host.runtime.observe()).toMatchObject([{ state: 'backoff', outOfMemory: true, oomKills: 1 }]),
     )
-    const lines = await host.driver.tail('one', 'processor', 100)
+    const lines = await host.runtime.tail('one', 'processor', 100)
     expect(lines.join('\n')).toContain('JavaScript heap out of memory')
   })
 
   test('a program cannot start processes without end', async () => {
     await apply('forks')
-    await until(async () => expect(await host.driver.tail('one', 'processor', 1)).toEqual(['EAGAIN']))
-    await host.driver.remove('one')
+    await until(async () => expect(await host.runtime.tail('one', 'processor', 1)).toEqual(['EAGAIN']))
+    await host.runtime.remove('one')
     expect(await host.traces()).toEqual([])
   })
 
   test('what was used stays counted over a restart of the program and of the server', async () => {
     await apply('idle')
     await until(async () => expect((await usage())?.cpuSeconds).toBeGreaterThan(0))
-    await host.driver.close('stop')
+    await host.runtime.close('stop')
     const before = (await usage())?.cpuSeconds ?? 0
     await host.revive()
-    await until(async () => expect(await host.driver.observe()).toMatchObject([{ state: 'running' }]))
+    await until(async () => expect(await host.runtime.observe()).toMatchObject([{ state: 'running' }]))
     expect((await usage())?.cpuSeconds).toBeGreaterThanOrEqual(before)
     expect(before).toBeGreaterThan(0)
   })

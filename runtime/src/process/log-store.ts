@@ -50,7 +50,7 @@ export class LogStore {
     source.file = file
   }
 
-  /** See `Driver.logs`. One reader at a time: what it acknowledges is gone for others. */
+  /** See `Runtime.logs`. One reader at a time: what it acknowledges is gone for others. */
   async *read(from: LogCursor, signal: AbortSignal): AsyncGenerator<LogBatch> {
     const tails = new Map<string, LogTail>()
     try {

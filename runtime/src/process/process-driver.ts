@@ -4,17 +4,27 @@ import { setImmediate } from 'node:timers/promises'
 import { type Clock, systemClock } from '../clock.ts'
 import type {
   ContainerName,
-  Driver,
-  Endpoint,
   LogBatch,
   LogCursor,
   Observation,
+  Runtime,
   Usage,
   Workload,
   WorkloadId,
 } from '../driver.ts'
+import { ChangeWriter } from './changes.ts'
 import { Container } from './container.ts'
-import { containerFiles, idOf, makeWalkable, nameOf, readJson, removeTree, writeJson } from './container-record.ts'
+import {
+  containerFiles,
+  idOf,
+  makeWalkable,
+  nameOf,
+  readJson,
+  removeTree,
+  WISH,
+  workloadsDirIn,
+  writeJson,
+} from './container-record.ts'
 import type { Site } from './container-run.ts'
 import { removeCgroupBase } from './cgroup.ts'
 import { type HostOptions, prepareHost, shortHash } from './host.ts'
@@ -33,15 +43,13 @@ export type ProcessDriverOptions = HostOptions & {
 }
 
 /** Containers as processes of this host. They outlive the server and are adopted by the next one. */
-export function createProcessDriver(options: ProcessDriverOptions): Driver {
-  return new ProcessDriver(options)
+export function createProcessRuntime(options: ProcessDriverOptions): Runtime {
+  return new ProcessRuntime(options)
 }
 
-/** `<stateDir>/containers/<workload>/` holds `workload.json`, the wish, and a directory for each container. */
-const WISH = 'workload.json'
-
-class ProcessDriver implements Driver {
+class ProcessRuntime implements Runtime {
   readonly name = 'process'
+  readonly ownsHost = true
   readonly #options: ProcessDriverOptions
   readonly #containers = new Map<WorkloadId, Map<ContainerName, Container>>()
   /** Removals that go on; a wish for the same workload waits for them. */
@@ -65,6 +73,7 @@ class ProcessDriver implements Driver {
       shimFile,
       sockets: new Sockets(host),
       logs,
+      changes: new ChangeWriter(host.stateDir),
       clock,
       stopGraceMs,
       startUpMs,
@@ -119,13 +128,11 @@ class ProcessDriver implements Driver {
     return this.#containers.get(id)?.get(container)?.lastLines(lines) ?? []
   }
 
-  endpoint(id: WorkloadId, container: ContainerName, port: number): Endpoint | null {
-    return this.#containers.get(id)?.get(container)?.endpoint(port) ?? null
-  }
-
   async close(containers: 'stop' | 'keep'): Promise<void> {
+    if (!this.#site) return
     await Promise.all(this.#all().map((container) => (containers === 'stop' ? container.stop() : container.letGo())))
-    const { host, sockets } = this.#started()
+    const { host, sockets, changes } = this.#site
+    changes.close()
     sockets.removeIfEmpty()
     if (host.cgroups) await removeCgroupBase(host.cgroups)
   }
@@ -147,6 +154,7 @@ class ProcessDriver implements Driver {
     // Without its wish a workload is taken as removed, also by a later server.
     rmSync(join(this.#workloadDir(id), WISH), { force: true })
     const containers = [...(this.#containers.get(id)?.values() ?? [])]
+    for (const { name } of containers) this.#started().changes.note(id, name)
     await Promise.all(containers.map((container) => container.want(null)))
     const left = containers.map((container) => container.observation()).find((observation) => observation !== null)
     if (left) throw new Error(`Container ${left.container} of ${id} could not be removed: ${left.reason}`)
@@ -186,7 +194,7 @@ class ProcessDriver implements Driver {
   }
 
   #workloadsDir(): string {
-    return join(this.#started().host.stateDir, 'containers')
+    return workloadsDirIn(this.#started().host.stateDir)
   }
 
   #workloadDir(id: WorkloadId): string {
@@ -194,7 +202,7 @@ class ProcessDriver implements Driver {
   }
 
   #started(): Site {
-    if (!this.#site) throw new Error('The driver was not started')
+    if (!this.#site) throw new Error('The runtime was not started')
     return this.#site
   }
 }

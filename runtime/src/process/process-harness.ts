@@ -1,8 +1,10 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { vi } from 'vitest'
-import type { Behaviour, Harness } from '../driver-suite.ts'
+import type { Behaviour, Elsewhere, Harness } from '../driver-suite.ts'
 import { ManualClock } from '../manual-clock.ts'
 import { endBoxes } from './box.ts'
 import { cgroupNames, removeCgroupBase } from './cgroup.ts'
@@ -11,7 +13,8 @@ import { type Host, prepareHost } from './host.ts'
 import { type Kind, noteHost } from './host-harness.ts'
 import { markOf } from './launch-script.ts'
 import { listProcesses, startEnvironment } from './processes.ts'
-import { type ProcessDriverOptions, createProcessDriver } from './process-driver.ts'
+import { createProcessDirectory } from './process-directory.ts'
+import { type ProcessDriverOptions, createProcessRuntime } from './process-driver.ts'
 import { Sockets } from './sockets.ts'
 
 /** What the programs of tests do; they are told by the variable BEHAVIOUR. */
@@ -40,7 +43,10 @@ export async function openProcessHarness(
   const host = await prepareHost(options)
   noteHost(host)
   const harness = {
-    driver: createProcessDriver(options),
+    runtime: createProcessRuntime(options),
+    directory: createProcessDirectory(options),
+    elsewhere: () => openElsewhere(options.stateDir),
+    unstarted: () => ({ runtime: createProcessRuntime(options), directory: createProcessDirectory(options) }),
     options,
     host,
     image: 'image-1',
@@ -51,22 +57,44 @@ export async function openProcessHarness(
     }),
     advance: (ms: number) => clock.advance(ms),
     eventually: (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000, interval: 10 }),
-    kill: () => harness.driver.close('keep'),
+    kill: () => harness.runtime.close('keep'),
     async revive() {
-      harness.driver = createProcessDriver(options)
-      await harness.driver.start()
+      harness.runtime = createProcessRuntime(options)
+      await harness.runtime.start()
     },
     traces: async () => traces(host, options.stateDir),
     async dispose() {
-      await harness.driver.close('stop').catch(() => undefined)
+      await harness.directory.close()
+      await harness.runtime.close('stop').catch(() => undefined)
       await endBoxes(host, '')
       rmSync(new Sockets(host).root, { recursive: true })
       if (host.cgroups) await removeCgroupBase(host.cgroups)
       rmSync(root, { recursive: true })
     },
   }
-  await harness.driver.start()
+  await harness.runtime.start()
+  await harness.directory.start()
   return harness
+}
+
+/** A directory in a process of its own. */
+async function openElsewhere(stateDir: string): Promise<Elsewhere> {
+  const child = fork(new URL('./directory-process.ts', import.meta.url), [stateDir])
+  const ask = async <T>(question: unknown): Promise<T> => {
+    child.send(question as object)
+    const [answer] = await once(child, 'message')
+    return answer as T
+  }
+  await once(child, 'message')
+  return {
+    endpoint: (...asked) => ask({ asked }),
+    changes: () => ask({ asked: null }),
+    close: async () => {
+      const exited = once(child, 'exit')
+      child.kill()
+      await exited
+    },
+  }
 }
 
 type ImageParts = {

@@ -113,11 +113,11 @@ describe.each(KINDS)('with sandbox $sandbox', ({ sandbox, wrappers }) => {
       restart: 'on-failure',
       ports: [],
     }
-    return host.driver.apply({ id: 'one', tenant: 'org', version: 'one', image: 'squid', containers: [processor] })
+    return host.runtime.apply({ id: 'one', tenant: 'org', version: 'one', image: 'squid', containers: [processor] })
   }
 
   const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 25_000, interval: 20 })
-  const observe = async () => (await host.driver.observe())[0]
+  const observe = async () => (await host.runtime.observe())[0]
 
   /** All programs of this host whose words are these. */
   const programs = (isIt: (words: string[]) => boolean) =>
@@ -130,7 +130,7 @@ describe.each(KINDS)('with sandbox $sandbox', ({ sandbox, wrappers }) => {
 
   const untilUp = () =>
     until(async () => {
-      expect(await host.driver.tail('one', 'processor', 1)).toEqual(['up'])
+      expect(await host.runtime.tail('one', 'processor', 1)).toEqual(['up'])
       expect(mains()).toHaveLength(1)
     })
 
@@ -143,7 +143,7 @@ describe.each(KINDS)('with sandbox $sandbox', ({ sandbox, wrappers }) => {
       }
       await until(async () => expect(await observe()).toMatchObject(told))
       // The kernel's own count, which stays with the runs that come after.
-      expect(await host.driver.usage()).toMatchObject([{ oomKills: told.oomKills }])
+      expect(await host.runtime.usage()).toMatchObject([{ oomKills: told.oomKills }])
       host.advance(1000)
       await until(async () =>
         expect(await observe()).toMatchObject(
@@ -175,8 +175,8 @@ describe.each(KINDS)('with sandbox $sandbox', ({ sandbox, wrappers }) => {
     'a child that is killed for its memory is counted and %s goes on; how it ends later has nothing to do with that',
     async (wrapper) => {
       await apply('child out of memory', wrapper)
-      await until(async () => expect(await host.driver.tail('one', 'processor', 1)).toEqual(['child SIGKILL']))
-      expect(await host.driver.usage()).toMatchObject([{ oomKills: 1 }])
+      await until(async () => expect(await host.runtime.tail('one', 'processor', 1)).toEqual(['child SIGKILL']))
+      expect(await host.runtime.usage()).toMatchObject([{ oomKills: 1 }])
       expect(await observe()).toMatchObject({ state: 'running', restarts: 0 })
       host.advance(2000)
       signal(mains()[0]?.pid ?? 0, 'SIGKILL')

@@ -1,4 +1,15 @@
-import { chmodSync, chownSync, linkSync, lstatSync, mkdirSync, readdirSync, rmSync, type Stats } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  type Stats,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { errorCode } from '../error-code.ts'
@@ -11,7 +22,7 @@ const MAX_PATH_BYTES = 107
 /**
  * Where the sockets of containers are. A container owns the directory it listens in and may put anything there, a link to
  * another's socket too. So we never connect there: we connect to our own hard link of what was checked to be a socket of that
- * container's user.
+ * container's user. Any number of processes of ours may publish at once.
  */
 export class Sockets {
   readonly root: string
@@ -40,13 +51,22 @@ export class Sockets {
   /** Where to connect to a port of the container. Nobody answers there as long as the container does not listen. */
   publish(container: string, port: number, uid: number | null): string {
     const path = this.#publishedPath(container, port)
-    const theirs = look(join(this.dir(container), `${port}.sock`))
+    const listened = this.#listenedPath(container, port)
+    const theirs = look(listened)
     const ours = look(path)
-    if (theirs && isSocketOf(theirs, uid) && theirs.ino !== ours?.ino)
-      replaceLink(join(this.dir(container), `${port}.sock`), path)
-    const published = look(path)
-    if (published && !isSocketOf(published, uid)) rmSync(path, { force: true })
+    if (theirs && theirs.ino !== ours?.ino && isSocketOf(theirs, uid)) replaceLink(listened, path, uid)
+    else if (ours && !isSocketOf(ours, uid)) rmSync(path, { force: true })
     return path
+  }
+
+  /** Names the socket the container listens on at a port; null when there is none. Another one has another name. */
+  inode(container: string, port: number): string | null {
+    const theirs = look(this.#listenedPath(container, port))
+    return theirs ? `${theirs.ino}` : null
+  }
+
+  #listenedPath(container: string, port: number): string {
+    return join(this.dir(container), `${port}.sock`)
   }
 
   remove(container: string): void {
@@ -94,12 +114,16 @@ const look = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEnt
 const isSocketOf = (stats: Stats, uid: number | null): boolean =>
   stats.isSocket() && (uid === null || stats.uid === uid)
 
-function replaceLink(from: string, to: string): void {
-  rmSync(to, { force: true })
+/** Makes `to` a link to the socket `from` in one step: whoever connects meanwhile finds the old one or the new one. */
+function replaceLink(from: string, to: string, uid: number | null): void {
+  const made = `${to}.${randomBytes(6).toString('hex')}`
   try {
-    // link(2) does not follow a symbolic link: what was swapped in meanwhile is linked as it is, and found out.
-    linkSync(from, to)
+    // link(2) does not follow a symbolic link: what was swapped in meanwhile is linked as it is, and found out here.
+    linkSync(from, made)
+    if (isSocketOf(lstatSync(made), uid)) renameSync(made, to)
   } catch (error) {
-    if (errorCode(error) !== 'ENOENT' && errorCode(error) !== 'EEXIST') throw error
+    if (errorCode(error) !== 'ENOENT') throw error
   }
+  // Also when it was renamed: rename(2) does nothing when both are names of one file already.
+  rmSync(made, { force: true })
 }

@@ -4,7 +4,7 @@ import type { ContainerSpec, Endpoint, Workload } from '../driver.ts'
 import { ManualClock } from '../manual-clock.ts'
 import { BEHAVIOUR_VARIABLE, type SimBehaviour } from './behaviour.ts'
 import { progressAfter } from './sim-container.ts'
-import { type SimDriver, createSimDriver } from './sim-driver.ts'
+import { type SimRuntime, createSimRuntime } from './sim-driver.ts'
 
 const MIB = 1024 * 1024
 const sync = { fromBlock: 100, headBlock: 1000, headBlocksPerSecond: 2, blocksPerSecond: 100 }
@@ -26,12 +26,12 @@ const workload = (...containers: ContainerSpec[]): Workload => ({
   containers,
 })
 
-async function play(...containers: ContainerSpec[]): Promise<{ clock: ManualClock; driver: SimDriver }> {
+async function play(...containers: ContainerSpec[]): Promise<{ clock: ManualClock; runtime: SimRuntime }> {
   const clock = new ManualClock()
-  const driver = createSimDriver({ clock, serve: true })
-  await driver.start()
-  await driver.apply(workload(...containers))
-  return { clock, driver }
+  const runtime = createSimRuntime({ clock, serve: true })
+  await runtime.start()
+  await runtime.apply(workload(...containers))
+  return { clock, runtime }
 }
 
 describe('a simulated processor', () => {
@@ -47,51 +47,56 @@ describe('a simulated processor', () => {
   })
 
   test('shows its metrics where the real one does, only while it runs', async () => {
-    const { clock, driver } = await play(container('processor', { sync, ends: { afterMs: 10_000, exitCode: 1 } }))
+    const { clock, runtime } = await play(container('processor', { sync, ends: { afterMs: 10_000, exitCode: 1 } }))
     try {
       clock.advance(5000)
-      const endpoint = driver.endpoint('one', 'processor', 3000)
+      const endpoint = runtime.directory.endpoint('one', 'processor', 3000)
       const { status, text } = await call(endpoint, 'GET', '/metrics')
       expect(status).toBe(200)
       expect(text).toContain('\nsqd_processor_last_block 600\n')
       expect(text).toContain('\nsqd_processor_chain_height 1010\n')
       clock.advance(5000)
-      expect(await driver.observe()).toMatchObject([{ state: 'backoff', exitCode: 1 }])
-      await expect(call(driver.endpoint('one', 'processor', 3000), 'GET', '/metrics')).rejects.toThrow(
+      expect(await runtime.observe()).toMatchObject([{ state: 'backoff', exitCode: 1 }])
+      await expect(call(runtime.directory.endpoint('one', 'processor', 3000), 'GET', '/metrics')).rejects.toThrow(
         /ENOENT|ECONNREFUSED/,
       )
     } finally {
-      await driver.close('stop')
+      await runtime.close('stop')
     }
   })
 })
 
 test('a simulated squid without a script is a healthy one', async () => {
-  const { clock, driver } = await play(container('init', null), container('api', null), container('processor', null))
+  const { clock, runtime } = await play(container('init', null), container('api', null), container('processor', null))
   try {
     clock.advance(100)
-    const states = (await driver.observe()).map((one) => [one.container, one.state, one.exitCode])
+    const states = (await runtime.observe()).map((one) => [one.container, one.state, one.exitCode])
     expect(states).toEqual([
       ['init', 'finished', 0],
       ['api', 'running', null],
       ['processor', 'running', null],
     ])
-    const answer = await call(driver.endpoint('one', 'api', 3000), 'POST', '/graphql', '{"query":"{__typename}"}')
+    const answer = await call(
+      runtime.directory.endpoint('one', 'api', 3000),
+      'POST',
+      '/graphql',
+      '{"query":"{__typename}"}',
+    )
     expect(answer).toEqual({ status: 200, text: '{"data":{"__typename":"Query"}}' })
   } finally {
-    await driver.close('stop')
+    await runtime.close('stop')
   }
 })
 
 test('memory that grows ends a program when it reaches the limit; CPU beyond the limit is throttled', async () => {
   const usage = { cpuCores: 1, memoryBytes: 50 * MIB, memoryGrowthBytesPerSecond: 5 * MIB }
-  const { clock, driver } = await play(container('processor', { usage }))
+  const { clock, runtime } = await play(container('processor', { usage }))
   clock.advance(9000)
-  expect(await driver.usage()).toMatchObject([
+  expect(await runtime.usage()).toMatchObject([
     { memoryBytes: 95 * MIB, cpuSeconds: 4.5, throttledSeconds: 4.5, oomKills: 0 },
   ])
   clock.advance(1000)
-  expect(await driver.observe()).toMatchObject([{ state: 'backoff', outOfMemory: true, exitCode: 137, oomKills: 1 }])
+  expect(await runtime.observe()).toMatchObject([{ state: 'backoff', outOfMemory: true, exitCode: 137, oomKills: 1 }])
 })
 
 test('a program may be bad for some runs and good after them, start slowly and chatter', async () => {
@@ -101,13 +106,13 @@ test('a program may be bad for some runs and good after them, start slowly and c
     ends: { afterMs: 100, exitCode: 1 },
     chatter: { everyMs: 1000, text: 'line {n}' },
   }
-  const { clock, driver } = await play(container('processor', behaviour))
-  expect(await driver.observe()).toMatchObject([{ state: 'starting' }])
+  const { clock, runtime } = await play(container('processor', behaviour))
+  expect(await runtime.observe()).toMatchObject([{ state: 'starting' }])
   clock.advance(600)
-  expect(await driver.observe()).toMatchObject([{ state: 'backoff', restarts: 0 }])
+  expect(await runtime.observe()).toMatchObject([{ state: 'backoff', restarts: 0 }])
   clock.advance(1000 + 500 + 3_600_000)
-  expect(await driver.observe()).toMatchObject([{ state: 'running', restarts: 1 }])
-  expect(await driver.tail('one', 'processor', 2)).toEqual(['line 3599', 'line 3600'])
+  expect(await runtime.observe()).toMatchObject([{ state: 'running', restarts: 1 }])
+  expect(await runtime.tail('one', 'processor', 2)).toEqual(['line 3599', 'line 3600'])
 })
 
 test.each([
@@ -124,20 +129,20 @@ test.each([
   ['{"sync":{"fromBlock":"0"}}', 'SIM_BEHAVIOUR.sync.fromBlock must be a number'],
 ])('what cannot be played cannot be started: %s', async (written, says) => {
   const one = { ...container('processor', null), env: { [BEHAVIOUR_VARIABLE]: written } }
-  const { driver } = await play(one)
-  expect(await driver.observe()).toMatchObject([{ state: 'failed', reason: expect.stringContaining(says) }])
-  await driver.close('stop')
+  const { runtime } = await play(one)
+  expect(await runtime.observe()).toMatchObject([{ state: 'failed', reason: expect.stringContaining(says) }])
+  await runtime.close('stop')
 })
 
 test('thousands of idle squids cost nothing', async () => {
   const clock = new ManualClock()
-  const driver = createSimDriver({ clock })
+  const runtime = createSimRuntime({ clock })
   const containers = [container('api', null), container('processor', null)]
-  for (let index = 0; index < 5000; index++) await driver.apply({ ...workload(...containers), id: `squid-${index}` })
+  for (let index = 0; index < 5000; index++) await runtime.apply({ ...workload(...containers), id: `squid-${index}` })
   // Nothing is waiting for its time: a month passes at once.
   clock.advance(30 * 86_400_000)
-  expect(await driver.observe()).toHaveLength(10_000)
-  expect((await driver.usage())[1]?.cpuSeconds).toBeCloseTo(0.05 * 30 * 86_400)
+  expect(await runtime.observe()).toHaveLength(10_000)
+  expect((await runtime.usage())[1]?.cpuSeconds).toBeCloseTo(0.05 * 30 * 86_400)
 })
 
 function call(

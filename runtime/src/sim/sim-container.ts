@@ -18,6 +18,8 @@ export type SimPlace = {
   wrote: () => void
   /** Called when it is no longer running. */
   stopped: () => void
+  /** Called when its state is another one. */
+  changed: () => void
 }
 
 /** Where a processor is in its chain. */
@@ -64,7 +66,7 @@ export class SimContainer {
     else this.#run()
   }
 
-  /** See `Driver.retry`. */
+  /** See `Runtime.retry`. */
   retry(reason: string): void {
     if (this.#state === 'finished' && this.spec.restart !== 'never') this.#fail('backoff', reason)
   }
@@ -220,6 +222,7 @@ export class SimContainer {
     this.#since = this.#now()
     this.#reason = reason
     this.#retryAt = null
+    this.#place.changed()
   }
 
   #after(ms: number, callback: () => void): void {

@@ -1,22 +1,29 @@
 import { type Behaviour, type Harness, driverSuite } from '../driver-suite.ts'
 import { ManualClock } from '../manual-clock.ts'
 import { BEHAVIOUR_VARIABLE, type SimBehaviour } from './behaviour.ts'
-import { type SimDriverOptions, createSimDriver } from './sim-driver.ts'
+import { type SimRuntimeOptions, createSimRuntime } from './sim-driver.ts'
 
 driverSuite('sim', async () => {
   const clock = new ManualClock()
-  const options: SimDriverOptions = {
+  const options: SimRuntimeOptions = {
     clock,
     behaviour: (_, { command }) => ({ cannotStart: `There is no command "${command[0]}"` }),
     hasImage: (image) => image === 'image-1',
   }
-  const start = async (host = createSimDriver().host) => {
-    const driver = createSimDriver({ ...options, host })
-    await driver.start()
-    return driver
+  const start = async (host = createSimRuntime().host) => {
+    const runtime = createSimRuntime({ ...options, host })
+    await runtime.start()
+    return runtime
   }
+  const runtime = await start()
   const harness: Harness = {
-    driver: await start(),
+    runtime,
+    directory: runtime.directory,
+    elsewhere: 'what is played exists in the memory of one process; the server refuses such a gateway',
+    unstarted: () => {
+      const unstarted = createSimRuntime(options)
+      return { runtime: unstarted, directory: unstarted.directory }
+    },
     image: 'image-1',
     enforcesMemory: true,
     program: (behaviour) => ({ command: ['play'], env: { [BEHAVIOUR_VARIABLE]: JSON.stringify(scriptOf(behaviour)) } }),
@@ -33,15 +40,15 @@ driverSuite('sim', async () => {
         clock.advance(5)
       }
     },
-    kill: () => harness.driver.close('keep'),
+    kill: () => harness.runtime.close('keep'),
     async revive() {
-      harness.driver = await start((harness.driver as ReturnType<typeof createSimDriver>).host)
+      harness.runtime = await start((harness.runtime as ReturnType<typeof createSimRuntime>).host)
     },
     async traces() {
-      const observed = await harness.driver.observe()
+      const observed = await harness.runtime.observe()
       return observed.map(({ workload, container }) => `${workload}/${container}`)
     },
-    dispose: () => harness.driver.close('stop'),
+    dispose: () => harness.runtime.close('stop'),
   }
   return harness
 })

@@ -3,21 +3,23 @@ import { type Clock, systemClock } from '../clock.ts'
 import type {
   ContainerName,
   ContainerSpec,
-  Driver,
-  Endpoint,
+  Directory,
+  EndpointListener,
   LogBatch,
   LogCursor,
   Observation,
+  Runtime,
   Usage,
   Workload,
   WorkloadId,
 } from '../driver.ts'
 import { type SimBehaviour, behaviourOf } from './behaviour.ts'
 import { SimContainer } from './sim-container.ts'
+import { SimDirectory } from './sim-directory.ts'
 import { SimLogs } from './sim-log.ts'
 import { SimServers } from './sim-servers.ts'
 
-export type SimDriverOptions = {
+export type SimRuntimeOptions = {
   /** Default: the machine's. */
   clock?: Clock
   /** What a container does whose environment says nothing; undefined: what a healthy squid does. */
@@ -25,32 +27,48 @@ export type SimDriverOptions = {
   hasImage?: (image: string) => boolean
   /** True: endpoints really answer. */
   serve?: boolean
-  /** Another driver's host: its containers are there. Without: an empty one. */
+  /** Another runtime's host: its containers are there. Without: an empty one. */
   host?: SimHost
 }
 
-/** Containers that are only played: for tests, demos and scale runs with thousands of versions. */
-export function createSimDriver(options: SimDriverOptions = {}): SimDriver {
-  return new SimDriver(options)
+/**
+ * Containers that are only played, in the memory of this process: for tests, demos and scale runs with thousands of versions.
+ * Their directory is `directory`; there can be none in another process.
+ */
+export function createSimRuntime(options: SimRuntimeOptions = {}): SimRuntime {
+  return new SimRuntime(options)
 }
 
 type SimWorkload = { wish: Workload; containers: Map<ContainerName, SimContainer> }
 
-/** What outlives a driver, as processes outlive a server. */
+/** What outlives a runtime, as processes outlive a server. */
 export class SimHost {
   readonly workloads = new Map<WorkloadId, SimWorkload>()
   readonly logs = new SimLogs()
   readonly servers = new SimServers()
+  readonly listeners = new Set<EndpointListener>()
+
+  find(id: WorkloadId, name: ContainerName): SimContainer | undefined {
+    return this.workloads.get(id)?.containers.get(name)
+  }
+
+  /** An endpoint of this container may have changed. */
+  tell(...change: Parameters<EndpointListener>): void {
+    for (const listener of this.listeners) listener(...change)
+  }
 }
 
-export class SimDriver implements Driver {
+export class SimRuntime implements Runtime {
   readonly name = 'sim'
+  readonly ownsHost = true
   readonly host: SimHost
-  readonly #options: SimDriverOptions
+  readonly directory: Directory
+  readonly #options: SimRuntimeOptions
 
-  constructor(options: SimDriverOptions) {
+  constructor(options: SimRuntimeOptions) {
     this.#options = options
     this.host = options.host ?? new SimHost()
+    this.directory = new SimDirectory(this.host, options.serve ?? false)
   }
 
   async start(): Promise<string[]> {
@@ -67,12 +85,13 @@ export class SimDriver implements Driver {
       if (before && !isSame) before.stop()
       containers.set(spec.name, isSame ? before : this.#open(wish, spec, before))
     }
-    for (const [name, container] of known?.containers ?? []) if (!containers.has(name)) this.#forget(container)
     this.host.workloads.set(wish.id, { wish: structuredClone(wish), containers })
+    for (const [name, container] of known?.containers ?? []) if (!containers.has(name)) this.#forget(wish.id, container)
+    for (const name of containers.keys()) this.host.tell(wish.id, name)
   }
 
   async retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void> {
-    this.#find(id, container)?.retry(reason)
+    this.host.find(id, container)?.retry(reason)
   }
 
   async observe(): Promise<Observation[]> {
@@ -80,8 +99,9 @@ export class SimDriver implements Driver {
   }
 
   async remove(id: WorkloadId): Promise<void> {
-    for (const container of this.host.workloads.get(id)?.containers.values() ?? []) this.#forget(container)
+    const containers = [...(this.host.workloads.get(id)?.containers.values() ?? [])]
     this.host.workloads.delete(id)
+    for (const container of containers) this.#forget(id, container)
   }
 
   async usage(): Promise<Usage[]> {
@@ -93,15 +113,7 @@ export class SimDriver implements Driver {
   }
 
   async tail(id: WorkloadId, container: ContainerName, lines: number): Promise<string[]> {
-    return this.#find(id, container)?.log.tail(lines) ?? []
-  }
-
-  endpoint(id: WorkloadId, name: ContainerName, port: number): Endpoint | null {
-    const container = this.#find(id, name)
-    if (!container?.spec.ports.includes(port)) return null
-    // Nobody listens on port 9 (discard): a refused connection is what a container without a server answers.
-    if (!this.#options.serve) return { kind: 'tcp', host: '127.0.0.1', port: 9 }
-    return { kind: 'unix', path: this.host.servers.path(`${id}/${name}`, port, container) }
+    return this.host.find(id, container)?.log.tail(lines) ?? []
   }
 
   async close(containers: 'stop' | 'keep'): Promise<void> {
@@ -122,17 +134,15 @@ export class SimDriver implements Driver {
       log: before?.log ?? logs.open(wish.id, spec.name),
       wrote: () => logs.wake(),
       stopped: () => servers.close(`${wish.id}/${spec.name}`),
+      changed: () => this.host.tell(wish.id, spec.name),
     })
   }
 
-  #forget(container: SimContainer): void {
+  #forget(id: WorkloadId, container: SimContainer): void {
     container.stop()
+    this.host.tell(id, container.spec.name)
     container.log.isEnded = true
     this.host.logs.wake()
-  }
-
-  #find(id: WorkloadId, name: ContainerName): SimContainer | undefined {
-    return this.host.workloads.get(id)?.containers.get(name)
   }
 
   #all(): SimContainer[] {

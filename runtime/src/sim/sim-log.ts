@@ -87,7 +87,7 @@ export class SimLogs {
     for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
-  /** See `Driver.logs`. */
+  /** See `Runtime.logs`. */
   async *read(from: LogCursor, signal: AbortSignal): AsyncGenerator<LogBatch> {
     const positions = new Map(Object.entries(from).map(([id, position]) => [id, Number(position)]))
     signal.addEventListener('abort', () => this.wake(), { once: true })

@@ -1,4 +1,4 @@
-import type { Driver, LogBatch, LogLine } from '@shoal/runtime'
+import type { Runtime, LogBatch, LogLine } from '@shoal/runtime'
 
 const batchSize = 1000
 
@@ -16,8 +16,8 @@ function textOf(n: number): string {
   return JSON.stringify({ level: 2, time: Date.now(), ns: 'sqd:processor', msg: message })
 }
 
-/** What the driver would read from one processor that writes `count` lines as fast as they are taken. */
-export function logsOf(squidId: string, count: number, onStored: () => void): Driver['logs'] {
+/** What the runtime would read from one processor that writes `count` lines as fast as they are taken. */
+export function logsOf(squidId: string, count: number, onStored: () => void): Runtime['logs'] {
   return async function* (_, signal) {
     for (let first = 1; first <= count && !signal.aborted; first += batchSize) {
       const size = Math.min(batchSize, count - first + 1)

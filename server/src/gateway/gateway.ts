@@ -29,7 +29,7 @@ export type Gateway = Required<Answering> & { close: () => Promise<void> }
 /** Where squids, RPC endpoints and datasets are reached: an origin of its own, apart from the console's (design 3). */
 export async function createGateway(app: App): Promise<Gateway> {
   const table = await openRoutingTable(app)
-  const upstreams = new Upstreams(app.driver)
+  const upstreams = new Upstreams(app.directory)
   const meter = new IngressMeter(app)
   const rpc = createRpcRoute(app)
   const portal = createPortalRoute(app)

@@ -1,4 +1,4 @@
-import type { Driver } from '@shoal/runtime'
+import type { Directory } from '@shoal/runtime'
 import { Pool } from 'undici'
 import { apiPort, metricsPort, workloadIdOf } from '../modules/squids/index.ts'
 import type { Target } from './address.ts'
@@ -18,13 +18,13 @@ const sweepMs = 30_000
 
 /** Connections to squids, kept alive and shared by all requests. */
 export class Upstreams {
-  readonly #driver: Driver
+  readonly #directory: Directory
   readonly #known = new Map<string, Upstream & { usedAtMs: number; generation: string }>()
   readonly #turns = new Map<string, number>()
   readonly #timer: NodeJS.Timeout
 
-  constructor(driver: Driver) {
-    this.#driver = driver
+  constructor(directory: Directory) {
+    this.#directory = directory
     this.#timer = setInterval(() => this.#sweep(), sweepMs).unref()
   }
 
@@ -55,7 +55,7 @@ export class Upstreams {
       known.usedAtMs = nowMs
       return known
     }
-    const endpoint = this.#driver.endpoint(workload, container, port)
+    const endpoint = this.#directory.endpoint(workload, container, port)
     if (!endpoint) return null
     const opened = { ...open(endpoint), usedAtMs: nowMs, generation: workload }
     this.#known.set(key, opened)
@@ -79,7 +79,7 @@ export class Upstreams {
   }
 }
 
-function open(endpoint: NonNullable<ReturnType<Driver['endpoint']>>): Upstream {
+function open(endpoint: NonNullable<ReturnType<Directory['endpoint']>>): Upstream {
   const isSocket = endpoint.kind === 'unix'
   const origin = isSocket ? 'http://squid' : `http://${endpoint.host}:${endpoint.port}`
   const pool = new Pool(origin, {

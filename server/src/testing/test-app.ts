@@ -1,12 +1,12 @@
 import { contract, createClient, type Client, type Contract } from '@shoal/contract'
-import { createSimBuilder, createSimDriver, type Builder, type Driver } from '@shoal/runtime'
+import { createSimBuilder, createSimRuntime, type Builder, type Directory, type SimRuntime } from '@shoal/runtime'
 import type { FastifyInstance } from 'fastify'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { PgBoss } from 'pg-boss'
 import { pino } from 'pino'
 import { inject } from 'vitest'
-import type { App } from '../app.ts'
+import type { App, WorkerApp } from '../app.ts'
 import { fakeClock } from '../clock.ts'
 import { loadConfig } from '../config.ts'
 import { createHttpApp } from '../http/app.ts'
@@ -22,8 +22,10 @@ export type TestAppOptions = {
   /** Settings as in the environment; SHOAL_DATA_DIR is a folder of the test's own. */
   env?: Record<string, string>
   clock?: App['clock']
-  /** Default: `createSimDriver` and `createSimBuilder` of the runtime. */
-  driver?: Driver
+  /** Default: `createSimRuntime` and `createSimBuilder` of the runtime. */
+  runtime?: SimRuntime
+  /** Default: the runtime's. */
+  directory?: Directory
   builder?: Builder
   external?: App['external']
   /** Changes the address at which the database is reached. */
@@ -32,7 +34,7 @@ export type TestAppOptions = {
 }
 
 export type TestApp = {
-  app: App
+  app: WorkerApp
   /** Stands still until it is moved, unless the options gave another one. */
   clock: ReturnType<typeof fakeClock>
   http: FastifyInstance
@@ -69,8 +71,8 @@ async function open(options: TestAppOptions, opened: AsyncDisposableStack): Prom
   opened.defer(database.close)
   const jobs = await startJobs(database, log)
   opened.defer(jobs.close)
-  const driver = options.driver ?? createSimDriver()
-  opened.defer(() => driver.close('stop'))
+  const runtime = options.runtime ?? createSimRuntime()
+  opened.defer(() => runtime.close('stop'))
   const base = {
     config,
     clock: options.clock ?? clock,
@@ -80,11 +82,12 @@ async function open(options: TestAppOptions, opened: AsyncDisposableStack): Prom
     squidsDatabase: database,
     jobs,
     sealer: createSealer({ dataDir }),
-    driver,
+    directory: options.directory ?? runtime.directory,
+    runtime,
     builder: options.builder ?? createSimBuilder(),
     ...(options.external ? { external: options.external } : {}),
   }
-  const app: App = { ...base, mailer: createMailer(base) }
+  const app: WorkerApp = { ...base, mailer: createMailer(base) }
   const http = await createHttpApp(app)
   opened.defer(() => http.close())
   let address: Promise<string> | undefined

@@ -1,4 +1,4 @@
-import { createSimDriver, type Driver } from '@shoal/runtime'
+import { createSimRuntime, type Directory } from '@shoal/runtime'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -38,11 +38,14 @@ export async function openGatewayBed(options: TestAppOptions = {}): Promise<Gate
   const dir = mkdtempSync(join(tmpdir(), 'gw-'))
   opened.defer(() => rmSync(dir, { recursive: true, force: true }))
   const pathOf = (workload: string, container: string, port: number) => join(dir, `${workload}-${container}-${port}`)
-  const driver: Driver = Object.assign(createSimDriver(), {
-    endpoint: (id: string, container: string, port: number) =>
-      ({ kind: 'unix', path: pathOf(id, container, port) }) as const,
-  })
-  const t = await startTestApp({ driver, ...options })
+  const runtime = createSimRuntime()
+  const directory: Directory = {
+    start: async () => {},
+    close: async () => {},
+    endpoint: (id, container, port) => ({ kind: 'unix', path: pathOf(id, container, port) }),
+    changed: (listener) => runtime.directory.changed(listener),
+  }
+  const t = await startTestApp({ runtime, directory, ...options })
   opened.defer(t.close)
   const start = async () => {
     const { close, ...answering } = await createGateway(t.app)

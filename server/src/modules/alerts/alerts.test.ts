@@ -36,7 +36,7 @@ const version = (name: string, behaviour: SimBehaviour) =>
   makeVersion(a.t.app, org, { name, processors: { eth: behaviour } })
 /** Other programs in the place of a processor. */
 const replace = (squid: SquidRow, behaviour: SimBehaviour) =>
-  a.driver.apply(workloadOf(squid, [specOf('eth', metricsPort, behaviour)]))
+  a.runtime.apply(workloadOf(squid, [specOf('eth', metricsPort, behaviour)]))
 
 /** Its environment leads to a chain of our gateway. */
 async function indexes(squid: SquidRow, chain: string): Promise<void> {

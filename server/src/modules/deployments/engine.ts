@@ -1,4 +1,4 @@
-import type { App } from '../../app.ts'
+import type { WorkerApp } from '../../app.ts'
 import { openLocks, type Lock, type Locks } from '../../db/locks.ts'
 import { notificationsOf } from '../../db/notifications.ts'
 import { createHiding } from '../squids/index.ts'
@@ -21,10 +21,10 @@ export type Engine = {
 }
 
 /** Takes up deployments that nobody works on: at once when told of one, and by a sweep for those it was not told of. */
-export function startEngine(app: App, pace: Pace): Engine {
+export function startEngine(app: WorkerApp, pace: Pace): Engine {
   const stopping = new AbortController()
   const running = new Map<number, Promise<void>>()
-  const worker: Worker = { app, pace, look: createLook(app.driver), hiding: createHiding(app) }
+  const worker: Worker = { app, pace, look: createLook(app.runtime), hiding: createHiding(app) }
   const locks = openLocks(app.database, lockSpace)
   let sweeping: Promise<void> | null = null
   let isAskedAgain = false

@@ -119,7 +119,7 @@ describe('a broken update leaves the running version answering', () => {
     squidId = (await d.deployed({}, slot)).squid?.id ?? 0
   })
   afterEach(async () => {
-    const observations = (await t.driver.observe()).filter((o) => o.workload.startsWith(`${squidId}.`))
+    const observations = (await t.runtime.observe()).filter((o) => o.workload.startsWith(`${squidId}.`))
     const [generation] = observations.map((o) => o.workload)
     // One generation, whole, and none of the failed one.
     expect(observations.map((o) => o.container).sort()).toEqual(['api', 'processor'])
@@ -169,7 +169,7 @@ describe('a broken update leaves the running version answering', () => {
 
   test('an api that never answers is given up after its time', async () => {
     const asked = await d.deploy({ api: { startMs: 10 * 3_600_000 } }, slot)
-    await waitFor(() => t.driver.host.workloads.size > 1 && isObserved(squidId, 'api', 'starting'))
+    await waitFor(() => t.runtime.host.workloads.size > 1 && isObserved(squidId, 'api', 'starting'))
     t.time.advance(minutes(6))
     expect((await d.ended(asked)).failureReason).toContain('GRAPHQL_SERVER_PORT')
   })
@@ -198,7 +198,7 @@ describe('a broken update leaves the running version answering', () => {
 const one = ({ id }: Deployment) => ({ params: { code: d.org.code, id: String(id) } })
 
 const isObserved = async (squidId: number, container: string, state: string) =>
-  (await t.driver.observe()).some(
+  (await t.runtime.observe()).some(
     (o) => o.workload.startsWith(`${squidId}.`) && o.container === container && o.state === state,
   )
 

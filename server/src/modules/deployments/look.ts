@@ -1,4 +1,4 @@
-import type { Driver, Observation, WorkloadId } from '@shoal/runtime'
+import type { Observation, Runtime, WorkloadId } from '@shoal/runtime'
 import { parseWorkloadId } from '../squids/index.ts'
 
 /** What runs at one moment. */
@@ -13,11 +13,11 @@ export type Sight = {
 /** Each answer is of a look that began after it was asked for; those who ask meanwhile share the next one. */
 export type Look = () => Promise<Sight>
 
-export function createLook(driver: Pick<Driver, 'observe'>): Look {
+export function createLook(runtime: Pick<Runtime, 'observe'>): Look {
   let present: Promise<Sight> | null = null
   let next: Promise<Sight> | null = null
   const begin = () => {
-    const look = driver.observe().then(sightOf)
+    const look = runtime.observe().then(sightOf)
     present = look
     next = null
     const forget = () => {

@@ -242,7 +242,7 @@ async function compare(model: Model, real: Real): Promise<void> {
   const listed = await d.api.squids.list({ params: { code: d.org.code }, query: { name: real.name } })
   const expected = (['v1', 'v2'] as const).filter((slot) => model.slots[slot])
   expect(listed.map((s) => s.slot).sort()).toEqual(expected)
-  const observations = await t.driver.observe()
+  const observations = await t.runtime.observe()
   for (const squid of listed) {
     const slot = squid.slot as Slot
     const version = model.slots[slot]

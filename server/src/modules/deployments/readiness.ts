@@ -86,7 +86,7 @@ const complaint = (c: ContainerSpec) =>
 async function isSteady(context: StepContext, o: Observation, runs: Map<string, Run>, provenMs: number) {
   const api = isApi({ name: o.container })
   // A processor with a last block may have done its work (contract 4.1). Where its chain is, the observing worker knows.
-  if (o.state === 'finished' && !api) return hasFinished(context.app.driver, o, () => false)
+  if (o.state === 'finished' && !api) return hasFinished(context.app.runtime, o, () => false)
   await refuseCrashing(context, o)
   if (o.state !== 'running') return false
   const nowMs = context.app.clock.now().getTime()
@@ -94,7 +94,7 @@ async function isSteady(context: StepContext, o: Observation, runs: Map<string, 
   const run = known?.restarts === o.restarts ? known : { restarts: o.restarts, sinceMs: nowMs, answersSinceMs: null }
   runs.set(o.container, run)
   if (!api && nowMs - run.sinceMs >= context.pace.steadyMs) return true
-  const endpoint = context.app.driver.endpoint(o.workload, o.container, api ? apiPort : metricsPort)
+  const endpoint = context.app.directory.endpoint(o.workload, o.container, api ? apiPort : metricsPort)
   const answers = endpoint !== null && (api ? (await probeApi(endpoint)) === null : await metricsAnswer(endpoint))
   run.answersSinceMs = answers ? (run.answersSinceMs ?? nowMs) : null
   return run.answersSinceMs !== null && nowMs - run.answersSinceMs >= provenMs
@@ -117,7 +117,7 @@ async function refuseCrashing(context: StepContext, o: Observation): Promise<voi
 
 /** What is told of a container that does not do: its last lines in the log, then the sentence that ends it. */
 async function broken(context: StepContext, o: Observation, advice: string): Promise<DeployFailure> {
-  const lines = await context.app.driver.tail(o.workload, o.container, tailLines)
+  const lines = await context.app.runtime.tail(o.workload, o.container, tailLines)
   if (lines.length > 0) context.journal.warn(`The last lines of ${o.container}:`)
   for (const line of lines) context.journal.output('warn', `${o.container} | ${line}`)
   return new DeployFailure('REQUIREMENTS', `${o.container} ${howItEnded(o)}. ${advice}`)

@@ -19,7 +19,7 @@ afterEach(async () => {
   await t?.close()
 })
 
-const running = async () => (await t.driver.observe()).map((o) => `${o.workload}/${o.container}`).sort()
+const running = async () => (await t.runtime.observe()).map((o) => `${o.workload}/${o.container}`).sort()
 
 /** Waits until the runtime shows exactly this. */
 async function untilRunning(expected: string[]): Promise<void> {
@@ -30,23 +30,23 @@ test('what a host lost comes back, without init; what nobody wants goes', async 
   const { squid } = await d.deployed({}, { slot: 'v1' })
   const wanted = [`${squid?.id}.1/api`, `${squid?.id}.1/processor`]
   expect(await running()).toEqual(wanted)
-  const [lost] = [...t.driver.host.workloads.values()]
-  await t.driver.remove(`${squid?.id}.1`)
+  const [lost] = [...t.runtime.host.workloads.values()]
+  await t.runtime.remove(`${squid?.id}.1`)
   await untilRunning(wanted)
   const stray = (id: string): Workload => ({ ...(lost?.wish as Workload), id })
-  await t.driver.apply(stray(`${squid?.id}.7`))
-  await t.driver.apply(stray('999999.1'))
+  await t.runtime.apply(stray(`${squid?.id}.7`))
+  await t.runtime.apply(stray('999999.1'))
   await untilRunning(wanted)
   const api = lost?.wish.containers.filter((c) => c.name === 'api') ?? []
-  await t.driver.apply({ ...stray(`${squid?.id}.1`), containers: api })
+  await t.runtime.apply({ ...stray(`${squid?.id}.1`), containers: api })
   await untilRunning(wanted)
 })
 
 test('a hibernated version stays asleep', async () => {
   const { squid } = await d.deployed({}, { slot: 'v1' })
-  const [before] = [...t.driver.host.workloads.values()]
+  const [before] = [...t.runtime.host.workloads.values()]
   await d.ended(await d.api.squids.hibernate({ params: { code: d.org.code, reference: 'test-squid@v1' } }))
-  await t.driver.apply(before?.wish as Workload)
+  await t.runtime.apply(before?.wish as Workload)
   expect(await running()).toHaveLength(2)
   await untilRunning([])
   expect(squid).not.toBeNull()

@@ -1,4 +1,4 @@
-import type { App } from '../../app.ts'
+import type { WorkerApp } from '../../app.ts'
 import { startLeading, type Leading } from '../../db/leader.ts'
 import type { Locks } from '../../db/locks.ts'
 import {
@@ -89,7 +89,7 @@ async function settleAlone(worker: Worker, locks: Locks, squidId: number, stoppi
   }
 }
 
-async function warnOfOpenDatabases(app: App): Promise<void> {
+async function warnOfOpenDatabases(app: WorkerApp): Promise<void> {
   const open = await closeOtherDatabases(app)
   if (open.length > 0)
     app.log.warn(

@@ -41,7 +41,7 @@ async function finished(asked: Promise<Deployment>): Promise<Deployment> {
 }
 
 const containers = async (squidId: number | undefined) =>
-  (await t.driver.observe()).filter((o) => o.workload.startsWith(`${squidId}.`))
+  (await t.runtime.observe()).filter((o) => o.workload.startsWith(`${squidId}.`))
 
 const isOver = async ({ id }: Deployment) => {
   const found = await t.app.database.pool.query('select 1 from deployments where id = $1 and finished_at is not null', [
@@ -142,7 +142,7 @@ describe('a worker killed anywhere leaves a deployment that another one brings t
         expect(ended, JSON.stringify(death)).toMatchObject({ failed: 'REQUIREMENTS' })
         expect(ended.logs.at(-1)?.message).toBe(ended.failureReason)
         await isWhole(ended)
-        const workload = [...t.driver.host.workloads.values()].find((w) => w.wish.version === String(ended.squid?.id))
+        const workload = [...t.runtime.host.workloads.values()].find((w) => w.wish.version === String(ended.squid?.id))
         expect(workload?.wish.image).toBe(image)
       },
     )

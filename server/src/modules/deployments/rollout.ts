@@ -19,7 +19,7 @@ export async function rollOut(context: StepContext, squid: SquidRow, next: Workl
 
   if (phase() === 'init' && next.containers.some(isInit)) {
     journal.info('Running init')
-    await app.driver.apply(only(next, isInit))
+    await app.runtime.apply(only(next, isInit))
     await initDone(context, next)
     journal.info('init is done')
   }
@@ -28,7 +28,7 @@ export async function rollOut(context: StepContext, squid: SquidRow, next: Workl
   if (phase() === 'api') {
     if (next.containers.some(isApi)) {
       journal.info('Starting the api beside the one that runs')
-      await app.driver.apply(only(next, isInit, isApi))
+      await app.runtime.apply(only(next, isInit, isApi))
       await apisAnswer(context, next)
     }
     await context.note({ rollout: 'processors' })
@@ -36,7 +36,7 @@ export async function rollOut(context: StepContext, squid: SquidRow, next: Workl
 
   if (old) await stopProcessors(context, old)
   journal.info(old ? 'Starting the processors' : 'Starting the programs')
-  await app.driver.apply(next)
+  await app.runtime.apply(next)
   await allSteady(context, next, old ? context.pace.provenMs : context.pace.provenFirstMs)
   journal.info('All programs run')
 }
@@ -44,8 +44,8 @@ export async function rollOut(context: StepContext, squid: SquidRow, next: Workl
 /** None of the old processors runs afterwards; the old api goes on. */
 async function stopProcessors({ app, hands, pace, signal }: StepContext, old: Workload): Promise<void> {
   const rest = only(old, isApi)
-  if (rest.containers.length > 0) await app.driver.apply(rest)
-  else await app.driver.remove(old.id)
+  if (rest.containers.length > 0) await app.runtime.apply(rest)
+  else await app.runtime.remove(old.id)
   await until(
     async () => {
       const observations = (await hands.look()).of(old.id)

@@ -1,4 +1,4 @@
-import type { App } from '../../app.ts'
+import type { WorkerApp } from '../../app.ts'
 import type { Lock } from '../../db/locks.ts'
 import { isUnavailable } from '../../db/unavailable.ts'
 import { selectSquid, setLastDeploy, type Hiding } from '../squids/index.ts'
@@ -20,7 +20,7 @@ const mostAttempts = 30
 /** How often the clock is compared with the deadline. */
 const tickMs = 100
 
-export type Worker = { app: App; pace: Pace; look: Look; hiding: Hiding }
+export type Worker = { app: WorkerApp; pace: Pace; look: Look; hiding: Hiding }
 
 /**
  * Works on a deployment from where it stands to its end. Whoever calls it holds the version's lock. Lets go without a trace

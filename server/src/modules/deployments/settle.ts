@@ -1,11 +1,11 @@
 import type { WorkloadId } from '@shoal/runtime'
-import type { App } from '../../app.ts'
+import type { WorkerApp } from '../../app.ts'
 import { openWorkload, selectSquid, workloadIdOf } from '../squids/index.ts'
 import type { Look } from './look.ts'
 import { until } from './wait.ts'
 
 /** What it takes to move containers. */
-export type Hands = { app: App; look: Look; pollMs: number; signal: AbortSignal }
+export type Hands = { app: WorkerApp; look: Look; pollMs: number; signal: AbortSignal }
 
 /**
  * Brings what runs of a version to what its row wants: every other generation goes, then the wanted one is made so (one
@@ -16,7 +16,8 @@ export async function settle(hands: Hands, squidId: number): Promise<void> {
   const squid = await selectSquid(hands.app.db, squidId)
   const wanted = squid?.sealedWorkload ? workloadIdOf(squidId, squid.generation) : null
   await removeOthers(hands, squidId, wanted === null ? [] : [wanted])
-  if (squid?.sealedWorkload) await hands.app.driver.apply(openWorkload(hands.app.sealer, squidId, squid.sealedWorkload))
+  if (squid?.sealedWorkload)
+    await hands.app.runtime.apply(openWorkload(hands.app.sealer, squidId, squid.sealedWorkload))
 }
 
 /** Nothing of the version's other generations runs afterwards. */
@@ -25,7 +26,7 @@ export async function removeOthers(hands: Hands, squidId: number, keep: Workload
   await until(
     async () => {
       const others = (await look()).generationsOf(squidId).filter((id) => !keep.includes(id))
-      for (const id of others) await app.driver.remove(id)
+      for (const id of others) await app.runtime.remove(id)
       return others.length === 0 ? 'gone' : null
     },
     pollMs,

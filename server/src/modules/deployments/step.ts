@@ -1,5 +1,5 @@
 import type { DeploymentStatus } from '@shoal/contract'
-import type { App } from '../../app.ts'
+import type { WorkerApp } from '../../app.ts'
 import type { SquidRow } from '../squids/index.ts'
 import type { Journal } from './journal.ts'
 import type { Hands } from './settle.ts'
@@ -39,7 +39,7 @@ export const defaultPace: Pace = {
 
 /** What a step is given. */
 export type StepContext = {
-  app: App
+  app: WorkerApp
   pace: Pace
   hands: Hands
   org: { id: number; code: string; isPlayground: boolean }
@@ -63,6 +63,6 @@ export type Step = {
   status: DeploymentStatus
   /** What it does, to say when it took too long. */
   doing: string
-  deadlineMs: (app: App) => number
+  deadlineMs: (app: WorkerApp) => number
   run: (context: StepContext) => Promise<void>
 }

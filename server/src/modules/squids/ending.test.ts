@@ -29,11 +29,11 @@ describe('what a processor says at its end', () => {
 describe('whether a processor has finished', () => {
   const decide = async (lines: string[], crashesInARow: number, movesOn: boolean) => {
     const retried: string[] = []
-    const driver = {
+    const runtime = {
       tail: async () => lines,
       retry: async (_: string, __: string, reason: string) => void retried.push(reason),
     }
-    const isDone = await hasFinished(driver, { workload: '1.1', container: 'eth', crashesInARow }, () => movesOn)
+    const isDone = await hasFinished(runtime, { workload: '1.1', container: 'eth', crashesInARow }, () => movesOn)
     return isDone ? 'finished' : retried[0]
   }
 

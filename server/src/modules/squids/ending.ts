@@ -1,4 +1,4 @@
-import type { Driver, Observation } from '@shoal/runtime'
+import type { Observation, Runtime } from '@shoal/runtime'
 
 /**
  * What the end of a processor with exit code 0 means. `done`: it has said that it has processed its last block. `stopped`: it has no
@@ -36,15 +36,15 @@ export function endingOf(lines: readonly string[]): Ending {
  * left. `movesOn`: its chain has blocks that it has not processed, as far as is known.
  */
 export async function hasFinished(
-  driver: Pick<Driver, 'tail' | 'retry'>,
+  runtime: Pick<Runtime, 'tail' | 'retry'>,
   { workload, container, crashesInARow }: Pick<Observation, 'workload' | 'container' | 'crashesInARow'>,
   movesOn: () => boolean,
 ): Promise<boolean> {
-  const ending = endingOf(await driver.tail(workload, container, TAIL_LINES))
+  const ending = endingOf(await runtime.tail(workload, container, TAIL_LINES))
   if (ending === 'done') return true
   const isAsked = ending === 'unknown' && crashesInARow === 0
   if (ending === 'unknown' && !isAsked && !movesOn()) return true
-  await driver.retry(workload, container, isAsked ? ASKED : STOPPED)
+  await runtime.retry(workload, container, isAsked ? ASKED : STOPPED)
   return false
 }
 

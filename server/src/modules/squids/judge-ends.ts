@@ -1,4 +1,4 @@
-import type { App } from '../../app.ts'
+import type { WorkerApp } from '../../app.ts'
 import { hasFinished } from './ending.ts'
 import type { HeadOf } from './known-heads.ts'
 import { lookAtContainers } from './observe-containers.ts'
@@ -11,7 +11,7 @@ import { workloadIdOf } from './workload-id.ts'
 export type JudgingLook = () => Promise<Map<string, ContainerRow>>
 
 /** `headOf`: where their chains are as others see them. */
-export function createJudgingLook({ driver }: Pick<App, 'driver'>, seen: Seen, headOf: HeadOf): JudgingLook {
+export function createJudgingLook({ runtime }: Pick<WorkerApp, 'runtime'>, seen: Seen, headOf: HeadOf): JudgingLook {
   /** When those ended that have finished their work. */
   const finished = new Map<string, number>()
 
@@ -19,7 +19,7 @@ export function createJudgingLook({ driver }: Pick<App, 'driver'>, seen: Seen, h
     const endedAtMs = row.since.getTime()
     if (finished.get(key) === endedAtMs) return true
     const workload = workloadIdOf(row.squidId, row.generation)
-    const isDone = await hasFinished(driver, { ...row, workload }, () => movesOn(row))
+    const isDone = await hasFinished(runtime, { ...row, workload }, () => movesOn(row))
     if (isDone) finished.set(key, endedAtMs)
     return isDone
   }
@@ -30,13 +30,13 @@ export function createJudgingLook({ driver }: Pick<App, 'driver'>, seen: Seen, h
   }
 
   return async () => {
-    const rows = await lookAtContainers(driver)
+    const rows = await lookAtContainers(runtime)
     for (const key of finished.keys()) if (!rows.has(key)) finished.delete(key)
     const ended = [...rows].filter(
       ([, row]) => row.state === 'finished' && row.exitCode === 0 && isProcessor({ name: row.container }),
     )
     let isRetried = false
     for (const [key, row] of ended) if (!(await isFinished(key, row))) isRetried = true
-    return isRetried ? lookAtContainers(driver) : rows
+    return isRetried ? lookAtContainers(runtime) : rows
   }
 }

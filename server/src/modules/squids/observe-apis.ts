@@ -26,10 +26,10 @@ export async function observeApis(app: App, seen: Seen, isFullRound: boolean): P
 }
 
 /** Why the replica is not available; null when it is. */
-async function reasonOf({ driver }: App, { squidId, generation, container, state, reason }: ContainerRow) {
+async function reasonOf({ directory }: App, { squidId, generation, container, state, reason }: ContainerRow) {
   if (state === 'starting') return 'It is starting.'
   if (state !== 'running') return reason ?? 'It is not running.'
-  const endpoint = driver.endpoint(workloadIdOf(squidId, generation), container, apiPort)
+  const endpoint = directory.endpoint(workloadIdOf(squidId, generation), container, apiPort)
   return endpoint ? await probeApi(endpoint) : 'It cannot be reached.'
 }
 

@@ -1,11 +1,11 @@
-import type { Driver, Observation } from '@shoal/runtime'
+import type { Runtime, Observation } from '@shoal/runtime'
 import type { ContainerRow } from './observe-store.ts'
 import { containerKey } from './seen.ts'
 import { parseWorkloadId } from './workload-id.ts'
 
-/** Containers of versions, as the driver says they are now. Others than versions' are not ours. */
-export async function lookAtContainers(driver: Pick<Driver, 'observe'>): Promise<Map<string, ContainerRow>> {
-  const rows = (await driver.observe()).flatMap((observation) => rowOf(observation) ?? [])
+/** Containers of versions, as the runtime says they are now. Others than versions' are not ours. */
+export async function lookAtContainers(runtime: Pick<Runtime, 'observe'>): Promise<Map<string, ContainerRow>> {
+  const rows = (await runtime.observe()).flatMap((observation) => rowOf(observation) ?? [])
   return new Map(rows.map((row) => [containerKey(row), row]))
 }
 

@@ -28,8 +28,8 @@ export async function observeProcessors(app: App, seen: Seen, headOf: HeadOf = (
   await seen.noteProcessors(news)
 }
 
-async function scrapeOf({ driver }: App, { squidId, generation, container }: ContainerRow) {
-  const endpoint = driver.endpoint(workloadIdOf(squidId, generation), container, metricsPort)
+async function scrapeOf({ directory }: App, { squidId, generation, container }: ContainerRow) {
+  const endpoint = directory.endpoint(workloadIdOf(squidId, generation), container, metricsPort)
   return endpoint && (await scrape(endpoint))
 }
 

@@ -1,5 +1,5 @@
 import { displayStatus, type Squid } from '@shoal/contract'
-import { createSimDriver, ManualClock, type SimBehaviour, type SimDriver } from '@shoal/runtime'
+import { createSimRuntime, ManualClock, type SimBehaviour, type SimRuntime } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
 import type { Leading } from '../../db/leader.ts'
@@ -14,13 +14,13 @@ const sync: SimBehaviour = { sync: chain }
 
 let t: TestApp
 let clock: ManualClock
-let driver: SimDriver
+let runtime: SimRuntime
 let org: TestOrg
 let observing: Leading
 beforeEach(async () => {
   clock = new ManualClock()
-  driver = createSimDriver({ clock, serve: true })
-  t = await startTestApp({ clock, driver })
+  runtime = createSimRuntime({ clock, serve: true })
+  t = await startTestApp({ clock, runtime })
   org = await t.make.org()
   observing = startObserving(t.app, quickPace)
 })
@@ -114,7 +114,7 @@ test('an api is available while any replica answers, and soon after it came up',
   )
   clock.advance(6000)
   await until(async () => expect((await get()).api).toMatchObject({ status: 'AVAILABLE', reason: null }))
-  await driver.apply(workloadOf(squid, [specOf('api', 4350, { cannotStart: 'There is no command "serve"' })]))
+  await runtime.apply(workloadOf(squid, [specOf('api', 4350, { cannotStart: 'There is no command "serve"' })]))
   await until(async () =>
     expect((await get()).api).toMatchObject({ status: 'NOT_AVAILABLE', reason: expect.stringContaining('no command') }),
   )
@@ -126,7 +126,7 @@ test('what a worker wrote is taken over by the next one, and forgotten when it i
   clock.advance(2000)
   await until(async () => expect((await get()).processors?.[0]?.status).toBe('SYNCING'))
   await observing.close()
-  await driver.remove(`${squid.id}.1`)
+  await runtime.remove(`${squid.id}.1`)
   observing = startObserving(t.app, quickPace)
   await until(async () => {
     const { rows } = await t.app.database.pool.query(
@@ -168,7 +168,7 @@ test('a processor that ends without an error although its chain goes on is start
     clock.advance(waitMs)
     await untilProcessor({ restarts: index + 1 })
     clock.advance(10)
-    await until(async () => expect(await driver.observe()).toMatchObject([{ state: 'backoff', restarts: index + 1 }]))
+    await until(async () => expect(await runtime.observe()).toMatchObject([{ state: 'backoff', restarts: index + 1 }]))
   }
   await untilProcessor({
     status: 'STUCK',
@@ -192,8 +192,8 @@ test('nothing is written while nothing changes', async () => {
     ).rows
   const before = await versions()
   const looks = { count: 0 }
-  const observe = driver.observe.bind(driver)
-  driver.observe = () => {
+  const observe = runtime.observe.bind(runtime)
+  runtime.observe = () => {
     looks.count++
     return observe()
   }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { App } from '../../app.ts'
+import type { WorkerApp } from '../../app.ts'
 import { startLeading, type Leading } from '../../db/leader.ts'
 import { observeApis } from './observe-apis.ts'
 import { createJudgingLook } from './judge-ends.ts'
@@ -26,7 +26,7 @@ const defaultPace: ObservingPace = {
 }
 
 /** Writes down what is true of every version: its containers, processors, apis and databases. One worker at a time does it. */
-export function startObserving(app: App, pace: ObservingPace = defaultPace): Leading {
+export function startObserving(app: WorkerApp, pace: ObservingPace = defaultPace): Leading {
   return startLeading(app.database, app.log, 'observing', async (_, signal) => {
     const seen = await readSeen(app)
     const heads = createKnownHeads(app)
@@ -48,7 +48,7 @@ export function startObserving(app: App, pace: ObservingPace = defaultPace): Lea
 }
 
 /** One failed look changes nothing: the next one comes. */
-async function repeat(app: App, signal: AbortSignal, everyMs: number, look: () => Promise<void>): Promise<void> {
+async function repeat(app: WorkerApp, signal: AbortSignal, everyMs: number, look: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
     await look().catch((error: unknown) => {
       if (!signal.aborted) app.log.warn({ err: error }, 'a look at the versions failed')

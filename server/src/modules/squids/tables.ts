@@ -137,7 +137,7 @@ export const installation = pgTable('installation', {
   prefix: text().notNull(),
 })
 
-/** What the driver last said of each container; written when it changes. */
+/** What the runtime last said of each container; written when it changes. */
 export const containerStates = pgTable(
   'container_states',
   {

@@ -1,4 +1,4 @@
-import { createSimDriver, ManualClock, type SimDriver } from '@shoal/runtime'
+import { createSimRuntime, ManualClock, type SimRuntime } from '@shoal/runtime'
 import type { AlertEvent } from '@shoal/contract'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
 import { saveUpstreamStates } from '../../rpc/index.ts'
@@ -12,7 +12,7 @@ import { alertsTurn } from '../turn.ts'
 export type AlertedApp = {
   t: TestApp
   clock: ManualClock
-  driver: SimDriver
+  runtime: SimRuntime
   /** Lets time pass; every 15 seconds what is true is noted, and alerts are opened and ended, as workers do it. */
   pass: (ms: number) => Promise<void>
   /** Lets time pass while no worker is there. */
@@ -30,8 +30,8 @@ const everyMs = 15_000
 /** A server with simulated versions that is looked after in a time that stands still until it is moved. */
 export async function startAlertedApp(): Promise<AlertedApp> {
   const clock = new ManualClock()
-  const driver = createSimDriver({ clock, serve: true })
-  const t = await startTestApp({ clock, driver })
+  const runtime = createSimRuntime({ clock, serve: true })
+  const t = await startTestApp({ clock, runtime })
   const heights = new Map<string, () => number>()
 
   const work = async () => {
@@ -43,7 +43,7 @@ export async function startAlertedApp(): Promise<AlertedApp> {
         t.app.db,
         [...heights].map(([chain, height]) => upstream(chain, height(), clock.now())),
       )
-      await seen.noteContainers(await lookAtContainers(driver))
+      await seen.noteContainers(await lookAtContainers(runtime))
       await heads.look()
       await observeApis(t.app, seen, true)
       await observeProcessors(t.app, seen, heads.headOf)
@@ -54,7 +54,7 @@ export async function startAlertedApp(): Promise<AlertedApp> {
   return {
     t,
     clock,
-    driver,
+    runtime,
     pass: async (ms) => {
       await look()
       for (let passed = 0; passed < ms; passed += everyMs) {

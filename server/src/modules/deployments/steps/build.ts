@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import type { App } from '../../../app.ts'
+import type { WorkerApp } from '../../../app.ts'
 import { hours, minutes } from '../../../clock.ts'
 import { noteImage, parseManifest, planOf } from '../../squids/index.ts'
 import { DeployFailure } from '../failure.ts'
@@ -55,7 +55,7 @@ export const build: Step = {
   },
 }
 
-const building = new WeakMap<App['builder'], number>()
+const building = new WeakMap<WorkerApp['builder'], number>()
 
 /** Waits for one of the places this worker has for builds. Answers how to leave it. */
 async function takePlace({ app, journal, pace, signal }: StepContext): Promise<() => void> {

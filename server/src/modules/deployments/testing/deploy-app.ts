@@ -1,7 +1,7 @@
 import type { Client, Contract, Deployment } from '@shoal/contract'
-import { createSimBuilder, createSimDriver, ManualClock, type SimBuilder, type SimDriver } from '@shoal/runtime'
+import { createSimBuilder, createSimRuntime, ManualClock, type SimBuilder, type SimRuntime } from '@shoal/runtime'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { App } from '../../../app.ts'
+import type { WorkerApp } from '../../../app.ts'
 import { startTestApp, type TestApp, type TestAppOptions, type TestOrg, type TestUser } from '../../../testing/index.ts'
 import { startEngine } from '../engine.ts'
 import { startReconcile } from '../reconcile.ts'
@@ -29,11 +29,11 @@ type DeployOptions = {
 }
 
 export type DeployApp = TestApp & {
-  driver: SimDriver
+  runtime: SimRuntime
   builder: SimBuilder
   time: ManualClock
   /** A worker as `startWorker` makes it, without mails and the like. */
-  work: (app?: App) => { close: () => Promise<void> }
+  work: (app?: WorkerApp) => { close: () => Promise<void> }
   /** Someone who deploys in an organization. */
   deployer: (org?: TestOrg) => Promise<Deployer>
 }
@@ -55,12 +55,12 @@ export type Deployer = {
 export async function startDeployApp(options: TestAppOptions = {}): Promise<DeployApp> {
   const time = new ManualClock()
   const builder = createSimBuilder()
-  const driver = createSimDriver({ clock: time, serve: true, hasImage: (image) => builder.hasImage(image) })
-  const t = await startTestApp({ clock: time, driver, builder, ...options })
+  const runtime = createSimRuntime({ clock: time, serve: true, hasImage: (image) => builder.hasImage(image) })
+  const t = await startTestApp({ clock: time, runtime, builder, ...options })
   const ticking = setInterval(() => time.advance(100), 10)
   return {
     ...t,
-    driver,
+    runtime,
     builder,
     time,
     work: (app = t.app) => {

@@ -1,14 +1,14 @@
 import type { Client, QueryResult } from 'pg'
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { App } from '../../../app.ts'
+import type { WorkerApp } from '../../../app.ts'
 import { connect, type Database } from '../../../db/database.ts'
 
 /** Where a worker dies: at its `call`-th change of anything, just before that took effect or just after. */
 export type Death = { call: number; when: 'before' | 'after' }
 
 export type MortalApp = {
-  app: App
+  app: WorkerApp
   isDead: () => boolean
   /** Resolves at the moment of death. */
   died: Promise<void>
@@ -23,7 +23,7 @@ const changes = /^\s*(insert|update|delete|create|alter|drop|grant|revoke)/i
  * The app of a worker that is killed: from its death on nothing it asks for happens or answers. Squids and what is stored
  * outlive it.
  */
-export function mortal(app: App, death: Death): MortalApp {
+export function mortal(app: WorkerApp, death: Death): MortalApp {
   let calls = 0
   let isDead = false
   let tell = () => {}
@@ -63,7 +63,8 @@ export function mortal(app: App, death: Death): MortalApp {
       database,
       db: database.db,
       squidsDatabase: database,
-      driver: wrap(app.driver, ['apply', 'remove']),
+      runtime: wrap(app.runtime, ['apply', 'remove']),
+      directory: wrap(app.directory, []),
       builder: wrap(app.builder, ['unpack', 'build', 'removeTree']),
     },
     isDead: () => isDead,

@@ -26,10 +26,10 @@ export async function probeWhile(t: DeployApp, squidId: number, work: () => Prom
 
 async function probeOnce(t: DeployApp, squidId: number, noticed: Noticed): Promise<void> {
   const generation = (await selectSquid(t.app.db, squidId))?.generation ?? 0
-  const endpoint = t.driver.endpoint(workloadIdOf(squidId, generation), 'api', apiPort)
+  const endpoint = t.runtime.directory.endpoint(workloadIdOf(squidId, generation), 'api', apiPort)
   if (endpoint && (await probeApi(endpoint)) === null) noticed.answers++
   else noticed.refusals++
-  const writers = (await t.driver.observe()).filter(
+  const writers = (await t.runtime.observe()).filter(
     (o) => o.workload.startsWith(`${squidId}.`) && isProcessor({ name: o.container }) && o.state === 'running',
   )
   noticed.mostWriters = Math.max(noticed.mostWriters, new Set(writers.map((o) => o.workload)).size)

@@ -1,5 +1,5 @@
 import { gapContainer } from '@shoal/contract'
-import { createSimDriver, type SimDriver } from '@shoal/runtime'
+import { createSimRuntime, type SimRuntime } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Leading } from '../../../db/leader.ts'
 import { systemClock } from '../../../clock.ts'
@@ -12,14 +12,14 @@ import { followLogs, type Follower } from '../testing/follower.ts'
 import { until } from '../../../testing/until.ts'
 
 let t: TestApp
-let driver: SimDriver
+let runtime: SimRuntime
 let org: TestOrg
 let squid: SquidRow
 let ingest: Leading
 const open: Follower[] = []
 beforeEach(async () => {
-  driver = createSimDriver()
-  t = await startTestApp({ clock: systemClock, driver })
+  runtime = createSimRuntime()
+  t = await startTestApp({ clock: systemClock, runtime })
   org = await t.make.org()
   squid = await makeVersion(t.app, org, { processors: { eth: { print: ['before'] } } })
   ingest = startLogIngest(t.app)
@@ -44,7 +44,7 @@ async function follow(query = '', base?: string): Promise<Follower> {
 }
 
 /** Each call starts the container anew with other lines. */
-const write = (...lines: string[]) => driver.apply(workloadOf(squid, [specOf('eth', 3000, { print: lines })]))
+const write = (...lines: string[]) => runtime.apply(workloadOf(squid, [specOf('eth', 3000, { print: lines })]))
 
 const messages = (follower: Follower) =>
   follower.entries.map(({ payload }) => (typeof payload === 'string' ? payload : payload['msg']))

@@ -1,4 +1,4 @@
-import { createSimDriver } from '@shoal/runtime'
+import { createSimRuntime } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Leading } from '../../../db/leader.ts'
 import { systemClock } from '../../../clock.ts'
@@ -13,7 +13,7 @@ let t: TestApp
 let org: TestOrg
 let ingest: Leading
 beforeEach(async () => {
-  t = await startTestApp({ clock: systemClock, driver: createSimDriver() })
+  t = await startTestApp({ clock: systemClock, runtime: createSimRuntime() })
   org = await t.make.org()
   await makeVersion(t.app, org, { processors: { eth: { print: lines } } })
   ingest = startLogIngest(t.app)

@@ -1,4 +1,4 @@
-import { createSimDriver, ManualClock, type SimDriver } from '@shoal/runtime'
+import { createSimRuntime, ManualClock, type SimRuntime } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { days } from '../../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
@@ -10,12 +10,12 @@ import { startLogIngest } from './start-ingest.ts'
 
 let t: TestApp
 let clock: ManualClock
-let driver: SimDriver
+let runtime: SimRuntime
 let org: TestOrg
 beforeEach(async () => {
   clock = new ManualClock()
-  driver = createSimDriver({ clock })
-  t = await startTestApp({ clock, driver })
+  runtime = createSimRuntime({ clock })
+  t = await startTestApp({ clock, runtime })
   org = await t.make.org()
 })
 afterEach(() => t.close())
@@ -65,7 +65,7 @@ test('a line is stored once and in order, however often workers come, go and com
     if (round % 2 === 1) await allOf(`round ${round - 1}`)
     await Promise.all(workers.map((worker) => worker.close()))
     const more = numbers(1000, `round ${round}`)
-    await driver.apply(workloadOf(squid, [specOf('eth', 3000, { print: more })]))
+    await runtime.apply(workloadOf(squid, [specOf('eth', 3000, { print: more })]))
   }
   const ingest = startLogIngest(t.app)
   try {
@@ -116,7 +116,7 @@ test('values of secrets are not stored, however a program writes them, and which
     expect(record3).toMatchObject({ '***': ['{"body":"***"}'], err: { url: 'https://x/?k=***', pin: '***' } })
 
     await set('KEY', 'a new value')
-    await driver.apply(
+    await runtime.apply(
       workloadOf(squid, [specOf('eth', 3000, { print: ['was hunter2 "quoted" / and', 'is a new value'] })]),
     )
     await until(async () => expect((await messages()).slice(-2)).toEqual(['was ***', 'is ***']))
@@ -131,7 +131,7 @@ test('days past retention go with all their lines; the rest stays', async () => 
   try {
     await until(async () => expect(await history()).toHaveLength(1500))
     clock.advance(days(t.app.config.SHOAL_LOG_RETENTION_DAYS))
-    await driver.apply(workloadOf(squid, [specOf('eth', 3000, { print: numbers(10, 'new') })]))
+    await runtime.apply(workloadOf(squid, [specOf('eth', 3000, { print: numbers(10, 'new') })]))
     await until(async () => expect(await history()).toHaveLength(1510))
     await keepDays(t.app)
     expect(await history()).toHaveLength(1510)

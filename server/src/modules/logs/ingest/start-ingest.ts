@@ -1,3 +1,4 @@
+import type { Runtime } from '@shoal/runtime'
 import type { App } from '../../../app.ts'
 import { hours } from '../../../clock.ts'
 import { startLeading, type Leading } from '../../../db/leader.ts'
@@ -8,11 +9,11 @@ import { keepDays, oldestDay } from './retention.ts'
 import { createWriter } from './writer.ts'
 
 /**
- * Takes the lines of all containers from the driver into the database, in one process at a time. A line is stored exactly
- * once: its place in the driver's log moves in the same transaction, and the driver keeps whatever it was not yet asked to
+ * Takes the lines of all containers from the runtime into the database, in one process at a time. A line is stored exactly
+ * once: its place in the runtime's log moves in the same transaction, and the runtime keeps whatever it was not yet asked to
  * go on from.
  */
-export function startLogIngest(app: App): Leading {
+export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): Leading {
   return startLeading(app.database, app.log, 'log-ingest', async (client, signal) => {
     await keepDays(app)
     const keep = () => void keepDays(app).catch((error: unknown) => app.log.warn({ err: error }, 'log retention'))
@@ -21,8 +22,8 @@ export function startLogIngest(app: App): Leading {
       for (const { squidId, indexedSeq, lastSeq } of await findUnindexed(client, linesOfBlock))
         for (const block of blocksOfBacklog(indexedSeq, lastSeq)) await indexBlock(client, squidId, block)
       const writer = createWriter(client, { hiding: createHiding(app), oldestAtMs: () => Date.parse(oldestDay(app)) })
-      // Asking for the next batch tells the driver that this one is safe.
-      for await (const batch of app.driver.logs(await readCursor(client), signal)) await writer.write(batch)
+      // Asking for the next batch tells the runtime that this one is safe.
+      for await (const batch of app.runtime.logs(await readCursor(client), signal)) await writer.write(batch)
     } finally {
       clearInterval(keeping)
     }

@@ -1,16 +1,16 @@
 import type { Observation, Usage } from '@shoal/runtime'
 import type { ClientBase } from 'pg'
-import type { App } from '../../../app.ts'
+import type { WorkerApp } from '../../../app.ts'
 import { databaseResources, parseWorkloadId, selectProcessorStates, type ProcessorRow } from '../../squids/index.ts'
 import type { DatabaseMeter } from './database-usage.ts'
 import { gapMs, type Look } from './sample.ts'
 import { selectDatabases } from './sample-store.ts'
 
 /** Looks at every container that may run, and at every database. */
-export async function lookAtAll(app: App, client: ClientBase, meter: DatabaseMeter): Promise<Look[]> {
+export async function lookAtAll(app: WorkerApp, client: ClientBase, meter: DatabaseMeter): Promise<Look[]> {
   const [observed, usage, processors] = await Promise.all([
-    app.driver.observe(),
-    app.driver.usage(),
+    app.runtime.observe(),
+    app.runtime.usage(),
     selectProcessorStates(app.db),
   ])
   const usageOf = new Map(usage.map((u) => [`${u.workload}/${u.container}`, u]))
@@ -61,7 +61,12 @@ function freshStateOf(o: Observation, state: ProcessorRow | undefined, nowMs: nu
 }
 
 /** As container `db`. Nothing is known of any while their Postgres does not answer. */
-async function lookAtDatabases(app: App, client: ClientBase, meter: DatabaseMeter, atMs: number): Promise<Look[]> {
+async function lookAtDatabases(
+  app: WorkerApp,
+  client: ClientBase,
+  meter: DatabaseMeter,
+  atMs: number,
+): Promise<Look[]> {
   const databases = await selectDatabases(client)
   if (databases.length === 0) return []
   const usage = await meter.measure(databases.map((row) => row.database)).catch((error: unknown) => {

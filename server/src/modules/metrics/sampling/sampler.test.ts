@@ -116,7 +116,7 @@ test('a time without samples is a gap and not a zero, and what is counted in it 
   s.passUnseen(minutes(4))
   await s.restart()
   await s.pass(minutes(4))
-  const [observation] = await s.driver.observe()
+  const [observation] = await s.runtime.observe()
   const points = await usageOf(squid.id, minutes(9))
   const gap = points.slice(2, 5)
   expect(gap.map(({ processorCpuUsage, processorMemUsageMb }) => [processorCpuUsage, processorMemUsageMb])).toEqual(
@@ -154,8 +154,8 @@ test('generations that run side by side are added up, and the next one goes on',
   const squid = await makeVersion(s.t.app, s.org, { processors: { eth: { sync } } })
   await s.pass(minutes(1))
   const api = specOf('api', 4350, { usage: { cpuCores: 0.25, memoryBytes: 10 * mib } })
-  await s.driver.apply(workloadOf(squid, [api]))
-  await s.driver.apply(workloadOf({ ...squid, generation: 2 }, [api]))
+  await s.runtime.apply(workloadOf(squid, [api]))
+  await s.runtime.apply(workloadOf({ ...squid, generation: 2 }, [api]))
   await s.pass(minutes(2))
   expect((await usageOf(squid.id, minutes(2))).at(-2)).toMatchObject({
     apiCpuUsage: expect.closeTo(0.5, 6),
@@ -167,9 +167,9 @@ test('generations that run side by side are added up, and the next one goes on',
 test('a processor of a new generation goes on counting where the one before it was last seen', async () => {
   const squid = await makeVersion(s.t.app, s.org, { processors: { eth: { sync: { ...sync, stallsAtBlock: 3000 } } } })
   await s.pass(minutes(1))
-  await s.driver.remove(`${squid.id}.1`)
+  await s.runtime.remove(`${squid.id}.1`)
   const goesOn = { sync: { ...sync, fromBlock: 3000, stallsAtBlock: 4000 } }
-  await s.driver.apply(workloadOf({ ...squid, generation: 2 }, [specOf('eth', 3000, goesOn)]))
+  await s.runtime.apply(workloadOf({ ...squid, generation: 2 }, [specOf('eth', 3000, goesOn)]))
   await s.pass(minutes(1))
   const blocks = await valuesOf('indexed_blocks', 'eth')
   expect(blocks?.reduce((sum: number, v) => sum + (v ?? 0), 0)).toBe(4000 - 1500)
@@ -181,7 +181,7 @@ test('the database of a version is followed by its size, also while the version 
   try {
     await s.rows('update squid_databases set used_bytes = $1 where squid_id = $2', [2 ** 29, squid.id])
     await s.rows(`update squids set wanted = 'hibernated' where id = $1`, [squid.id])
-    await s.driver.remove(`${squid.id}.1`)
+    await s.runtime.remove(`${squid.id}.1`)
     await s.pass(minutes(2))
     const [point] = (await usageOf(squid.id, minutes(3))).slice(-2)
     expect(point).toMatchObject({ dbDiskUsedBytes: 2 ** 29, dbDiskRequestedBytes: 2 ** 30, apiCpuUsage: null })

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientBase } from 'pg'
-import type { App } from '../../../app.ts'
+import type { WorkerApp } from '../../../app.ts'
 import { days } from '../../../clock.ts'
 import { dayOf } from '../../../db/day-partitions.ts'
 import { startLeading, type Leading } from '../../../db/leader.ts'
@@ -18,7 +18,7 @@ export type SamplingPace = { everyMs: number; restPerWork: number }
 const defaultPace: SamplingPace = { everyMs: 15_000, restPerWork: 19 }
 
 /** Samples every container and database, and makes minutes, hours, days and months of it. One worker at a time does it. */
-export function startSampling(app: App, pace: SamplingPace = defaultPace): Leading {
+export function startSampling(app: WorkerApp, pace: SamplingPace = defaultPace): Leading {
   return startLeading(app.database, app.log, 'metrics', async (client, signal) => {
     const sampler = await openSampler(app, client, pace)
     while (!signal.aborted) {
@@ -40,7 +40,7 @@ export type Sampler = {
 
 /** Goes on from where the sampler before it ended, whatever ended it. All it writes goes through `client`. */
 export async function openSampler(
-  app: App,
+  app: WorkerApp,
   client: ClientBase,
   { restPerWork }: Pick<SamplingPace, 'restPerWork'> = defaultPace,
 ): Promise<Sampler> {

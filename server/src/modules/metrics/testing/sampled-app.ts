@@ -1,4 +1,4 @@
-import { createSimDriver, ManualClock, type SimDriver } from '@shoal/runtime'
+import { createSimRuntime, ManualClock, type SimRuntime } from '@shoal/runtime'
 import type { PoolClient } from 'pg'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
 import { lookAtContainers } from '../../squids/observe-containers.ts'
@@ -9,7 +9,7 @@ import { openSampler, type Sampler } from '../sampling/sampler.ts'
 export type SampledApp = {
   t: TestApp
   clock: ManualClock
-  driver: SimDriver
+  runtime: SimRuntime
   org: TestOrg
   client: PoolClient
   /** Lets time pass; every 15 seconds what is true is noted and sampled, as workers do it. */
@@ -28,20 +28,20 @@ export const sampleMs = 15_000
 export async function startSampledApp(env: Record<string, string> = {}): Promise<SampledApp> {
   // Not on the minute: what happens right now is not in a range that ends now.
   const clock = new ManualClock(new Date('2026-01-15T12:00:05Z'))
-  const driver = createSimDriver({ clock, serve: true })
-  const t = await startTestApp({ clock, driver, env })
+  const runtime = createSimRuntime({ clock, serve: true })
+  const t = await startTestApp({ clock, runtime, env })
   const client = await t.app.database.pool.connect()
   let sampler: Sampler = await openSampler(t.app, client, { restPerWork: 0 })
   const seen = await readSeen(t.app)
   const tick = async () => {
-    await seen.noteContainers(await lookAtContainers(driver))
+    await seen.noteContainers(await lookAtContainers(runtime))
     await observeProcessors(t.app, seen)
     await sampler.tick()
   }
   return {
     t,
     clock,
-    driver,
+    runtime,
     org: await t.make.org(),
     client,
     pass: async (ms) => {

@@ -1,6 +1,6 @@
 import type { ContainerSpec, SimBehaviour, Workload } from '@shoal/runtime'
 import { BEHAVIOUR_VARIABLE } from '@shoal/runtime'
-import type { App } from '../../../app.ts'
+import type { WorkerApp } from '../../../app.ts'
 import { insertSquid, type SquidRow } from '../store.ts'
 import { apiName, apiPort, metricsPort } from '../workload.ts'
 import { workloadIdOf } from '../workload-id.ts'
@@ -15,8 +15,8 @@ export type VersionWish = {
   row?: Partial<SquidRow>
 }
 
-/** A version that was deployed, without the deployment: its row, and its containers in the driver. */
-export async function makeVersion(app: App, org: { id: number }, wish: VersionWish = {}): Promise<SquidRow> {
+/** A version that was deployed, without the deployment: its row, and its containers in the runtime. */
+export async function makeVersion(app: WorkerApp, org: { id: number }, wish: VersionWish = {}): Promise<SquidRow> {
   const { apis = [], processors = {} } = wish
   const { id: _, ...row } = wish.row ?? {}
   const squid = await insertSquid(app.db, {
@@ -37,7 +37,7 @@ export async function makeVersion(app: App, org: { id: number }, wish: VersionWi
     ...apis.map((behaviour, i) => specOf(apiName(i), apiPort, behaviour)),
     ...Object.entries(processors).map(([name, behaviour]) => specOf(name, metricsPort, behaviour)),
   ]
-  await app.driver.apply(workloadOf(squid, containers))
+  await app.runtime.apply(workloadOf(squid, containers))
   return squid
 }
 

@@ -1,0 +1,40 @@
+import type { ContainerName, Directory, Endpoint, EndpointListener, WorkloadId } from '../driver.ts'
+import type { SimHost } from './sim-driver.ts'
+
+/** Where simulated containers answer, in the process that plays them. */
+export class SimDirectory implements Directory {
+  readonly #host: SimHost
+  readonly #serves: boolean
+  readonly #own = new Set<EndpointListener>()
+
+  constructor(host: SimHost, serves: boolean) {
+    this.#host = host
+    this.#serves = serves
+  }
+
+  async start(): Promise<void> {}
+
+  endpoint(id: WorkloadId, name: ContainerName, port: number): Endpoint | null {
+    const container = this.#host.find(id, name)
+    if (!container?.spec.ports.includes(port)) return null
+    // Nobody listens on port 9 (discard): a refused connection is what a container without a server answers.
+    if (!this.#serves) return { kind: 'tcp', host: '127.0.0.1', port: 9 }
+    return { kind: 'unix', path: this.#host.servers.path(`${id}/${name}`, port, container) }
+  }
+
+  changed(listener: EndpointListener): () => void {
+    const own: EndpointListener = (...change) => listener(...change)
+    this.#own.add(own)
+    this.#host.listeners.add(own)
+    return () => this.#forget(own)
+  }
+
+  async close(): Promise<void> {
+    for (const own of this.#own) this.#forget(own)
+  }
+
+  #forget(own: EndpointListener): void {
+    this.#own.delete(own)
+    this.#host.listeners.delete(own)
+  }
+}
