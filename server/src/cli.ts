@@ -6,6 +6,7 @@ import { startProgress, type Progress } from './backup/progress.ts'
 import { restore } from './backup/restore.ts'
 import { loadConfig, type Config } from './config.ts'
 import { addOrg, addToken, addUser, discount, setStatus, status, type Values } from './cli-commands.ts'
+import { releaseHost } from './installation/host-claim.ts'
 import { openApp } from './open-app.ts'
 import { dropOldKeys, rotateKey } from './rotate-key.ts'
 import { safeText } from './db/safe-error.ts'
@@ -50,6 +51,11 @@ const commands: Record<string, Command> = {
     does: 'seal everything with a new key, beside a running server; the old one still opens',
   },
   'secrets drop-old-keys': { run: dropOldKeys, options: [], does: 'forget keys that nothing is sealed with any more' },
+  'host release': {
+    run: releaseHost,
+    options: [],
+    does: 'let the worker of another host or data directory run the squids; a worker that still runs them stops them',
+  },
   status: { run: status, options: [], does: 'what runs, what waits, what is wrong' },
   backup: {
     runOnFiles: backUp,

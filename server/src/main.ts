@@ -2,6 +2,7 @@ import { loadConfig, type Config } from './config.ts'
 import { safeStack } from './db/safe-error.ts'
 import { createGateway } from './gateway/gateway.ts'
 import { createHttpApp } from './http/app.ts'
+import { claimHost, HostClaimed, watchClaim } from './installation/host-claim.ts'
 import { holdInstallation, InstallationInUse, needsAlone } from './installation/installation.ts'
 import { takeWorkerTurn } from './installation/worker-turn.ts'
 import { listen } from './listener.ts'
@@ -40,11 +41,19 @@ async function start(config: Config, stack: AsyncDisposableStack, failed: (error
   if (has('worker')) {
     const work = async () => {
       const workerApp = await openWorker()
+      await claimHost(workerApp)
       for (const sentence of await workerApp.runtime.start()) app.log.warn(sentence)
       const worker = await startWorker(workerApp)
+      let squids = config.SHOAL_ON_EXIT
+      const stopWatching = watchClaim(workerApp, (error) => {
+        // They run elsewhere from now on.
+        squids = 'stop'
+        failed(error)
+      })
       return async () => {
+        stopWatching()
         await worker.close()
-        await workerApp.runtime.close(config.SHOAL_ON_EXIT)
+        await workerApp.runtime.close(squids)
       }
     }
     const turn = await takeWorkerTurn({ config, log: app.log, work, failed })
@@ -90,7 +99,8 @@ const untilTold = () =>
 function explain(error: unknown): string {
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
     return `${error.message}\nIs Shoal running already? Otherwise set SHOAL_PORT and SHOAL_GATEWAY_PORT to free ports.`
-  if (error instanceof MissingKeys || error instanceof InstallationInUse) return error.message
+  if (error instanceof MissingKeys || error instanceof InstallationInUse || error instanceof HostClaimed)
+    return error.message
   return safeStack(error)
 }
 

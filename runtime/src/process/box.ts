@@ -53,13 +53,13 @@ export async function runInBox(host: Host, run: BoxRun): Promise<BoxResult> {
   }
 }
 
-/** Ends the boxes that an earlier server left behind: those whose name begins with `prefix`. */
-export async function endBoxes(host: Host, prefix: string): Promise<void> {
+/** Ends the boxes that an earlier server left behind: those whose name begins with `prefix`, without the `spared`. */
+export async function endBoxes(host: Host, prefix: string, spared: ReadonlySet<string> = new Set()): Promise<void> {
   const marks = listProcesses().map(({ pid }) => markOf(startEnvironment(pid)))
   const ours = boxMark(host, '')
   const marked = marks.filter((mark) => mark?.startsWith(ours)).map((mark) => mark?.slice(ours.length) ?? '')
   const names = new Set([...marked, ...(host.cgroups ? cgroupNames(host.cgroups) : [])])
-  for (const name of names) if (name.startsWith(prefix)) await endBox(host, name)
+  for (const name of names) if (name.startsWith(prefix) && !spared.has(name)) await endBox(host, name)
 }
 
 async function endBox(host: Host, name: string): Promise<void> {

@@ -42,7 +42,8 @@ export type Site = {
 export type Place = { site: Site; key: string; files: ContainerFiles }
 
 /** A name short enough for cgroups, from which a process's container is told. */
-const boxName = (key: string): string => `c-${shortHash(key)}`
+export const BOX_PREFIX = 'c-'
+export const boxName = (key: string): string => `${BOX_PREFIX}${shortHash(key)}`
 
 export function containerCgroup({ key }: Place, record: ContainerRecord): Cgroup | null {
   return record.cgroups && openCgroup(record.cgroups, boxName(key))

@@ -108,6 +108,11 @@ export class Container {
     this.#run?.letGo()
   }
 
+  /** What runs of it has this process at its top; null when nothing does. */
+  get shim(): number | null {
+    return this.#run?.shim.pid ?? null
+  }
+
   /** Null before the first wish was taken up. */
   observation(): Observation | null {
     return this.#record && observationOf(this.#names(), this.#record)

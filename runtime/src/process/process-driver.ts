@@ -31,6 +31,7 @@ import { type HostOptions, prepareHost, shortHash } from './host.ts'
 import { LogStore } from './log-store.ts'
 import { listProcesses } from './processes.ts'
 import { Sockets } from './sockets.ts'
+import { endUnrecorded } from './unrecorded.ts'
 
 export type ProcessDriverOptions = HostOptions & {
   /** Where the builder keeps images; every user must be able to walk to it. */
@@ -79,7 +80,16 @@ class ProcessRuntime implements Runtime {
       startUpMs,
     }
     makeWalkable(this.#workloadsDir())
-    await Promise.all(readdirSync(this.#workloadsDir()).map((name) => this.#adopt(idOf(name))))
+    const ids = readdirSync(this.#workloadsDir()).map(idOf)
+    const wishes = await Promise.all(ids.map(async (id) => ({ id, wish: await this.#adopt(id) })))
+    const found = [...this.#containers].flatMap(([id, containers]) =>
+      [...containers.values()].map(({ name, shim }) => ({ key: `${id}/${name}`, shim })),
+    )
+    await endUnrecorded(this.#site, found)
+    for (const { id, wish } of wishes) {
+      if (wish) this.#pursue(wish)
+      else void this.remove(id).catch(() => undefined)
+    }
     return host.shortcomings
   }
 
@@ -95,6 +105,8 @@ class ProcessRuntime implements Runtime {
   }
 
   async observe(): Promise<Observation[]> {
+    // A worker that has not looked knows nothing, which is not "nothing runs".
+    this.#started()
     return this.#all()
       .map((container) => container.observation())
       .filter((observation) => observation !== null)
@@ -162,8 +174,8 @@ class ProcessRuntime implements Runtime {
     removeTree(this.#workloadDir(id))
   }
 
-  /** Takes up what an earlier server left of a workload: what runs, and what was wished and not done. */
-  async #adopt(id: WorkloadId): Promise<void> {
+  /** Takes up what an earlier server left of a workload. Answers what was wished; null when it is to be removed. */
+  async #adopt(id: WorkloadId): Promise<Workload | null> {
     const dir = this.#workloadDir(id)
     const workload = readJson(join(dir, WISH)) as Workload | null
     const containers = this.#containersOf(id)
@@ -174,8 +186,7 @@ class ProcessRuntime implements Runtime {
       containers.set(name, container)
       await container.adopt(workload && spec ? { ...workload, spec } : null)
     }
-    if (workload) this.#pursue(workload)
-    else void this.remove(id).catch(() => undefined)
+    return workload
   }
 
   #open(id: WorkloadId, name: ContainerName): Container {

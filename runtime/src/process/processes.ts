@@ -48,6 +48,15 @@ export function startEnvironment(pid: number): string[] {
   }
 }
 
+/** The program and its arguments; empty when it is gone or not ours to read. */
+export function commandLine(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  } catch {
+    return []
+  }
+}
+
 /** Signals one process; gone is fine. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {

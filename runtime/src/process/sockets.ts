@@ -77,6 +77,16 @@ export class Sockets {
     }
   }
 
+  /** Removes what is left of containers that are not among these. */
+  keepOnly(containers: string[]): void {
+    const kept = new Set([...containers.map(shortHash), 'published'])
+    for (const dir of [this.root, this.#published]) {
+      for (const name of readdirSync(dir)) {
+        if (!kept.has(name.split('-')[0] ?? '')) rmSync(join(dir, name), { recursive: true, force: true })
+      }
+    }
+  }
+
   /** Removes the place when no container has a socket. */
   removeIfEmpty(): void {
     if (readdirSync(this.root).some((name) => name !== 'published') || readdirSync(this.#published).length > 0) return

@@ -6,6 +6,7 @@ import { readiness } from '../readiness.ts'
 import { addressParser, type Target } from './address.ts'
 import {
   noSuchAddress,
+  brokenOff,
   noSuchProgram,
   notAnswering,
   sendAnswer,
@@ -15,8 +16,10 @@ import {
 } from './answers.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { IngressMeter } from './meter.ts'
+import { defaultHoldingPace, Holding, type HoldingPace } from './holding.ts'
 import { createPortalRoute } from './portal/index.ts'
 import { forward } from './proxy.ts'
+import { RouteReports } from './route-reports.ts'
 import type { Route } from './routes-store.ts'
 import { openRoutingTable } from './routing-table.ts'
 import { createRpcRoute } from './rpc/index.ts'
@@ -27,9 +30,12 @@ import { Upstreams } from './upstreams.ts'
 export type Gateway = Required<Answering> & { close: () => Promise<void> }
 
 /** Where squids, RPC endpoints and datasets are reached: an origin of its own, apart from the console's (design 3). */
-export async function createGateway(app: App): Promise<Gateway> {
-  const table = await openRoutingTable(app)
+export async function createGateway(app: App, pace: HoldingPace = defaultHoldingPace): Promise<Gateway> {
+  const reports = new RouteReports(app)
+  const table = await openRoutingTable(app, (squidId, route) => reports.note(squidId, route?.generation ?? null))
+  await reports.beat()
   const upstreams = new Upstreams(app.directory)
+  const holding = new Holding(table, upstreams, app.directory, pace)
   const meter = new IngressMeter(app)
   const rpc = createRpcRoute(app)
   const portal = createPortalRoute(app)
@@ -48,6 +54,26 @@ export async function createGateway(app: App): Promise<Gateway> {
       return { refused: noSuchProgram(route, `processor ${program.name}`), route }
     if (program.kind === 'api' && route.apiReplicas === 0) return { refused: noSuchProgram(route, 'api'), route }
     return { route, target }
+  }
+
+  /** How a request waits for its squid: answers what to tell the caller when that is not worth it. */
+  const waiting = (route: Route, target: Target, stream: IncomingMessage | ServerResponse | Duplex) => {
+    const endMs = performance.now() + pace.heldMs
+    const onGone = (listener: () => void) => {
+      stream.once('close', listener)
+      return () => void stream.off('close', listener)
+    }
+    let hasWaited = false
+    return async (bytes: number): Promise<Answer | null> => {
+      const current = table.find(target.org, target.reference) ?? route
+      // What shows metrics asks again by itself.
+      const isHeld = target.program.kind === 'api'
+      if (!isHeld && !hasWaited) await table.refresh(route.squidId).catch(() => undefined)
+      const isWorthIt = isHeld ? await holding.wait({ route: current, bytes, endMs, onGone }) : !hasWaited
+      hasWaited = true
+      const found = find(target)
+      return 'refused' in found ? found.refused : isWorthIt ? null : notAnswering(found.route)
+    }
   }
 
   const toSquid = async (req: IncomingMessage, res: ServerResponse, url: string): Promise<void> => {
@@ -74,12 +100,17 @@ export async function createGateway(app: App): Promise<Gateway> {
       cors,
       isProxyTrusted,
       pick: () => upstreams.pick(table.find(target.org, target.reference) ?? route, target.program),
+      avoid: (upstream) => upstreams.avoid(upstream),
       refresh: () => table.refresh(route.squidId),
+      wait: waiting(route, target, res),
     })
     if ('refused' in outcome) {
       const bytes = res.headersSent || res.destroyed ? 0 : sendAnswer(res, outcome.refused, cors ?? [])
       if (isCounted) meter.count(route.squidId, outcome.refused.status, bytes, 0)
-    } else if (isCounted) meter.count(route.squidId, outcome.status, outcome.bytes, outcome.elapsedMs)
+      return
+    }
+    holding.answered(route.squidId)
+    if (isCounted) meter.count(route.squidId, outcome.status, outcome.bytes, outcome.elapsedMs)
   }
 
   const handle = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
@@ -87,7 +118,7 @@ export async function createGateway(app: App): Promise<Gateway> {
     const [, first, second = '', third = '', rest = ''] =
       /^\/(healthz|readyz|rpc|portal)(?:\/([^/?]+))?(?:\/([^/?]+))?(.*)$/.exec(url) ?? []
     if (first === 'healthz') return sendJson(res, 200, { status: 'ok' })
-    if (first === 'readyz') return await sendReadiness(app, res)
+    if (first === 'readyz') return await sendReadiness(app, reports.problem(), res)
     if (first === 'rpc' && third) return await rpc.handle(req, res, second, third)
     if (first === 'portal' && second === 'datasets' && third) return await portal.handle(req, res, third, rest)
     return await toSquid(req, res, url)
@@ -102,18 +133,24 @@ export async function createGateway(app: App): Promise<Gateway> {
     const found = find(asked)
     if ('refused' in found) return refuseUpgrade(socket, found.refused)
     const { route, target } = found
-    const lead = async () => {
+    const wait = waiting(route, target, socket)
+    const lead = async (sendings = 0): Promise<number> => {
       const upstream = upstreams.pick(table.find(target.org, target.reference) ?? route, target.program)
-      return upstream ? await forwardUpgrade(req, socket, head, upstream, target.path, isProxyTrusted) : 0
+      const led = upstream
+        ? await forwardUpgrade(req, socket, head, upstream, target.path, isProxyTrusted)
+        : 'not there'
+      if (typeof led === 'number') return led
+      if (led === 'broken off' && sendings > 0) return refuse(brokenOff(route))
+      if (upstream && led === 'not there') upstreams.avoid(upstream)
+      const refused = socket.destroyed ? brokenOff(route) : await wait(head.length)
+      return refused ? refuse(refused) : await lead(sendings + (led === 'broken off' ? 1 : 0))
     }
-    let status = await lead()
-    if (status === 0) {
-      // An update may just have switched to another generation.
-      await table.refresh(route.squidId).catch(() => undefined)
-      status = await lead()
+    const refuse = (answer: Answer) => {
+      refuseUpgrade(socket, answer)
+      return answer.status
     }
-    if (status === 0) refuseUpgrade(socket, notAnswering(route))
-    if (target.program.kind === 'api') meter.count(route.squidId, status || 503, 0, 0)
+    const status = await lead()
+    if (target.program.kind === 'api') meter.count(route.squidId, status, 0, 0)
   }
 
   return {
@@ -129,6 +166,8 @@ export async function createGateway(app: App): Promise<Gateway> {
     },
     closeUpgraded: () => rpc.closeSockets(),
     close: async () => {
+      holding.close()
+      await reports.close()
       await Promise.all([table.close(), meter.close(), rpc.close(), portal.close(), upstreams.close()])
     },
   }
@@ -137,8 +176,8 @@ export async function createGateway(app: App): Promise<Gateway> {
 /** Double slashes at the beginning are tolerated. */
 const canonical = (url: string): string => (url.startsWith('//') ? url.replace(/^\/+/, '/') : url)
 
-async function sendReadiness(app: App, res: ServerResponse): Promise<void> {
-  const checks = await readiness(app)
+async function sendReadiness(app: App, problem: string | null, res: ServerResponse): Promise<void> {
+  const checks = { ...(await readiness(app)), gateway: problem ?? 'ok' }
   const isReady = Object.values(checks).every((c) => c === 'ok')
   sendJson(res, isReady ? 200 : 503, { status: isReady ? 'ok' : 'not ready', checks })
 }

@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
 import { brokenOff, notAnswering, timedOut, type Answer } from './answers.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import { isHarmlessTwice } from './repeatable.ts'
 import type { Route } from './routes-store.ts'
-import type { Upstream } from './upstreams.ts'
+import { canConnect, isAvoided, type Upstream } from './upstreams.ts'
 
 export type Forward = {
   req: IncomingMessage
@@ -17,21 +16,20 @@ export type Forward = {
   isProxyTrusted: boolean
   /** The program to ask now; a further call may answer another replica or generation. */
   pick: () => Upstream | null
+  /** It could not be connected to. */
+  avoid: (upstream: Upstream) => void
   /** Makes sure the next `pick` knows the newest generation. */
   refresh: () => Promise<void>
+  /** Waits until it is worth another try, with so many bytes of the body; answers what to tell the caller when it is not. */
+  wait: (bytes: number) => Promise<Answer | null>
 }
 
 export type Outcome = { status: number; bytes: number; elapsedMs: number } | { refused: Answer }
 
 /** Bodies up to this size are read first, so that a request can be sent again to a program that does answer. */
 const mostHeldBytes = 65_536
-/** While nothing was sent: another replica, or the generation an update has just switched to, may answer. */
-const mostTries = 3
 /** Once it was sent: whatever it did to the one program, it must not do to all of them. */
 const mostSendings = 2
-const betweenTriesMs = 60
-/** A replica that did not answer is left out for this long while there are others. */
-const avoidedMs = 1_000
 
 const notSent = new Set([
   'ECONNREFUSED',
@@ -42,28 +40,39 @@ const notSent = new Set([
   'UND_ERR_CLOSED',
   'UND_ERR_DESTROYED',
 ])
+/** The connections were given up before the request was looked at: its body is as it was, also when it is streamed. */
+const notBegun = new Set(['UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])
 
-/** Sends a request to a squid and streams its answer back, with back-pressure both ways. Never rejects. */
+/**
+ * Sends a request to a squid and streams its answer back, with back-pressure both ways. While none of its programs can be
+ * connected to, the request waits. Never rejects.
+ */
 export async function forward(f: Forward): Promise<Outcome> {
   const body = await heldBody(f.req).catch(() => undefined)
   // The caller hung up before the request was complete.
   if (body === undefined) return { refused: brokenOff(f.route) }
-  const held = body === streamed ? null : { body }
-  let upstream = f.pick()
-  for (let tries = 1, sendings = 0; ; tries++) {
-    if (!upstream) return { refused: notAnswering(f.route) }
-    const outcome = await send(f, upstream, held ? held.body : f.req)
-    if (!('failed' in outcome)) return outcome
-    const code = codeOf(outcome.failed)
-    const wasSent = !notSent.has(code)
-    if (wasSent) sendings++
-    else upstream.avoidUntilMs = performance.now() + avoidedMs
-    const mayRepeat = wasSent ? sendings < mostSendings && held && isHarmlessTwice(f.req, held.body) : held
-    if (!mayRepeat || tries === mostTries || f.res.destroyed) return { refused: explain(f.route, code) }
-    await f.refresh().catch(() => undefined)
-    const next = f.pick()
-    if (next === upstream) await pause(betweenTriesMs * tries)
-    upstream = next
+  const bytes = body === streamed ? mostHeldBytes : (body?.length ?? 0)
+  for (let sendings = 0; ;) {
+    const upstream = f.pick()
+    // A body that was read for a program that is not there could not be sent to another one.
+    if (upstream && (body !== streamed || (await canConnect(upstream)))) {
+      const outcome = await send(f, upstream, body === streamed ? f.req : body)
+      if (!('failed' in outcome)) return outcome
+      const code = codeOf(outcome.failed)
+      if (body === streamed && !notBegun.has(code)) return { refused: explain(f.route, code) }
+      if (!notSent.has(code)) {
+        const mayRepeat = ++sendings < mostSendings && body !== streamed && isHarmlessTwice(f.req, body)
+        if (!mayRepeat || f.res.destroyed) return { refused: explain(f.route, code) }
+        await f.refresh().catch(() => undefined)
+        continue
+      }
+    }
+    if (f.res.destroyed) return { refused: brokenOff(f.route) }
+    if (upstream) f.avoid(upstream)
+    const next = upstream && f.pick()
+    if (next && !isAvoided(next)) continue
+    const refused = await f.wait(bytes)
+    if (refused) return { refused }
   }
 }
 

@@ -9,13 +9,23 @@ const reloadMs = 30_000
 export type RoutingTable = {
   /** By `name@slot` or `name:tag`. */
   find: (org: string, reference: string) => Route | undefined
+  get: (squidId: number) => Route | undefined
+  /** Calls back when something of a version was read anew. Answers how to stop. */
+  changed: (listener: (squidId: number) => void) => () => void
   /** Reads one version anew: for a request that was told it does not exist or does not answer. */
   refresh: (squidId: number) => Promise<void>
   close: () => Promise<void>
 }
 
-/** All versions in memory, kept true by notifications: a request never waits for the database. */
-export async function openRoutingTable(app: App): Promise<RoutingTable> {
+/**
+ * All versions in memory, kept true by notifications: a request never waits for the database. `onRoute` is called when requests are
+ * led by another route from then on, without one when the version is gone.
+ */
+export async function openRoutingTable(
+  app: App,
+  onRoute: (squidId: number, route?: Route) => void = () => {},
+): Promise<RoutingTable> {
+  const listeners = new Set<(squidId: number) => void>()
   const byReference = new Map<string, Route>()
   const byId = new Map<number, Route>()
 
@@ -29,11 +39,17 @@ export async function openRoutingTable(app: App): Promise<RoutingTable> {
     forget(route.squidId)
     byId.set(route.squidId, route)
     for (const key of keysOf(route)) byReference.set(key, route)
+    onRoute(route.squidId, route)
+  }
+  const remove = (squidId: number) => {
+    forget(squidId)
+    onRoute(squidId)
   }
   const read = async (squidId: number) => {
     const [route] = await selectRoutes(app.db, squidId)
     if (route) put(route)
-    else forget(squidId)
+    else remove(squidId)
+    for (const listener of listeners) listener(squidId)
   }
   /** By version: many requests that fail at once ask once. */
   const reading = new Map<number, Promise<void>>()
@@ -45,7 +61,7 @@ export async function openRoutingTable(app: App): Promise<RoutingTable> {
   const reload = async () => {
     const routes = await selectRoutes(app.db)
     const present = new Set(routes.map((r) => r.squidId))
-    for (const id of byId.keys()) if (!present.has(id)) forget(id)
+    for (const id of byId.keys()) if (!present.has(id)) remove(id)
     routes.forEach(put)
   }
   const quietly = (work: Promise<void>) =>
@@ -59,6 +75,11 @@ export async function openRoutingTable(app: App): Promise<RoutingTable> {
   const timer = setInterval(() => quietly(reload()), reloadMs).unref()
   return {
     find: (org, reference) => byReference.get(`${org}/${reference}`),
+    get: (squidId) => byId.get(squidId),
+    changed: (listener) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
     refresh,
     close: async () => {
       clearInterval(timer)

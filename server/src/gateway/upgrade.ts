@@ -8,7 +8,8 @@ const connectMs = 10_000
 
 /**
  * Leads a WebSocket (or any other upgrade) to a squid and joins the two connections. Resolves with the status once it is
- * decided, never rejects; 0 when the squid did not answer and nothing has been written yet.
+ * decided, never rejects. Otherwise nothing has been written yet: `not there` when the squid could not be connected to, `broken
+ * off` when it did not answer.
  */
 export function forwardUpgrade(
   req: IncomingMessage,
@@ -17,12 +18,14 @@ export function forwardUpgrade(
   upstream: Upstream,
   path: string,
   isProxyTrusted: boolean,
-): Promise<number> {
+): Promise<number | 'not there' | 'broken off'> {
   const { endpoint } = upstream
   const headers = requestHeaders(req, isProxyTrusted)
   headers.push('connection', 'Upgrade', 'upgrade', req.headers.upgrade ?? 'websocket')
   const where = 'path' in endpoint ? { socketPath: endpoint.path } : endpoint
   const asked = request({ ...where, method: req.method, path, headers, timeout: connectMs, agent: false })
+  let isConnected = false
+  asked.once('socket', (squid) => squid.once('connect', () => (isConnected = true)))
   return new Promise((done) => {
     asked.once('upgrade', (answer, squid, first) => {
       socket.write(rawHead(answer, ['connection', 'Upgrade', 'upgrade', answer.headers.upgrade ?? 'websocket']))
@@ -39,7 +42,7 @@ export function forwardUpgrade(
       done(answer.statusCode ?? 502)
     })
     asked.once('timeout', () => asked.destroy(new Error('timeout')))
-    asked.once('error', () => done(0))
+    asked.once('error', () => done(isConnected ? 'broken off' : 'not there'))
     socket.once('close', () => asked.destroy())
     asked.end()
   })

@@ -1,4 +1,5 @@
 import type { Directory } from '@shoal/runtime'
+import { connect } from 'node:net'
 import { Pool } from 'undici'
 import { apiPort, metricsPort, workloadIdOf } from '../modules/squids/index.ts'
 import type { Target } from './address.ts'
@@ -6,6 +7,9 @@ import type { Route } from './routes-store.ts'
 
 /** A program to connect to. */
 export type Upstream = {
+  workload: string
+  container: string
+  port: number
   pool: Pool
   endpoint: { path: string } | { host: string; port: number }
   /** It did not answer lately: others come first until then (as `performance.now()`). */
@@ -15,39 +19,54 @@ export type Upstream = {
 /** Connections are closed when nobody used them for this long. */
 const idleMs = 60_000
 const sweepMs = 30_000
+/** A replica that did not answer is left out for this long while there are others. */
+const avoidedMs = 1_000
 
 /** Connections to squids, kept alive and shared by all requests. */
 export class Upstreams {
   readonly #directory: Directory
-  readonly #known = new Map<string, Upstream & { usedAtMs: number; generation: string }>()
+  readonly #known = new Map<string, Upstream & { usedAtMs: number }>()
   readonly #turns = new Map<string, number>()
   readonly #timer: NodeJS.Timeout
+  readonly #stopListening: () => void
 
   constructor(directory: Directory) {
     this.#directory = directory
     this.#timer = setInterval(() => this.#sweep(), sweepMs).unref()
+    this.#stopListening = directory.changed((workload, container) => this.#drop(`${workload}/${container}`))
   }
 
   /** The program of a route that is next in turn, of those that answer; null when the runtime knows none. */
   pick(route: Route, program: Target['program']): Upstream | null {
     const workload = workloadIdOf(route.squidId, route.generation)
     if (program.kind === 'processor')
-      return route.processors.includes(program.name) ? this.#connect(workload, program.name, metricsPort) : null
-    if (route.apiReplicas === 0) return null
-    if (route.apiReplicas === 1) return this.#replica(workload, 0)
+      return route.processors.includes(program.name) ? this.#open(workload, program.name, metricsPort) : null
+    if (route.apiReplicas <= 1) return this.replicas(route)[0] ?? null
     const turn = this.#turns.get(workload) ?? 0
     this.#turns.set(workload, turn + 1)
-    const inTurn = Array.from({ length: route.apiReplicas }, (_, i) => (turn + i) % route.apiReplicas)
-    const known = inTurn.map((index) => this.#replica(workload, index)).filter((replica) => replica !== null)
-    const nowMs = performance.now()
-    return known.find((replica) => replica.avoidUntilMs <= nowMs) ?? known[0] ?? null
+    const known = this.replicas(route, turn)
+    return known.find((replica) => !isAvoided(replica)) ?? known[0] ?? null
   }
 
-  #replica(workload: string, index: number): Upstream | null {
-    return this.#connect(workload, index === 0 ? 'api' : `api-${index + 1}`, apiPort)
+  /** Those replicas of an api that the runtime knows, beginning with number `first`. */
+  replicas(route: Route, first = 0): Upstream[] {
+    const workload = workloadIdOf(route.squidId, route.generation)
+    return Array.from({ length: route.apiReplicas }, (_, i) => {
+      const index = (first + i) % route.apiReplicas
+      return this.#open(workload, index === 0 ? 'api' : `api-${index + 1}`, apiPort)
+    }).filter((replica) => replica !== null)
   }
 
-  #connect(workload: string, container: string, port: number): Upstream | null {
+  /** It could not be connected to: others come first for a moment, and the runtime is asked again where it is. */
+  avoid(upstream: Upstream): void {
+    upstream.avoidUntilMs = performance.now() + avoidedMs
+    const { workload, container, port } = upstream
+    const endpoint = this.#directory.endpoint(workload, container, port)
+    const hasMoved = !endpoint || JSON.stringify(addressOf(endpoint)) !== JSON.stringify(upstream.endpoint)
+    if (hasMoved) this.#drop(`${workload}/${container}`)
+  }
+
+  #open(workload: string, container: string, port: number): Upstream | null {
     const key = `${workload}/${container}`
     const known = this.#known.get(key)
     const nowMs = performance.now()
@@ -57,29 +76,54 @@ export class Upstreams {
     }
     const endpoint = this.#directory.endpoint(workload, container, port)
     if (!endpoint) return null
-    const opened = { ...open(endpoint), usedAtMs: nowMs, generation: workload }
+    const opened = { workload, container, port, ...open(endpoint), avoidUntilMs: 0, usedAtMs: nowMs }
     this.#known.set(key, opened)
     return opened
+  }
+
+  /** Its next request finds it where it is then; streams that go on finish. */
+  #drop(key: string): void {
+    const upstream = this.#known.get(key)
+    this.#known.delete(key)
+    void upstream?.pool.close()
   }
 
   #sweep(): void {
     const oldest = performance.now() - idleMs
     for (const [key, upstream] of this.#known) {
       if (upstream.usedAtMs > oldest) continue
-      this.#known.delete(key)
-      this.#turns.delete(upstream.generation)
-      // Streams that go on are let finish.
-      void upstream.pool.close()
+      this.#drop(key)
+      this.#turns.delete(upstream.workload)
     }
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer)
+    this.#stopListening()
     await Promise.all([...this.#known.values()].map((u) => u.pool.destroy()))
   }
 }
 
-function open(endpoint: NonNullable<ReturnType<Directory['endpoint']>>): Upstream {
+export const isAvoided = (upstream: Upstream): boolean => upstream.avoidUntilMs > performance.now()
+
+/** Whether something listens there. */
+export function canConnect({ endpoint }: Pick<Upstream, 'endpoint'>, withinMs = 1_000): Promise<boolean> {
+  return new Promise((done) => {
+    const socket = connect(endpoint)
+    const end = (isOpen: boolean) => {
+      socket.destroy()
+      done(isOpen)
+    }
+    socket.setTimeout(withinMs, () => end(false))
+    socket.once('connect', () => end(true))
+    socket.once('error', () => end(false))
+  })
+}
+
+const addressOf = (endpoint: NonNullable<ReturnType<Directory['endpoint']>>): Upstream['endpoint'] =>
+  endpoint.kind === 'unix' ? { path: endpoint.path } : { host: endpoint.host, port: endpoint.port }
+
+function open(endpoint: NonNullable<ReturnType<Directory['endpoint']>>): Pick<Upstream, 'pool' | 'endpoint'> {
   const isSocket = endpoint.kind === 'unix'
   const origin = isSocket ? 'http://squid' : `http://${endpoint.host}:${endpoint.port}`
   const pool = new Pool(origin, {
@@ -92,6 +136,5 @@ function open(endpoint: NonNullable<ReturnType<Directory['endpoint']>>): Upstrea
     bodyTimeout: 0,
     maxHeaderSize: 65_536,
   })
-  const at = isSocket ? { path: endpoint.path } : { host: endpoint.host, port: endpoint.port }
-  return { pool, endpoint: at, avoidUntilMs: 0 }
+  return { pool, endpoint: addressOf(endpoint) }
 }

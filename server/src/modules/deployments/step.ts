@@ -16,7 +16,11 @@ export type Pace = {
   reconcileMs: number
   /** Before a failed step is tried again. */
   retryMs: number
-  /** Between the switch to a new generation and the end of the old one: answers in flight finish. */
+  /** The longest that the old generation goes on for gateways that do not lead to the new one yet. */
+  gatewaysMs: number
+  /** A gateway that was not seen for so long is not waited for. */
+  gatewaySeenMs: number
+  /** Then, before the old generation ends: answers in flight finish. */
   drainMs: number
   /** How long all programs must have answered before an old generation is given up for them. */
   provenMs: number
@@ -31,6 +35,8 @@ export const defaultPace: Pace = {
   sweepMs: 1_000,
   reconcileMs: 3_000,
   retryMs: 1_000,
+  gatewaysMs: 60_000,
+  gatewaySeenMs: 15_000,
   drainMs: 2_000,
   provenMs: 1_500,
   provenFirstMs: 200,

@@ -1,3 +1,4 @@
+export { beatGateway, deleteGateway, gatewaysBehind, noteGatewayRoutes } from './gateways-store.ts'
 export { askContainer } from './ask-container.ts'
 export {
   closeOtherDatabases,

@@ -137,6 +137,36 @@ export const installation = pgTable('installation', {
   prefix: text().notNull(),
 })
 
+/** One row: which host and data directory runs the squids. Its programs outlive its worker, so the claim does not expire. */
+export const runtimeClaim = pgTable('runtime_claim', {
+  installation: integer().primaryKey().default(1),
+  runtime: text().notNull(),
+  /** A random name that the data directory keeps. */
+  host: text().notNull(),
+  /** Host and data directory, in words for the operator. */
+  place: text().notNull(),
+  takenAt: time().notNull(),
+})
+
+/** Gateways that live, by a name each makes for itself. Times of this table are the database's. */
+export const gateways = pgTable('gateways', {
+  id: text().primaryKey(),
+  seenAt: time().notNull(),
+})
+
+/** Which generation of a version a gateway leads to; written when that changes. Without foreign key to the version: the gateway removes it. */
+export const gatewayRoutes = pgTable(
+  'gateway_routes',
+  {
+    squidId: bigId().notNull(),
+    gateway: text()
+      .notNull()
+      .references(() => gateways.id, { onDelete: 'cascade' }),
+    generation: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.squidId, t.gateway] }), index('gateway_routes_gateway').on(t.gateway)],
+)
+
 /** What the runtime last said of each container; written when it changes. */
 export const containerStates = pgTable(
   'container_states',

@@ -19,6 +19,7 @@ import {
   type SquidRow,
 } from '../../squids/index.ts'
 import { contextsOf, readAddons } from '../addons.ts'
+import { gatewaysFollow } from '../gateways-follow.ts'
 import { rollOut } from '../rollout.ts'
 import { settle } from '../settle.ts'
 import { shownManifest, sourceOf, type Source } from '../source.ts'
@@ -39,8 +40,10 @@ export const syncSquid: Step = {
       const next = await prepare(context, squid, source)
       await rollOut(context, squid, next)
       await switchTo(context, squid, source, next)
-      if (squid.sealedWorkload) await pause(context.pace.drainMs, context.signal)
     }
+    // Also when another worker has switched: it may have died before every gateway followed.
+    await gatewaysFollow(context, squid.id, context.deployment.notes.generation ?? squid.generation)
+    if (squid.sealedWorkload) await pause(context.pace.drainMs, context.signal)
     await settle(context.hands, squid.id)
   },
 }

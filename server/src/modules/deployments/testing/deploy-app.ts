@@ -14,6 +14,8 @@ export const quickPace: Pace = {
   sweepMs: 50,
   reconcileMs: 20,
   retryMs: 5,
+  gatewaysMs: 2_000,
+  gatewaySeenMs: 1_000,
   drainMs: 20,
   provenMs: 500,
   provenFirstMs: 300,

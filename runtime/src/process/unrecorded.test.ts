@@ -1,0 +1,66 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type ProcessHarness, containerPids, openProcessHarness } from './process-harness.ts'
+import { commandLine } from './processes.ts'
+import { createProcessRuntime } from './process-driver.ts'
+
+describe.each([
+  { sandbox: 'auto', limits: 'auto' },
+  { sandbox: 'none', limits: 'none' },
+] as const)('a worker that starts, with sandbox $sandbox and limits $limits', (kind) => {
+  let host: ProcessHarness
+  beforeEach(async () => {
+    host = await openProcessHarness(kind)
+  })
+  afterEach(() => host.dispose())
+
+  const wish = () => ({
+    id: 'one',
+    tenant: 'org',
+    version: 'one',
+    image: host.image,
+    containers: [
+      {
+        name: 'processor',
+        resources: { cpuCores: 1, memoryBytes: 256 * 1024 * 1024 },
+        restart: 'on-failure' as const,
+        ports: [],
+        ...host.program({ print: ['up'] }),
+      },
+    ],
+  })
+  const runs = (count: number) =>
+    vi.waitFor(async () => expect(programs()).toHaveLength(count), { timeout: 10_000, interval: 20 })
+  /** One for each copy of the program, whatever the sandbox adds. */
+  const programs = () => containerPids(host.host).filter((pid) => commandLine(pid).includes('main.cjs'))
+
+  test('ends programs that carry its mark and that no record names', async () => {
+    await host.runtime.apply(wish())
+    await runs(1)
+    await host.kill()
+    rmSync(join(host.options.stateDir, 'containers/one'), { recursive: true })
+    await host.revive()
+    await runs(0)
+    expect(await host.runtime.observe()).toEqual([])
+    expect(await host.traces()).toEqual([])
+  })
+
+  test('ends the second copy of a program that another worker has started', async () => {
+    const other = createProcessRuntime(host.options)
+    await other.start()
+    await host.runtime.apply(wish())
+    await runs(1)
+    await other.apply(wish())
+    await runs(2)
+    await host.kill()
+    await other.close('keep')
+    await host.revive()
+    await runs(1)
+    expect(await host.runtime.observe()).toMatchObject([{ container: 'processor', state: 'running' }])
+  })
+
+  test('that has not looked yet says so, and not that nothing runs', async () => {
+    await expect(host.unstarted().runtime.observe()).rejects.toThrow('was not started')
+  })
+})

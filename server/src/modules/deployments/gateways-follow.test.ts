@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beatGateway, gatewaysBehind, noteGatewayRoutes } from '../squids/index.ts'
+import { startDeployApp, type Deployer, type DeployApp } from './testing/deploy-app.ts'
+
+let t: DeployApp
+let deployer: Deployer
+let worker: ReturnType<DeployApp['work']>
+beforeEach(async () => {
+  t = await startDeployApp()
+  worker = t.work()
+  deployer = await t.deployer()
+})
+afterEach(async () => {
+  await worker.close()
+  await t.close()
+})
+
+const v1 = { slot: 'v1' }
+
+const generations = async () =>
+  [...new Set((await t.runtime.observe()).map((o) => String(o.workload.split('.')[1])))].sort()
+const behind = (squidId: number, generation: number) =>
+  gatewaysBehind(t.app.db, { squidId, generation, seenWithinMs: 15_000 })
+const squidIdOf = async (): Promise<number> => {
+  const { rows } = await t.app.database.pool.query<{ id: string }>('select id from squids')
+  return Number(rows[0]?.id)
+}
+
+test('an update ends the old generation only when the slowest gateway leads to the new one', async () => {
+  await deployer.deployed({}, v1)
+  const squidId = await squidIdOf()
+  for (const gateway of ['quick', 'slow']) await beatGateway(t.app.db, gateway)
+  await noteGatewayRoutes(t.app.db, 'quick', new Map([[squidId, 2]]))
+  await noteGatewayRoutes(t.app.db, 'slow', new Map([[squidId, 1]]))
+  expect(await behind(squidId, 2)).toEqual(['slow'])
+  const beating = setInterval(() => void beatGateway(t.app.db, 'slow'), 100)
+  const update = await deployer.deploy({}, v1)
+  const { pool } = t.app.database
+  const switched = async () =>
+    (await pool.query('select 1 from squids where id = $1 and generation = 2', [squidId])).rowCount === 1
+  while (!(await switched())) await new Promise((done) => setTimeout(done, 5))
+  expect(await generations()).toEqual(['1', '2'])
+  await noteGatewayRoutes(t.app.db, 'slow', new Map([[squidId, 2]]))
+  await deployer.ended(update)
+  clearInterval(beating)
+  expect(await generations()).toEqual(['2'])
+})
+
+test('a gateway that was not seen lately is not waited for', async () => {
+  await deployer.deployed({}, v1)
+  await beatGateway(t.app.db, 'frozen')
+  await t.app.database.pool.query("update gateways set seen_at = now() - interval '16 seconds'")
+  expect(await behind(await squidIdOf(), 2)).toEqual([])
+  await deployer.deployed({}, v1)
+  expect(await generations()).toEqual(['2'])
+})
+
+test('one that lives and never follows holds an update up for so long and no longer', async () => {
+  await deployer.deployed({}, v1)
+  await beatGateway(t.app.db, 'stuck')
+  const beating = setInterval(() => void beatGateway(t.app.db, 'stuck'), 100)
+  await deployer.deployed({}, v1)
+  clearInterval(beating)
+  expect(await generations()).toEqual(['2'])
+})
