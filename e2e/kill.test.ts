@@ -1,17 +1,34 @@
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDay, type Day } from './support/day.ts'
 import { deploy, ended } from './support/deploy.ts'
+import { isFull, planKills, seed, steps, type DeployStep, type Kill } from './support/kill-plan.ts'
 import { connectTo } from './support/postgres.ts'
-import { processesIn } from './support/shoal.ts'
 import { totalTransfers } from './support/squid.ts'
+import { knownTo, orphans, query, tracesOf } from './support/traces.ts'
 import { until } from './support/until.ts'
 
-/** The server is killed with SIGKILL in the middle of things, and loses nothing (design 1). */
+const kills = isFull ? Number(process.env['SHOAL_TEST_KILLS'] ?? 100) : steps.length
+
+type Outcome = Kill & {
+  /** The step the deployment was really in when its server died; its end, when it was too late. */
+  killedIn: string
+  recoveredMs: number
+  /** What is wrong after it: `lost: …`, `stuck: …`, `orphan: …`. */
+  problems: string[]
+}
+
+/** The server is killed with SIGKILL in the middle of things, and loses nothing. */
 describe('kill -9', () => {
   let day: Day
   let expected: number
-  let before: string[]
+  let programs: string[]
+  let stepMs: Map<string, number>
+
+  const reference = (slot: string) => `erc20-transfers@${slot}`
+  const indexed = async (slot: string) => (await totalTransfers(day.endpointOf(reference(slot)))) === expected
 
   beforeAll(async () => {
     day = await startDay()
@@ -21,64 +38,162 @@ describe('kill -9', () => {
     })
     await ended(day, await deploy(day, { slot: 'v1' }))
     expected = await day.devnet.chain.countTransfers()
-    await until(async () => (await totalTransfers(day.endpointOf('erc20-transfers@v1'))) === expected, 'it has indexed')
+    await until(() => indexed('v1'), 'it has indexed')
+    programs = (await tracesOf(day.shoal.dataDir)).programs
+    await useCompiled()
+    // Undisturbed, to know how long each step takes.
+    const id = await deploy(day, { slot: 'v1', hardReset: true })
+    expect((await ended(day, id)).failureReason).toBeNull()
+    stepMs = await durationsOf(id)
   }, 300_000)
 
   afterAll(() => day?.end())
 
-  const programs = () => processesIn(join(day.shoal.dataDir, 'images')).toSorted()
-
   test('running squids go on, with the same processes, and are known again', async () => {
-    before = programs()
-    expect(before.length).toBeGreaterThan(0)
+    const before = (await tracesOf(day.shoal.dataDir)).programs
+    expect(before.length).toBe(programs.length)
     await day.shoal.kill()
     await day.shoal.start()
-    await until(
-      async () => (await totalTransfers(day.endpointOf('erc20-transfers@v1'))) === expected,
-      'it answers again',
-    )
-    expect(programs()).toEqual(before)
+    await until(() => indexed('v1'), 'it answers again')
+    expect((await tracesOf(day.shoal.dataDir)).programs).toEqual(before)
   }, 60_000)
 
-  test.each(['UNPACKING', 'IMAGE_BUILDING', 'ADDONS_SYNCING', 'SQUID_SYNCING', 'ADDING_INGRESS'])(
-    'during %s the deployment ends all the same',
-    async (step) => {
-      const slot = `k${step.slice(0, 4).toLowerCase()}`
-      const id = await deploy(day, { slot })
-      const order = ['UNPACKING', 'IMAGE_BUILDING', 'ADDONS_SYNCING', 'SQUID_SYNCING', 'ADDING_INGRESS', 'OK']
-      await until(async () => {
-        const { status } = await day.api.deployments.get({ params: { code: day.org, id: String(id) } })
-        return order.indexOf(status) >= order.indexOf(step)
-      }, `it is at ${step}`)
-      await day.shoal.kill()
-      await day.shoal.start()
-      const deployment = await ended(day, id, 90_000)
-      expect(deployment.failed === 'NO' || deployment.failureReason !== null).toBe(true)
-      const indexed = async () => (await totalTransfers(day.endpointOf(`erc20-transfers@${slot}`))) === expected
-      if (deployment.failed === 'NO') await until(indexed, 'it has indexed')
-      await day.api.squids.delete({ params: { code: day.org, reference: `erc20-transfers@${slot}` } })
-      await until(
-        async () => !(await day.api.squids.list({ params: { code: day.org } })).some((s) => s.slot === slot),
-        'it is deleted',
-      )
+  test(
+    `${kills} kills over all steps: none lost, none orphaned, none stuck`,
+    { timeout: kills * 240_000 },
+    async () => {
+      const outcomes: Outcome[] = []
+      for (const [index, kill] of planKills(kills).entries()) {
+        const outcome = await round(kill, index)
+        outcomes.push(outcome)
+        const { operation, killedIn, recoveredMs, problems } = outcome
+        const line = `kill ${index + 1}/${kills} of a ${operation} in ${killedIn}: ended ${Math.round(recoveredMs / 100) / 10} s after the restart`
+        console.log([line, ...problems].join('; '))
+      }
+      report(outcomes)
+      const bad = outcomes.filter(({ problems }) => problems.length > 0)
+      expect(bad, `SHOAL_TEST_SEED=${seed}`).toEqual([])
+      // The moments were really spread.
+      const hit = new Set(outcomes.map(({ killedIn }) => killedIn))
+      expect(steps.filter((step) => hit.has(step)).length).toBeGreaterThanOrEqual(isFull ? steps.length : 3)
     },
-    180_000,
   )
 
-  test('nothing is left of what was deleted: no process, no database', async () => {
-    await until(async () => (await databases()).length === 1, 'one database is left')
-    expect(programs().length).toBe(before.length)
-  }, 30_000)
+  test('nothing is left of what was deleted: no process, no database, no workload', async () => {
+    await remove('v1')
+    const traces = await until(async () => {
+      const seen = await tracesOf(day.shoal.dataDir)
+      return seen.databases.length + seen.programs.length + seen.workloads.length === 0 ? seen : null
+    }, 'all is gone')
+    const known = await knownTo(day.shoal.dataDir)
+    expect(orphans(traces, known, programs.length)).toEqual([])
+  }, 90_000)
 
-  async function databases(): Promise<string[]> {
-    const client = await connectTo(day.shoal.dataDir, 'postgres')
+  /** Deploys, kills the server at the moment of the plan, starts it again, and judges what it makes of it. */
+  async function round(kill: Kill, index: number): Promise<Outcome> {
+    const slot = kill.operation === 'first deployment' ? `k${index}` : 'v1'
+    writeFileSync(join(day.project, 'round.txt'), `${seed} ${index}`)
+    const id = await deploy(day, { slot, hardReset: kill.operation === 'hard reset' })
+    await untilStep(id, kill.step)
+    await pause((stepMs.get(kill.step) ?? 0) * kill.part)
+    await day.shoal.kill()
+    const killedIn = await statusOf(id)
+    await day.shoal.start()
+    const startedMs = performance.now()
+    const problems: string[] = []
+    const deployment = await ended(day, id, 120_000).catch(() => null)
+    const recoveredMs = performance.now() - startedMs
+    if (!deployment) problems.push(`stuck: in ${await statusOf(id)}`)
+    else if (deployment.failed !== 'NO') problems.push(`lost: ${deployment.failed}: ${deployment.failureReason}`)
+    else if (!(await holds(() => indexed(slot))))
+      problems.push(`lost: ${slot} does not answer with what it should have indexed`)
+    let found: string[] = []
+    const isClean = async () => {
+      const { dataDir } = day.shoal
+      found = orphans(await tracesOf(dataDir), await knownTo(dataDir), programs.length)
+      return found.length === 0
+    }
+    if (!(await holds(isClean))) problems.push(...found.map((what) => `orphan: ${what}`))
+    if (problems.length > 0) keepLog(index, problems)
+    if (slot !== 'v1') await remove(slot)
+    return { ...kill, killedIn, recoveredMs, problems }
+  }
+
+  const holds = (check: () => Promise<boolean>) =>
+    until(check, 'it holds', 45_000).then(
+      () => true,
+      () => false,
+    )
+
+  /** The project as its author compiled it: a build takes a second, and is still one. */
+  async function useCompiled(): Promise<void> {
+    const [image = ''] = (await knownTo(day.shoal.dataDir)).runningImages
+    cpSync(join(day.shoal.dataDir, 'images', image, 'app/lib'), join(day.project, 'lib'), { recursive: true })
+    const file = join(day.project, 'package.json')
+    const { scripts, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as { scripts: Record<string, string> }
+    writeFileSync(file, JSON.stringify({ ...rest, scripts: { ...scripts, build: 'node --version' } }))
+  }
+
+  async function statusOf(id: number): Promise<string> {
+    const text = 'select status from deployments where id = $1'
+    const [row] = await query<{ status: string }>(day.shoal.dataDir, 'shoal', text, [id])
+    return row?.status ?? 'gone'
+  }
+
+  async function durationsOf(id: number): Promise<Map<string, number>> {
+    const text = `select status, extract(epoch from finished_at - started_at) * 1000 as ms from deployment_steps
+      where deployment_id = $1`
+    const rows = await query<{ status: string; ms: string }>(day.shoal.dataDir, 'shoal', text, [id])
+    return new Map(rows.map(({ status, ms }) => [status, Number(ms)]))
+  }
+
+  /** By the database and without a pause: some steps are over in a few milliseconds. */
+  async function untilStep(id: number, step: DeployStep): Promise<void> {
+    const order: string[] = [...steps, 'OK']
+    const client = await connectTo(day.shoal.dataDir, 'shoal')
     try {
-      const { rows } = await client.query<{ datname: string }>(
-        "select datname from pg_database where datname not in ('postgres', 'template0', 'template1', 'shoal') order by 1",
-      )
-      return rows.map((r) => r.datname)
+      const text = 'select status from deployments where id = $1'
+      const deadline = performance.now() + 120_000
+      while (performance.now() < deadline) {
+        const { rows } = await client.query<{ status: string }>(text, [id])
+        if (order.indexOf(rows[0]?.status ?? '') >= order.indexOf(step)) return
+      }
+      throw new Error(`deployment ${id} did not come to ${step}`)
     } finally {
       await client.end()
     }
+  }
+
+  async function remove(slot: string): Promise<void> {
+    await day.api.squids.delete({ params: { code: day.org, reference: reference(slot) } })
+    await until(
+      async () => !(await day.api.squids.list({ params: { code: day.org } })).some((s) => s.slot === slot),
+      'it is deleted',
+    )
+  }
+
+  /** The server's own words about a round that went wrong. */
+  function keepLog(index: number, problems: string[]): void {
+    const folder = join(import.meta.dirname, '../test-results')
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(
+      join(folder, `kill-${seed}-${index}.log`),
+      [...problems, day.shoal.output().slice(-20_000)].join('\n'),
+    )
+  }
+
+  function report(outcomes: Outcome[]): void {
+    const count = (word: string) => outcomes.filter(({ problems }) => problems.some((p) => p.startsWith(word))).length
+    console.log(
+      `${kills} kills: ${count('lost')} lost, ${count('orphan')} orphan, ${count('stuck')} stuck (SHOAL_TEST_SEED=${seed})`,
+    )
+    for (const step of [...steps, 'OK']) {
+      const recoveries = outcomes
+        .filter(({ killedIn }) => killedIn === step)
+        .map(({ recoveredMs }) => recoveredMs / 1000)
+      const longest = Math.max(0, ...recoveries).toFixed(1)
+      console.log(`  ${step}: ${recoveries.length} kills, the longest ended ${longest} s after the restart`)
+    }
+    rmSync(join(day.project, 'round.txt'), { force: true })
   }
 })

@@ -41,7 +41,7 @@ async function tryStart(place: FreshPlace): Promise<void> {
       process.stdout.write(text)
     })
   }
-  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const ended = new Promise<string>((resolve) => child.once('exit', (code, signal) => resolve(signal ?? String(code))))
   try {
     const deadline = performance.now() + 600_000
     while (!output.includes('Shoal is ready')) {
@@ -54,8 +54,9 @@ async function tryStart(place: FreshPlace): Promise<void> {
       if (status !== 200) throw new Error(`${url} answered ${status}`)
     }
     process.kill(-(child.pid ?? 0), 'SIGINT')
-    const code = await ended
-    if (code !== 0) throw new Error(`npm start ended with ${code} after Ctrl-C`)
+    // As in a terminal the signal reaches npm, too, which ends by it or waits for what it started.
+    const end = await ended
+    if (!['0', 'SIGINT', '130'].includes(end)) throw new Error(`npm start ended with ${end} after Ctrl-C`)
     const left = await place.processes()
     if (left.length > 0) throw new Error(`npm start left processes behind:\n${left.join('\n')}`)
   } finally {

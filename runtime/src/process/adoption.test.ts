@@ -5,14 +5,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ContainerSpec, LogCursor, Workload } from '../driver.ts'
-import { type Kind, describeKinds } from './host-harness.ts'
+import { bothOrNone, describeKinds } from './host-harness.ts'
 import { type ProcessHarness, containerPids, makeImage, openProcessHarness } from './process-harness.ts'
 import { signal } from './processes.ts'
-
-const kinds: Kind[] = [
-  { sandbox: 'auto', limits: 'auto' },
-  { sandbox: 'none', limits: 'none' },
-]
 
 /** Counts as fast as it is read; \`ends\` ends it. */
 const COUNTER = `
@@ -33,7 +28,7 @@ for await (const batch of runtime.logs({}, new AbortController().signal)) {
 }
 `
 
-describeKinds(kinds, (kind) => {
+describeKinds(bothOrNone, (kind) => {
   let host: ProcessHarness
 
   beforeEach(async () => {

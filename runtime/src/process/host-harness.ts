@@ -32,6 +32,13 @@ function obstacle({ sandbox, limits }: Partial<Kind>): string | null {
   return null
 }
 
+/** Both together, and none; where there are no cgroups, as for an ordinary user, the sandbox without them too. */
+export const bothOrNone: readonly Kind[] = [
+  { sandbox: 'auto', limits: 'auto' },
+  { sandbox: 'none', limits: 'none' },
+  ...(found.cgroups ? [] : [{ sandbox: 'auto', limits: 'none' } as const]),
+]
+
 /**
  * Tests of each kind of host, named by what they really have. What this host cannot offer is skipped, with the reason in its name.
  * @throws Error as root without bubblewrap, who could have installed it

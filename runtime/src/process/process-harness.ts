@@ -67,7 +67,7 @@ export async function openProcessHarness(
       await harness.directory.close()
       await harness.runtime.close('stop').catch(() => undefined)
       await endBoxes(host, '')
-      rmSync(new Sockets(host).root, { recursive: true })
+      new Sockets(host).clear()
       if (host.cgroups) await removeCgroupBase(host.cgroups)
       rmSync(root, { recursive: true })
     },

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -10,6 +10,7 @@ import { idOf, nameOf } from './container-record.ts'
 import { launchScript } from './launch-script.ts'
 import { LineSplitter } from './lines.ts'
 import { findProcess, isSameProcess } from './processes.ts'
+import { Sockets } from './sockets.ts'
 import { uidFor } from './uids.ts'
 
 describe('parts of the process driver', () => {
@@ -36,6 +37,14 @@ describe('parts of the process driver', () => {
     expect(uidFor(file, '__proto__')).toBe(first + 1)
     writeFileSync(file, 'x')
     expect(() => uidFor(file, 'three')).toThrow('is damaged')
+  })
+
+  test('the place of a server’s sockets goes with it, and leaves those of others', () => {
+    const [mine, other] = [new Sockets({ label: 'test-mine' }), new Sockets({ label: 'test-other' })]
+    mine.clear()
+    expect([mine, other].map(({ root }) => existsSync(root))).toEqual([false, true])
+    other.clear()
+    expect(existsSync(other.root)).toBe(false)
   })
 
   test('no id leads out of its directory', () => {

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { errorCode } from '../error-code.ts'
 import { type Host, shortHash } from './host.ts'
+import { removeWhenEmpty } from './remove-when-empty.ts'
 
 /** The longest path a unix socket can have is 108 bytes; what is added to the root here takes less than this. */
 const ROOM_BYTES = 40
@@ -30,7 +31,7 @@ export class Sockets {
 
   /** @throws when somebody else owns the place (a world-writable parent lets others be first) */
   constructor(host: Pick<Host, 'label'>) {
-    this.root = ownDir(join(ownDir(baseDir(), 0o711), host.label), 0o711)
+    this.root = unlessRemoved(() => ownDir(join(ownDir(baseDir(), 0o711), host.label), 0o711))
     this.#published = ownDir(join(this.root, 'published'), 0o700)
   }
 
@@ -90,7 +91,13 @@ export class Sockets {
   /** Removes the place when no container has a socket. */
   removeIfEmpty(): void {
     if (readdirSync(this.root).some((name) => name !== 'published') || readdirSync(this.#published).length > 0) return
+    this.clear()
+  }
+
+  /** Removes the place with all that is in it, and what it lies in unless another server's lies there too. */
+  clear(): void {
     rmSync(this.root, { recursive: true, force: true })
+    removeWhenEmpty(join(this.root, '..'))
   }
 
   #publishedPath(container: string, port: number): string {
@@ -116,6 +123,17 @@ function ownDir(dir: string, mode: number): string {
   }
   chmodSync(dir, mode)
   return dir
+}
+
+/** Tries again when the last other server has just removed the folder that ours is to lie in. */
+function unlessRemoved(make: () => string): string {
+  for (let left = 5; ; left--) {
+    try {
+      return make()
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT' || left === 0) throw error
+    }
+  }
 }
 
 const look = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false })

@@ -1,0 +1,43 @@
+import fc from 'fast-check'
+
+/** The client's names of what a deployment goes through. RESETTING is a hard reset's only. */
+export const steps = [
+  'UNPACKING',
+  'IMAGE_BUILDING',
+  'RESETTING',
+  'ADDONS_SYNCING',
+  'SQUID_SYNCING',
+  'ADDING_INGRESS',
+] as const
+export type DeployStep = (typeof steps)[number]
+
+export type Kill = {
+  operation: 'first deployment' | 'update' | 'hard reset'
+  /** The server is killed in it. */
+  step: DeployStep
+  /** How far into the step, of the time that it takes undisturbed: 0 is its begin, 1 its end. */
+  part: number
+}
+
+/** `npm run test:full` sets it. */
+export const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
+
+/** `SHOAL_TEST_SEED` repeats an earlier run. */
+export const seed = Number(process.env['SHOAL_TEST_SEED'] ?? Math.floor(Math.random() * 1_000_000))
+
+/** `count` kills, spread evenly over the steps, in an order and at moments that the seed decides. */
+export function planKills(count: number): Kill[] {
+  const draw = fc.record({
+    order: fc.nat(),
+    operation: fc.constantFrom<Kill['operation']>('first deployment', 'update', 'update', 'hard reset'),
+    part: fc.integer({ min: 0, max: 100 }).map((percent) => percent / 100),
+  })
+  const drawn = fc.sample(draw, { seed, numRuns: count })
+  return drawn
+    .map(({ order, operation, part }, index) => {
+      const step = steps[index % steps.length] ?? 'UNPACKING'
+      return { order, kill: { operation: step === 'RESETTING' ? ('hard reset' as const) : operation, step, part } }
+    })
+    .sort((a, b) => a.order - b.order)
+    .map(({ kill }) => kill)
+}
