@@ -211,8 +211,12 @@ test.each(Object.entries(banners))('while %s, every page of billing says so to e
   await expect.poll(() => admin.page.getByText(text, { exact: true }).count()).toBe(0)
 })
 
+const squidStatus = async () => (await admin.api.squids.get({ params: { code, reference } })).status
+const within = { timeout: 60_000, interval: 500 }
+
 test('whoever is to leave takes databases and receipts along', async () => {
   await setStatus('TERMINATED')
+  await expect.poll(squidStatus, within).toBe('HIBERNATED')
   await open(viewer.page, '/billing')
   await says(viewer.page, /^Your role may not see passwords and tokens, nor export databases\./)
   expect(await viewer.page.getByRole('button', { name: `Export ${reference}` }).count()).toBe(0)
@@ -230,6 +234,7 @@ test('whoever is to leave takes databases and receipts along', async () => {
   expect(receipts.content.toString()).toMatch('Month;Squid name;Type;Amount;Rate;Cost;Discount;Subtotal')
   expect(await seriousFlaws(page)).toEqual([])
   await setStatus('ACTIVE')
+  await expect.poll(squidStatus, within).toBe('DEPLOYED')
 })
 
 test('a month without usage says so; caps are kept', async () => {
@@ -256,8 +261,6 @@ test('a cap that is reached holds within a minute, and one that is raised frees 
   const params = { code }
   const cap = (spendCapUsd: string | null) =>
     api.billing.updateLimits({ params, body: { spendCapUsd, atCap: 'hibernate', rpcRequestsCap: null } })
-  const squidStatus = async () => (await api.squids.get({ params: { ...params, reference } })).status
-  const within = { timeout: 60_000, interval: 500 }
   await cap('0')
   await expect.poll(squidStatus, within).toBe('HIBERNATED')
   await expect(api.squids.restart({ params: { ...params, reference } })).rejects.toMatchObject({ status: 405 })

@@ -92,9 +92,11 @@ test('the owner of a full database can only read, until there is room again', as
   await expect(asOwner('insert into filler values (1)')).resolves.toBeUndefined()
 })
 
-test('members of a paying organization get a connection that reads, nobody else does', async () => {
-  const viewer = await t.make.member(org, 'viewer')
-  const [connection] = (await get(viewer)).addons.postgres?.connections ?? []
+test('those of a paying organization who may have credentials get a connection that reads', async () => {
+  const viewer = await get(await t.make.member(org, 'viewer'))
+  expect(viewer.addons.postgres).toMatchObject({ connections: [], disk: { totalBytes: expect.any(Number) } })
+  const developer = await t.make.member(org, 'developer')
+  const [connection] = (await get(developer)).addons.postgres?.connections ?? []
   expect(connection?.params).toMatchObject({ user: expect.stringMatching(/_ro$/), port: expect.any(Number) })
   const client = new Client(connection?.uri)
   await client.connect()
@@ -104,7 +106,7 @@ test('members of a paying organization get a connection that reads, nobody else 
   } finally {
     await client.end()
   }
-  const [inList] = await t.as(viewer).squids.list({ params: { code: org.code } })
+  const [inList] = await t.as(developer).squids.list({ params: { code: org.code } })
   expect(inList?.addons.postgres?.connections).toEqual([])
   await setOrgStatus(t.app, org.id, 'DRAFT')
   expect((await postgres())?.connections).toEqual([])

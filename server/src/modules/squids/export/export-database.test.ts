@@ -102,7 +102,9 @@ test('an export of a hibernated version of a terminated organization plays into 
   })
   await t.app.database.pool.query(`update squids set wanted = 'hibernated' where org_id = $1`, [org.id])
 
-  const answer = await download(org, (await t.make.member(org, 'viewer')).token, from.reference)
+  const asViewer = await download(org, (await t.make.member(org, 'viewer')).token, from.reference)
+  expect([asViewer.statusCode, asViewer.json<{ code: string }>().code]).toEqual([405, 'NOT_ALLOWED'])
+  const answer = await download(org, (await t.make.member(org, 'developer')).token, from.reference)
   expect(answer.statusCode, answer.body.slice(0, 300)).toBe(200)
   expect(answer.headers).toMatchObject({
     'content-type': 'application/gzip',
