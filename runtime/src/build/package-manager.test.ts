@@ -68,7 +68,7 @@ describe('the package manager', () => {
 
   test('no lockfile fails with how to make one, unless the manifest installs by itself', async () => {
     await expect(choose({})).rejects.toMatchObject({ kind: 'REQUIRED_SOURCE_FILE_MISSED' })
-    await expect(choose({})).rejects.toThrow('Run `npm install`')
+    await expect(choose({})).rejects.toThrow(/`npm install` .*`pnpm install` .*`yarn install`/)
     await expect(choose({}, {}, { packageManager: 'pnpm' })).rejects.toThrow('Run `pnpm install`')
     expect(await choose({}, {}, { hasInstallCommand: true })).toMatchObject({ kind: 'npm', lockfile: null })
   })

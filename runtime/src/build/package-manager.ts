@@ -77,12 +77,13 @@ function takeLockfile(found: Found[], asked: ManagerName | null, field: ManagerN
 }
 
 function missingLockfile(asked: ManagerName | null, other: string | null): BuildFailure {
-  const manager = asked ?? 'npm'
-  const name = { npm: 'package-lock.json', pnpm: 'pnpm-lock.yaml', yarn: 'yarn.lock' }[manager]
+  const names = { npm: 'package-lock.json', pnpm: 'pnpm-lock.yaml', yarn: 'yarn.lock' }
   const message =
     asked !== null && other !== null
-      ? `The manifest asks for ${asked}, but the archive holds ${other} and no ${name}. Run \`${asked} install\` in the squid’s folder, or set build.package_manager to auto.`
-      : `There is no lockfile (${asked === null ? 'package-lock.json, pnpm-lock.yaml or yarn.lock' : name}) beside package.json. Run \`${manager} install\` in the squid’s folder and deploy again. In a monorepo the squid needs a lockfile of its own.`
+      ? `The manifest asks for ${asked}, but the archive holds ${other} and no ${names[asked]}. Run \`${asked} install\` in the squid’s folder, or set build.package_manager to auto.`
+      : asked === null
+        ? 'There is no lockfile beside package.json. Make one in the squid’s folder with the package manager you use, `npm install` (package-lock.json), `pnpm install` (pnpm-lock.yaml) or `yarn install` (yarn.lock), and deploy again. In a monorepo the squid needs a lockfile of its own.'
+        : `There is no lockfile (${names[asked]}) beside package.json. Run \`${asked} install\` in the squid’s folder and deploy again. In a monorepo the squid needs a lockfile of its own.`
   return new BuildFailure('REQUIRED_SOURCE_FILE_MISSED', message)
 }
 

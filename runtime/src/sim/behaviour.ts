@@ -19,6 +19,10 @@ export type SimBehaviour = {
   /** A processor's way through its chain. */
   sync?: SimSync
   usage?: SimUsage
+  /** What an api answers to everything, in place of GraphQL. */
+  answers?: { status: number; text: string }
+  /** It runs and listens on none of its ports. */
+  isDeaf?: true
 }
 
 export type SimSync = {
@@ -51,6 +55,8 @@ const behaviourCheck = fields({}, {
     { stallsAtBlock: number, toBlock: number },
   ),
   usage: fields({ cpuCores: number, memoryBytes: number }, { memoryGrowthBytesPerSecond: number }),
+  answers: fields({ status: number, text }),
+  isDeaf: oneOf(true),
 } satisfies Record<keyof SimBehaviour, Check>)
 
 const eitherEnd = (value: object, at: string) =>

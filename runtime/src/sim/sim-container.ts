@@ -54,6 +54,10 @@ export class SimContainer {
     this.begin()
   }
 
+  get behaviour(): SimBehaviour {
+    return this.#place.behaviour
+  }
+
   get isRunning(): boolean {
     return this.#state === 'running'
   }

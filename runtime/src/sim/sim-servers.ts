@@ -15,7 +15,7 @@ export class SimServers {
     const name = `${key}:${port}`
     const socket = this.#sockets.get(name) ?? { path: join(this.#ownDir(), `${++this.#opened}.sock`), server: null }
     this.#sockets.set(name, socket)
-    if (container.isRunning && !socket.server) {
+    if (container.isRunning && !container.behaviour.isDeaf && !socket.server) {
       socket.server = createServer((request, response) => answer(container, request, response))
       // Binds before it returns.
       socket.server.listen(socket.path).unref()
@@ -57,7 +57,9 @@ export class SimServers {
 function answer(container: SimContainer, request: IncomingMessage, response: ServerResponse): void {
   const progress = container.progress()
   const path = request.url?.split('?')[0]
-  if (progress && path === '/metrics' && request.method === 'GET') {
+  const { answers } = container.behaviour
+  if (answers) response.writeHead(answers.status).end(answers.text)
+  else if (progress && path === '/metrics' && request.method === 'GET') {
     response.setHeader('content-type', 'text/plain; version=0.0.4; charset=utf-8').end(metricsText(progress))
   } else if (!progress && path === '/graphql' && request.method === 'POST') {
     request.resume().on('end', () => {

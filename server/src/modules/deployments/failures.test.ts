@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
 import { archiveOf } from './testing/archive.ts'
+import { insertSquid, selectSquid } from '../squids/index.ts'
+import { removeNeverRan } from './reconcile.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 import { probeWhile } from './testing/probe-version.ts'
 import { squidFiles, type TestSquid } from './testing/squid-files.ts'
@@ -89,16 +91,47 @@ describe('each kind of failure says what to do', () => {
     await playground.deployed({ scale: { dedicated: false } }, { slot: 'v1' })
   })
 
-  test('a first deployment that failed can be deployed again, and deleted', async () => {
-    const options = { name: 'again', slot: 'v1' }
-    await failed({ build: { fails: { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'no' } } }, options)
-    const reference = { params: { code: d.org.code, reference: 'again@v1' } }
-    expect(await d.api.squids.get(reference)).toMatchObject({ status: 'DEPLOY_ERROR' })
-    await expect(d.api.squids.restart(reference)).rejects.toMatchObject({ status: 405 })
-    await d.deployed({}, options)
-    await failed({ env: { A: '${{ secrets.MISSING }}' } }, { ...options, name: 'again2' })
-    const gone = await d.api.squids.delete({ params: { code: d.org.code, reference: 'again2@v1' } })
-    expect(await d.ended(gone)).toMatchObject({ status: 'OK' })
+  test.each<[string, TestSquid]>([
+    ['before anything was made', { build: { fails: { kind: 'REQUIRED_SOURCE_FILE_MISSED', message: 'no lockfile' } } }],
+    ['when its database was there', { init: { ends: { afterMs: 5, exitCode: 1 } } }],
+    ['when its programs ran', { api: { ends: { afterMs: 5, exitCode: 1 } } }],
+  ])('a first deployment that fails %s leaves only itself and its log', async (_, squid) => {
+    const { org } = d
+    const asked = await d.deploy(squid, { name: 'first', slot: 'v1', tag: 'prod' })
+    const id = asked.squid?.id ?? 0
+    const ended = await d.ended(asked)
+    expect(ended).toMatchObject({ failed: expect.not.stringMatching('^NO$'), squid: { id, reference: 'first@v1' } })
+    expect(ended.logs.at(-1)?.message).toBe(ended.failureReason)
+    // So the public client takes the next deployment for a new version, and asks for no --allow-update.
+    const params = { code: org.code, reference: 'first@v1' }
+    await expect(d.api.squids.get({ params })).rejects.toMatchObject({ status: 404 })
+    const listed = await d.api.squids.list({ params: { code: org.code }, query: { name: 'first' } })
+    expect(listed).toEqual([])
+    const { rows } = await t.app.database.pool.query('select squid_id from squid_databases where squid_id = $1', [id])
+    expect(rows).toEqual([])
+    const { rows: databases } = await t.app.squidsDatabase.pool.query<{ datname: string }>(
+      'select datname from pg_database',
+    )
+    expect(databases.map(({ datname }) => datname).filter((name) => name.endsWith(`_${id}`))).toEqual([])
+    expect((await t.driver.observe()).filter((o) => o.workload.startsWith(`${id}.`))).toEqual([])
+    await d.deployed({}, { name: 'first', slot: 'v1' })
+    expect(await d.ended(await d.api.squids.delete({ params }))).toMatchObject({ status: 'OK' })
+  })
+
+  test('a version that could not be taken away at once goes later, and its name is free', async () => {
+    const { id } = await insertSquid(t.app.db, { orgId: d.org.id, name: 'left', slot: 'v1' })
+    await t.app.database.pool.query(
+      `insert into deployments (org_id, squid_id, squid_name, squid_slot, type, status, failed, request_key, created_at, updated_at, finished_at)
+       values ($1, $2, 'left', 'v1', 'DEPLOY', 'UNPACKING', 'REQUIREMENTS', 'left', now(), now(), now())`,
+      [d.org.id, id],
+    )
+    await removeNeverRan(t.app)
+    expect(await selectSquid(t.app.db, id)).toBeNull()
+    await d.deployed({}, { name: 'left', slot: 'v1' })
+    await removeNeverRan(t.app)
+    expect(await d.api.squids.get({ params: { code: d.org.code, reference: 'left@v1' } })).toMatchObject({
+      status: 'DEPLOYED',
+    })
   })
 
   test('what cannot be had but is not needed is a warning', async () => {
@@ -171,7 +204,7 @@ describe('a broken update leaves the running version answering', () => {
     const asked = await d.deploy({ api: { startMs: 10 * 3_600_000 } }, slot)
     await waitFor(() => t.runtime.host.workloads.size > 1 && isObserved(squidId, 'api', 'starting'))
     t.time.advance(minutes(6))
-    expect((await d.ended(asked)).failureReason).toContain('GRAPHQL_SERVER_PORT')
+    expect((await d.ended(asked)).failureReason).toBe('api: It is starting. It was given 5 minutes.')
   })
 
   test('a step that takes too long fails with what it was busy with', async () => {

@@ -147,6 +147,8 @@ class Deploy extends Command {
       hasData: false,
       kept: [],
     }
+    // A first deployment that fails leaves no version behind.
+    if (this.flaw !== 'none' && !old.code) return { failed: true, version: null }
     if (this.flaw !== 'none')
       return {
         failed: true,

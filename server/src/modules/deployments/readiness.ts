@@ -1,9 +1,19 @@
 import type { ContainerSpec, Endpoint, Observation, Workload } from '@shoal/runtime'
-import { apiPort, askContainer, hasFinished, isApi, isInit, metricsPort, probeApi } from '../squids/index.ts'
+import {
+  apiPort,
+  askApi,
+  askContainer,
+  hasFinished,
+  isApi,
+  isInit,
+  metricsPort,
+  type ApiProbe,
+} from '../squids/index.ts'
 import { minutes } from '../../clock.ts'
 import { DeployFailure } from './failure.ts'
 import type { StepContext } from './step.ts'
 import { until } from './wait.ts'
+import { createWaitReport, sentenceOf, showLastLines, type Awaited, type WaitReport } from './wait-report.ts'
 
 const tailLines = 50
 /** A program may crash this often before it is given up: a peer may just not be there yet. */
@@ -14,12 +24,15 @@ const patienceMs = minutes(5)
 /** Waits for the end of `init`. @throws DeployFailure when it fails */
 export async function initDone(context: StepContext, workload: Workload): Promise<void> {
   const { pace, signal } = context
+  const report = createWaitReport(context)
   await until(
     async () => {
       const init = (await context.hands.look()).of(workload.id).find((o) => isInit({ name: o.container }))
       if (init?.state === 'failed' || (init?.state === 'finished' && init.exitCode !== 0))
         throw await broken(context, init, 'Mend what it does, usually a migration, and deploy again.')
-      return init?.state === 'finished' ? init : null
+      if (init?.state === 'finished') return init
+      if (init) await report.about([awaitedOf(init, init.state === 'running' ? 'It runs.' : 'It is starting.')])
+      return null
     },
     pace.pollMs,
     signal,
@@ -58,53 +71,91 @@ async function steadily(
 ): Promise<void> {
   const { app, pace, hands, signal } = context
   const runs = new Map<string, Run>()
+  const report = createWaitReport(context)
   const giveUpAtMs = app.clock.now().getTime() + patienceMs
   await until(
     async () => {
       const observations = (await hands.look()).of(workload.id)
       const states = await Promise.all(
-        containers.map(async (c) => {
-          const o = observations.find((x) => x.container === c.name)
-          return o !== undefined && (await isSteady(context, o, runs, provenMs))
+        containers.map(async ({ name }) => {
+          const o = observations.find((x) => x.container === name)
+          if (o) return await awaitedWith(context, o, { runs, report, provenMs })
+          return { workload: workload.id, container: name, is: 'It does not exist yet.', answer: null }
         }),
       )
-      const unsteady = containers.find((_, index) => !states[index])
-      if (!unsteady) return 'steady'
-      if (app.clock.now().getTime() < giveUpAtMs) return null
-      throw new DeployFailure('REQUIREMENTS', `${complaint(unsteady)} It was given ${patienceMs / 60_000} minutes.`)
+      const awaited = states.filter((state) => state !== null)
+      if (awaited.length === 0) return 'steady'
+      if (app.clock.now().getTime() >= giveUpAtMs) throw await givenUp(context, awaited)
+      await report.about(awaited)
+      return null
     },
     pace.pollMs,
     signal,
   )
 }
 
-const complaint = (c: ContainerSpec) =>
-  isApi(c)
-    ? `${c.name} does not answer HTTP on port ${apiPort}. It must listen on the port of the environment variable GRAPHQL_SERVER_PORT.`
-    : `${c.name} does not keep running.`
+async function givenUp(context: StepContext, awaited: Awaited[]): Promise<DeployFailure> {
+  for (const one of awaited) await showLastLines(context, one, tailLines)
+  const sentences = await Promise.all(awaited.map((one) => sentenceOf(context, one)))
+  return new DeployFailure('REQUIREMENTS', `${sentences.join(' ')} It was given ${patienceMs / 60_000} minutes.`)
+}
 
-async function isSteady(context: StepContext, o: Observation, runs: Map<string, Run>, provenMs: number) {
+type Waiting = { runs: Map<string, Run>; report: WaitReport; provenMs: number }
+
+/** What is still awaited of a container; null when it is steady. @throws DeployFailure */
+async function awaitedWith(
+  context: StepContext,
+  o: Observation,
+  { runs, report, provenMs }: Waiting,
+): Promise<Awaited | null> {
   const api = isApi({ name: o.container })
   // A processor with a last block may have done its work (contract 4.1). Where its chain is, the observing worker knows.
-  if (o.state === 'finished' && !api) return hasFinished(context.app.runtime, o, () => false)
+  if (o.state === 'finished' && !api) {
+    await report.ended(o, `${o.container} has ended with exit code ${o.exitCode ?? 'unknown'}.`)
+    const isDone = await hasFinished(context.app.runtime, o, () => false)
+    return isDone ? null : awaitedOf(o, 'It has ended and is started again.')
+  }
   await refuseCrashing(context, o)
-  if (o.state !== 'running') return false
+  if (o.restarts > 0 || o.state === 'backoff')
+    await report.ended(endOf(o), `${o.container} ${howItEnded(endOf(o))}. It is started again.`)
+  if (o.state === 'backoff') return awaitedOf(o, 'It has crashed and is started again.')
+  if (o.state !== 'running') return awaitedOf(o, 'It is starting.')
   const nowMs = context.app.clock.now().getTime()
   const known = runs.get(o.container)
   const run = known?.restarts === o.restarts ? known : { restarts: o.restarts, sinceMs: nowMs, answersSinceMs: null }
   runs.set(o.container, run)
-  if (!api && nowMs - run.sinceMs >= context.pace.steadyMs) return true
+  if (!api && nowMs - run.sinceMs >= context.pace.steadyMs) return null
   const endpoint = context.app.directory.endpoint(o.workload, o.container, api ? apiPort : metricsPort)
-  const answers = endpoint !== null && (api ? (await probeApi(endpoint)) === null : await metricsAnswer(endpoint))
-  run.answersSinceMs = answers ? (run.answersSinceMs ?? nowMs) : null
-  return run.answersSinceMs !== null && nowMs - run.answersSinceMs >= provenMs
+  const { fault, answer } = endpoint === null ? noEndpoint : await (api ? askApi(endpoint) : askMetrics(endpoint))
+  if (fault !== null) {
+    run.answersSinceMs = null
+    return { ...awaitedOf(o, fault), answer }
+  }
+  run.answersSinceMs ??= nowMs
+  return nowMs - run.answersSinceMs >= provenMs ? null : awaitedOf(o, 'It answers; it has to do so for a while.')
 }
 
+const awaitedOf = ({ workload, container }: Observation, is: string): Awaited => ({
+  workload,
+  container,
+  is,
+  answer: null,
+})
+
+/** The same for the crash and for the run after it. */
+const endOf = (o: Observation): Observation => ({
+  ...o,
+  restarts: o.state === 'backoff' ? o.restarts : o.restarts - 1,
+  state: 'backoff',
+})
+
+const noEndpoint: ApiProbe = { fault: 'It cannot be reached.', answer: null }
+
 /** Whatever they say: the programs of other SDKs say it in other words. */
-const metricsAnswer = (endpoint: Endpoint): Promise<boolean> =>
+const askMetrics = (endpoint: Endpoint): Promise<ApiProbe> =>
   askContainer(endpoint, { method: 'GET', path: '/metrics', timeoutMs: 2_000 }).then(
-    () => true,
-    () => false,
+    () => ({ fault: null, answer: null }),
+    () => ({ fault: 'It runs, but its metrics do not answer yet.', answer: null }),
   )
 
 /** @throws DeployFailure */
@@ -117,9 +168,7 @@ async function refuseCrashing(context: StepContext, o: Observation): Promise<voi
 
 /** What is told of a container that does not do: its last lines in the log, then the sentence that ends it. */
 async function broken(context: StepContext, o: Observation, advice: string): Promise<DeployFailure> {
-  const lines = await context.app.runtime.tail(o.workload, o.container, tailLines)
-  if (lines.length > 0) context.journal.warn(`The last lines of ${o.container}:`)
-  for (const line of lines) context.journal.output('warn', `${o.container} | ${line}`)
+  await showLastLines(context, o, tailLines)
   return new DeployFailure('REQUIREMENTS', `${o.container} ${howItEnded(o)}. ${advice}`)
 }
 

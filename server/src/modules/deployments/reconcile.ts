@@ -5,8 +5,10 @@ import {
   closeOtherDatabases,
   collectDatabases,
   containerNames,
+  deleteSquid,
   listWanted,
   parseWorkloadId,
+  selectSquid,
   workloadIdOf,
 } from '../squids/index.ts'
 import type { Wanted } from '../squids/index.ts'
@@ -14,7 +16,7 @@ import { removeDeletedOrgs } from './deleted-orgs.ts'
 import type { Sight } from './look.ts'
 import type { Worker } from './run-deployment.ts'
 import { settle } from './settle.ts'
-import { selectUnfinishedOf, squidsInProgress } from './store.ts'
+import { listNeverRan, lockOrg, selectUnfinishedOf, squidsInProgress } from './store.ts'
 import { pause } from './wait.ts'
 
 /** Databases of versions that are gone are looked for this much more seldom than containers. */
@@ -34,7 +36,10 @@ export function startReconcile(worker: Worker, locks: Locks): Leading {
     for (let round = 0; !signal.aborted; round++) {
       await reconcile(worker, locks, signal)
       await removeDeletedOrgs(app)
-      if (round % databasesEveryRounds === 0) await collectDatabases(app)
+      if (round % databasesEveryRounds === 0) {
+        await removeNeverRan(app)
+        await collectDatabases(app)
+      }
       await pause(pace.reconcileMs, signal)
     }
   })
@@ -87,6 +92,17 @@ async function settleAlone(worker: Worker, locks: Locks, squidId: number, stoppi
   } finally {
     await lock.release()
   }
+}
+
+/** What a failed first deployment left behind, as those of earlier releases did; `collectDatabases` takes the database. */
+export async function removeNeverRan(app: WorkerApp): Promise<void> {
+  for (const { id, orgId } of await listNeverRan(app.db))
+    await app.db.transaction(async (tx) => {
+      await lockOrg(tx, orgId)
+      if (await selectUnfinishedOf(tx, id)) return
+      const squid = await selectSquid(tx, id)
+      if (squid?.image === null) await deleteSquid(tx, id)
+    })
 }
 
 async function warnOfOpenDatabases(app: WorkerApp): Promise<void> {

@@ -1,9 +1,9 @@
 import type { WorkerApp } from '../../app.ts'
 import type { Lock } from '../../db/locks.ts'
 import { isUnavailable } from '../../db/unavailable.ts'
-import { selectSquid, setLastDeploy, type Hiding } from '../squids/index.ts'
+import { deleteSquid, dropDatabase, selectSquid, setLastDeploy, type Hiding } from '../squids/index.ts'
 import { DeployFailure, failureOf, unexpected } from './failure.ts'
-import { openJournal, type Journal } from './journal.ts'
+import { openJournal } from './journal.ts'
 import type { Look } from './look.ts'
 import { plans, type RunnableType } from './plans.ts'
 import { settle } from './settle.ts'
@@ -37,7 +37,13 @@ export async function runDeployment(worker: Worker, id: number, lock: Lock, stop
   const { squidId } = deployment
   const redactor = async () => (await worker.hiding([squidId]))(squidId)
   const journal = await openJournal({ db: app.db, clock: app.clock, deploymentId: id, redactor })
-  const context = contextOf(worker, deployment, org, journal, letGo)
+  const context = contextOf(
+    worker,
+    deployment,
+    org,
+    { journal, redact: async (text) => (await redactor())(text) },
+    letGo,
+  )
   try {
     await runSteps(context, letGo)
     await removeTree(context)
@@ -131,7 +137,8 @@ async function fail(context: StepContext, failure: DeployFailure): Promise<void>
   await context.note({ failure: { kind: failure.kind, message: failure.message } })
   await cleanUp(context)
   journal.error(failure.message)
-  await finish(context, { failed: failure.kind, failureReason: failure.message })
+  const isGone = await dropNeverRan(context)
+  await finish(context, { failed: failure.kind, failureReason: failure.message }, isGone)
   app.log.info({ deploymentId: deployment.id, failed: failure.kind }, 'deployment ended')
 }
 
@@ -148,25 +155,46 @@ async function cleanUp(context: StepContext): Promise<void> {
   }
 }
 
+/**
+ * A version whose first deployment failed never ran. It goes with its database, so that nothing is billed and its name is free for
+ * the next try; the deployment and its log stay. Answers whether its row may go.
+ */
+async function dropNeverRan(context: StepContext): Promise<boolean> {
+  const { app, deployment, journal, hands } = context
+  const squid = await selectSquid(app.db, deployment.squidId)
+  if (squid === null || squid.image !== null) return false
+  // The database's password is known, and hidden in the log, for as long as there is a database.
+  await journal.flush()
+  try {
+    await dropDatabase(app, squid.id)
+    return true
+  } catch (error) {
+    hands.signal.throwIfAborted()
+    app.log.warn({ err: error, deploymentId: deployment.id }, 'a version that never ran is left to the reconcile loop')
+    return false
+  }
+}
+
 async function removeTree({ app, deployment }: StepContext): Promise<void> {
   if (deployment.uploadId) await app.builder.removeTree(treeKey(deployment.id))
 }
 
 type End = { status: 'OK' } | { failed: DeployFailure['kind']; failureReason: string }
 
-async function finish(context: StepContext, end: End): Promise<void> {
+async function finish(context: StepContext, end: End, isGone = false): Promise<void> {
   await context.journal.flush()
-  await advance(context, { ...end, notes: {}, deadlineAt: null, finishedAt: context.app.clock.now() })
+  await advance(context, { ...end, notes: {}, deadlineAt: null, finishedAt: context.app.clock.now() }, isGone)
 }
 
-/** Changes the row and, in the same transaction, what the version's row says of its last deployment. */
-async function advance(context: StepContext, change: Partial<DeploymentRow>): Promise<void> {
+/** Changes the row and, in the same transaction, what the version's row says of its last deployment, or deletes that row. */
+async function advance(context: StepContext, change: Partial<DeploymentRow>, isGone = false): Promise<void> {
   const { app } = context
   const updatedAt = app.clock.now()
   await app.db.transaction(async (tx) => {
     const row = await updateMine(tx, context.deployment, { ...change, updatedAt })
     const { id, type, status, failed, squidId } = row
-    await setLastDeploy(tx, squidId, { id, type, status, failed, running: row.finishedAt === null })
+    if (isGone) await deleteSquid(tx, squidId)
+    else await setLastDeploy(tx, squidId, { id, type, status, failed, running: row.finishedAt === null })
     context.deployment = row
   })
 }
@@ -175,7 +203,7 @@ function contextOf(
   { app, pace, look }: Worker,
   deployment: DeploymentRow,
   org: { id: number; code: string; isPlayground: boolean },
-  journal: Journal,
+  log: Pick<StepContext, 'journal' | 'redact'>,
   signal: AbortSignal,
 ): StepContext {
   const context: StepContext = {
@@ -184,7 +212,7 @@ function contextOf(
     hands: { app, look, pollMs: pace.pollMs, signal },
     org,
     deployment,
-    journal,
+    ...log,
     signal,
     isResumed: deployment.attempt > 1,
     note: async (notes) => {

@@ -52,6 +52,8 @@ export type StepContext = {
   /** As of now: replaced when notes are added. */
   deployment: DeploymentRow
   journal: Journal
+  /** Hides what no log may hold, in a text that is cut before the journal sees it. */
+  redact: (text: string) => Promise<string>
   /** Aborted at the step's deadline, and when this worker must let go; the same as in `hands`. */
   signal: AbortSignal
   /** True when an earlier worker may have begun this step. */

@@ -96,6 +96,16 @@ export async function squidsInProgress(db: Db): Promise<Set<number>> {
   return new Set(rows.map((row) => row.squidId))
 }
 
+/** Versions whose first deployment has failed; `dropNeverRan` could not take them away. */
+export async function listNeverRan(db: Db): Promise<{ id: number; orgId: number }[]> {
+  const { rows } = await db.execute<{ id: number; orgId: number }>(
+    sql`select s.id, s.org_id as "orgId" from squids s where s.image is null
+      and exists (select 1 from deployments d where d.squid_id = s.id and d.failed <> 'NO')
+      and not exists (select 1 from deployments d where d.squid_id = s.id and d.finished_at is null)`,
+  )
+  return rows
+}
+
 /** Oldest first. */
 export function listUnfinished(db: Db): Promise<{ id: number; squidId: number }[]> {
   return db

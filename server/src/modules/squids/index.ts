@@ -13,7 +13,14 @@ export {
 export { selectSquidDatabase } from './database-store.ts'
 export { canTell } from './can-tell.ts'
 export { hasFinished } from './ending.ts'
-export { evaluate, secretNamesOf, UnknownSecrets, type Contexts, type Variables } from './environment.ts'
+export {
+  evaluate,
+  secretNamesOf,
+  UnknownSecrets,
+  type Contexts,
+  type Environments,
+  type Variables,
+} from './environment.ts'
 export { findingsOf, limitsOf, type Finding, type Limits } from './findings.ts'
 export { squidReadHandlers } from './handlers.ts'
 export { findSquid, lookUpSquid, parseReference } from './find.ts'
@@ -32,7 +39,7 @@ export { InvalidManifest, parseManifest } from './manifest.ts'
 export { startObserving } from './observe.ts'
 export { existingSquids, selectProcessorStates, type ProcessorRow } from './observe-store.ts'
 export { planOf, type SquidPlan } from './plan.ts'
-export { probeApi } from './probe.ts'
+export { askApi, probeApi, type ApiProbe } from './probe.ts'
 export { billedProfile, databaseResources, programResources } from './profiles.ts'
 export { secretUseHandlers } from './secret-uses.ts'
 export { squidStatusOf } from './status.ts'

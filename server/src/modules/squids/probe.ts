@@ -6,15 +6,31 @@ const timeoutMs = 5_000
 const body = '{"query":"{__typename}"}'
 const headers = { 'content-type': 'application/json', 'content-length': body.length }
 
-/**
- * Null when the api answers: a GraphQL server its simplest query, any other server anything below 500 (contract 7). Otherwise
- * a sentence that says what is wrong.
- */
-export async function probeApi(endpoint: Endpoint): Promise<string | null> {
+/** `fault`: null when the api answers, otherwise a sentence. `answer`: what it said instead, as it said it; it may hold secrets. */
+export type ApiProbe = { fault: string | null; answer: string | null }
+
+/** An api answers when a GraphQL server answers its simplest query, any other server anything below 500 (contract 7). */
+export async function askApi(endpoint: Endpoint): Promise<ApiProbe> {
+  const request = { method: 'POST', path: '/graphql', headers, timeoutMs }
   try {
-    const { status } = await askContainer(endpoint, { method: 'POST', path: '/graphql', headers, timeoutMs }, body)
-    return status < 500 ? null : `It answers HTTP with status ${status}.`
-  } catch {
-    return `It does not answer HTTP on port ${apiPort}, which GRAPHQL_SERVER_PORT names.`
+    const { status, text } = await askContainer(endpoint, request, body)
+    return status < 500
+      ? { fault: null, answer: null }
+      : { fault: `It answers HTTP with status ${status}.`, answer: text }
+  } catch (error) {
+    return { fault: faultOf(error), answer: null }
   }
+}
+
+/** The fault alone. */
+export const probeApi = async (endpoint: Endpoint): Promise<string | null> => (await askApi(endpoint)).fault
+
+const port = `port ${apiPort}, which GRAPHQL_SERVER_PORT names`
+
+function faultOf(error: unknown): string {
+  const { code, name } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT' || code === 'ECONNREFUSED') return `Nothing listens on ${port}.`
+  if (name === 'TimeoutError' || name === 'AbortError')
+    return `It takes connections on ${port}, but has not answered within ${timeoutMs / 1000} s.`
+  return `It does not answer HTTP on ${port}.`
 }
