@@ -11,7 +11,7 @@ export const SecretChange = z.discriminatedUnion('action', [
 ])
 export type SecretChange = z.infer<typeof SecretChange>
 
-/** A secret and the versions whose programs were given it. */
+/** A secret and the versions whose programs have it as an environment variable, or will with their next start. */
 export const SecretUse = z.object({
   name: z.string(),
   updatedAt: Time,
@@ -21,7 +21,7 @@ export const SecretUse = z.object({
       slot: z.string(),
       /** `name@slot` */
       reference: z.string(),
-      /** It runs with the value from before the last change: restart it. */
+      /** It runs without it or with the value from before the last change: restart it. */
       isOutdated: z.boolean(),
     }),
   ),
@@ -40,7 +40,7 @@ export const secrets = {
     method: 'GET',
     path: '/v1/orgs/{code}/secrets/uses',
     access: 'member',
-    summary: 'When each secret was last set, and which versions use it',
+    summary: 'When each secret was last set, and which versions are given it',
     payload: z.array(SecretUse),
   }),
   change: endpoint({

@@ -64,7 +64,7 @@ export default function AddSecretPage() {
               <>
                 <TextField
                   label="Name"
-                  description="A manifest names it as ${{ secrets.NAME }}."
+                  description="Every squid has it as an environment variable of this name from its next start on, unless its manifest sets one."
                   autoComplete="off"
                   spellCheck={false}
                   isMono

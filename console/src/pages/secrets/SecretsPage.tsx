@@ -77,7 +77,7 @@ export default function SecretsPage() {
     <div className="max-w-250">
       <PageHeader
         title="Secrets"
-        context="Values that squids read from their environment. They are never shown again."
+        context="Environment variables of every squid of the organization. Their values are never shown again."
         actions={data?.length === 0 ? undefined : <AddSecret whyNot={whyNot} />}
       />
       {error && data === undefined ? (
@@ -97,7 +97,7 @@ export default function SecretsPage() {
             empty={
               <EmptyState
                 title="No secrets yet"
-                text="Keys and addresses that do not belong into an archive. A manifest names them as ${{ secrets.NAME }}."
+                text="Keys and addresses that do not belong into an archive. Every squid has them as environment variables; a manifest can also name them, as ${{ secrets.NAME }}."
                 action={<AddSecret whyNot={whyNot} />}
                 command={`sqd secrets set NAME value -o ${code}`}
               />
@@ -124,12 +124,12 @@ function AddSecret({ whyNot }: { whyNot: string | null }) {
 }
 
 function DeleteText({ secret: { versions } }: { secret: SecretUse }) {
-  if (versions.length === 0) return <>No version uses it. Its value cannot be brought back.</>
+  if (versions.length === 0) return <>No version has it. Its value cannot be brought back.</>
   return (
     <>
       Its value cannot be brought back. {versions.map(({ reference }) => reference).join(', ')}{' '}
-      {versions.length === 1 ? 'goes on with it, but cannot be' : 'go on with it, but cannot be'} restarted or deployed
-      again while the manifest needs it.
+      {versions.length === 1 ? 'keeps it until its' : 'keep it until their'} next restart. What has it in its manifest
+      cannot be restarted or deployed without it.
     </>
   )
 }

@@ -17,7 +17,7 @@ export const secretColumns: Column<SecretUse>[] = [
       </code>
     ),
   },
-  { id: 'versions', header: 'Used by', foldBelow: 'sm', cell: ({ versions }) => <Versions versions={versions} /> },
+  { id: 'versions', header: 'Given to', foldBelow: 'sm', cell: ({ versions }) => <Versions versions={versions} /> },
   {
     id: 'state',
     header: 'State',

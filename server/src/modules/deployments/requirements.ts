@@ -1,7 +1,7 @@
 import { isUnpaid, type OrgStatus } from '@shoal/contract'
 import type { Config } from '../../config.ts'
 import { refuse } from '../../errors.ts'
-import { programResources, type SquidPlan } from '../squids/index.ts'
+import { programResources, type Environments, type SquidPlan, type Variables } from '../squids/index.ts'
 import { DeployFailure } from './failure.ts'
 
 /** Playground databases have this much room (contract 6.3). */
@@ -90,3 +90,32 @@ const unsupported = (addon: string, instead: string) =>
     'REQUIREMENTS',
     `The addon ${addon} is not offered by this installation. ${instead}, and remove deploy.addons.${addon} from the manifest.`,
   )
+
+/** What Linux hands a program: 128 KiB a variable with its name, and 2 MiB in all, of which the platform's own need little. */
+const longestVariable = 128 * 1024 - 1
+const largestEnvironment = 1_000_000
+
+/** @throws DeployFailure for an environment that no program can be started with */
+export function checkEnvironments({ deploy, init, api, processors }: Environments): void {
+  const sections: [string, Variables][] = [['init', init], ['api', api], ...Object.entries(processors)]
+  for (const [container, own] of sections) {
+    const sizes = Object.entries({ ...deploy, ...own }).map(([name, value]) => ({
+      name,
+      bytes: Buffer.byteLength(name) + Buffer.byteLength(value) + 2,
+    }))
+    const long = sizes.find(({ bytes }) => bytes > longestVariable)
+    if (long)
+      throw new DeployFailure(
+        'REQUIREMENTS',
+        `The variable ${long.name} of ${container} has ${kb(long.bytes)}; a program can be given ${kb(longestVariable)}. Shorten it, or read it from a file of the squid.`,
+      )
+    const bytes = sizes.reduce((total, size) => total + size.bytes, 0)
+    if (bytes > largestEnvironment)
+      throw new DeployFailure(
+        'REQUIREMENTS',
+        `The environment of ${container} has ${kb(bytes)}; a program can be given ${kb(largestEnvironment)}. Shorten the values in the manifest, or delete secrets that are not needed: every squid is given all of them.`,
+      )
+  }
+}
+
+const kb = (bytes: number) => `${Math.ceil(bytes / 1000)} kB`

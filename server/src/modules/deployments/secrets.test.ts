@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openWorkload, selectSquidBySlot } from '../squids/index.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 
 let t: DeployApp
@@ -17,39 +18,72 @@ afterAll(async () => {
 const params = () => ({ code: d.org.code })
 const set = (name: string, value: string) =>
   d.api.secrets.change({ params: params(), body: { secrets: [{ action: 'UPDATE', name, value }] } })
+const remove = (name: string) =>
+  d.api.secrets.change({ params: params(), body: { secrets: [{ action: 'DELETE', name }] } })
 const alertsOf = async (slot: string) =>
   (await d.api.squids.get({ params: { ...params(), reference: `test-squid@${slot}` } })).alerts
 
-test('every version that uses a changed secret says so until it is restarted', async () => {
+const uses = async () =>
+  (await d.api.secrets.listUses({ params: params() })).map(({ name, versions }) => [
+    name,
+    versions.map(({ reference, isOutdated }) => `${reference}${isOutdated ? ' is outdated' : ''}`),
+  ])
+const outdated = (reason: string) => [expect.objectContaining({ label: 'Secrets are outdated', reason })]
+const restarted = async (slot: string) => {
+  const restart = await d.api.squids.restart({ params: { ...params(), reference: `test-squid@${slot}` } })
+  expect((await d.ended(restart)).failed).toBe('NO')
+}
+/** The environments of what runs of a version, by container. */
+const environmentsOf = async (slot: string) => {
+  const squid = await selectSquidBySlot(t.app.db, d.org.id, 'test-squid', slot)
+  const workload = openWorkload(t.app.sealer, squid?.id ?? 0, squid?.sealedWorkload ?? '')
+  return Object.fromEntries(workload.containers.map(({ name, env }) => [name, env]))
+}
+
+test('every program has all secrets, and every version says when one changed, came or went until it is restarted', async () => {
   await set('KEY', 'first value')
   await set('OTHER', 'other value')
-  await d.deployed({ env: { KEY: '${{ secrets.KEY }}' } }, { slot: 'v1' })
-  await d.deployed({ env: { OTHER: '${{ secrets.OTHER }}' } }, { slot: 'v2' })
-  await d.deployed({ env: { KEY: '${{ secrets.KEY }}', OTHER: '${{ secrets.OTHER }}' } }, { slot: 'v3' })
-  const uses = async () =>
-    (await d.api.secrets.listUses({ params: params() })).map(({ name, versions }) => [
-      name,
-      versions.map(({ reference, isOutdated }) => `${reference}${isOutdated ? ' is outdated' : ''}`),
-    ])
+  await d.deployed({}, { slot: 'v1' })
+  await d.deployed({ env: { OTHER: 'own value' } }, { slot: 'v2' })
+  const both = { KEY: 'first value', OTHER: 'other value' }
+  expect(await environmentsOf('v1')).toMatchObject({ api: both, processor: both })
+  expect((await environmentsOf('v2'))['processor']).toMatchObject({ KEY: 'first value', OTHER: 'own value' })
   expect(await uses()).toEqual([
-    ['KEY', ['test-squid@v1', 'test-squid@v3']],
-    ['OTHER', ['test-squid@v2', 'test-squid@v3']],
+    ['KEY', ['test-squid@v1', 'test-squid@v2']],
+    ['OTHER', ['test-squid@v1']],
   ])
-
-  await set('KEY', 'second value')
-  const outdated = expect.objectContaining({
-    label: 'Secrets are outdated',
-    reason: 'Changed since its programs were started: KEY. Restart it to apply them.',
-  })
-  expect(await alertsOf('v1')).toEqual([outdated])
-  expect(await alertsOf('v2')).toEqual([])
-  expect(await alertsOf('v3')).toEqual([outdated])
-  expect((await uses())[0]).toEqual(['KEY', ['test-squid@v1 is outdated', 'test-squid@v3 is outdated']])
-
-  const restart = await d.api.squids.restart({ params: { ...params(), reference: 'test-squid@v1' } })
-  expect((await d.ended(restart)).failed).toBe('NO')
   expect(await alertsOf('v1')).toEqual([])
-  expect(await alertsOf('v3')).toEqual([outdated])
+
+  await set('OTHER', 'second value')
+  const told = 'Changed since its programs were started: OTHER. Restart it to apply them.'
+  expect(await alertsOf('v1')).toEqual(outdated(told))
+  // Its own value is the one that counts.
+  expect(await alertsOf('v2')).toEqual([])
+  expect(await uses()).toContainEqual(['OTHER', ['test-squid@v1 is outdated']])
+  await set('ADDED', 'new value')
+  await remove('KEY')
+  expect(await alertsOf('v1')).toEqual(
+    outdated(
+      'Changed since its programs were started: ADDED, OTHER. Deleted since its programs were started: KEY. Restart it to apply that.',
+    ),
+  )
+  await restarted('v1')
+  expect(await alertsOf('v1')).toEqual([])
+  const now = (await environmentsOf('v1'))['api']
+  expect(now).toMatchObject({ ADDED: 'new value', OTHER: 'second value' })
+  expect(now).not.toHaveProperty('KEY')
+})
+
+test('an environment that no program can be started with is refused before the build, with its cause', async () => {
+  await set('LONG', 'x'.repeat(60_000))
+  const failed = async (env: Record<string, string>) =>
+    (await d.ended(await d.deploy({ env }, { slot: 'v9' }))).failureReason
+  expect(await failed({ TWICE: '${{ secrets.LONG }}${{ secrets.LONG }}${{ secrets.LONG }}' })).toMatch(
+    /The variable TWICE of init has 181 kB; a program can be given 132 kB/,
+  )
+  const many = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`A${i}`, '${{ secrets.LONG }}']))
+  expect(await failed(many)).toMatch(/The environment of init has \d+ kB/)
+  await remove('LONG')
 })
 
 test('neither the log of a deployment nor the reason it failed for tells a secret, a token or a password', async () => {

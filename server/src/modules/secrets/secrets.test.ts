@@ -82,3 +82,13 @@ test('developers and viewers see names and change nothing', async () => {
     ).rejects.toMatchObject({ status: 405 })
   }
 })
+
+test('all secrets of an organization together have a limit, and what is above it can be made smaller', async () => {
+  const many = Array.from({ length: 4 }, (_, i) => update(`BIG_${i}`, 'x'.repeat(60_000)))
+  await change(...many)
+  await expect(change(update('BIG_4', 'x'.repeat(60_000)))).rejects.toMatchObject({
+    status: 405,
+    message: expect.stringMatching(/256 kB in all.*would have 301 kB/),
+  })
+  await change(...many.map(({ name }) => remove(name)))
+})

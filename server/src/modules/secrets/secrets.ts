@@ -6,6 +6,9 @@ import { deleteSecret, listSealedValues, listSecrets, lockSecret, putSecret, ret
 /** How many an organization may have. */
 const most = 500
 
+/** Bytes of all names and values of an organization: each of its programs is given all of them (see `docs/secrets.md`). */
+const mostBytes = 256_000
+
 /** How many values of one name are still hidden in logs after they were replaced. */
 const mostRetired = 10
 
@@ -45,10 +48,11 @@ export async function listSecretNames(
 
 /**
  * Sets and deletes secrets, all or none.
- * @throws Refusal 400 for the deletion of one that is not there, 405 for too many
+ * @throws Refusal 400 for the deletion of one that is not there, 405 for too many or too large ones
  */
 export async function changeSecrets(app: App, orgId: number, userId: number, changes: SecretChange[]): Promise<void> {
   await app.db.transaction(async (tx) => {
+    const bytesBefore = await bytesOf(app, tx, orgId)
     for (const change of changes) {
       const name = change.name.trim().toUpperCase()
       const before = await lockSecret(tx, orgId, name)
@@ -70,5 +74,16 @@ export async function changeSecrets(app: App, orgId: number, userId: number, cha
     }
     if ((await listSecrets(tx, orgId)).length > most)
       throw refuse('TOO_MANY_SECRETS', `An organization may have ${most} secrets. Delete some that are not needed.`)
+    const bytes = await bytesOf(app, tx, orgId)
+    if (bytes > mostBytes && bytes > bytesBefore)
+      throw refuse(
+        'SECRETS_TOO_LARGE',
+        `The secrets of an organization may have ${mostBytes / 1000} kB in all, since every squid is given them; these would have ${Math.ceil(bytes / 1000)} kB. Shorten or delete some.`,
+      )
   })
+}
+
+async function bytesOf({ sealer }: Pick<App, 'sealer'>, db: App['db'], orgId: number): Promise<number> {
+  const secrets = await readSecrets({ db, sealer }, orgId)
+  return Object.entries(secrets).reduce((sum, [name, value]) => sum + name.length + Buffer.byteLength(value), 0)
 }

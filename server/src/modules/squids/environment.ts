@@ -1,4 +1,5 @@
 import type { Manifest } from '@subsquid/manifest'
+import { givenSecrets } from './given-secrets.ts'
 import { InvalidManifest } from './manifest.ts'
 
 export type Variables = Record<string, string>
@@ -27,16 +28,21 @@ export class UnknownSecrets extends Error {
 }
 
 /**
- * Secrets a manifest names, in upper case: by `${{ secrets.X }}` or in the old list `deploy.secrets`.
+ * Names of the secrets that a version's programs hold: those that its manifest names, by `${{ secrets.X }}` or in the old list
+ * `deploy.secrets`, and those that every version is given.
  * @throws InvalidManifest for an expression that cannot be read
  */
-export function secretNamesOf(manifest: Manifest): string[] {
-  const names = [...namesInExpressions(manifest), ...(manifest.deploy?.secrets ?? [])]
-  return [...new Set(names.map((name) => name.toUpperCase()))].sort()
+export function secretNamesOf(manifest: Manifest, secrets: Variables): string[] {
+  const named = [...namesInExpressions(manifest), ...(manifest.deploy?.secrets ?? [])].map((name) => name.toUpperCase())
+  const own = manifest.deploy?.env ?? {}
+  const given = Object.keys(givenSecrets(secrets, manifest.deploy?.addons?.postgres != null))
+  const held = [...named.filter((name) => secrets[name] !== undefined), ...given.filter((name) => !(name in own))]
+  return [...new Set(held)].sort()
 }
 
 /**
- * Evaluates the environments. Secret names are matched without case, since the console stores them in upper case (spec 5).
+ * Evaluates the environments. All secrets of the organization are in them; what the manifest sets itself wins. Expressions match
+ * secret names without case, since the console stores them in upper case (spec 5).
  * @throws UnknownSecrets when a secret is missing and the expression has no fallback
  * @throws InvalidManifest for any other expression without a value
  */
@@ -56,7 +62,7 @@ export function evaluate(manifest: Manifest, secrets: Variables, contexts: Conte
     throw new InvalidManifest(error instanceof Error ? error.message : String(error))
   }
   return {
-    deploy: { ...pick(listed, secrets), ...deploy?.env },
+    deploy: { ...givenSecrets(secrets, deploy?.addons?.postgres != null), ...pick(listed, secrets), ...deploy?.env },
     init: { ...deploy?.init?.env },
     api: { ...deploy?.api?.env },
     processors: Object.fromEntries((deploy?.processor ?? []).map((p) => [p.name, { ...p.env }])),

@@ -1,9 +1,10 @@
 import type { App } from '../../app.ts'
 import { observeHeads, type ChainHead } from '../rpc/index.ts'
 import { chainOf } from './chain-of.ts'
+import { ownVariables } from './given-secrets.ts'
 import { openWorkload } from './store.ts'
 import { isProcessor } from './workload.ts'
-import { listWritten, selectSealedWorkloads } from './workload-store.ts'
+import { listWritten, selectSealedWorkloads, type SealedWorkload } from './workload-store.ts'
 
 /** Which chain a processor indexes, and where that chain is as others see it: null while nobody looks at it. */
 export type HeadOf = (of: { squidId: number; container: string }) => { chain: string; head: ChainHead | null } | null
@@ -30,7 +31,7 @@ export function createKnownHeads(app: App): KnownHeads {
       changed.map(([squidId]) => squidId),
     )
     for (const row of sealed)
-      read.set(row.squidId, { written: wanted.get(row.squidId) ?? '', chains: chainsIn(app, row.squidId, row.sealed) })
+      read.set(row.squidId, { written: wanted.get(row.squidId) ?? '', chains: chainsIn(app, row) })
   }
 
   return {
@@ -46,13 +47,16 @@ export function createKnownHeads(app: App): KnownHeads {
   }
 }
 
-/** By processor. */
-function chainsIn({ sealer, log }: App, squidId: number, sealed: string): Map<string, string> {
+/** By processor. A secret that every version is given tells nothing of this one. */
+function chainsIn({ sealer, log }: App, row: SealedWorkload): Map<string, string> {
+  const { squidId, sealed, secretNames, manifestCurrent } = row
   try {
     const { containers } = openWorkload(sealer, squidId, sealed)
+    const own = ownVariables(manifestCurrent)
+    const foreign = new Set(secretNames.filter((name) => !own.has(name)))
     return new Map(
       containers.filter(isProcessor).flatMap(({ name, env }) => {
-        const chain = chainOf(env)
+        const chain = chainOf(Object.fromEntries(Object.entries(env).filter(([variable]) => !foreign.has(variable))))
         return chain === null ? [] : [[name, chain] as const]
       }),
     )

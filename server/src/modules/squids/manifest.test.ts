@@ -72,12 +72,38 @@ test('aliases that stand for billions of values are refused at once', () => {
 test('expressions are evaluated; the section wins over deploy.env; secret names match without case', () => {
   const environments = evaluate(parseManifest(ordinary), { RPC_URL: 'http://rpc' }, contexts)
   expect(environments).toEqual({
-    deploy: { SHARED: 'all', RPC: 'http://rpc', DB_PASS: 'mine' },
+    deploy: { SHARED: 'all', RPC: 'http://rpc', RPC_URL: 'http://rpc', DB_PASS: 'mine' },
     init: { WHO: 'init' },
     api: { SHARED: 'api', GQL_PORT: '1' },
     processors: { eth: { URL: 'http://gateway/rpc/eth/t' }, base: {} },
   })
-  expect(secretNamesOf(parseManifest(ordinary))).toEqual(['RPC_URL'])
+  expect(secretNamesOf(parseManifest(ordinary), { RPC_URL: 'http://rpc' })).toEqual(['RPC_URL'])
+})
+
+test('every secret is a variable of every program; the manifest wins, and reserved names stay as they are', () => {
+  const secrets = {
+    KEY: 'of the organization',
+    SHARED: 'of the organization',
+    RPC_ETH_HTTP: 'http://mine',
+    PATH: '/evil',
+    NODE_OPTIONS: '--inspect',
+    LD_PRELOAD: '/evil.so',
+    GQL_PORT: '1',
+    DB_SSL_CA: 'of another database',
+  }
+  const addon = manifest('addons: {postgres: {}}\nenv: {SHARED: own}\nprocessor: {cmd: [node]}')
+  const given = { KEY: 'of the organization', RPC_ETH_HTTP: 'http://mine', SHARED: 'own' }
+  expect(evaluate(parseManifest(addon), secrets, contexts).deploy).toEqual(given)
+  expect(secretNamesOf(parseManifest(addon), secrets)).toEqual(['KEY', 'RPC_ETH_HTTP'])
+  const without = manifest('env: {PATH2: "${{ secrets.PATH }}"}\nprocessor: {cmd: [node]}')
+  // Without the addon the squid brings a database of its own; what its manifest names it gets under any name.
+  expect(evaluate(parseManifest(without), secrets, contexts).deploy).toEqual({
+    ...given,
+    SHARED: 'of the organization',
+    DB_SSL_CA: 'of another database',
+    PATH2: '/evil',
+  })
+  expect(secretNamesOf(parseManifest(without), secrets)).toEqual(['DB_SSL_CA', 'KEY', 'PATH', 'RPC_ETH_HTTP', 'SHARED'])
 })
 
 test('an unknown secret is named, unless the expression has a fallback', () => {

@@ -10,7 +10,7 @@ const iso = (ms: number) => new Date(ms).toISOString()
 
 function alerts(processor: Partial<SeenProcessor> = {}, container: Partial<SeenContainer> = {}) {
   return alertsOf({
-    squid: { secretsReadAtMs: null, secretNames: [] },
+    squid: { secretsReadAtMs: null, secretNames: [], manifestCurrent: {} },
     watched: {
       status: 'DEPLOYED',
       image: 'image',

@@ -1,12 +1,13 @@
 import type { AlertKind, Squid } from '@shoal/contract'
 import { findingsOf, usualLimits, type Watched } from './findings.ts'
+import { willBeGiven } from './given-secrets.ts'
 import { isoTime } from './present-processor.ts'
 import type { PresentedRow } from './present-store.ts'
 
 type Alert = Squid['alerts'][number]
 
 type Alarming = {
-  squid: Pick<PresentedRow, 'secretsReadAtMs' | 'secretNames'>
+  squid: Pick<PresentedRow, 'secretsReadAtMs' | 'secretNames' | 'manifestCurrent'>
   watched: Watched
   /** Of the organization: when each was last set. */
   secrets: ReadonlyMap<string, Date>
@@ -39,17 +40,33 @@ export function alertsOf(of: Alarming): Alert[] {
   return alerts.sort((a, b) => Number(a.severity === 'WARNING') - Number(b.severity === 'WARNING'))
 }
 
-function secretsAlerts({ squid: { secretsReadAtMs, secretNames }, secrets }: Alarming): Alert[] {
+function secretsAlerts({ squid, secrets }: Alarming): Alert[] {
+  const { secretsReadAtMs, secretNames, manifestCurrent } = squid
   if (secretsReadAtMs === null) return []
-  const changes = secretNames.map((name) => ({ name, atMs: secrets.get(name)?.getTime() ?? 0 }))
-  const since = changes.filter(({ atMs }) => atMs > secretsReadAtMs)
-  if (since.length === 0) return []
+  const changed = [...secrets]
+    .filter(([name]) => secretNames.includes(name) || willBeGiven(name, manifestCurrent))
+    .map(([name, at]) => ({ name, atMs: at.getTime() }))
+    .filter(({ atMs }) => atMs > secretsReadAtMs)
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+  const deleted = secretNames.filter((name) => !secrets.has(name))
+  if (changed.length === 0 && deleted.length === 0) return []
+  const told = [
+    { verb: 'Changed', names: changed.map(({ name }) => name) },
+    { verb: 'Deleted', names: deleted },
+  ].filter(({ names }) => names.length > 0)
+  const sentences = told.map(({ verb, names }) => `${verb} since its programs were started: ${listed(names)}.`)
   return [
     {
       label: 'Secrets are outdated',
       severity: 'WARNING',
-      reason: `Changed since its programs were started: ${since.map(({ name }) => name).join(', ')}. Restart it to apply them.`,
-      since: isoTime(Math.max(...since.map(({ atMs }) => atMs))),
+      reason: `${sentences.join(' ')} Restart it to apply ${deleted.length > 0 ? 'that' : 'them'}.`,
+      since: changed.length > 0 ? isoTime(Math.max(...changed.map(({ atMs }) => atMs))) : null,
     },
   ]
 }
+
+const mostListed = 10
+const listed = (names: string[]) =>
+  names.length > mostListed
+    ? `${names.slice(0, mostListed).join(', ')} and ${names.length - mostListed} more`
+    : names.join(', ')

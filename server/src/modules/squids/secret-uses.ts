@@ -2,9 +2,10 @@ import type { Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import type { Handlers } from '../call.ts'
 import { listSecretNames } from '../secrets/index.ts'
+import { willBeGiven } from './given-secrets.ts'
 import { listSecretUsers } from './store.ts'
 
-/** Which versions use which secret: known here, asked for among the secrets. */
+/** Which versions are given which secret: known here, asked for among the secrets. */
 export function secretUseHandlers(app: App): Pick<Handlers<Contract['secrets']>, 'listUses'> {
   return {
     listUses: async ({ org }) => {
@@ -12,7 +13,7 @@ export function secretUseHandlers(app: App): Pick<Handlers<Contract['secrets']>,
       return secrets.map((secret) => ({
         ...secret,
         versions: users
-          .filter(({ secretNames }) => secretNames.includes(secret.name))
+          .filter((row) => row.secretNames.includes(secret.name) || willBeGiven(secret.name, row.manifestCurrent))
           .map(({ name, slot, wanted, secretsReadAt }) => ({
             name,
             slot,

@@ -1,5 +1,5 @@
 import type { Workload } from '@shoal/runtime'
-import { and, asc, count, eq, sql } from 'drizzle-orm'
+import { and, asc, count, eq, isNotNull, sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
 import type { Sealer } from '../../sealer.ts'
 import { squids, squidTags, type LastDeploy } from './tables.ts'
@@ -77,13 +77,13 @@ export async function wantNothing(db: Db, id: number, change: Partial<typeof squ
   await announceSquid(db, id)
 }
 
-/** The versions of the organization that use secrets, by name and slot. */
+/** The versions of the organization whose programs were started with what secrets there were, by name and slot. */
 export function listSecretUsers(db: Db, orgId: number) {
-  const { name, slot, wanted, secretNames, secretsReadAt } = squids
+  const { name, slot, wanted, secretNames, secretsReadAt, manifestCurrent } = squids
   return db
-    .select({ name, slot, wanted, secretNames, secretsReadAt })
+    .select({ name, slot, wanted, secretNames, secretsReadAt, manifestCurrent })
     .from(squids)
-    .where(and(eq(squids.orgId, orgId), sql`${secretNames} <> '[]'::jsonb`))
+    .where(and(eq(squids.orgId, orgId), isNotNull(secretsReadAt)))
     .orderBy(asc(name), asc(slot))
 }
 

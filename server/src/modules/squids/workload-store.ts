@@ -12,13 +12,18 @@ export function listWritten(db: Db): Promise<{ squidId: number; written: string 
     .where(isToRun)
 }
 
-export async function selectSealedWorkloads(
-  db: Db,
-  squidIds: number[],
-): Promise<{ squidId: number; sealed: string }[]> {
+export type SealedWorkload = {
+  squidId: number
+  sealed: string
+  secretNames: string[]
+  manifestCurrent: Record<string, unknown>
+}
+
+export async function selectSealedWorkloads(db: Db, squidIds: number[]): Promise<SealedWorkload[]> {
+  const { id, sealedWorkload, secretNames, manifestCurrent } = squids
   const rows = await db
-    .select({ squidId: squids.id, sealed: squids.sealedWorkload })
+    .select({ squidId: id, sealed: sealedWorkload, secretNames, manifestCurrent })
     .from(squids)
     .where(and(isToRun, inArray(squids.id, squidIds)))
-  return rows.flatMap(({ squidId, sealed }) => (sealed === null ? [] : [{ squidId, sealed }]))
+  return rows.flatMap(({ sealed, ...row }) => (sealed === null ? [] : [{ ...row, sealed }]))
 }

@@ -20,6 +20,7 @@ import {
 } from '../../squids/index.ts'
 import { contextsOf, readAddons } from '../addons.ts'
 import { gatewaysFollow } from '../gateways-follow.ts'
+import { checkEnvironments } from '../requirements.ts'
 import { rollOut } from '../rollout.ts'
 import { settle } from '../settle.ts'
 import { shownManifest, sourceOf, type Source } from '../source.ts'
@@ -55,7 +56,9 @@ async function prepare(context: StepContext, squid: SquidRow, source: Source): P
   if (sealedWorkload) return openWorkload(app.sealer, squid.id, sealedWorkload)
   const { addons, variables } = await readAddons(app, squid, source.plan)
   const secretsReadAt = app.clock.now().toISOString()
-  const environments = evaluate(source.manifest, await readSecrets(app, org.id), contextsOf(org.code, squid, addons))
+  const secrets = await readSecrets(app, org.id)
+  const environments = evaluate(source.manifest, secrets, contextsOf(org.code, squid, addons))
+  checkEnvironments(environments)
   return await app.db.transaction(async (tx) => {
     const generation = await beginGeneration(tx, squid.id)
     const image = neededImage(source.image)
@@ -71,7 +74,7 @@ async function prepare(context: StepContext, squid: SquidRow, source: Source): P
     const notes = {
       generation,
       sealedWorkload: sealWorkload(app.sealer, squid.id, workload),
-      secretNames: secretNamesOf(source.manifest),
+      secretNames: secretNamesOf(source.manifest, secrets),
       secretsReadAt,
     }
     context.deployment = await addNotes(tx, deployment, notes, app.clock.now())

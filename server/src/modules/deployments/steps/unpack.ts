@@ -3,7 +3,7 @@ import { readSecrets } from '../../secrets/index.ts'
 import { evaluate, parseManifest, planOf, selectSquidBySlot, updateSquid, type SquidPlan } from '../../squids/index.ts'
 import { contextsOf, pretendedAddons } from '../addons.ts'
 import { DeployFailure } from '../failure.ts'
-import { checkPlan, whyNoCompute } from '../requirements.ts'
+import { checkEnvironments, checkPlan, whyNoCompute } from '../requirements.ts'
 import { storable } from '../storable.ts'
 import type { Step, StepContext } from '../step.ts'
 import { selectOrg, updateMine } from '../store.ts'
@@ -34,7 +34,7 @@ export const unpack: Step = {
     checkPlan(plan, context.org)
     await takeManifestSlot(context, plan)
     const contexts = contextsOf(context.org.code, await context.squid(), pretendedAddons(plan))
-    evaluate(manifest, await readSecrets(app, context.org.id), contexts)
+    checkEnvironments(evaluate(manifest, await readSecrets(app, context.org.id), contexts))
     await context.note({ manifestRaw: unpacked.manifestRaw, packageJson: storable(unpacked.packageJson) })
     journal.info(`The manifest ${unpacked.manifestPath} is valid`)
   },
