@@ -30,3 +30,10 @@ test('no value is left anywhere in JSON, and what is left is JSON', () => {
     }),
   )
 })
+
+test('values of any length and number are hidden', () => {
+  const long = `begin ${'x'.repeat(65_000)} end`
+  const many = Array.from({ length: 500 }, (_, i) => `value ${i} ${'y'.repeat(500)}`)
+  const redact = createRedactor([long, ...many, 'value 7'])
+  expect(redact(`a ${long} b ${many[499]} c ${many[7]} d value 7`)).toBe('a *** b *** c *** d ***')
+})

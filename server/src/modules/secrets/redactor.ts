@@ -16,8 +16,39 @@ export function createRedactor(values: Iterable<string>): Redactor {
   if (forms.size === 0) return nothingToHide
   // The longest first: of two values of which one begins with the other, no end is left standing.
   const longestFirst = [...forms].sort((a, b) => b.length - a.length)
-  const pattern = new RegExp(longestFirst.map((form) => RegExp.escape(form)).join('|'), 'g')
-  return (text) => text.replace(pattern, mask)
+  const steps = [
+    ...longestFirst.filter(isLong).map(wholly),
+    ...inPatterns(longestFirst.filter((form) => !isLong(form))),
+  ]
+  return (text) => steps.reduce((clean, step) => step(clean), text)
+}
+
+/** V8 refuses patterns of some ten thousand characters, and a value may have more. */
+const longestForm = 1_000
+const longestPattern = 10_000
+const isLong = (form: string): boolean => form.length > longestForm
+
+const wholly =
+  (form: string): Redactor =>
+  (text) =>
+    text.replaceAll(form, mask)
+
+/** As few patterns as can be, in the order of the forms. */
+function inPatterns(forms: string[]): Redactor[] {
+  const groups: string[][] = []
+  let length = Infinity
+  for (const form of forms) {
+    if (length + form.length > longestPattern) {
+      groups.push([])
+      length = 0
+    }
+    groups.at(-1)?.push(form)
+    length += form.length
+  }
+  return groups.map((group) => {
+    const pattern = new RegExp(group.map((form) => RegExp.escape(form)).join('|'), 'g')
+    return (text) => text.replace(pattern, mask)
+  })
 }
 
 /** The same for JSON, in which even what hides a number or a key leaves JSON. */
