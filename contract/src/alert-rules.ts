@@ -2,6 +2,7 @@
 export const alertKinds = [
   'CRASH_LOOP',
   'OUT_OF_MEMORY',
+  'SOURCE_SILENT',
   'STALLED',
   'LAGGING',
   'WRONG_SYNCED',
@@ -29,9 +30,14 @@ export const alertRules: Record<AlertKind, { title: string; explanation: string;
     explanation: 'A program used more memory than its profile has and was stopped.',
     threshold: null,
   },
+  SOURCE_SILENT: {
+    title: 'Data source silent',
+    explanation: 'A processor runs but does not begin to index, because its data source does not answer.',
+    threshold: null,
+  },
   STALLED: {
     title: 'Stalled',
-    explanation: 'A processor makes no progress although its chain goes on.',
+    explanation: 'A processor makes no progress although its chain goes on, or its data source has stopped to answer.',
     threshold: { unit: 'minutes', initial: 5, min: 1, max: 1440 },
   },
   LAGGING: {

@@ -57,7 +57,7 @@ export function databaseStatus(squid: Pick<SquidSummary, 'addons'>): DatabaseSta
 
 /** 0 to 100, or null while starting (spec 4). */
 export function syncPercent(p: Pick<Processor, 'status' | 'syncState'>): number | null {
-  if (p.status !== 'SYNCING' && p.status !== 'SYNCED' && p.status !== 'STUCK') return null
+  if (p.status === 'STARTING' || p.status === 'UNKNOWN') return null
   const { currentBlock, totalBlocks } = p.syncState
   if (totalBlocks <= 0) return 0
   return Math.min(100, Math.max(0, (currentBlock / totalBlocks) * 100))

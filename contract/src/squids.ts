@@ -4,7 +4,7 @@ import { Deployment, deploymentFailures, deploymentStatuses, deploymentTypes } f
 import { Id, SquidName, TagName, Time } from './fields.ts'
 
 export const squidStatuses = ['DEPLOYING', 'DEPLOY_ERROR', 'DEPLOYED', 'HIBERNATED'] as const
-export const processorStatuses = ['STARTING', 'SYNCING', 'SYNCED', 'STUCK', 'UNKNOWN'] as const
+export const processorStatuses = ['STARTING', 'SYNCING', 'SYNCED', 'STALLED', 'STUCK', 'UNKNOWN'] as const
 export const diskUsageStatuses = ['LOW', 'NORMAL', 'WARNING', 'CRITICAL', 'UNKNOWN'] as const
 export const profiles = ['collocated', 'small', 'medium', 'large', 'xlarge', '2xlarge'] as const
 export type Profile = (typeof profiles)[number]
@@ -34,7 +34,8 @@ export const Processor = z.object({
   /**
    * How far behind the head of its chain: as the nodes of our RPC gateway show it (`rpc`) where its environment names one chain of
    * ours, otherwise as it says itself (`processor`). `seconds` is what the chain takes for as many blocks; null until that is known.
-   * Null before its first block and while it does not run.
+   * Null before its first block and while it does not run. While it is STALLED and nothing is known of the head, an estimate: what the
+   * chain usually brings in that time.
    */
   lag: z
     .object({

@@ -43,6 +43,8 @@ export type Unpacked = {
   manifestRaw: string
   manifestPath: string
   packageJson: Record<string, unknown> | null
+  /** Hosts that the code names where it says where a processor gets its data; not all that it may use. */
+  sourceHosts: string[]
   /** Sentences for the deployment's log, such as that the packed `.env` was left out. */
   notes: string[]
   files: number

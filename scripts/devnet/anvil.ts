@@ -7,6 +7,8 @@ export type Anvil = {
   rpcUrl: string
   /** Resolves when it has ended, for whatever reason. */
   exited: Promise<void>
+  /** It answers nothing until the function that this answers is called, as a node that hangs. */
+  freeze(): () => void
   stop(): Promise<void>
 }
 
@@ -31,7 +33,11 @@ export async function startAnvil(port: number, genesisTime: Date): Promise<Anvil
     kill()
     await exited
   }
-  return { rpcUrl: `http://${await listeningAddress(anvil)}`, exited, stop }
+  const freeze = () => {
+    anvil.kill('SIGSTOP')
+    return () => void anvil.kill('SIGCONT')
+  }
+  return { rpcUrl: `http://${await listeningAddress(anvil)}`, exited, freeze, stop }
 }
 
 /** The program itself: npm's wrapper around it leaves it running when the wrapper is killed. */

@@ -17,6 +17,8 @@ export type Devnet = {
   chain: Chain
   /** Resolves when anvil has ended, for whatever reason. */
   exited: Promise<void>
+  /** Its node answers nothing until the function that this answers is called. */
+  freeze(): () => void
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -48,6 +50,7 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
     token: chain.token,
     chain,
     exited: anvil.exited,
+    freeze: anvil.freeze,
     stop,
     [Symbol.asyncDispose]: stop,
   }

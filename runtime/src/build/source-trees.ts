@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { UnpackRequest, Unpacked } from '../builder.ts'
 import { findManifest, readPackageJson } from './manifest-file.ts'
 import type { Staging } from './staging.ts'
+import { findSourceHosts } from './source-hosts.ts'
 import { summarizeTree } from './tree.ts'
 import { unpackArchive } from './unpack-archive.ts'
 
@@ -33,7 +34,9 @@ export async function openSourceTrees(dir: string, staging: Staging): Promise<So
         const manifest = await findManifest(root, manifestPath)
         const packageJson = await readPackageJson(root)
         const summary = await summarizeTree(root)
-        const unpacked = { key, manifestPath: manifest.path, manifestRaw: manifest.raw, packageJson, notes, ...summary }
+        const sourceHosts = await findSourceHosts(root)
+        const manifestOf = { manifestPath: manifest.path, manifestRaw: manifest.raw }
+        const unpacked = { key, ...manifestOf, packageJson, sourceHosts, notes, ...summary }
         await writeFile(join(path, 'tree.json'), JSON.stringify(unpacked))
         await staging.discard(target)
         await rename(path, target)

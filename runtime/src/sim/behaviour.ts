@@ -35,6 +35,8 @@ export type SimSync = {
   stallsAtBlock?: number
   /** Its last block: it ends with 0 when it is there, and says at the next start that nothing is left to do. */
   toBlock?: number
+  /** It counts the requests to its RPC node, one every so often, which answers none from one time of the run to another. */
+  source?: { asksEveryMs: number; silentFromMs?: number; silentToMs?: number }
 }
 
 /** What it takes while it runs. More memory than its limit ends it. */
@@ -52,7 +54,11 @@ const behaviourCheck = fields({}, {
   badRuns: number,
   sync: fields(
     { fromBlock: number, headBlock: number, headBlocksPerSecond: number, blocksPerSecond: number },
-    { stallsAtBlock: number, toBlock: number },
+    {
+      stallsAtBlock: number,
+      toBlock: number,
+      source: fields({ asksEveryMs: number }, { silentFromMs: number, silentToMs: number }),
+    },
   ),
   usage: fields({ cpuCores: number, memoryBytes: number }, { memoryGrowthBytesPerSecond: number }),
   answers: fields({ status: number, text }),

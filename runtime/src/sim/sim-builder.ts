@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findManifest, readPackageJson } from '../build/manifest-file.ts'
+import { findSourceHosts } from '../build/source-hosts.ts'
 import { summarizeTree } from '../build/tree.ts'
 import { unpackArchive } from '../build/unpack-archive.ts'
 import {
@@ -43,7 +44,9 @@ export class SimBuilder implements Builder {
       const manifest = await findManifest(root, manifestPath)
       const packageJson = await readPackageJson(root)
       const summary = await summarizeTree(root)
-      const unpacked = { key, manifestPath: manifest.path, manifestRaw: manifest.raw, packageJson, notes, ...summary }
+      const sourceHosts = await findSourceHosts(root)
+      const manifestOf = { manifestPath: manifest.path, manifestRaw: manifest.raw }
+      const unpacked = { key, ...manifestOf, packageJson, sourceHosts, notes, ...summary }
       this.#trees.set(key, unpacked)
       return unpacked
     } finally {

@@ -23,7 +23,7 @@ export type SimPlace = {
 }
 
 /** Where a processor is in its chain. */
-export type SimProgress = { lastBlock: number; headBlock: number; blocksPerSecond: number }
+export type SimProgress = { lastBlock: number; headBlock: number; blocksPerSecond: number; rpcAnswers?: number }
 
 /** One simulated container. Nothing ticks: what it used and how far it came is computed from the time when it is asked. */
 export class SimContainer {
@@ -252,7 +252,8 @@ export class SimContainer {
 }
 
 /** It runs after the head at its speed, and then with it. */
-export function progressAfter(sync: SimSync, seconds: number): SimProgress {
+export function progressAfter(sync: SimSync, secondsRun: number): SimProgress {
+  const seconds = heardSeconds(sync, secondsRun)
   const headBlock = Math.floor(sync.headBlock + sync.headBlocksPerSecond * seconds)
   const reached = Math.floor(sync.fromBlock + sync.blocksPerSecond * seconds)
   const lastBlock = Math.min(reached, headBlock, sync.stallsAtBlock ?? Infinity, sync.toBlock ?? Infinity)
@@ -261,6 +262,7 @@ export function progressAfter(sync: SimSync, seconds: number): SimProgress {
     lastBlock,
     headBlock,
     blocksPerSecond: isMoving ? sync.blocksPerSecond : lastBlock === headBlock ? sync.headBlocksPerSecond : 0,
+    ...(sync.source && { rpcAnswers: Math.floor((seconds * 1000) / sync.source.asksEveryMs) }),
   }
 }
 
@@ -268,4 +270,10 @@ export function progressAfter(sync: SimSync, seconds: number): SimProgress {
 function secondsUntil({ fromBlock, headBlock, headBlocksPerSecond, blocksPerSecond }: SimSync, block: number): number {
   const chain = block <= headBlock ? 0 : (block - headBlock) / headBlocksPerSecond
   return Math.max(0, chain, (block - fromBlock) / blocksPerSecond)
+}
+
+/** What it has heard of its chain: nothing while its source is silent, and all of it afterwards. */
+function heardSeconds({ source }: SimSync, seconds: number): number {
+  const { silentFromMs = Infinity, silentToMs = Infinity } = source ?? {}
+  return seconds * 1000 >= silentToMs ? seconds : Math.min(seconds, silentFromMs / 1000)
 }

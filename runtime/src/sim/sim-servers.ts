@@ -71,7 +71,7 @@ function answer(container: SimContainer, request: IncomingMessage, response: Ser
 }
 
 /** As the SDK writes them (SDK facts 1.5). */
-function metricsText({ lastBlock, headBlock, blocksPerSecond }: SimProgress): string {
+function metricsText({ lastBlock, headBlock, blocksPerSecond, rpcAnswers }: SimProgress): string {
   const left = headBlock - lastBlock
   const gauges = {
     sqd_processor_last_block: lastBlock,
@@ -80,7 +80,8 @@ function metricsText({ lastBlock, headBlock, blocksPerSecond }: SimProgress): st
     sqd_processor_sync_eta_seconds: blocksPerSecond > 0 ? Math.ceil(left / blocksPerSecond) : 0,
     sqd_processor_sync_ratio: headBlock > 0 ? lastBlock / headBlock : 0,
   }
-  return Object.entries(gauges)
-    .map(([name, value]) => `# TYPE ${name} gauge\n${name} ${value}\n`)
-    .join('')
+  const counted =
+    rpcAnswers === undefined ? '' : `sqd_rpc_request_count{url="http://node.example",kind="success"} ${rpcAnswers}\n`
+  const measured = Object.entries(gauges).map(([name, value]) => `# TYPE ${name} gauge\n${name} ${value}\n`)
+  return measured.join('') + counted
 }

@@ -1,4 +1,10 @@
-import { databaseStatus, displayStatus, type SquidDisplayStatus, type SquidSummary } from '@shoal/contract'
+import {
+  databaseStatus,
+  displayStatus,
+  type Processor,
+  type SquidDisplayStatus,
+  type SquidSummary,
+} from '@shoal/contract'
 import { formatDateTime } from '../../lib/format.ts'
 
 const sinceOf = (time: string | null) => (time === null ? '' : ` since ${formatDateTime(time)}`)
@@ -42,11 +48,19 @@ function troubles(squid: SquidSummary): Cause[] {
   ]
 }
 
+const words: Record<Processor['status'], string> = {
+  STARTING: 'starting.',
+  UNKNOWN: 'starting.',
+  SYNCING: 'syncing.',
+  SYNCED: 'synced.',
+  STALLED: 'stalled.',
+  STUCK: 'stuck.',
+}
+
 function unready(squid: SquidSummary): Cause[] {
   const behind = (squid.processors ?? []).filter(({ status }) => status !== 'SYNCED')
-  const doing = (status: (typeof behind)[number]['status']) => (status === 'SYNCING' ? 'syncing.' : 'starting.')
   return [
-    ...behind.map(({ name, status, reason, since }) => ({ text: `${name}: ${reason ?? doing(status)}`, since })),
+    ...behind.map(({ name, status, reason, since }) => ({ text: `${name}: ${reason ?? words[status]}`, since })),
     ...(databaseStatus(squid) === 'PROCESSING' ? [untimed('Database: its size is not measured yet.')] : []),
   ]
 }

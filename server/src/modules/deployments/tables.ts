@@ -23,6 +23,7 @@ export type DeploymentNotes = {
   manifestRaw?: string
   packageJson?: Record<string, unknown>
   imageBytes?: number
+  sourceHosts?: string[]
   generation?: number
   /** The Workload of that generation with its init, sealed. */
   sealedWorkload?: string

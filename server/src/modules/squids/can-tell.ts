@@ -7,6 +7,7 @@ import { isApi } from './workload.ts'
 const ofRunning: ReadonlySet<AlertKind> = new Set([
   'CRASH_LOOP',
   'OUT_OF_MEMORY',
+  'SOURCE_SILENT',
   'STALLED',
   'LAGGING',
   'WRONG_SYNCED',
@@ -14,7 +15,13 @@ const ofRunning: ReadonlySet<AlertKind> = new Set([
   'API_DOWN',
   'API_SLOW',
 ])
-const ofProgress: ReadonlySet<AlertKind> = new Set(['STALLED', 'LAGGING', 'WRONG_SYNCED', 'FROZEN_HEAD'])
+const ofProgress: ReadonlySet<AlertKind> = new Set([
+  'SOURCE_SILENT',
+  'STALLED',
+  'LAGGING',
+  'WRONG_SYNCED',
+  'FROZEN_HEAD',
+])
 
 /**
  * Whether it can be said now that a version has or has not this. `no`: the question makes no sense at present. `unknown`: nothing was

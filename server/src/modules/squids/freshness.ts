@@ -1,4 +1,3 @@
-import type { Processor } from '@shoal/contract'
 import { minutes } from '../../clock.ts'
 import { msPerBlockOf, msPerMoveOf, type HeadPace } from '../rpc/index.ts'
 
@@ -53,20 +52,6 @@ export function farBlocks(pace: HeadPace): number {
 /** The independent head, as long as somebody looks at it. */
 export const freshHead = ({ head }: Pick<Place, 'head'>, nowMs: number): SeenHead | null =>
   head && nowMs - head.observedAtMs <= headFreshMs ? head : null
-
-/** How far behind the head of its chain, for people; null before its first block. */
-export function lagOf(place: Place, nowMs: number): Processor['lag'] {
-  const { currentBlock, totalBlocks, headPace } = place
-  if (currentBlock < 0 || totalBlocks <= 0) return null
-  const seen = freshHead(place, nowMs)
-  // It may have seen a block that the others have not seen yet.
-  const isAhead = seen === null || totalBlocks > seen.headBlock
-  const head = isAhead ? totalBlocks : seen.headBlock
-  const blocks = Math.max(0, head - currentBlock)
-  const msPerBlock = (seen && msPerBlockOf(seen.pace)) ?? msPerBlockOf(headPace)
-  const seconds = blocks === 0 ? 0 : msPerBlock === null ? null : Math.round((blocks * msPerBlock) / 1000)
-  return { blocks, seconds, head, source: seen ? 'rpc' : 'processor' }
-}
 
 /**
  * By how many blocks it is late, by the independent head where there is one. A processor that was never seen at the head itself may

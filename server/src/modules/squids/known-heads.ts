@@ -3,6 +3,7 @@ import { observeHeads, type ChainHead } from '../rpc/index.ts'
 import { chainOf } from './chain-of.ts'
 import { ownVariables } from './given-secrets.ts'
 import { openWorkload } from './store.ts'
+import { sourceName } from './source-log.ts'
 import { isProcessor } from './workload.ts'
 import { listWritten, selectSealedWorkloads, type SealedWorkload } from './workload-store.ts'
 
@@ -11,11 +12,14 @@ export type HeadOf = (of: { squidId: number; container: string }) => { chain: st
 
 export type KnownHeads = {
   headOf: HeadOf
+  /** Data sources that its code and its environment name, as people may see them. */
+  sourcesOf: (of: { squidId: number; container: string }) => string[]
   /** Looks at what versions are told in their environment now, and at the chains they name. */
   look: () => Promise<void>
 }
 
-type Read = { written: string; chains: Map<string, string> }
+/** By processor. */
+type Read = { written: string; chains: Map<string, string>; sources: Map<string, string[]> }
 
 export function createKnownHeads(app: App): KnownHeads {
   let heads = new Map<string, ChainHead>()
@@ -31,7 +35,7 @@ export function createKnownHeads(app: App): KnownHeads {
       changed.map(([squidId]) => squidId),
     )
     for (const row of sealed)
-      read.set(row.squidId, { written: wanted.get(row.squidId) ?? '', chains: chainsIn(app, row) })
+      read.set(row.squidId, { written: wanted.get(row.squidId) ?? '', ...readWorkload(app, row) })
   }
 
   return {
@@ -39,6 +43,7 @@ export function createKnownHeads(app: App): KnownHeads {
       const chain = read.get(squidId)?.chains.get(container)
       return chain === undefined ? null : { chain, head: heads.get(chain) ?? null }
     },
+    sourcesOf: ({ squidId, container }) => read.get(squidId)?.sources.get(container) ?? [],
     look: async () => {
       await readChanged()
       const chains = new Set([...read.values()].flatMap((one) => [...one.chains.values()]))
@@ -47,21 +52,23 @@ export function createKnownHeads(app: App): KnownHeads {
   }
 }
 
-/** By processor. A secret that every version is given tells nothing of this one. */
-function chainsIn({ sealer, log }: App, row: SealedWorkload): Map<string, string> {
-  const { squidId, sealed, secretNames, manifestCurrent } = row
+/** A secret that every version is given tells nothing of this one. */
+function readWorkload({ sealer, log }: App, row: SealedWorkload): Omit<Read, 'written'> {
+  const { squidId, sealed, secretNames, manifestCurrent, sourceHosts } = row
+  const chains: Read['chains'] = new Map()
+  const sources: Read['sources'] = new Map()
   try {
-    const { containers } = openWorkload(sealer, squidId, sealed)
     const own = ownVariables(manifestCurrent)
     const foreign = new Set(secretNames.filter((name) => !own.has(name)))
-    return new Map(
-      containers.filter(isProcessor).flatMap(({ name, env }) => {
-        const chain = chainOf(Object.fromEntries(Object.entries(env).filter(([variable]) => !foreign.has(variable))))
-        return chain === null ? [] : [[name, chain] as const]
-      }),
-    )
+    for (const { name, env } of openWorkload(sealer, squidId, sealed).containers.filter(isProcessor)) {
+      const told = Object.fromEntries(Object.entries(env).filter(([variable]) => !foreign.has(variable)))
+      const chain = chainOf(told)
+      if (chain !== null) chains.set(name, chain)
+      const named = Object.values(told).flatMap((value) => sourceName(value) ?? [])
+      sources.set(name, [...new Set([...sourceHosts, ...named])])
+    }
   } catch (error) {
     log.warn({ err: error, squidId }, 'a workload cannot be opened: the chains of its processors are not known')
-    return new Map()
   }
+  return { chains, sources }
 }

@@ -1,6 +1,6 @@
 import type { Processor } from '@shoal/contract'
 import type { Db } from '../../db/database.ts'
-import { lagOf } from './freshness.ts'
+import { lagOf } from './lag.ts'
 import { selectContainers, selectProcessors } from './present-store.ts'
 
 /** `container`: the processor's name. */

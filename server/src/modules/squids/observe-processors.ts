@@ -11,6 +11,10 @@ import { workloadIdOf } from './workload-id.ts'
 
 /** A row that says nothing new is written again after this long, so that one can see it is looked after. */
 const renewMs = 30_000
+/** The same while its node is silent, which has to show soon. */
+const renewSilentMs = 5_000
+/** An answer of its node is written down this long after the one before. */
+const answersMs = 10_000
 
 const askedAtOnce = 64
 
@@ -44,8 +48,12 @@ export function nextRow(
   if (!metrics) return last && !last.unansweredSince ? { ...last, unansweredSince: now } : null
   const hasProgressed = metrics.currentBlock !== last?.currentBlock
   const hasHeadMoved = metrics.totalBlocks !== last?.totalBlocks
-  const isFresh = last && now.getTime() - last.scrapedAt.getTime() < renewMs
-  if (!hasProgressed && !hasHeadMoved && !last?.unansweredSince && isFresh) return null
+  const isAnswered = isAnsweredSince(last, metrics)
+  const answeredMs = last?.answeredAt ? now.getTime() - last.answeredAt.getTime() : null
+  const isNewAnswer = isAnswered && (answeredMs === null || answeredMs >= answersMs)
+  const isSilent = answeredMs !== null && answeredMs >= 2 * answersMs
+  const isFresh = last && now.getTime() - last.scrapedAt.getTime() < (isSilent ? renewSilentMs : renewMs)
+  if (!hasProgressed && !hasHeadMoved && !isNewAnswer && !last?.unansweredSince && isFresh) return null
   return {
     squidId,
     generation,
@@ -57,6 +65,11 @@ export function nextRow(
     chain: known?.chain ?? null,
     caughtUpAt: claimsCaughtUp(metrics) ? now : (last?.caughtUpAt ?? null),
     stillMs: hasProgressed || metrics.currentBlock >= metrics.totalBlocks ? 0 : stillMsAfter(last, now),
+    answeredAt: isAnswered ? now : (last?.answeredAt ?? null),
+    answerPace:
+      isAnswered && answeredMs !== null && last && wasWatched(last, now)
+        ? nextPace(last.answerPace, answeredMs, 1)
+        : (last?.answerPace ?? unknownPace),
     followsHead: last?.followsHead === true || isSeenAtHead(metrics, known, now),
     scrapedAt: now,
     unansweredSince: null,
@@ -69,11 +82,19 @@ const watchedMs = 60_000
 const stillMsAfter = (last: ProcessorRow | undefined, now: Date): number =>
   last ? last.stillMs + Math.min(watchedMs, now.getTime() - last.scrapedAt.getTime()) : 0
 
+/** Its node has answered since the last row. A count that begins anew is that of another program. */
+function isAnsweredSince(last: ProcessorRow | undefined, { rpcRequests, rpcFailures }: ProcessorMetrics): boolean {
+  const answers = (rpcRequests ?? 0) - (rpcFailures ?? 0)
+  return answers > 0 && answers !== (last?.rpcRequests ?? 0) - (last?.rpcFailures ?? 0)
+}
+
+const wasWatched = ({ unansweredSince, scrapedAt }: ProcessorRow, now: Date): boolean =>
+  !unansweredSince && now.getTime() - scrapedAt.getTime() <= watchedMs
+
 function paceAfter(last: ProcessorRow | undefined, { totalBlocks }: ProcessorMetrics, now: Date) {
   if (!last?.headMovedAt) return unknownPace
   const blocks = totalBlocks - last.totalBlocks
-  const wasWatched = !last.unansweredSince && now.getTime() - last.scrapedAt.getTime() <= watchedMs
-  return blocks > 0 && wasWatched
+  return blocks > 0 && wasWatched(last, now)
     ? nextPace(last.headPace, now.getTime() - last.headMovedAt.getTime(), blocks)
     : last.headPace
 }

@@ -1,11 +1,12 @@
 import { and, eq, getTableColumns, inArray, or, sql, type SQL } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import type { Db } from '../../db/database.ts'
-import { apiStates, containerStates, processorStates, squids } from './tables.ts'
+import { apiStates, containerStates, processorSources, processorStates, squids } from './tables.ts'
 
 export type ContainerRow = typeof containerStates.$inferSelect
 export type ProcessorRow = typeof processorStates.$inferSelect
 export type ApiRow = typeof apiStates.$inferSelect
+export type SourceRow = typeof processorSources.$inferSelect
 
 /** Those of the versions that were not deleted. */
 export async function existingSquids(db: Db, ids: number[]): Promise<Set<number>> {
@@ -14,16 +15,22 @@ export async function existingSquids(db: Db, ids: number[]): Promise<Set<number>
   return new Set(rows.map((row) => row.id))
 }
 
-export type Observations = { containers: ContainerRow[]; processors: ProcessorRow[]; apis: ApiRow[] }
+export type Observations = {
+  containers: ContainerRow[]
+  processors: ProcessorRow[]
+  apis: ApiRow[]
+  sources: SourceRow[]
+}
 
 /** All that was written down. */
 export async function selectObservations(db: Db): Promise<Observations> {
-  const [containers, processors, apis] = await Promise.all([
+  const [containers, processors, apis, sources] = await Promise.all([
     db.select().from(containerStates),
     selectProcessorStates(db),
     db.select().from(apiStates),
+    db.select().from(processorSources),
   ])
-  return { containers, processors, apis }
+  return { containers, processors, apis, sources }
 }
 
 /** What every processor last said of itself. */
@@ -56,15 +63,31 @@ export async function putApis(db: Db, rows: ApiRow[]): Promise<void> {
       .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container], set: replaced(t) })
 }
 
+export async function putSources(db: Db, rows: SourceRow[]): Promise<void> {
+  const t = processorSources
+  for (const some of inPieces(rows))
+    await db
+      .insert(t)
+      .values(some)
+      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.processor], set: replaced(t) })
+}
+
+export async function deleteSources(db: Db, rows: SourceRow[]): Promise<void> {
+  const t = processorSources
+  const keys = rows.map(({ processor, ...of }) => ({ ...of, container: processor }))
+  for (const some of inPieces(keys)) await db.delete(t).where(anyOf(some, t.squidId, t.generation, t.processor))
+}
+
 type ContainerKey = { squidId: number; generation: number; container: string }
 
 /** Forgets containers that are no more, and what was seen of them. */
 export async function deleteContainers(db: Db, keys: ContainerKey[]): Promise<void> {
   for (const some of inPieces(keys)) {
-    const [c, p, a] = [containerStates, processorStates, apiStates]
+    const [c, p, a, s] = [containerStates, processorStates, apiStates, processorSources]
     await db.delete(c).where(anyOf(some, c.squidId, c.generation, c.container))
     await db.delete(p).where(anyOf(some, p.squidId, p.generation, p.processor))
     await db.delete(a).where(anyOf(some, a.squidId, a.generation, a.container))
+    await db.delete(s).where(anyOf(some, s.squidId, s.generation, s.processor))
   }
 }
 

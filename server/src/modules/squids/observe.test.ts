@@ -8,7 +8,14 @@ import { startObserving, type ObservingPace } from './observe.ts'
 import { makeVersion, specOf, workloadOf, type VersionWish } from './testing/make-version.ts'
 import { until } from '../../testing/until.ts'
 
-const quickPace: ObservingPace = { containersMs: 10, processorsMs: 10, apisMs: 20, databasesMs: 20, headsMs: 20 }
+const quickPace: ObservingPace = {
+  containersMs: 10,
+  processorsMs: 10,
+  apisMs: 20,
+  databasesMs: 20,
+  headsMs: 20,
+  sourcesMs: 20,
+}
 const chain = { fromBlock: 0, headBlock: 1000, headBlocksPerSecond: 1, blocksPerSecond: 100 }
 const sync: SimBehaviour = { sync: chain }
 

@@ -6,6 +6,7 @@ import { createJudgingLook } from './judge-ends.ts'
 import { createKnownHeads } from './known-heads.ts'
 import { observeDatabases } from './observe-databases.ts'
 import { observeProcessors } from './observe-processors.ts'
+import { createSourceLook } from './observe-sources.ts'
 import { readSeen } from './seen.ts'
 
 /** How often is looked. Tests cannot wait as long. */
@@ -15,6 +16,7 @@ export type ObservingPace = {
   apisMs: number
   databasesMs: number
   headsMs: number
+  sourcesMs: number
 }
 
 const defaultPace: ObservingPace = {
@@ -23,6 +25,7 @@ const defaultPace: ObservingPace = {
   apisMs: 5_000,
   databasesMs: 30_000,
   headsMs: 5_000,
+  sourcesMs: 10_000,
 }
 
 /** Writes down what is true of every version: its containers, processors, apis and databases. One worker at a time does it. */
@@ -43,6 +46,7 @@ export function startObserving(app: WorkerApp, pace: ObservingPace = defaultPace
       repeat(app, signal, pace.processorsMs, () => observeProcessors(app, seen, heads.headOf)),
       repeat(app, signal, pace.databasesMs, () => observeDatabases(app)),
       repeat(app, signal, pace.headsMs, heads.look),
+      repeat(app, signal, pace.sourcesMs, createSourceLook(app, seen, heads)),
     ])
   })
 }

@@ -19,6 +19,7 @@ const shownKinds: ReadonlySet<AlertKind> = new Set([
   'LOW_SPACE',
   'CRASH_LOOP',
   'OUT_OF_MEMORY',
+  'SOURCE_SILENT',
   'STALLED',
   'WRONG_SYNCED',
   'FROZEN_HEAD',

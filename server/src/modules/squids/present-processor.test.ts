@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
-import { lagOf, type SeenHead } from './freshness.ts'
+import type { SeenHead } from './freshness.ts'
+import { lagOf } from './lag.ts'
 import { processorStatus } from './present-processor.ts'
 import type { SeenContainer, SeenProcessor } from './present-store.ts'
 import { seenContainer, seenProcessor } from './testing/seen.ts'
@@ -67,7 +68,8 @@ describe('a processor is', () => {
 
   test('STUCK when its metrics have stopped to answer', () => {
     expect(status(container(), seen({ unansweredSinceMs: ago(minutes(6)) }))).toBe('STUCK')
-    expect(status(container(), seen({ unansweredSinceMs: ago(minutes(1)) }))).toBe('SYNCING')
+    expect(status(container(), seen({ unansweredSinceMs: ago(minutes(1)) }))).toBe('STALLED')
+    expect(status(container(), seen({ unansweredSinceMs: ago(20_000) }))).toBe('SYNCING')
   })
 
   test('STUCK when it keeps crashing, until it has run for a while', () => {
@@ -108,8 +110,19 @@ describe('a processor is', () => {
       })
     })
 
+    test('STALLED while nothing is known of that head, even when its requests are answered', () => {
+      const unknown = { ...synced, head: head(2000, { observedAtMs: ago(60_000) }) }
+      expect(processorStatus(container(), seen(unknown), now)).toEqual({
+        status: 'STALLED',
+        reason: expect.stringContaining('No healthy node of its chain has shown the head since'),
+        sinceMs: ago(60_000),
+      })
+      const answers = { answeredAtMs: ago(5000), answerPace: { moves: 50, msPerMove: 10_000, blocksPerMove: 1 } }
+      expect(status(container(), seen({ ...unknown, ...answers }))).toBe('STALLED')
+    })
+
     test('but an old head is no head, and who waits until blocks are final is up to date', () => {
-      expect(status(container(), seen({ ...synced, head: head(2000, { observedAtMs: ago(60_000) }) }))).toBe('SYNCED')
+      expect(status(container(), seen({ ...synced, head: head(2000, { observedAtMs: ago(35_000) }) }))).toBe('SYNCED')
       const waiting = { currentBlock: 1000, followsHead: false }
       expect(status(container(), seen({ ...waiting, head: head(1200) }))).toBe('SYNCED')
       expect(status(container(), seen({ ...waiting, head: head(1300) }))).toBe('SYNCING')

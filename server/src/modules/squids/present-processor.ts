@@ -2,9 +2,12 @@ import type { Processor } from '@shoal/contract'
 import { minutes } from '../../clock.ts'
 import { claimsCaughtUp, freshHead, headMovedAt, isFarBehind } from './freshness.ts'
 import type { SeenContainer, SeenProcessor } from './present-store.ts'
+import { silenceOf, type Silence } from './silence.ts'
 
 /** A processor that has not moved for this long although its chain has, or does not answer for this long, is stuck. */
 const patienceMs = minutes(5)
+/** A processor whose log shows that it waits for its data source is given this long after its start. */
+const indexesWithinMs = minutes(2)
 /** Without any metrics for this long after its start it is not known what it does. */
 const unknownAfterMs = minutes(10)
 /** Crashed this often in a row, it is in a crash loop, until it has run for a while. */
@@ -35,6 +38,8 @@ export function processorStatus(
   if (state === 'finished') return { status: 'SYNCED', reason: 'It has finished its work.', sinceMs }
   if (state !== 'running') return { status: 'STARTING', reason: container.reason, sinceMs }
   if (!isOfThisRun(container, seen)) return unseen(container, nowMs)
+  const silence = silenceOf(seen, nowMs)
+  if (silence) return { status: 'STALLED', reason: silenceReason(container, silence), sinceMs: silence.sinceMs }
   return hasCaughtUp(seen, nowMs)
     ? { status: 'SYNCED', reason: null, sinceMs: null }
     : { status: 'SYNCING', reason: null, sinceMs: seen.caughtUpAtMs ?? sinceMs }
@@ -51,13 +56,18 @@ export function whyStuck(
   if (isCrashLooping(container, nowMs)) return { reason: crashReason(container), sinceMs }
   // Exit 0 is the end of a finite range of blocks (contract 4.1).
   if (state === 'finished') return exitCode === 0 ? null : { reason, sinceMs }
-  if (state !== 'running' || !isOfThisRun(container, seen)) return null
+  if (state !== 'running') return null
+  if (!isOfThisRun(container, seen)) return whyNotIndexing(container, nowMs, Math.max(waitMs, indexesWithinMs))
   const { unansweredSinceMs, currentBlock } = seen
   if (unansweredSinceMs !== null && nowMs - unansweredSinceMs >= waitMs)
     return {
       reason: `Its metrics have not answered since ${isoTime(unansweredSinceMs)}.`,
       sinceMs: unansweredSinceMs,
     }
+  const silence = silenceOf(seen, nowMs)
+  // A chain may rest as its own source shows it: there is another alert for that.
+  if (silence && silence.sign !== 'head' && nowMs - silence.sinceMs >= waitMs)
+    return { reason: silenceReason(container, silence), sinceMs: silence.sinceMs }
   const stalledAtMs = hasCaughtUp(seen, nowMs) ? null : stalledSince(seen, sinceMs, nowMs, waitMs)
   if (stalledAtMs === null) return null
   const head = Math.max(seen.totalBlocks, freshHead(seen, nowMs)?.headBlock ?? 0)
@@ -73,15 +83,39 @@ export const isOfThisRun = (container: SeenContainer, seen: SeenProcessor | unde
 
 export const isoTime = (ms: number): string => new Date(ms).toISOString()
 
-function unseen({ sinceMs }: SeenContainer, nowMs: number): Status {
-  if (nowMs - sinceMs < unknownAfterMs) return { status: 'STARTING', reason: null, sinceMs }
+/** From what its log says it waits for its data source, and has not begun to index for at least `waitMs`; null otherwise. */
+export function whyNotIndexing({ sinceMs, source }: SeenContainer, nowMs: number, waitMs = indexesWithinMs) {
+  if (source === null || nowMs - sinceMs < waitMs) return null
   return {
-    status: 'UNKNOWN',
-    reason:
-      'It runs, but shows no metrics on the port of PROCESSOR_PROMETHEUS_PORT. Its data source may not answer: see its log.',
+    reason: `It has not begun to index: its data source has not answered since ${isoTime(sinceMs)}. ${source}`,
     sinceMs,
   }
 }
+
+/** The same of a program of which nobody knows what it waits for. */
+export function whyUnknown({ sinceMs }: SeenContainer, nowMs: number) {
+  if (nowMs - sinceMs < unknownAfterMs) return null
+  const reason =
+    'It runs, but shows no metrics on the port of PROCESSOR_PROMETHEUS_PORT. Its data source may not answer: see its log.'
+  return { reason, sinceMs }
+}
+
+function unseen(container: SeenContainer, nowMs: number): Status {
+  const waiting = whyNotIndexing(container, nowMs)
+  if (waiting) return { status: 'STALLED', ...waiting }
+  const unknown = whyUnknown(container, nowMs)
+  return unknown ? { status: 'UNKNOWN', ...unknown } : { status: 'STARTING', reason: null, sinceMs: container.sinceMs }
+}
+
+const silences: Record<Silence['sign'], (since: string) => string> = {
+  metrics: (since) => `Its metrics have not answered since ${since}.`,
+  requests: (since) => `Its data source has not answered since ${since}.`,
+  nodes: (since) => `No healthy node of its chain has shown the head since ${since}.`,
+  head: (since) => `Its data source has shown no new block since ${since}, which is much longer than usual.`,
+}
+
+const silenceReason = ({ source }: SeenContainer, { sign, sinceMs }: Silence): string =>
+  [silences[sign](isoTime(sinceMs)), ...(source === null ? [] : [source])].join(' ')
 
 /** It says so, and nobody else knows better. */
 const hasCaughtUp = (seen: SeenProcessor, nowMs: number): boolean => claimsCaughtUp(seen) && !isFarBehind(seen, nowMs)

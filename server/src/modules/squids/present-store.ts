@@ -45,6 +45,8 @@ export type SeenContainer = {
   exitCode: number | null
   isOutOfMemory: boolean
   reason: string | null
+  /** Of a processor that hears nothing from its data source: a sentence that names it as far as it is known. */
+  source: string | null
 }
 
 export type SeenProcessor = {
@@ -63,6 +65,9 @@ export type SeenProcessor = {
   caughtUpAtMs: number | null
   stillMs: number
   followsHead: boolean
+  /** When its RPC node last answered it; null where it counts no requests. */
+  answeredAtMs: number | null
+  answerPace: HeadPace
   head: SeenHead | null
 }
 
@@ -195,7 +200,8 @@ export async function selectContainers(db: Db, which: Which): Promise<SeenContai
       which,
       'container_states',
       `container, state, ${ms('since')} as "sinceMs", restarts, crashes_in_a_row as "crashesInARow", exit_code as "exitCode",
-       is_out_of_memory as "isOutOfMemory", reason`,
+       is_out_of_memory as "isOutOfMemory", reason, (select p.sentence from processor_sources p where p.squid_id = t.squid_id
+       and p.generation = t.generation and p.processor = t.container) as source`,
       'orgId' in which ? sql`and s.processors ? container` : sql``,
     ),
   )
@@ -212,7 +218,8 @@ export async function selectProcessors(db: Db, which: Which): Promise<SeenProces
         `processor, current_block as "currentBlock", total_blocks as "totalBlocks", blocks_per_second as "blocksPerSecond",
          eta_seconds as "etaSeconds", ${ms('progressed_at')} as "progressedAtMs", ${ms('head_moved_at')} as "headMovedAtMs",
          ${ms('scraped_at')} as "scrapedAtMs", ${ms('unanswered_since')} as "unansweredSinceMs", head_pace as "headPace",
-         ${ms('caught_up_at')} as "caughtUpAtMs", still_ms as "stillMs", follows_head as "followsHead", t.chain`,
+         ${ms('caught_up_at')} as "caughtUpAtMs", still_ms as "stillMs", follows_head as "followsHead",
+         ${ms('answered_at')} as "answeredAtMs", answer_pace as "answerPace", t.chain`,
       ),
     ),
     // Few chains have many processors: each is read once.

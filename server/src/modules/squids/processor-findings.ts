@@ -1,7 +1,7 @@
 import { minutes } from '../../clock.ts'
 import type { Finding, Limits } from './findings.ts'
 import { claimsCaughtUp, freshHead, headMovedAt, isFarBehind, lateBlocks, longestRestMs } from './freshness.ts'
-import { isOfThisRun, isoTime, whyStuck } from './present-processor.ts'
+import { isOfThisRun, isoTime, whyNotIndexing, whyStuck, whyUnknown } from './present-processor.ts'
 import type { SeenContainer, SeenProcessor } from './present-store.ts'
 
 /** One that has not moved for this long is not just slow. */
@@ -19,6 +19,11 @@ export function processorFindings(
   limits: Limits,
   nowMs: number,
 ): Finding[] {
+  if (limits.SOURCE_SILENT !== null && container.state === 'running' && !isOfThisRun(container, seen)) {
+    const waiting = whyNotIndexing(container, nowMs)
+    const unknown = waiting ?? whyUnknown(container, nowMs)
+    if (unknown) return [sourceSilent(container, { ...unknown, severity: waiting ? 'CRITICAL' : 'WARNING' })]
+  }
   const isOfNow = seen !== undefined && isAnswering(container, seen)
   const isWrong = limits.WRONG_SYNCED !== null && isOfNow && claimsCaughtUp(seen) && isFarBehind(seen, nowMs)
   const stuck = limits.STALLED === null || isWrong ? null : whyStuck(container, seen, nowMs, minutes(limits.STALLED))
@@ -26,7 +31,7 @@ export function processorFindings(
   if (!isOfNow) return found
   if (limits.WRONG_SYNCED !== null && (isWrong || isFarBehind(seen, nowMs)))
     found.push({ ...wrongSynced(seen, nowMs), isClear: isWrong })
-  found.push(...frozenHead(container, seen, limits, nowMs))
+  for (const one of frozenHead(container, seen, limits, nowMs)) found.push({ ...one, isClear: one.isClear && !stuck })
   for (const one of lagging(seen, limits, nowMs)) found.push({ ...one, isClear: one.isClear && !isWrong && !stuck })
   return found
 }
@@ -45,6 +50,22 @@ function stalled(
     container,
     label: `${container} is stuck`,
     reason: reason ?? `It ended with code ${exitCode}.`,
+    sinceMs,
+    holdMs: 0,
+    isClear: true,
+  }
+}
+
+function sourceSilent(
+  { container }: SeenContainer,
+  { reason, sinceMs, severity }: Pick<Finding, 'severity'> & { reason: string; sinceMs: number },
+): Finding {
+  return {
+    kind: 'SOURCE_SILENT',
+    severity,
+    container,
+    label: `${container} does not index`,
+    reason,
     sinceMs,
     holdMs: 0,
     isClear: true,

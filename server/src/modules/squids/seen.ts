@@ -2,14 +2,17 @@ import { isDeepStrictEqual } from 'node:util'
 import type { App } from '../../app.ts'
 import {
   deleteContainers,
+  deleteSources,
   existingSquids,
   putApis,
   putContainers,
   putProcessors,
+  putSources,
   selectObservations,
   type ApiRow,
   type ContainerRow,
   type ProcessorRow,
+  type SourceRow,
 } from './observe-store.ts'
 
 /** What was last written down, by `containerKey`; so that only changes are written. */
@@ -21,6 +24,8 @@ export type Seen = {
   noteContainers: (now: Map<string, ContainerRow>) => Promise<void>
   noteProcessors: (news: Map<string, ProcessorRow>) => Promise<void>
   noteApis: (news: Map<string, ApiRow>) => Promise<void>
+  /** All sources of which nothing is heard now. */
+  noteSources: (now: Map<string, SourceRow>) => Promise<void>
 }
 
 type ContainerName = { squidId: number; generation: number; container: string }
@@ -34,6 +39,7 @@ export async function readSeen({ db }: Pick<App, 'db'>): Promise<Seen> {
   const containers = new Map(rows.containers.map((row) => [containerKey(row), row]))
   const processors = new Map(rows.processors.map((row) => [containerKey({ ...row, container: row.processor }), row]))
   const apis = new Map(rows.apis.map((row) => [containerKey(row), row]))
+  const sources = new Map(rows.sources.map((row) => [containerKey({ ...row, container: row.processor }), row]))
 
   let last: Promise<unknown> = Promise.resolve()
   /** One after the other: what is seen of a container must not be written when it was just forgotten. */
@@ -46,7 +52,7 @@ export async function readSeen({ db }: Pick<App, 'db'>): Promise<Seen> {
   const forget = async (gone: ContainerRow[]) => {
     if (gone.length === 0) return
     await deleteContainers(db, gone)
-    for (const row of gone) for (const seen of [containers, processors, apis]) seen.delete(containerKey(row))
+    for (const row of gone) for (const seen of [containers, processors, apis, sources]) seen.delete(containerKey(row))
   }
 
   /** Of the versions that were not deleted meanwhile. */
@@ -76,5 +82,17 @@ export async function readSeen({ db }: Pick<App, 'db'>): Promise<Seen> {
       }),
     noteProcessors: (news) => inTurn(() => note(processors, ofContainers(news), (some) => putProcessors(db, some))),
     noteApis: (news) => inTurn(() => note(apis, ofContainers(news), (some) => putApis(db, some))),
+    noteSources: (now) =>
+      inTurn(async () => {
+        const changed = ofContainers(now).filter(([key, row]) => !isDeepStrictEqual(row, sources.get(key)))
+        await note(sources, changed, (some) => putSources(db, some))
+        const gone = [...sources].filter(([key]) => !now.has(key))
+        if (gone.length === 0) return
+        await deleteSources(
+          db,
+          gone.map(([, row]) => row),
+        )
+        for (const [key] of gone) sources.delete(key)
+      }),
   }
 }

@@ -52,6 +52,8 @@ export const squids = pgTable(
     processorProfile: text().$type<Profile>(),
     processors: jsonb().$type<string[]>().notNull().default([]),
     isDedicated: boolean().notNull().default(false),
+    /** Hosts of data sources that the code names; to name the one that does not answer. */
+    sourceHosts: jsonb().$type<string[]>().notNull().default([]),
     /** Kept in step by the engine, so that reading a version needs no look at deployments. */
     lastDeploy: jsonb().$type<LastDeploy>(),
     createdAt: time()
@@ -221,10 +223,29 @@ export const processorStates = pgTable(
     stillMs: bigId().notNull().default(0),
     /** It was seen at the very head of the chain, as others see it; otherwise it may wait until blocks are final. */
     followsHead: boolean().notNull().default(false),
+    /** When its RPC node last answered it, exact to ten seconds; null where it counts no requests. */
+    answeredAt: time(),
+    /** How often its node usually answers it. */
+    answerPace: jsonb().$type<HeadPace>().notNull().default(unknownPace),
     /** When it last answered, exact to half a minute. */
     scrapedAt: time().notNull(),
     /** Since when it has not answered although its program runs. */
     unansweredSince: time(),
+  },
+  (t) => [primaryKey({ columns: [t.squidId, t.generation, t.processor] })],
+)
+
+/** Of processors that hear nothing from their data source: what is known of it. There is no row of any other. */
+export const processorSources = pgTable(
+  'processor_sources',
+  {
+    squidId: bigId()
+      .notNull()
+      .references(() => squids.id, { onDelete: 'cascade' }),
+    generation: integer().notNull(),
+    processor: text().notNull(),
+    /** Names the source as far as it is known, without keys. */
+    sentence: text().notNull(),
   },
   (t) => [primaryKey({ columns: [t.squidId, t.generation, t.processor] })],
 )

@@ -17,12 +17,13 @@ export type SealedWorkload = {
   sealed: string
   secretNames: string[]
   manifestCurrent: Record<string, unknown>
+  sourceHosts: string[]
 }
 
 export async function selectSealedWorkloads(db: Db, squidIds: number[]): Promise<SealedWorkload[]> {
-  const { id, sealedWorkload, secretNames, manifestCurrent } = squids
+  const { id, sealedWorkload, secretNames, manifestCurrent, sourceHosts } = squids
   const rows = await db
-    .select({ squidId: id, sealed: sealedWorkload, secretNames, manifestCurrent })
+    .select({ squidId: id, sealed: sealedWorkload, secretNames, manifestCurrent, sourceHosts })
     .from(squids)
     .where(and(isToRun, inArray(squids.id, squidIds)))
   return rows.flatMap(({ sealed, ...row }) => (sealed === null ? [] : [{ ...row, sealed }]))

@@ -11,11 +11,19 @@ const looks: Record<Processor['status'], { label: string; tone: Tone; isMoving: 
   STARTING: { label: 'Starting', tone: 'info', isMoving: true },
   SYNCING: { label: 'Syncing', tone: 'info', isMoving: true },
   SYNCED: { label: 'Synced', tone: 'good', isMoving: false },
+  STALLED: { label: 'Stalled', tone: 'warn', isMoving: false },
   STUCK: { label: 'Stuck', tone: 'bad', isMoving: false },
   UNKNOWN: { label: 'Starting', tone: 'warn', isMoving: false },
 }
 
-const barTones = { STARTING: 'info', SYNCING: 'info', SYNCED: 'good', STUCK: 'bad', UNKNOWN: 'warn' } as const
+const barTones = {
+  STARTING: 'info',
+  SYNCING: 'info',
+  SYNCED: 'good',
+  STALLED: 'warn',
+  STUCK: 'bad',
+  UNKNOWN: 'warn',
+} as const
 
 const none = <span className="text-ink-3">{nothing}</span>
 
@@ -75,11 +83,19 @@ const block: Column<Processor> = {
 const lag: Column<Processor> = {
   id: 'lag',
   header: 'Lag',
-  headerTip: 'Blocks between the last one that is indexed and the head of the chain.',
+  headerTip:
+    'Blocks between the last one that is indexed and the head of the chain; a time while the head is not known.',
   width: '104px',
   isNumber: true,
   foldBelow: 'lg',
   cell: (processor) => {
+    const { status, lag } = processor
+    if (status === 'STALLED')
+      return lag?.seconds ? (
+        <span data-tip="Nothing is known of the head since then">{formatSpan(lag.seconds)}</span>
+      ) : (
+        none
+      )
     const blocks = lagBlocks(processor)
     return blocks === null ? none : blocks === 0 ? 'at head' : formatInteger(blocks)
   },

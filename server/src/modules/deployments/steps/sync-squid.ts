@@ -93,7 +93,9 @@ async function switchTo(context: StepContext, squid: SquidRow, source: Source, n
   await app.db.transaction(async (tx) => {
     context.deployment = await addNotes(tx, deployment, { rollout: 'switched' }, now)
     await updateSquid(tx, squid.id, {
-      ...(deployment.type === 'RESTART' ? {} : codeOf(source, squid, deployment.userId, now)),
+      ...(deployment.type === 'RESTART'
+        ? {}
+        : { ...codeOf(source, squid, deployment.userId, now), sourceHosts: deployment.notes.sourceHosts ?? [] }),
       wanted: 'running',
       hibernatedAt: null,
       generation: generation ?? squid.generation,

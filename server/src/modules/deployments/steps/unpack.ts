@@ -35,7 +35,8 @@ export const unpack: Step = {
     await takeManifestSlot(context, plan)
     const contexts = contextsOf(context.org.code, await context.squid(), pretendedAddons(plan))
     checkEnvironments(evaluate(manifest, await readSecrets(app, context.org.id), contexts))
-    await context.note({ manifestRaw: unpacked.manifestRaw, packageJson: storable(unpacked.packageJson) })
+    const { manifestRaw, sourceHosts } = unpacked
+    await context.note({ manifestRaw, packageJson: storable(unpacked.packageJson), sourceHosts })
     journal.info(`The manifest ${unpacked.manifestPath} is valid`)
   },
 }

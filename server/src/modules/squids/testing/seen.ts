@@ -12,6 +12,7 @@ export const seenContainer = (change: Partial<SeenContainer>): SeenContainer => 
   exitCode: null,
   isOutOfMemory: false,
   reason: null,
+  source: null,
   ...change,
 })
 
@@ -31,6 +32,8 @@ export const seenProcessor = (nowMs: number, change: Partial<SeenProcessor>): Se
   caughtUpAtMs: null,
   stillMs: 0,
   followsHead: false,
+  answeredAtMs: null,
+  answerPace: unknownPace,
   head: null,
   ...change,
 })

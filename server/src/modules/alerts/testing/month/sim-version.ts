@@ -246,5 +246,7 @@ const seenOf = (row: ProcessorRow, chain: SimChain): SeenProcessor => ({
   caughtUpAtMs: row.caughtUpAt?.getTime() ?? null,
   stillMs: row.stillMs,
   followsHead: row.followsHead,
+  answeredAtMs: row.answeredAt?.getTime() ?? null,
+  answerPace: row.answerPace,
   head: chain.wish.isWatched ? chain.seen : null,
 })

@@ -1,0 +1,26 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { findSourceHosts } from './source-hosts.ts'
+
+test('hosts that a processor is configured with are found, without keys, and no others', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'shoal-hosts-'))
+  const files = {
+    'src/processor.ts': `// See https://docs.example.com
+      const gateway = 'https://v2.archive.example/network/eth'
+      new EvmBatchProcessor().setGateway(gateway).setRpcEndpoint({ url: "wss://user:pass@rpc.example:8546/k-e-y", rateLimit: 10 })`,
+    'src/other.ts': "fetch('https://api.example.com')",
+    'lib/processor.js': "p.setGateway('https://built.example')",
+    'node_modules/x/index.js': "p.setGateway('https://package.example')",
+  }
+  try {
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(root, path)), { recursive: true })
+      writeFileSync(join(root, path), text)
+    }
+    expect(await findSourceHosts(root)).toEqual(['v2.archive.example', 'rpc.example:8546'])
+  } finally {
+    rmSync(root, { recursive: true })
+  }
+})

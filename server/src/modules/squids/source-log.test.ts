@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { sourceName, sourceSentence, troubleIn } from './source-log.ts'
+
+const line = (fields: object) => JSON.stringify({ level: 3, time: 1000, ns: 'sqd:processor:rpc', ...fields })
+const sentence = (lines: string[], named: string[] = []) => sourceSentence(troubleIn(lines, 0), named)
+
+test('the host of an RPC node that the log complains of is named, and nothing of its key', () => {
+  const refused = line({
+    msg: 'connection failure',
+    rpcUrl: 'https://user:pass@eth.example.com:8545/v2/k-e-y?apikey=k-e-y',
+    reason:
+      'FetchError: request to https://eth.example.com:8545/v2/k-e-y failed, reason: connect ECONNREFUSED 10.0.0.1:8545',
+  })
+  const pause = line({ msg: 'will pause new requests for 10ms', rpcUrl: 'https://eth.example.com/v2/k-e-y' })
+  expect(sentence(['no JSON', refused, pause])).toBe('Its log says of eth.example.com:8545: it refuses connections.')
+})
+
+test.each([
+  ['getaddrinfo ENOTFOUND v2.archive.example', 'v2.archive.example', 'its name cannot be resolved'],
+  ['connect ETIMEDOUT 10.0.0.1:443', 'v2.archive.example', 'it does not answer in time'],
+])('a data gateway is found in the reason: %s', (reason, host, fault) => {
+  const failed = line({
+    ns: 'sqd:processor:archive',
+    reason: `request to https://${host}/network/eth/height failed, reason: ${reason}`,
+  })
+  expect(sentence([failed])).toBe(`Its log says of ${host}: ${fault}.`)
+})
+
+test('where the log has no address, what code and environment name is said, or that nothing does', () => {
+  const timedOut = line({ msg: 'archive request failed', reason: 'request timed out after 10000 ms' })
+  expect(sentence([timedOut], ['v2.archive.example'])).toBe(
+    'Its log says of its data source: it does not answer in time. Its code and environment name v2.archive.example.',
+  )
+  expect(sentence([line({ msg: 'processing blocks from 0' })])).toBe(
+    'Its log does not say what it waits for. Neither its code nor its environment names an address.',
+  )
+})
+
+test('trouble from before counts for nothing', () => {
+  expect(troubleIn([line({ reason: 'connect ECONNREFUSED' })], 2000)).toBeNull()
+})
+
+test('an address of the own gateway is the chain, and what is no source is not named', () => {
+  expect(sourceName('http://localhost:4001/rpc/eth/shoal_rpc_abc')).toBe('the RPC gateway (chain eth)')
+  expect(sourceName('postgres://user:password@db/x')).toBeNull()
+  expect(sourceName('true')).toBeNull()
+})
