@@ -178,13 +178,16 @@ test('channels are renamed and led elsewhere; what is secret of them stays', asy
 test('a crash loop and a failed deployment appear by themselves, are counted and told', async () => {
   await show()
   await page.getByText('No open alerts').waitFor()
+  expect((await played(who, { name: 'transfers', slot: 'v1' })).failed).toBe('NO')
   await Promise.all([
     played(who, { name: 'lending', slot: 'v1', processors: { eth: crashes } }),
     played(who, { name: 'transfers', slot: 'v1', build: { fails: brokenBuild } }),
   ])
   await until(async () => (await opened()).length === 2, 'both are found')
   await row('Open alerts', 'eth keeps crashing').getByRole('link', { name: 'lending@v1' }).first().waitFor()
-  await row('Open alerts', 'Last deploy was finished with an error').filter({ hasText: 'Nothing runs.' }).waitFor()
+  await row('Open alerts', 'Last deploy was finished with an error')
+    .filter({ hasText: 'What ran before goes on.' })
+    .waitFor()
   expect((await opened()).map(({ label }) => label).sort()).toEqual([
     'Last deploy was finished with an error',
     'eth keeps crashing',

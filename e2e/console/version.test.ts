@@ -1,7 +1,7 @@
 import type { Deployment } from '@shoal/contract'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { flawsOfLooks, openBrowser, seriousFlaws } from '../support/browser.ts'
+import { flawsOfLooks, keepShot, openBrowser, seriousFlaws } from '../support/browser.ts'
 import { personAs } from '../support/people.ts'
 import { play, played, type Deployer, type PlayedSquid } from '../support/played-squid.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
@@ -197,6 +197,7 @@ test('a deployment is followed live, and what failed is said first', async () =>
     slot: 'v1',
     build: { takesMs: 4000, prints: ['> tsc'], fails: failing },
   }
+  expect((await played(who, { name: 'broken', slot: 'v1' })).failed).toBe('NO')
   const id = await play(who, broken)
   await open('broken@v1', '/deployments')
   await row(`#${id}`).getByText('IMAGE_BUILDING').waitFor()
@@ -219,7 +220,6 @@ test('a deployment is followed live, and what failed is said first', async () =>
   expect(await roll.getAttribute('aria-description')).toBe('It failed, so there is nothing to go back to.')
   await tab('General').click()
   await says('Last deploy was finished with an error')
-  expect(await tab('Manifest').getAttribute('aria-disabled')).toBe('true')
   // Every version has one, so that an empty list is the server's to lose.
   const list = /\/deployments\?.*squidId=/
   await page.route(list, (route) => route.fulfill({ json: { payload: [] } }))
@@ -228,6 +228,28 @@ test('a deployment is followed live, and what failed is said first', async () =>
   await page.unroute(list)
   await open('broken@v1', '/deployments/99999')
   await says('Deployment not found')
+})
+
+test('a first deployment that fails leaves its log, and no version in the list', async () => {
+  const fails = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'tsc found 7 errors' }
+  const id = await play(who, { name: 'first', slot: 'v1', build: { takesMs: 3000, fails } })
+  await open('first@v1', `/deployments/${id}`)
+  await page.getByRole('list', { name: 'Steps' }).getByText('Building').first().waitFor()
+  const failed = page
+    .getByRole('alert')
+    .filter({ hasText: 'The build failed' })
+    .filter({ hasText: 'tsc found 7 errors' })
+  await failed.waitFor()
+  await says('Its first deployment failed')
+  await page.getByRole('region', { name: 'Log lines' }).getByText('tsc found 7 errors').waitFor()
+  expect(await seriousFlaws(page)).toEqual([])
+  await keepShot(page, 'failed-first-light')
+  await page.getByRole('link', { name: 'Squids', exact: true }).first().click()
+  const notice = page.getByText(/The first deployment of first@v1 failed/)
+  await notice.waitFor()
+  await keepShot(page, 'failed-first-list-light')
+  await page.getByRole('link', { name: 'See why' }).click()
+  await failed.waitFor()
 })
 
 test('a long log is drawn whole and stays at its end', async () => {

@@ -13,6 +13,7 @@ import { useSquidActions } from '../../components/squid/use-squid-actions.tsx'
 import { Alert } from '../../ui/Alert.tsx'
 import { weekOfRequests } from './daily-requests.ts'
 import { DeployButton } from './DeployButton.tsx'
+import { FailedFirsts } from './FailedFirsts.tsx'
 import { filterSquids } from './filter-squids.ts'
 import { squidColumns } from './squid-columns.tsx'
 import { SquidFilters } from './SquidFilters.tsx'
@@ -69,6 +70,7 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
           {warning}
         </Alert>
       )}
+      {squids && <FailedFirsts squids={squids} />}
       <SquidFilters squids={squids ?? []} text={text} onText={setText} />
       <DataTable
         label="Squids"

@@ -1,9 +1,11 @@
 import { Outlet, useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { hasStatus } from '../../api/error-text.ts'
+import { failedFirstOf, useLatestDeployments } from '../../api/failed-firsts.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { toast } from '../../lib/toasts.ts'
+import { FailedFirst } from './deployments/FailedFirst.tsx'
 import { versionTabs } from './tabs.ts'
 import { useVersionParams, useVersionQuery } from './use-version.ts'
 import { VersionHeader } from './VersionHeader.tsx'
@@ -15,8 +17,7 @@ import { useCurrentTab, VersionTabs } from './VersionTabs.tsx'
 export default function VersionPage() {
   const query = useVersionQuery()
   const isMissing = hasStatus(query.error, 404)
-  useLeaveWhenDeleted(isMissing && query.data !== undefined)
-  if (isMissing) return query.data ? null : <VersionNotFound />
+  if (isMissing) return <MissingVersion wasThere={query.data !== undefined} />
   return (
     <QueryView query={query} what="This version" skeleton={<VersionSkeleton />}>
       {(squid) => (
@@ -27,6 +28,17 @@ export default function VersionPage() {
       )}
     </QueryView>
   )
+}
+
+/** It was deleted, its first deployment failed, or it never was. */
+function MissingVersion({ wasThere }: { wasThere: boolean }) {
+  const { code, reference } = useVersionParams()
+  const { data, isPending } = useLatestDeployments(code)
+  const failed = data ? failedFirstOf(data, reference) : null
+  useLeaveWhenDeleted(wasThere && !isPending && failed === null)
+  if (isPending) return <VersionSkeleton />
+  if (failed) return <FailedFirst of={failed} />
+  return wasThere ? null : <VersionNotFound />
 }
 
 function Tabs({ tabs }: { tabs: ReturnType<typeof versionTabs> }) {
