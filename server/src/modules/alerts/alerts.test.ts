@@ -52,8 +52,9 @@ test('every kind of alert is opened when its cause is there, once, and ended whe
   const { app } = a.t
   const startMs = a.clock.now().getTime()
   const seconds = () => Math.floor((a.clock.now().getTime() - startMs) / 1000)
-  await version('looping', { ends: { afterMs: 10, exitCode: 1 }, badRuns: 7 })
-  await version('hungry', { ends: { afterMs: 5000, outOfMemory: true }, badRuns: 1 })
+  await version('looping', { ...processor({}), ends: { afterMs: 10, exitCode: 1 }, badRuns: 7 })
+  await version('hungry', { ...processor({}), ends: { afterMs: 5000, outOfMemory: true }, badRuns: 1 })
+  const silent = await version('silent', { isDeaf: true })
   const stalled = await version('stalled', processor({ fromBlock: 0, stallsAtBlock: 300 }))
   const lagging = await version('lagging', processor({ headBlocksPerSecond: 10, blocksPerSecond: 1 }))
   const wrong = await version('wrong', processor({}))
@@ -109,7 +110,11 @@ test('every kind of alert is opened when its cause is there, once, and ended whe
   // Nobody asked the slow one since, and the one that crashed runs.
   await a.pass(minutes(11))
   expect(shown(await a.alerts(org))).toEqual(
-    [...expected.filter((one) => !/^(API_SLOW|CRASH_LOOP)/.test(one)), 'FROZEN_HEAD frozen eth WARNING'].toSorted(),
+    [
+      ...expected.filter((one) => !/^(API_SLOW|CRASH_LOOP)/.test(one)),
+      'FROZEN_HEAD frozen eth WARNING',
+      'SOURCE_SILENT silent eth WARNING',
+    ].toSorted(),
   )
   expect(
     (await a.t.as(org.admin).squids.get({ params: { ...params(), reference: 'wrong@v1' } })).processors,
@@ -117,7 +122,7 @@ test('every kind of alert is opened when its cause is there, once, and ended whe
     { status: 'STUCK', lag: { blocks: 1000 + seconds() - stopsAt, head: 1000 + seconds(), source: 'rpc' } },
   ])
 
-  for (const squid of [stalled, lagging, wrong, frozen]) {
+  for (const squid of [stalled, lagging, wrong, frozen, silent]) {
     const head = 1000 + seconds()
     await replace(squid, processor({ fromBlock: head, headBlock: head }))
   }
@@ -132,12 +137,12 @@ test('every kind of alert is opened when its cause is there, once, and ended whe
   expect(await a.alerts(org)).toEqual([])
   const ended = await a.alerts(org, 'ended')
   expect(ended.map(({ kind }) => kind).toSorted()).toEqual(
-    [...expected.map((one) => one.split(' ')[0] ?? ''), 'FROZEN_HEAD'].toSorted(),
+    [...expected.map((one) => one.split(' ')[0] ?? ''), 'FROZEN_HEAD', 'SOURCE_SILENT'].toSorted(),
   )
   // Who was told of its beginning was told of its end, and of nothing twice.
   const notes = (await told()).map(({ what, label }) => `${what} ${label}`)
   expect(new Set(notes).size).toBe(notes.length)
-  expect(notes).toHaveLength(24)
+  expect(notes).toHaveLength(26)
 })
 
 const stalling = processor({ fromBlock: 0, stallsAtBlock: 300 })
