@@ -64,7 +64,7 @@ test('a crash loop is told once, and only of processors that they are stuck', ()
 test('a first deployment that failed says that its database is billed, if there is one', () => {
   const reasonWith = (database: { usedBytes: number; totalBytes: number } | null) =>
     alertsOf({
-      squid: { secretsReadAtMs: null, secretNames: [] },
+      squid: { secretsReadAtMs: null, secretNames: [], manifestCurrent: {} },
       watched: {
         status: 'DEPLOY_ERROR',
         image: null,
