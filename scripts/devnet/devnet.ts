@@ -50,7 +50,7 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
     token: chain.token,
     chain,
     exited: anvil.exited,
-    freeze: anvil.freeze,
+    freeze: () => anvil.freeze(),
     stop,
     [Symbol.asyncDispose]: stop,
   }

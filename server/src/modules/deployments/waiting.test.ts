@@ -33,10 +33,8 @@ async function says(of: Pick<Deployment, 'id'>, line: RegExp, times = 1): Promis
 const textOf = ({ logs }: Deployment) => logs.map(({ message }) => message).join('\n')
 /** Seconds after the programs were started, of each line that matches. */
 const secondsOf = ({ logs }: Deployment, line: RegExp): number[] => {
-  const start = logs.find(({ message }) => message.startsWith('Starting the programs'))?.at ?? Number.NaN
-  return logs
-    .filter(({ message }) => line.test(message))
-    .map(({ at }) => (Date.parse(String(at)) - Date.parse(String(start))) / 1000)
+  const start = logs.find(({ message }) => message.startsWith('Starting the programs'))?.at ?? ''
+  return logs.filter(({ message }) => line.test(message)).map(({ at }) => (Date.parse(at) - Date.parse(start)) / 1000)
 }
 /** Lets the time of a deployment run out. */
 async function givenUp(of: Deployment): Promise<Deployment> {
