@@ -65,8 +65,8 @@ export function whyStuck(
       sinceMs: unansweredSinceMs,
     }
   const silence = silenceOf(seen, nowMs)
-  // A chain may rest as its own source shows it: there is another alert for that.
-  if (silence && silence.sign !== 'head' && nowMs - silence.sinceMs >= waitMs)
+  // What is not known of a chain is no fault of its processor, and a chain may rest: another alert tells that.
+  if (silence?.sign === 'requests' && nowMs - silence.sinceMs >= waitMs)
     return { reason: silenceReason(container, silence), sinceMs: silence.sinceMs }
   const stalledAtMs = hasCaughtUp(seen, nowMs) ? null : stalledSince(seen, sinceMs, nowMs, waitMs)
   if (stalledAtMs === null) return null
