@@ -113,7 +113,7 @@ describe('each kind of failure says what to do', () => {
       'select datname from pg_database',
     )
     expect(databases.map(({ datname }) => datname).filter((name) => name.endsWith(`_${id}`))).toEqual([])
-    expect((await t.driver.observe()).filter((o) => o.workload.startsWith(`${id}.`))).toEqual([])
+    expect((await t.runtime.observe()).filter((o) => o.workload.startsWith(`${id}.`))).toEqual([])
     await d.deployed({}, { name: 'first', slot: 'v1' })
     expect(await d.ended(await d.api.squids.delete({ params }))).toMatchObject({ status: 'OK' })
   })

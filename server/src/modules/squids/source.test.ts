@@ -1,5 +1,5 @@
 import type { Processor } from '@shoal/contract'
-import { createSimDriver, ManualClock, type SimBehaviour, type SimDriver } from '@shoal/runtime'
+import { createSimRuntime, ManualClock, type SimBehaviour, type SimRuntime } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
@@ -16,15 +16,15 @@ import { metricsPort } from './workload.ts'
 
 let t: TestApp
 let clock: ManualClock
-let driver: SimDriver
+let runtime: SimRuntime
 let org: TestOrg
 let seen: Seen
 let lookAtSources: () => Promise<void>
 let known: ReturnType<typeof createKnownHeads>
 beforeEach(async () => {
   clock = new ManualClock()
-  driver = createSimDriver({ clock, serve: true })
-  t = await startTestApp({ clock, driver })
+  runtime = createSimRuntime({ clock, serve: true })
+  t = await startTestApp({ clock, runtime })
   org = await t.make.org()
   seen = await readSeen(t.app)
   known = createKnownHeads(t.app)
