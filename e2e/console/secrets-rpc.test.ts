@@ -258,6 +258,8 @@ test('endpoints are found by name, type and use; a chain page tells how to use i
   await says(page, /\/rpc\/eth\/\{TOKEN\}/)
   await button(page, 'Copy endpoint').click()
   expect(await clipboard(page)).toBe(url)
+  await button(page, 'Copy WebSocket endpoint').click()
+  expect(await clipboard(page)).toBe(url.replace(/^http/, 'ws'))
   await rowOf(page, 'own node').getByText('Healthy').waitFor()
   await rowOf(page, 'own node').getByText('100', { exact: true }).waitFor()
   const tab = (name: string) => page.getByRole('tab', { name, exact: true })
@@ -266,6 +268,7 @@ test('endpoints are found by name, type and use; a chain page tells how to use i
     ['.env', 'RPC_ETH_HTTP='],
     ['squid.yaml', '- eth.http'],
     ['viem', 'createPublicClient'],
+    ['viem WebSocket', 'watchBlocks'],
     ['ethers', 'JsonRpcProvider'],
     ['curl', 'eth_blockNumber'],
   ] as const) {

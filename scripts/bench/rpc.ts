@@ -8,6 +8,8 @@ const seconds = 2
 const connections = 16
 /** Blocks above the last final one: what is in them is never kept. */
 const hotBlocks = 60
+/** How often the gateway looks at the node of the chain `devnet`. */
+const devnetLookMs = 500
 
 type MakeCall = () => { method: string; params: unknown[] }
 
@@ -60,6 +62,67 @@ async function ratio(url: string, direct: string, make: MakeCall): Promise<numbe
   return median(ratios)
 }
 
+type Message = { id?: number; params?: { subscription: string; result: { number: string } } }
+
+/** A WebSocket that answers one call at a time, and tells of notifications. */
+async function openSocket(url: string, onBlock: (height: number) => void = () => {}) {
+  const socket = new WebSocket(url.replace(/^http/, 'ws'))
+  let answered: (text: string) => void = () => {}
+  socket.addEventListener('message', ({ data }) => {
+    const text = String(data)
+    const { params } = JSON.parse(text) as Message
+    if (params) onBlock(Number(params.result.number))
+    else answered(text)
+  })
+  await new Promise((done, failed) => {
+    socket.addEventListener('open', done)
+    socket.addEventListener('error', failed)
+  })
+  const askOver = async (call: ReturnType<MakeCall>) => {
+    const answer = new Promise<string>((done) => (answered = done))
+    socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, ...call }))
+    const text = await answer
+    if (text.includes('"error"')) throw new Error(text.slice(0, 500))
+  }
+  return { askOver, close: () => socket.close() }
+}
+
+/** Of one call at a time over one connection. */
+async function medianSocketLatencyMs(url: string, make: MakeCall): Promise<number> {
+  const { askOver, close } = await openSocket(url)
+  const measured: number[] = []
+  for (let i = 0; i < 500; i++) {
+    const askedAt = performance.now()
+    await askOver(make())
+    measured.push(performance.now() - askedAt)
+  }
+  close()
+  return median(measured)
+}
+
+/** From the moment the block is mined to its notification: of the gateway, and of anvil itself. */
+async function medianDelaysMs(url: string, devnet: Devnet): Promise<{ through: number; direct: number }> {
+  const delays = { through: [] as number[], direct: [] as number[] }
+  const minedAt = new Map<number, number>()
+  const note = (of: number[]) => (height: number) => of.push(performance.now() - (minedAt.get(height) ?? NaN))
+  const through = await openSocket(url, note(delays.through))
+  const direct = await openSocket(devnet.rpcUrl, note(delays.direct))
+  for (const { askOver } of [through, direct]) await askOver({ method: 'eth_subscribe', params: ['newHeads'] })
+  let height = await devnet.chain.height()
+  for (let i = 0; i < 30; i++) {
+    minedAt.set(height + 1, performance.now())
+    await devnet.chain.transfer(1)
+    height++
+    // Not in step with the looks of the gateway at its node.
+    await new Promise((done) => setTimeout(done, 400 + Math.random() * 400))
+  }
+  for (const until = performance.now() + 5_000; delays.through.length < 30 && performance.now() < until;)
+    await new Promise((done) => setTimeout(done, 20))
+  for (const { close } of [through, direct]) close()
+  if (delays.through.length < 30 || delays.direct.length < 30) throw new Error('Blocks were not told of')
+  return { through: median(delays.through), direct: median(delays.direct) }
+}
+
 const hex = (n: number) => `0x${n.toString(16)}`
 
 async function callsOf(devnet: Devnet): Promise<Record<'newest' | 'final' | 'smallest', MakeCall>> {
@@ -103,6 +166,11 @@ export const bench: Bench = {
       yield atLeast(0.25, 'rpc, smallest calls over direct', await ratio(url, devnet.rpcUrl, smallest), 'ratio')
       const [through, direct] = [await medianLatencyMs(url, smallest), await medianLatencyMs(devnet.rpcUrl, smallest)]
       yield atMost(1, 'rpc, added median latency', through - direct, 'ms')
+      const overSocket = await medianSocketLatencyMs(url, smallest)
+      yield atMost(1.2, 'rpc, median latency over WebSocket over that of HTTP', overSocket / through, 'ratio')
+      const delays = await medianDelaysMs(url, devnet)
+      const added = (delays.through - delays.direct) / devnetLookMs
+      yield atMost(1, 'rpc, added median delay of newHeads, over the time between looks', added, 'ratio')
     } finally {
       await shoal.end()
     }

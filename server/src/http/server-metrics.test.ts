@@ -1,12 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { startTestApp, type TestApp } from '../testing/index.ts'
 
 const token = 'a-token-of-the-operator'
 
 let t: TestApp
-beforeAll(async () => void (t = await startTestApp({ env: { SHOAL_METRICS_TOKEN: token } })))
-afterAll(() => t.close())
+let gateway: Gateway
+beforeAll(async () => {
+  t = await startTestApp({ env: { SHOAL_METRICS_TOKEN: token } })
+  gateway = await createGateway(t.app)
+})
+afterAll(async () => {
+  await gateway?.close()
+  await t?.close()
+})
 
 const ask = (from: TestApp, headers: Record<string, string>) => from.http.inject({ url: '/metrics', headers })
 

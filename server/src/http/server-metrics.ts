@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Gauge, Histogram } from 'prom-client'
 import type { App } from '../app.ts'
 import { notFound } from '../errors.ts'
 import { newestSampleAt } from '../modules/metrics/index.ts'
+import { ownMetrics } from '../own-metrics.ts'
 import { countEverything } from '../status-store.ts'
 
 /**
@@ -13,7 +14,7 @@ import { countEverything } from '../status-store.ts'
 export function mountServerMetrics(server: FastifyInstance, app: App): void {
   const token = app.config.SHOAL_METRICS_TOKEN
   if (!token) return
-  const registry = new Registry()
+  const registry = ownMetrics(app)
   collectDefaultMetrics({ register: registry })
   const metrics = [requestSeconds(server), databaseConnections(app), newestSample(app), installationCount(app)]
   for (const metric of metrics) registry.registerMetric(metric)

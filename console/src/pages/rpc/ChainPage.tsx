@@ -18,7 +18,7 @@ import { buttonClass } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
-import { chainRecipes } from './chain-recipes.ts'
+import { chainRecipes, webSocketUrlOf } from './chain-recipes.ts'
 import { Upstreams } from './Upstreams.tsx'
 
 const RequestsChart = lazy(() => import('./RequestsChart.tsx'))
@@ -82,10 +82,15 @@ function Chain({ chain, token = rpcTokenPlaceholder, askedAtMs }: ChainProps) {
   )
   return (
     <div className="flex flex-col gap-4.5">
-      <Card title="HTTPS endpoint" isPadded>
-        <div className="flex min-h-8 items-center rounded-md border border-line bg-subtle pr-0.5">
-          <code className="min-w-0 flex-1 px-2.5 py-1.5 wrap-anywhere">{chain.url}</code>
-          <CopyButton text={tokenUrl} what="endpoint" />
+      <Card title="Endpoint" isPadded>
+        <div className="grid gap-x-4 gap-y-1 sm:grid-cols-[auto_minmax(0,1fr)] sm:items-center sm:gap-y-2">
+          <Address label="HTTPS" url={chain.url} copied={tokenUrl} what="endpoint" />
+          <Address
+            label="WebSocket"
+            url={webSocketUrlOf(chain.url)}
+            copied={webSocketUrlOf(tokenUrl)}
+            what="WebSocket endpoint"
+          />
         </div>
         <p className="mt-2 text-sm text-ink-3">
           <Can permission="credentials.read" otherwise={<>Put in place of {rpcTokenPlaceholder} the </>}>
@@ -94,7 +99,10 @@ function Chain({ chain, token = rpcTokenPlaceholder, askedAtMs }: ChainProps) {
           <Link to="/rpc/token" className="text-accent underline">
             API token
           </Link>{' '}
-          of the organization.
+          of the organization.{' '}
+          {chain.type === 'evm'
+            ? 'Subscriptions to new heads and logs go over WebSocket.'
+            : 'The WebSocket takes calls; there are no subscriptions for this chain.'}
         </p>
       </Card>
       <dl className="grid grid-cols-2 gap-3 max-xs:[&>:last-child]:col-span-2 xs:grid-cols-3">
@@ -108,6 +116,20 @@ function Chain({ chain, token = rpcTokenPlaceholder, askedAtMs }: ChainProps) {
       </Suspense>
       <SetupGuide recipes={recipes} />
     </div>
+  )
+}
+
+type AddressProps = { label: string; url: string; copied: string; what: string }
+
+function Address({ label, url, copied, what }: AddressProps) {
+  return (
+    <>
+      <span className="text-sm text-ink-2 not-first:mt-1.5 sm:not-first:mt-0">{label}</span>
+      <div className="flex min-h-8 items-center rounded-md border border-line bg-subtle pr-0.5">
+        <code className="min-w-0 flex-1 px-2.5 py-1.5 wrap-anywhere">{url}</code>
+        <CopyButton text={copied} what={what} />
+      </div>
+    </>
   )
 }
 

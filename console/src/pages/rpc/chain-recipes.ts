@@ -12,6 +12,9 @@ const bodies: Record<Chain['type'], string> = {
   solana: '{"jsonrpc":"2.0","id":1,"method":"getSlot","params":[]}',
 }
 
+/** The same address takes WebSocket connections. */
+export const webSocketUrlOf = (url: string): string => url.replace(/^http/, 'ws')
+
 /** How to use the endpoint; what is copied has the token in it. */
 export function chainRecipes(chain: Chain, tokenUrl: string): Recipe[] {
   const variable = variableOf(chain.id)
@@ -45,9 +48,20 @@ export function chainRecipes(chain: Chain, tokenUrl: string): Recipe[] {
     chain.type !== 'evm'
       ? null
       : {
+          id: 'viem-websocket',
+          label: 'viem WebSocket',
+          text: 'New blocks and events arrive without polling.',
+          ...withUrl(
+            (url) =>
+              `import { createPublicClient, webSocket } from 'viem'\n\nconst client = createPublicClient({\n  transport: webSocket('${webSocketUrlOf(url)}'),\n})\n\nclient.watchBlocks({\n  onBlock: (block) => console.log(block.number),\n})`,
+          ),
+        },
+    chain.type !== 'evm'
+      ? null
+      : {
           id: 'ethers',
           label: 'ethers',
-          text: 'Events are polled for; the endpoint has no filters and no subscriptions.',
+          text: 'Over HTTP events are polled for. For subscriptions use WebSocketProvider with the WebSocket address.',
           ...withUrl(
             (url) =>
               `import { JsonRpcProvider } from 'ethers'\n\nconst provider = new JsonRpcProvider(\n  '${url}',\n  undefined,\n  { polling: true },\n)\n\nconsole.log(await provider.getBlockNumber())`,

@@ -7,6 +7,7 @@ import { readText, sendBatch, sendError, sendNothing, sendOutcome, sendPreflight
 import { codes, isFault, parseCalls, type Call, type Outcome } from './json-rpc.ts'
 import { openServices } from './services.ts'
 import type { SocketLimits } from './sockets/limits.ts'
+import type { SocketCounts } from './sockets/metrics.ts'
 import { refuse, Sockets, type Upgrade } from './sockets/sockets.ts'
 
 export type RpcRoute = {
@@ -15,7 +16,7 @@ export type RpcRoute = {
   /** Opens a WebSocket at `/rpc/{chain}/{token}`, or says over HTTP why not; never rejects. */
   upgrade: (upgrade: Upgrade, chain: string, token: string) => Promise<void>
   /** WebSocket connections and subscriptions that are open, by chain. */
-  socketCounts: () => ReturnType<Sockets['counts']>
+  socketCounts: () => SocketCounts[]
   /** Tells WebSocket clients to connect again, and resolves when they have gone. New ones are refused. */
   closeSockets: () => Promise<void>
   /** Closes what is open, and writes what was counted. */
@@ -97,7 +98,8 @@ export function createRpcRoute(app: App, limits: Partial<SocketLimits> = {}): Rp
         status: 404,
         error: { code: codes.invalidRequest, message: `There is no chain "${chainId}".` },
       })
-    const refusal = admission.refuseAny(account)
+    // Opening a connection costs as much as a call.
+    const refusal = admission.refuse(account, 1)
     if (refusal || !account) return refuse(socket, refusal ?? unknownToken)
     sockets.accept(upgrade, token, service, { account, chain: chainId, version: versionOf(req) })
   }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.ts'
 import { rpcTokenOf } from '../../../modules/rpc/index.ts'
+import { ownMetrics } from '../../../own-metrics.ts'
 import { call, startFaultyNode, startTestPlane, until, type FaultyNode, type TestPlane } from '../testbed.ts'
 import type { SocketLimits } from './limits.ts'
 import { connect, type WsClient } from './ws-client.ts'
@@ -190,7 +191,7 @@ test('a client that reads nothing and answers no ping is cut off; one that does 
 
 test('calls and notifications are held to the rate of the organization', () =>
   withGateway(
-    { mostRateDebtMs: 1_000 },
+    { mostRateDebtMs: 1_000, callsInFlight: 1_000 },
     async ({ urlOfNewOrg }) => {
       const [mine, other] = await Promise.all([urlOfNewOrg(), urlOfNewOrg()])
       const [fast, calm] = [await connect(mine), await connect(other)]
@@ -245,4 +246,42 @@ test('a client that does not answer the closing handshake keeps nothing from end
     await t.gateway.route().closeSockets()
     expect(t.gateway.route().socketCounts()).toEqual([])
     client.socket.terminate()
+  }))
+
+test('a client that floods on although it is refused is read slowly, and others are answered as before', () =>
+  withGateway(
+    { callsInFlight: 4 },
+    async ({ t, urlOfNewOrg }) => {
+      const [flood, calm] = [await connect(await urlOfNewOrg()), await connect(await urlOfNewOrg())]
+      await calm.ask('eth_chainId')
+      for (let id = 0; id < 5_000; id += 1) flood.socket.send(JSON.stringify(balance(id)))
+      const startedMs = performance.now()
+      for (let i = 0; i < 20; i += 1) await calm.ask('eth_chainId')
+      const elapsedMs = performance.now() - startedMs
+      const read = answers(flood).length
+      // Beside what the rate lets through: four places, each kept for a quarter of a second.
+      expect(read).toBeLessThan(20 + (elapsedMs / 1000) * 20 + (elapsedMs / 250 + 1) * 4 + 20)
+      expect(flood.socket.readyState).toBe(1)
+      expect(t.gateway.route().socketCounts()).toMatchObject([{ connections: 2 }])
+      flood.socket.terminate()
+    },
+    { SHOAL_RPC_RATE: '20' },
+  ))
+
+test('connections, subscriptions and closings are in the metrics of the process', () =>
+  withGateway({}, async ({ t, urlOfNewOrg }) => {
+    const [one, two] = [await connect(await urlOfNewOrg()), await connect(await urlOfNewOrg())]
+    await one.subscribe('newHeads')
+    await two.subscribe('logs', {})
+    await two.subscribe('newHeads')
+    const told = () => ownMetrics(t.app).metrics()
+    expect(await told()).toMatch(/^shoal_rpc_sockets\{chain="devnet"\} 2$/m)
+    expect(await told()).toMatch(/^shoal_rpc_subscriptions\{chain="devnet",kind="newHeads"\} 2$/m)
+    expect(await told()).toMatch(/^shoal_rpc_subscriptions\{chain="devnet",kind="logs"\} 1$/m)
+    one.socket.close(1000)
+    await one.closed
+    await until(told, (text) => /^shoal_rpc_sockets\{chain="devnet"\} 1$/m.test(text))
+    expect(await told()).toMatch(/^shoal_rpc_socket_closings_total\{code="1000"\} 1$/m)
+    await t.gateway.route().closeSockets()
+    expect(await told()).toMatch(/^shoal_rpc_socket_closings_total\{code="1012"\} 1$/m)
   }))

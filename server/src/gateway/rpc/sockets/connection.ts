@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { WebSocket } from 'ws'
 import type { Account } from '../accounts.ts'
@@ -55,7 +56,7 @@ export class Connection {
   /** Messages that came while enough calls were under way. */
   #queue: string[] = []
   #inFlight = 0
-  /** Of answers that wait until the client has read the ones before. */
+  /** Of answers and notifications that wait until the client has read what was sent before. */
   #heldBytes = 0
   #isClosing = false
   #isAlive = true
@@ -163,6 +164,7 @@ export class Connection {
       if (answers.length > 0) await this.#sendAnswers(answers, isBatch)
       // Clients know the id of a subscription only now.
       for (const subscription of fresh) this.#release(subscription)
+      if (refusal) await sleep(this.#parts.limits.refusedMs, undefined, { ref: false })
     } catch (error) {
       this.#parts.log.error({ err: error, chain: this.chain }, 'an RPC message failed')
       this.close(closeCodes.failed, 'Something failed on our side. Connect again.')
@@ -225,7 +227,7 @@ export class Connection {
     const id = `0x${randomBytes(16).toString('hex')}`
     const subscription: Subscription = { id, kind: topic.kind, held: [], end: () => undefined }
     subscription.end = feed.add(topic, {
-      notify: (json) => (subscription.held ? subscription.held.push(json) : this.#notify(id, json)),
+      notify: (json) => this.#deliver(subscription, json),
       lost: () => this.close(closeCodes.restart, 'The chain was replaced or went back too far. Connect again.'),
     })
     this.#subscriptions.set(id, subscription)
@@ -241,10 +243,24 @@ export class Connection {
     return { kind: 'result', json: Buffer.from('true') }
   }
 
+  #deliver({ id, held }: Subscription, json: string): void {
+    if (!held) return this.#notify(id, json)
+    held.push(json)
+    this.#heldBytes += json.length
+    if (this.#heldBytes > this.#parts.limits.unsentBytes) this.#closeSlow()
+  }
+
+  #closeSlow(): void {
+    this.close(closeCodes.slowReader, 'Notifications were not read in time. Connect again.')
+  }
+
   #release(subscription: Subscription): void {
     const held = subscription.held ?? []
     subscription.held = null
-    for (const json of held) this.#notify(subscription.id, json)
+    for (const json of held) {
+      this.#heldBytes -= json.length
+      this.#notify(subscription.id, json)
+    }
   }
 
   #notify(id: string, json: string): void {
@@ -259,8 +275,7 @@ export class Connection {
         closeCodes.limitExceeded,
         'More notifications than the rate of the organization allows. Filter logs.',
       )
-    if (socket.bufferedAmount + json.length > limits.unsentBytes)
-      return this.close(closeCodes.slowReader, 'Notifications were not read in time. Connect again.')
+    if (socket.bufferedAmount + json.length > limits.unsentBytes) return this.#closeSlow()
     admission.countNotification({ ...caller, account })
     socket.send(`{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":${json}}}`)
   }

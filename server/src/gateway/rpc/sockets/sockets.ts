@@ -9,6 +9,7 @@ import { codes, errorText } from '../json-rpc.ts'
 import { Connection } from './connection.ts'
 import { Feed } from './feed.ts'
 import { closeCodes, defaultLimits, type SocketLimits } from './limits.ts'
+import { measureSockets, type SocketCounts, type SocketMetrics } from './metrics.ts'
 
 export type Upgrade = { req: IncomingMessage; socket: Duplex; head: Buffer }
 
@@ -21,6 +22,7 @@ export class Sockets {
   readonly #connections = new Set<Connection>()
   readonly #feeds = new Map<ChainService, Feed>()
   readonly #timers: NodeJS.Timeout[]
+  readonly #metrics: SocketMetrics
   #isClosing = false
 
   constructor(app: App, admission: Admission, limits: Partial<SocketLimits> = {}) {
@@ -36,6 +38,7 @@ export class Sockets {
       clientTracking: false,
     }
     this.#server = new WebSocketServer(options)
+    this.#metrics = measureSockets(app, () => this.counts())
     this.#timers = [
       setInterval(() => void this.#check(), this.#limits.checkMs).unref(),
       setInterval(() => this.#ping(), this.#limits.pingMs).unref(),
@@ -59,12 +62,15 @@ export class Sockets {
         subscriptionsOfOrg: () => this.#subscriptionsOf(connection.orgId),
       })
       this.#connections.add(connection)
-      opened.once('close', () => this.#connections.delete(connection))
+      opened.once('close', (code) => {
+        this.#connections.delete(connection)
+        this.#metrics.closed(code)
+      })
     })
   }
 
   /** How many there are now, by chain. */
-  counts(): { chain: string; connections: number; newHeads: number; logs: number }[] {
+  counts(): SocketCounts[] {
     const chains = Map.groupBy(this.#connections, (connection) => connection.chain)
     return [...chains].map(([chain, connections]) => ({
       chain,
@@ -85,6 +91,7 @@ export class Sockets {
     for (const connection of open) connection.close(closeCodes.restart, 'The gateway restarts. Connect again.')
     for (const feed of this.#feeds.values()) feed.close()
     await until(deadline + this.#limits.closeMs, () => this.#connections.size === 0)
+    this.#metrics.stop()
   }
 
   #refuse({ orgId }: Account): Refusal | null {
