@@ -18,6 +18,22 @@ This page is generated from \`server/src/config.ts\` by \`npm run check -- --wri
 Both listen on loopback. Put a proxy with TLS in front and set \`SHOAL_PUBLIC_URL\`, \`SHOAL_GATEWAY_URL\` and \`SHOAL_TRUST_PROXY\`. The gateway serves
 HTML of squids, so give it an origin of its own, never a path of the console's.
 
+## Several processes
+
+One process does everything by default. On one host, with one data directory and an external Postgres (\`DATABASE_URL\`), the roles of \`SHOAL_ROLES\` may also be processes of their own, each on ports of its own, all as the
+same user:
+
+- any number of \`api\` and \`gateway\` processes. An update ends the old programs of a squid only when every gateway that was seen in the last 15 seconds leads to the new ones (a minute at most). While a squid that
+  should answer does not, a gateway holds its requests for up to 15 seconds: 1,000 of a version and 64 MiB in all. A gateway that cannot write its heartbeat is not ready.
+- \`worker\` processes, of which one works and the others stand by.
+
+\`SHOAL_RPC_RATE\` is one bound for all gateways together: each hears within a second or two what the others let through. An organization that begins on several at once may exceed it for that long, and waits for it afterwards.
+
+The squids run on the host and data directory whose worker came first, also while no worker runs. A worker elsewhere refuses to start and says where they are. When that host is gone for good, run
+\`npm run -s shoal -- host release\` and start the other worker. A worker that loses the squids this way stops those that it still runs and ends. Squids cannot be spread over hosts yet.
+
+With \`SHOAL_RUNTIME=sim\` a gateway must be in the process of the worker.
+
 ## Health
 
 \`GET /healthz\` says that a process answers, \`GET /readyz\` that what it needs answers too, and names what does not. Both exist on both ports.

@@ -36,6 +36,8 @@ export class Accounts {
   readonly #app: App
   readonly #byToken = new Map<string, { account: Promise<Account | null>; loaded: Account | null; untilMs: number }>()
   readonly #rates = new Map<number, TokenBucket>()
+  /** What the database knew when this gateway last heard. */
+  readonly #known = new Map<number, { month: string; used: number; atMs: number }>()
   readonly #stop: () => void
 
   constructor(app: App) {
@@ -64,10 +66,25 @@ export class Accounts {
   }
 
   /** After counts were written: what the database now knows. */
-  noteUsed(totals: readonly { orgId: number; month: string; used: number }[]): void {
+  noteUsed(totals: readonly { orgId: number; month: string; used: number }[], own: ReadonlyMap<number, number>): void {
+    for (const total of totals) this.#oweOthers(total, own.get(total.orgId) ?? 0)
     const byOrg = new Map(totals.map((t) => [`${t.orgId} ${t.month}`, t.used]))
     for (const { loaded } of this.#byToken.values())
       if (loaded) loaded.used = byOrg.get(`${loaded.orgId} ${loaded.month}`) ?? loaded.used
+  }
+
+  /**
+   * What other gateways let through counts here too: each of them may pass on what a second allows before it hears of the others,
+   * and waits for that afterwards, so that together they stay within the organization's rate. Costs no question of its own.
+   */
+  #oweOthers({ orgId, month, used }: { orgId: number; month: string; used: number }, own: number): void {
+    const before = this.#known.get(orgId)
+    const atMs = performance.now()
+    this.#known.set(orgId, { month, used, atMs })
+    if (before?.month !== month) return
+    // In a longer time without a word of it the others used what became free meanwhile.
+    const freed = Math.max(0, (atMs - before.atMs) / 1000 - 1) * this.#app.config.SHOAL_RPC_RATE
+    this.#rates.get(orgId)?.owe(Math.max(0, used - before.used - own - freed))
   }
 
   close(): void {
@@ -83,6 +100,7 @@ export class Accounts {
     const { orgId, isPlayground, used, cap } = owner
     let rate = this.#rates.get(orgId)
     if (!rate) this.#rates.set(orgId, (rate = new TokenBucket(this.#app.config.SHOAL_RPC_RATE)))
+    if (!this.#known.has(orgId)) this.#known.set(orgId, { month, used, atMs: performance.now() })
     return { orgId, isPlayground, cap, used, month, monthEndsMs, refusal: refusalOf(owner), rate }
   }
 

@@ -16,7 +16,7 @@ export class Admission {
 
   constructor(app: App) {
     this.#accounts = new Accounts(app)
-    this.#meter = new Meter(app, (totals) => this.#accounts.noteUsed(totals))
+    this.#meter = new Meter(app, (totals, own) => this.#accounts.noteUsed(totals, own))
   }
 
   /** Null for a token that is not, or no longer, an organization's. */

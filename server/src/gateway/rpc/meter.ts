@@ -14,7 +14,7 @@ type Counted = { orgId: number; chain: string; method: string; version: string }
 export class Meter {
   readonly #app: Pick<App, 'db' | 'clock'>
   readonly #log: Logger
-  readonly #onWritten: (totals: Totals) => void
+  readonly #onWritten: (totals: Totals, own: ReadonlyMap<number, number>) => void
   #rows = new Map<string, UsageRow>()
   readonly #pending = new Map<number, number>()
   readonly #names = new Map<string, Set<string>>()
@@ -22,7 +22,8 @@ export class Meter {
   #writing: Promise<void> | null = null
   readonly #timer: NodeJS.Timeout
 
-  constructor(app: App, onWritten: (totals: Totals) => void) {
+  /** `onWritten` is told what the database now knows of organizations, and how much of it was just counted here. */
+  constructor(app: App, onWritten: (totals: Totals, own: ReadonlyMap<number, number>) => void) {
     this.#app = app
     this.#log = app.log
     this.#onWritten = onWritten
@@ -72,7 +73,10 @@ export class Meter {
     const rows = this.#rows
     this.#rows = new Map()
     try {
-      this.#onWritten(await addUsage(this.#app.db, [...rows.values()]))
+      const totals = await addUsage(this.#app.db, [...rows.values()])
+      const own = new Map<number, number>()
+      for (const { orgId, requests } of rows.values()) own.set(orgId, (own.get(orgId) ?? 0) + requests)
+      this.#onWritten(totals, own)
       for (const { orgId, requests } of rows.values()) {
         const left = this.pendingOf(orgId) - requests
         if (left > 0) this.#pending.set(orgId, left)

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { beatGateway, gatewaysBehind, noteGatewayRoutes } from '../squids/index.ts'
-import { startDeployApp, type Deployer, type DeployApp } from './testing/deploy-app.ts'
+import { listLogs } from './log-store.ts'
+import { quickPace, startDeployApp, type Deployer, type DeployApp } from './testing/deploy-app.ts'
 
 let t: DeployApp
 let deployer: Deployer
@@ -17,6 +18,7 @@ afterEach(async () => {
 
 const v1 = { slot: 'v1' }
 
+const tick = () => new Promise((done) => void setTimeout(done, 10))
 const generations = async () =>
   [...new Set((await t.runtime.observe()).map((o) => String(o.workload.split('.')[1])))].sort()
 const behind = (squidId: number, generation: number) =>
@@ -38,8 +40,10 @@ test('an update ends the old generation only when the slowest gateway leads to t
   const { pool } = t.app.database
   const switched = async () =>
     (await pool.query('select 1 from squids where id = $1 and generation = 2', [squidId])).rowCount === 1
-  while (!(await switched())) await new Promise((done) => setTimeout(done, 5))
-  expect(await generations()).toEqual(['1', '2'])
+  while (!(await switched())) await tick()
+  // Much longer than answers in flight are given.
+  for (const endMs = performance.now() + 25 * quickPace.drainMs; performance.now() < endMs; await tick())
+    expect(await generations()).toEqual(['1', '2'])
   await noteGatewayRoutes(t.app.db, 'slow', new Map([[squidId, 2]]))
   await deployer.ended(update)
   clearInterval(beating)
@@ -59,7 +63,8 @@ test('one that lives and never follows holds an update up for so long and no lon
   await deployer.deployed({}, v1)
   await beatGateway(t.app.db, 'stuck')
   const beating = setInterval(() => void beatGateway(t.app.db, 'stuck'), 100)
-  await deployer.deployed({}, v1)
+  const { id } = await deployer.deployed({}, v1)
   clearInterval(beating)
+  expect(JSON.stringify(await listLogs(t.app.db, id))).toContain('Not every gateway leads to the new programs yet')
   expect(await generations()).toEqual(['2'])
 })
