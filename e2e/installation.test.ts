@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { startProcess, type ServerProcess } from './support/server-process.ts'
-import { cliOf, makeDataDir } from './support/shoal.ts'
+import { cliOf, endPostgresOf, makeDataDir, postmasterOf } from './support/shoal.ts'
 import { until } from './support/until.ts'
 
 const started: ServerProcess[] = []
@@ -36,12 +36,6 @@ const isReady = async (server: ServerProcess) => {
   return answers.every((answer) => answer.ok)
 }
 
-/** Of the embedded Postgres; 0 when there is none. */
-function postmaster(dataDir: string): number {
-  const file = join(dataDir, 'postgres/data/postmaster.pid')
-  return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[0]) : 0
-}
-
 async function killAll(): Promise<void> {
   for (const server of started.splice(0)) {
     server.signal('SIGKILL')
@@ -53,9 +47,7 @@ afterEach(killAll)
 
 afterAll(async () => {
   for (const dir of dataDirs) {
-    const pid = postmaster(dir)
-    if (pid) process.kill(pid, 'SIGQUIT')
-    await until(() => postmaster(dir) === 0, 'Postgres has ended')
+    await endPostgresOf(dir)
     rmSync(dir, { recursive: true, force: true })
   }
 })
@@ -64,7 +56,7 @@ describe('a second start on the same data directory', () => {
   test('is refused beside npm start with the name of the process, and leaves everything as it was', async () => {
     const dataDir = newDataDir()
     const first = await startReady(dataDir, asStart)
-    const postgres = postmaster(dataDir)
+    const postgres = postmasterOf(dataDir)
     for (const env of [asStart, asServe, { ...asServe, SHOAL_ROLES: 'api' }, { ...asServe, SHOAL_ROLES: 'worker' }]) {
       const second = await start(dataDir, env)
       expect(await second.ended).toBe(1)
@@ -79,15 +71,15 @@ describe('a second start on the same data directory', () => {
     const restoring = cliOf(dataDir)('restore', '--from', backup, '--force')
     await expect(restoring).rejects.toThrow(`process ${first.pid} `)
     expect(await isReady(first)).toBe(true)
-    expect(postmaster(dataDir)).toBe(postgres)
+    expect(postmasterOf(dataDir)).toBe(postgres)
     expect(await first.stop()).toBe(0)
-    expect(postmaster(dataDir)).toBe(0)
+    expect(postmasterOf(dataDir)).toBe(0)
   })
 
   test('is refused for npm start beside npm run serve, and for a second server on the same ports', async () => {
     const dataDir = newDataDir()
     const first = await startReady(dataDir, asServe)
-    const postgres = postmaster(dataDir)
+    const postgres = postmasterOf(dataDir)
     const second = await start(dataDir, asStart)
     expect(await second.ended).toBe(1)
     expect(second.output()).toContain(`process ${first.pid} `)
@@ -98,7 +90,7 @@ describe('a second start on the same data directory', () => {
       expect(third.output()).toContain('Is Shoal running already?')
     }
     expect(await isReady(first)).toBe(true)
-    expect(postmaster(dataDir)).toBe(postgres)
+    expect(postmasterOf(dataDir)).toBe(postgres)
   })
 
   test('works for any number of npm run serve; Postgres is stopped by the last that stops it, and not before', async () => {
@@ -114,21 +106,21 @@ describe('a second start on the same data directory', () => {
     expect(await first.stop()).toBe(0)
     expect((await fetch(`${api.url}/readyz`)).status).toBe(200)
     expect(await api.stop()).toBe(0)
-    expect(postmaster(dataDir)).toBe(0)
+    expect(postmasterOf(dataDir)).toBe(0)
   })
 
   test('works when the first was killed: nothing of it is in the way, and its Postgres is taken over', async () => {
     const dataDir = newDataDir()
     const first = await startReady(dataDir, asStart)
-    const postgres = postmaster(dataDir)
+    const postgres = postmasterOf(dataDir)
     first.signal('SIGKILL')
     await first.ended
     const second = await startReady(dataDir, asStart)
-    expect(postmaster(dataDir)).toBe(postgres)
+    expect(postmasterOf(dataDir)).toBe(postgres)
     const notes = readdirSync(join(dataDir, 'locks')).filter((name) => name.startsWith('process-'))
     expect(notes).toEqual([`process-${second.pid}.json`])
     expect(await second.stop()).toBe(0)
-    expect(postmaster(dataDir)).toBe(0)
+    expect(postmasterOf(dataDir)).toBe(0)
   })
 
   test('of two at the same instant one serves and one is refused', async () => {
@@ -176,7 +168,9 @@ const dataDirOfRoles = newDataDir()
 test.each(['api', 'gateway', 'worker', 'api,gateway', 'api,worker', 'worker,gateway', 'api,worker,gateway'])(
   'a process with the roles %s ends in order when it is told to',
   async (roles) => {
-    const server = await startReady(dataDirOfRoles, { ...asServe, SHOAL_ROLES: roles })
+    // Only the worker of the simulated runtime knows its squids, and only the real one's installs a toolchain.
+    const runtime = roles.includes('worker') ? 'sim' : 'process'
+    const server = await startReady(dataDirOfRoles, { ...asServe, SHOAL_ROLES: roles, SHOAL_RUNTIME: runtime })
     expect(await server.stop()).toBe(0)
     expect(server.output()).not.toContain('Error')
   },

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { serverArguments } from '../../scripts/server.ts'
 import { freePort, hostEnvironment } from './shoal.ts'
 import { until } from './until.ts'
@@ -33,7 +33,7 @@ export async function startProcess(env: Record<string, string>, file?: string): 
     SHOAL_RUNTIME: 'sim',
     ...env,
   }
-  const child = spawn(process.execPath, file ? [join(root, file)] : serverArguments, {
+  const child = spawn(process.execPath, file ? [resolve(root, file)] : serverArguments, {
     cwd: root,
     env: settings,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -48,10 +48,14 @@ export async function startProcess(env: Record<string, string>, file?: string): 
     output: () => output,
     ended,
     ready: async () => {
-      await until(() => {
-        if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended:\n${output}`)
-        return output.includes('Shoal is ready')
-      }, 'the server says that it is ready')
+      await until(
+        () => {
+          if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended:\n${output}`)
+          return output.includes('Shoal is ready')
+        },
+        'the server says that it is ready',
+        120_000,
+      )
     },
     signal: (name) => void child.kill(name),
     stop: () => {

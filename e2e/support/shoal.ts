@@ -142,6 +142,19 @@ export async function runCli<T>(env: Record<string, string>, args: string[]): Pr
   return JSON.parse(stdout) as T
 }
 
+/** Ends the Postgres that servers of this data directory left running, and waits for its end. */
+export async function endPostgresOf(dataDir: string): Promise<void> {
+  const pid = postmasterOf(dataDir)
+  if (pid) process.kill(pid, 'SIGQUIT')
+  await until(() => postmasterOf(dataDir) === 0, 'Postgres has ended')
+}
+
+/** The process of the embedded Postgres; 0 when there is none. */
+export function postmasterOf(dataDir: string): number {
+  const file = join(dataDir, 'postgres/data/postmaster.pid')
+  return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[0]) : 0
+}
+
 /** What the host's npm needs, and nothing that would configure Shoal. */
 export const hostEnvironment = (): Record<string, string> =>
   Object.fromEntries(

@@ -5,6 +5,7 @@ import type { Config } from './config.ts'
 import type { Database, Db } from './db/database.ts'
 import type { ExternalServices } from './external-services.ts'
 import type { Jobs } from './jobs/jobs.ts'
+import type { Vitals } from './health/vitals.ts'
 import type { Mailer } from './mail/mailer.ts'
 import type { Sealer } from './sealer.ts'
 
@@ -22,6 +23,10 @@ export type App = {
   sealer: Sealer
   /** Where the ports of squids are. */
   directory: Directory
+  /** What the roles of this process tell of themselves, for `/readyz` and `/metrics`; a test has none. */
+  vitals?: Vitals
+  /** Aborted when the server begins to end: what would go on for ever ends in order, so that its clients come back. */
+  draining?: AbortSignal
   /** Where tests put their own servers in the place of the services outside. */
   external?: Partial<ExternalServices>
 }

@@ -1,7 +1,7 @@
 import { orgStatuses } from '@shoal/contract'
 import { randomBytes } from 'node:crypto'
 import type { App } from './app.ts'
-import { readiness } from './readiness.ts'
+import { readiness } from './health/readiness.ts'
 import { setDiscount, setStatus as setOrgStatus } from './modules/billing/index.ts'
 import { createOrg, findOrgByCode } from './modules/orgs/index.ts'
 import { createApiToken, createUser, findUserByEmail } from './modules/user/index.ts'
@@ -61,5 +61,5 @@ export async function discount(app: App, { code, percent }: Values): Answer {
 }
 
 export async function status(app: App): Answer {
-  return { ...(await readiness(app)), ...(await countEverything(app.db)) }
+  return { ...(await readiness(app)).checks, ...(await countEverything(app.db)) }
 }

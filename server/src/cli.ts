@@ -4,9 +4,10 @@ import type { App } from './app.ts'
 import { backUp } from './backup/backup.ts'
 import { startProgress, type Progress } from './backup/progress.ts'
 import { restore } from './backup/restore.ts'
-import { loadConfig, type Config } from './config.ts'
+import type { Config } from './config.ts'
 import { addOrg, addToken, addUser, discount, setStatus, status, type Values } from './cli-commands.ts'
 import { releaseHost } from './installation/host-claim.ts'
+import { configForCommand } from './installation/running-server.ts'
 import { openApp } from './open-app.ts'
 import { dropOldKeys, rotateKey } from './rotate-key.ts'
 import { safeText } from './db/safe-error.ts'
@@ -98,7 +99,7 @@ async function main(): Promise<number> {
   if (missing.length > 0) throw new Error(`Missing: ${missing.map((m) => `--${m}`).join(', ')}`)
   const answer =
     'runOnFiles' in command
-      ? await command.runOnFiles(loadConfig(), {
+      ? await command.runOnFiles(commandConfig(), {
           to: values.to ?? '',
           from: values.from ?? '',
           withKeys: values['with-keys'] ?? false,
@@ -111,8 +112,11 @@ async function main(): Promise<number> {
   return 0
 }
 
+/** What is written to standard error does not disturb who reads JSON. */
+const commandConfig = () => configForCommand((line) => process.stderr.write(`${line}\n`))
+
 async function runOpened(run: (app: App, values: Values) => Answer, values: Values): Answer {
-  const opened = await openApp({ ...loadConfig(), SHOAL_LOG_LEVEL: 'warn', SHOAL_RUNTIME: 'sim' })
+  const opened = await openApp({ ...commandConfig(), SHOAL_LOG_LEVEL: 'warn', SHOAL_RUNTIME: 'sim' })
   try {
     return await run(opened.app, values)
   } finally {

@@ -15,6 +15,11 @@ export const settings = {
     .string()
     .default('127.0.0.1')
     .describe('Address both ports listen on. Put a TLS proxy in front before you open it to others.'),
+  SHOAL_HEALTH_PORT: port
+    .optional()
+    .describe(
+      'Port on loopback for `/healthz`, `/readyz` and `/metrics` of this process. Unset: 4002, or a free one when that is taken, in a process that has only the `worker` role; none in others.',
+    ),
   SHOAL_PUBLIC_URL: z
     .url()
     .optional()
@@ -59,6 +64,14 @@ export const settings = {
     .enum(['stop', 'keep'])
     .default('keep')
     .describe('What happens to running squids when the server ends.'),
+  SHOAL_DRAIN_SECONDS: z.coerce
+    .number()
+    .min(0)
+    .max(3_600)
+    .default(20)
+    .describe(
+      'How long a server that is told to end waits for the requests that are under way. It takes no new connections meanwhile.',
+    ),
   SHOAL_SECRETS_KEY: z
     .string()
     .optional()
@@ -229,10 +242,10 @@ export type Config = z.output<typeof Settings> & {
 }
 
 /**
- * Reads the configuration from the environment and nowhere else.
+ * Reads the configuration from the environment and nowhere else; `folder` is what a relative path is relative to.
  * @throws Error listing every wrong setting with what is expected
  */
-export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
+export function loadConfig(env: Record<string, string | undefined> = process.env, folder = process.cwd()): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([key, value]) => key in settings && value !== ''))
   const parsed = Settings.safeParse(given)
   if (!parsed.success) {
@@ -246,7 +259,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     )
   return {
     ...c,
-    dataDir: resolve(c.SHOAL_DATA_DIR),
+    dataDir: resolve(folder, c.SHOAL_DATA_DIR),
     publicUrl: (c.SHOAL_PUBLIC_URL ?? `http://localhost:${c.SHOAL_PORT}`).replace(/\/$/, ''),
     gatewayUrl: (c.SHOAL_GATEWAY_URL ?? `http://localhost:${c.SHOAL_GATEWAY_PORT}/{org}`).replace(/\/$/, ''),
     environment: Object.fromEntries(

@@ -1,11 +1,14 @@
+import { PostgresGaveUp } from '@shoal/runtime'
+import type { App, WorkerApp } from './app.ts'
 import { loadConfig, type Config } from './config.ts'
 import { safeStack } from './db/safe-error.ts'
 import { createGateway } from './gateway/gateway.ts'
+import { answerHealthPort, listenForHealth } from './health/health-port.ts'
 import { createHttpApp } from './http/app.ts'
 import { claimHost, HostClaimed, watchClaim } from './installation/host-claim.ts'
 import { holdInstallation, InstallationInUse, needsAlone } from './installation/installation.ts'
 import { takeWorkerTurn } from './installation/worker-turn.ts'
-import { listen } from './listener.ts'
+import { listen, type Listener } from './listener.ts'
 import { openApp } from './open-app.ts'
 import { MissingKeys } from './require-keys.ts'
 import { startupText } from './startup-text.ts'
@@ -16,68 +19,109 @@ async function main(): Promise<void> {
   const startedMs = performance.now()
   const told = untilTold()
   const failure = Promise.withResolvers<never>()
+  // It may fail while it still starts.
+  failure.promise.catch(() => undefined)
   const config = loadConfig()
   // Told while it starts, it still ends what it has started.
   await using stack = new AsyncDisposableStack()
-  await start(config, stack, failure.reject)
-  process.stdout.write(startupText(config, performance.now() - startedMs))
-  await Promise.race([told, failure.promise])
+  const { healthUrl, drain } = await start(config, stack, failure.reject)
+  process.stdout.write(startupText(config, performance.now() - startedMs, healthUrl))
+  await Promise.race([told, failure.promise]).catch(endByForce)
   process.stdout.write(`\nStopping${config.SHOAL_ON_EXIT === 'stop' ? ' the squids and' : ''} the server …\n`)
+  await drain()
+}
+
+/** How long a server that has failed may take to end what still works. */
+const longestEndMs = 15_000
+
+/** Without what has failed, the rest may be unable to end in order. */
+function endByForce(error: unknown): never {
+  process.stderr.write(`${explain(error)}\n`)
+  setTimeout(() => process.exit(1), longestEndMs).unref()
+  throw new AlreadyExplained()
+}
+
+class AlreadyExplained extends Error {}
+
+type Started = {
+  /** Of the port for health and metrics alone; null when this process has none. */
+  healthUrl: string | null
+  /** Answers the requests that are under way, and takes no more. */
+  drain: () => Promise<void>
 }
 
 /**
  * First of all it proves that this process may use the data directory and has its ports; before that nothing is touched.
  * What is put on the stack is ended in reverse, also when a later part does not start.
  */
-async function start(config: Config, stack: AsyncDisposableStack, failed: (error: unknown) => void): Promise<void> {
+async function start(config: Config, stack: AsyncDisposableStack, failed: (error: unknown) => void): Promise<Started> {
   const has = (role: (typeof config.SHOAL_ROLES)[number]) => config.SHOAL_ROLES.includes(role)
   const installation = await holdInstallation(config, { alone: needsAlone(config), roles: config.SHOAL_ROLES })
   stack.defer(installation.release)
-  const apiPort = has('api') ? await listenOn(config.SHOAL_PORT) : null
-  const gatewayPort = has('gateway') ? await listenOn(config.SHOAL_GATEWAY_PORT) : null
-
-  const { app, openWorker, close } = await openApp(config, installation)
-  stack.defer(() => close(config.SHOAL_ON_EXIT))
-  if (has('worker')) {
-    const work = async () => {
-      const workerApp = await openWorker()
-      await claimHost(workerApp)
-      for (const sentence of await workerApp.runtime.start()) app.log.warn(sentence)
-      const worker = await startWorker(workerApp)
-      let squids = config.SHOAL_ON_EXIT
-      const stopWatching = watchClaim(workerApp, (error) => {
-        // They run elsewhere from now on.
-        squids = 'stop'
-        failed(error)
-      })
-      return async () => {
-        stopWatching()
-        await worker.close()
-        await workerApp.runtime.close(squids)
-      }
-    }
-    const turn = await takeWorkerTurn({ config, log: app.log, work, failed })
-    stack.defer(turn.close)
+  const opened = (listener: Listener) => {
+    stack.defer(listener.close)
+    return listener
   }
+  const apiPort = has('api') ? opened(await listen(config.SHOAL_PORT, config.SHOAL_HOST)) : null
+  const gatewayPort = has('gateway') ? opened(await listen(config.SHOAL_GATEWAY_PORT, config.SHOAL_HOST)) : null
+  const health = await listenForHealth(config)
+  if (health) opened(health)
+
+  const ending = new AbortController()
+  const { app, openWorker, close } = await openApp(config, { installation, failed, draining: ending.signal })
+  stack.defer(() => close(config.SHOAL_ON_EXIT))
+  health?.answerBy({ request: (req, res) => void answerHealthPort(app, req, res) })
+  if (has('worker')) stack.defer(await takeTurn(app, openWorker, failed))
   if (gatewayPort) {
     const { close: closeGateway, ...answering } = await createGateway(app)
     stack.defer(closeGateway)
     gatewayPort.answerBy(answering)
-    stack.defer(gatewayPort.close)
   }
   if (apiPort) {
     const http = await createHttpApp(app)
     stack.defer(() => http.close())
     await http.ready()
     apiPort.answerBy({ request: (req, res) => http.routing(req, res) })
-    stack.defer(apiPort.close)
   }
+  const ports = [apiPort, gatewayPort].filter((port) => port !== null)
+  return {
+    healthUrl: health && `http://127.0.0.1:${health.port}`,
+    drain: async () => {
+      ending.abort()
+      await Promise.all(ports.map((port) => port.drain(config.SHOAL_DRAIN_SECONDS * 1000)))
+    },
+  }
+}
 
-  async function listenOn(port: number) {
-    const listener = await listen(port, config.SHOAL_HOST)
-    stack.defer(listener.close)
-    return listener
+/** Works or stands by; answers how to end that. */
+async function takeTurn(
+  app: App,
+  openWorker: () => Promise<WorkerApp>,
+  failed: (error: unknown) => void,
+): Promise<() => Promise<void>> {
+  const { config, log } = app
+  let lastLookMs: () => number | null = () => null
+  const work = async () => {
+    const workerApp = await openWorker()
+    await claimHost(workerApp)
+    for (const sentence of await workerApp.runtime.start()) log.warn(sentence)
+    const worker = await startWorker(workerApp)
+    lastLookMs = worker.lastLookMs
+    let squids = config.SHOAL_ON_EXIT
+    const stopWatching = watchClaim(workerApp, (error) => {
+      // They run elsewhere from now on.
+      squids = 'stop'
+      failed(error)
+    })
+    return async () => {
+      stopWatching()
+      await worker.close()
+      await workerApp.runtime.close(squids)
+    }
   }
+  const turn = await takeWorkerTurn({ config, log, work, failed })
+  if (app.vitals) app.vitals.worker = () => ({ state: turn.state(), lastObservationMs: lastLookMs() })
+  return turn.close
 }
 
 /** npm passes on the Ctrl-C that the terminal has sent already; only a later signal is a second one, and ends the process at once. */
@@ -99,8 +143,10 @@ const untilTold = () =>
 function explain(error: unknown): string {
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
     return `${error.message}\nIs Shoal running already? Otherwise set SHOAL_PORT and SHOAL_GATEWAY_PORT to free ports.`
-  if (error instanceof MissingKeys || error instanceof InstallationInUse || error instanceof HostClaimed)
-    return error.message
+  const isForOperator = [MissingKeys, InstallationInUse, HostClaimed, PostgresGaveUp].some(
+    (kind) => error instanceof kind,
+  )
+  if (isForOperator && error instanceof Error) return error.message
   return safeStack(error)
 }
 
@@ -108,6 +154,6 @@ try {
   await main()
   process.exit(0)
 } catch (error) {
-  process.stderr.write(`${explain(error)}\n`)
+  if (!(error instanceof AlreadyExplained)) process.stderr.write(`${explain(error)}\n`)
   process.exit(1)
 }

@@ -1,4 +1,4 @@
-import { reachableDir, startEmbeddedPostgres } from '@shoal/runtime'
+import { reachableDir, startEmbeddedPostgres, watchEmbeddedPostgres } from '@shoal/runtime'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { App, WorkerApp } from './app.ts'
@@ -8,6 +8,7 @@ import { connect, ensureDatabase } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
 import { holdInstallation, type Installation } from './installation/installation.ts'
 import { startJobs } from './jobs/jobs.ts'
+import { noVitals } from './health/vitals.ts'
 import { openKeyRing, placeOfKeys } from './key-ring.ts'
 import { createLog } from './log.ts'
 import { createMailer } from './mail/index.ts'
@@ -26,18 +27,32 @@ export type OpenApp = {
   close: (postgres: 'stop' | 'keep' | 'as-found') => Promise<void>
 }
 
+/** What a process that serves has before all else. */
+export type Server = {
+  installation: Installation
+  draining: AbortSignal
+  /** The process cannot go on and has to end. */
+  failed: (error: unknown) => void
+}
+
 /**
  * Everything the roles need, ready: data directory, Postgres (embedded when no DATABASE_URL is set), schema, keys, directory.
- * What had begun is ended again when the rest does not. `installation` is what a server holds; a command beside one has none.
+ * What had begun is ended again when the rest does not. A command beside a server passes none.
  * @throws MissingKeys when the database is sealed with keys that are not here
  */
-export async function openApp(config: Config, installation?: Installation): Promise<OpenApp> {
+export async function openApp(config: Config, server?: Server): Promise<OpenApp> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o755 })
   const stateDir = reachableDir(config.dataDir)
   const log = createLog(config)
   await using opened = new AsyncDisposableStack()
-  const postgres = config.DATABASE_URL ? null : await startEmbeddedPostgres({ dir: join(stateDir, 'postgres') })
-  if (postgres && !postgres.wasRunning) opened.defer(() => stopUnused(config, postgres, installation))
+  const postgresDir = join(stateDir, 'postgres')
+  const postgres = config.DATABASE_URL ? null : await startEmbeddedPostgres({ dir: postgresDir })
+  if (postgres && !postgres.wasRunning) opened.defer(() => stopUnused(config, postgres, server?.installation))
+  const unwatch =
+    postgres && server
+      ? watchEmbeddedPostgres({ dir: postgresDir, log: (message) => log.error(message), gaveUp: server.failed })
+      : () => Promise.resolve()
+  opened.defer(unwatch)
   const url = config.DATABASE_URL ?? postgres?.url('shoal') ?? ''
   if (postgres) await ensureDatabase(postgres.url('postgres'), 'shoal')
   const database = connect(url)
@@ -66,6 +81,8 @@ export async function openApp(config: Config, installation?: Installation): Prom
     jobs,
     sealer,
     directory: squids.directory,
+    vitals: noVitals(),
+    ...(server ? { draining: server.draining } : {}),
   }
   const app: App = { ...base, mailer: createMailer(base) }
   const disconnect = async () => {
@@ -76,8 +93,9 @@ export async function openApp(config: Config, installation?: Installation): Prom
   }
   const close: OpenApp['close'] = async (wish) => {
     await disconnect()
+    await unwatch()
     const isStopped = wish === 'stop' || (wish === 'as-found' && !postgres?.wasRunning)
-    if (postgres && isStopped) await stopUnused(config, postgres, installation)
+    if (postgres && isStopped) await stopUnused(config, postgres, server?.installation)
   }
   // From here on the caller ends it.
   opened.move()

@@ -34,20 +34,51 @@ The squids run on the host and data directory whose worker came first, also whil
 
 With \`SHOAL_RUNTIME=sim\` a gateway must be in the process of the worker.
 
+## Starting and stopping
+
+A data directory is one installation. Before a process touches anything in it, it takes a lock in \`locks/\` that the kernel gives back when the process ends, however it ends: nothing has to be
+removed after a crash. Who is refused is told which process uses the installation, and since when.
+
+- \`npm start\`, \`npm run dev\` and \`shoal restore\` need the installation for themselves, as does every server with all roles and \`SHOAL_ON_EXIT=stop\`: they take everything down at their end.
+- All others share it: any number of processes of any roles (\`SHOAL_ROLES\`) on one host, with the same environment and ports of their own. Postgres is stopped by the last of them that has \`SHOAL_ON_EXIT=stop\`.
+- One worker works, the others stand by; one of them takes over within seconds when the active one ends. A frozen one is not replaced, since it may go on at any time: the standbys say so in their log and in
+  \`/readyz\`, and it is yours to resume or to end.
+- A process takes its ports first. Requests that come while it starts wait until it is ready.
+
+On SIGTERM a server takes no new connections, answers the requests that are under way, tells its clients with \`connection: close\` to connect elsewhere, ends streams of logs, event streams and WebSockets in order (close code 1012),
+and exits with 0. After \`SHOAL_DRAIN_SECONDS\` the rest is cut off. Behind a balancer with two gateways, restart one after the other: no request fails
+(\`ROLLING_REQUESTS=100000 ROLLING_RESTARTS=20 npm test -- e2e/rolling-restart.test.ts\` shows it with nginx).
+
+The embedded Postgres is watched by each server and started again when it ends by itself. When it does not stay up three times within a minute, the server ends with code 1 and the end of Postgres' log, for its supervisor to start it anew.
+
 ## Health
 
-\`GET /healthz\` says that a process answers, \`GET /readyz\` that what it needs answers too, and names what does not. Both exist on both ports.
+\`GET /healthz\` says that a process answers. \`GET /readyz\` says within two seconds whether what it needs answers too: 200, or 503 with what is wrong in \`checks\`.
+
+| check | in processes with | is not \`ok\` when |
+|---|---|---|
+| \`database\` | any role | no new connection to it can be made and used |
+| \`worker\` | \`worker\` | the active worker has not looked at its containers for 30 seconds; in a standby: the active worker is frozen |
+| \`gateway\` | \`gateway\` | the routes could not be read for two minutes |
+| \`disk\` | any role | less than 5 % of the data directory's disk are free |
+| \`server\` | any role | it is stopping |
+
+\`facts\` are worth knowing and never a reason to be unready: whether the worker is \`active\` or a \`standby\`, the age of its last observation, free disk, and the age of the last \`shoal backup\` (null: none was made here).
+
+Both pages are on the port of the api and of the gateway, with GET and HEAD. \`SHOAL_HEALTH_PORT\` adds a port on loopback that answers them and \`/metrics\` alone. A process with nothing but the worker role always has one, and names it at start:
+4002, unless it is taken or another is set.
 
 ## Watching it
 
-With \`SHOAL_METRICS_TOKEN\` set, \`GET /metrics\` on the API's port tells Prometheus how the server does; it names no organization. What squids do is told to the members of
+With \`SHOAL_METRICS_TOKEN\` set, \`GET /metrics\` on each port tells Prometheus how that process does: the API's, the gateway's, and the health port (of a worker). It names no organization. What squids do is told to the members of
 each organization, by an API token of theirs:
 
 \`\`\`yaml
 scrape_configs:
   - job_name: shoal
     authorization: { credentials: <SHOAL_METRICS_TOKEN> }
-    static_configs: [{ targets: ['shoal.example.com'] }]
+    # Each process by itself: the API, each gateway, and the health port of each worker.
+    static_configs: [{ targets: ['shoal.example.com', 'localhost:4001', 'localhost:4002'] }]
   - job_name: squids
     metrics_path: /api/v1/orgs/<organization>/monitoring/squids
     scrape_interval: 15s
@@ -62,7 +93,8 @@ its own source does (\`docs/alerts.md\`, Freshness). \`shoal_processor_lag_secon
 
 ## The operator's command line
 
-\`npm run -s shoal -- --help\` lists the commands; each takes \`--json\`. They find the database by \`SHOAL_DATA_DIR\` or \`DATABASE_URL\`, beside a running server or without one.
+\`npm run -s shoal -- --help\` lists the commands; each takes \`--json\`. They work beside a running server or without one, on the installation that \`SHOAL_DATA_DIR\` or \`DATABASE_URL\` name. With neither set
+they use that of the server which runs from the same folder, with all its settings, and say on standard error which one that is; without a server, \`.shoal\`. (The server is found by \`/proc\`: elsewhere than on Linux set \`SHOAL_DATA_DIR\`.)
 
 ## The key that seals secrets
 

@@ -1,15 +1,17 @@
 import type { Config } from './config.ts'
 
-/** What `npm start` prints when it is ready: where everything is, and the next three commands. */
-export function startupText(config: Config, startedInMs: number): string {
+/** What is printed when the server is ready: where everything is, and the next three commands; of a process with some roles, which they are. */
+export function startupText(config: Config, startedInMs: number, healthUrl: string | null = null): string {
+  const ready = `\n  Shoal is ready after ${(startedInMs / 1000).toFixed(1)} s.\n`
+  const health = healthUrl ? `  Health            ${healthUrl}/readyz\n` : ''
+  const isWhole = new Set(config.SHOAL_ROLES).size === 3
+  if (!isWhole) return `${ready}\n  Roles             ${config.SHOAL_ROLES.join(', ')}\n${health}`
   const api = `${config.publicUrl}/api`
-  return `
-  Shoal is ready after ${(startedInMs / 1000).toFixed(1)} s.
-
+  return `${ready}
   Console and API   ${config.publicUrl}
   Gateway           ${config.gatewayUrl}
   API reference     ${api}/docs
-${config.SHOAL_OUTBOX ? `  Outbox            ${config.publicUrl}/outbox   (mails that would have been sent)\n` : ''}${config.SHOAL_TERMS_URL ? '' : '\n  People who sign up accept terms of service, and this installation links to none: set SHOAL_TERMS_URL.\n'}
+${health}${config.SHOAL_OUTBOX ? `  Outbox            ${config.publicUrl}/outbox   (mails that would have been sent)\n` : ''}${config.SHOAL_TERMS_URL ? '' : '\n  People who sign up accept terms of service, and this installation links to none: set SHOAL_TERMS_URL.\n'}
   Sign up in the console, or make a user and a token here:
     npm run -s shoal -- user add --email me@example.com --name Me --password <password>
     npm run -s shoal -- token add --email me@example.com --name laptop
@@ -17,6 +19,6 @@ ${config.SHOAL_OUTBOX ? `  Outbox            ${config.publicUrl}/outbox   (mails
     npm i -g @subsquid/cli@3.2.3 joi@17.13.3
     sqd auth -k <token> -h ${api}
 
-  Ctrl-C stops everything.
+  Ctrl-C stops ${config.SHOAL_ON_EXIT === 'stop' ? 'everything' : 'the server; the squids go on'}.
 `
 }

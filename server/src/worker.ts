@@ -10,8 +10,10 @@ import { rpcJobs } from './modules/rpc/index.ts'
 import { startObserving } from './modules/squids/index.ts'
 import { userJobs } from './modules/user/index.ts'
 
+export type RunningWorker = Pick<ReturnType<typeof startObserving>, 'lastLookMs'> & { close: () => Promise<void> }
+
 /** What works in the background. `pace` is for tests, which cannot wait. */
-export async function startWorker(app: WorkerApp, pace: Pace = defaultPace): Promise<{ close: () => Promise<void> }> {
+export async function startWorker(app: WorkerApp, pace: Pace = defaultPace): Promise<RunningWorker> {
   await app.builder.recover()
   const engine = startEngine(app, pace)
   const reconcile = startReconcile(engine.worker, engine.locks)
@@ -30,6 +32,7 @@ export async function startWorker(app: WorkerApp, pace: Pace = defaultPace): Pro
     ...channelJobs(app),
   ])
   return {
+    lastLookMs: observing.lastLookMs,
     close: async () => {
       await reconcile.close()
       await engine.close()

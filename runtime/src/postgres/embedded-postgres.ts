@@ -3,6 +3,7 @@ import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, wri
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { waitForFileLock } from '../file-lock.ts'
+import { endOrphans } from './orphans.ts'
 import { clusterOwner, reachableBinaries, run, runningPort, superuser } from './postgres-program.ts'
 import type { SystemUser } from './system-user.ts'
 
@@ -56,6 +57,7 @@ async function open(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres>
   const dataDir = join(options.dir, 'data')
   const running = runningPort(dataDir)
   const password = await cluster(options.dir, native, owner)
+  if (running === null) await clearAway(dataDir)
   const port = running ?? (await startServer(options, native, owner))
   const stopNow = async () => {
     if (runningPort(dataDir) === null) return
@@ -71,6 +73,31 @@ async function open(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres>
     wasRunning: running !== null,
     stop,
   }
+}
+
+/**
+ * Of a postmaster that was killed. Postgres takes its pid for alive as long as its parent has not reaped it, which in a container
+ * without an init may be never.
+ */
+async function clearAway(dataDir: string): Promise<void> {
+  if (process.platform !== 'linux') return
+  await endOrphans(dataDir)
+  rmSync(join(dataDir, 'postmaster.pid'), { force: true })
+}
+
+/**
+ * Starts a cluster that has ended by itself, at the port where everybody knows it.
+ * @throws Error when it does not come up, or another program has the port
+ */
+export async function restartEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<void> {
+  await alone(options.dir, async () => {
+    const dataDir = join(options.dir, 'data')
+    if (runningPort(dataDir) !== null) return
+    await clearAway(dataDir)
+    const taken = await takenPort(options.dir)
+    if (taken !== null) throw new Error(`Another program has its port, ${taken}`)
+    await startServer(options, reachableBinaries(options.dir), clusterOwner())
+  })
 }
 
 /** Makes the cluster when there is none; answers the superuser's password. */

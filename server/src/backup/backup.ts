@@ -11,10 +11,11 @@ import {
   type StateSummary,
   type TarEntry,
 } from '@shoal/runtime'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
+import { backupNote } from '../health/readiness.ts'
 import { keysFile, keysName, openKeyRing, placeOfKeys } from '../key-ring.ts'
 import { stopUnused } from '../open-app.ts'
 import { beginClusterBackup, type ClusterBackup } from './cluster-store.ts'
@@ -42,7 +43,9 @@ export async function backUp(config: Config, options: BackupOptions): Promise<Ba
   try {
     const cluster = await beginClusterBackup(postgres.url('shoal'))
     try {
-      return await write(config, places, file, cluster, options)
+      const made = await write(config, places, file, cluster, options)
+      noteBackup(config, made)
+      return made
     } finally {
       await cluster.close()
     }
@@ -50,6 +53,12 @@ export async function backUp(config: Config, options: BackupOptions): Promise<Ba
     // A server that was started meanwhile may use it now, and may even have stopped it.
     if (!postgres.wasRunning) await stopUnused(config, postgres)
   }
+}
+
+/** For `/readyz`, which tells how old the last one is. */
+function noteBackup({ dataDir }: Config, { file, bytes }: Backup): void {
+  const note = { at: systemClock.now().toISOString(), file, bytes }
+  writeFileSync(backupNote(dataDir), JSON.stringify(note), { mode: 0o600 })
 }
 
 function check(config: Config, { dataDir, stateDir }: Places, file: string, withKeys: boolean): void {

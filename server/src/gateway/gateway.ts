@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { App } from '../app.ts'
 import type { Answering } from '../listener.ts'
-import { readiness } from '../readiness.ts'
+import { answerHealth, sendHealth } from '../health/health.ts'
 import { addressParser, type Target } from './address.ts'
 import {
   noSuchAddress,
@@ -41,6 +41,7 @@ export async function createGateway(app: App, pace: HoldingPace = defaultHolding
   const portal = createPortalRoute(app)
   const parse = addressParser(app.config.gatewayUrl)
   const isProxyTrusted = app.config.SHOAL_TRUST_PROXY
+  if (app.vitals) app.vitals.gateway = () => ({ routesReadMs: table.readMs(), problem: reports.problem() })
 
   /** The version and program an address means, or what to say instead. */
   const find = (target: Target | null): { route: Route; target: Target } | { refused: Answer; route?: Route } => {
@@ -103,6 +104,7 @@ export async function createGateway(app: App, pace: HoldingPace = defaultHolding
       avoid: (upstream) => upstreams.avoid(upstream),
       refresh: () => table.refresh(route.squidId),
       wait: waiting(route, target, res),
+      draining: app.draining,
     })
     if ('refused' in outcome) {
       const bytes = res.headersSent || res.destroyed ? 0 : sendAnswer(res, outcome.refused, cors ?? [])
@@ -116,9 +118,11 @@ export async function createGateway(app: App, pace: HoldingPace = defaultHolding
   const handle = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const url = canonical(req.url ?? '/')
     const [, first, second = '', third = '', rest = ''] =
-      /^\/(healthz|readyz|rpc|portal)(?:\/([^/?]+))?(?:\/([^/?]+))?(.*)$/.exec(url) ?? []
-    if (first === 'healthz') return sendJson(res, 200, { status: 'ok' })
-    if (first === 'readyz') return await sendReadiness(app, reports.problem(), res)
+      /^\/(rpc|portal)(?:\/([^/?]+))?(?:\/([^/?]+))?(.*)$/.exec(url) ?? []
+    if (isOwnPage(url)) {
+      const health = await answerHealth(app, req)
+      if (health) return sendHealth(req, res, health)
+    }
     if (first === 'rpc' && third) return await rpc.handle(req, res, second, third)
     if (first === 'portal' && second === 'datasets' && third) return await portal.handle(req, res, third, rest)
     return await toSquid(req, res, url)
@@ -137,7 +141,7 @@ export async function createGateway(app: App, pace: HoldingPace = defaultHolding
     const lead = async (sendings = 0): Promise<number> => {
       const upstream = upstreams.pick(table.find(target.org, target.reference) ?? route, target.program)
       const led = upstream
-        ? await forwardUpgrade(req, socket, head, upstream, target.path, isProxyTrusted)
+        ? await forwardUpgrade(req, socket, head, upstream, target.path, isProxyTrusted, app.draining)
         : 'not there'
       if (typeof led === 'number') return led
       if (led === 'broken off' && sendings > 0) return refuse(brokenOff(route))
@@ -173,14 +177,11 @@ export async function createGateway(app: App, pace: HoldingPace = defaultHolding
   }
 }
 
+/** What no squid can have as its address. */
+const isOwnPage = (url: string): boolean => /^\/(?:healthz|readyz|metrics)?(?:\?|$)/.test(url)
+
 /** Double slashes at the beginning are tolerated. */
 const canonical = (url: string): string => (url.startsWith('//') ? url.replace(/^\/+/, '/') : url)
-
-async function sendReadiness(app: App, problem: string | null, res: ServerResponse): Promise<void> {
-  const checks = { ...(await readiness(app)), gateway: problem ?? 'ok' }
-  const isReady = Object.values(checks).every((c) => c === 'ok')
-  sendJson(res, isReady ? 200 : 503, { status: isReady ? 'ok' : 'not ready', checks })
-}
 
 function sendJson(res: ServerResponse, status: number, body: unknown): void {
   res

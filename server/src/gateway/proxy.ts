@@ -22,6 +22,8 @@ export type Forward = {
   refresh: () => Promise<void>
   /** Waits until it is worth another try, with so many bytes of the body; answers what to tell the caller when it is not. */
   wait: (bytes: number) => Promise<Answer | null>
+  /** Ends event streams, whose clients then ask again. */
+  draining?: AbortSignal | undefined
 }
 
 export type Outcome = { status: number; bytes: number; elapsedMs: number } | { refused: Answer }
@@ -126,6 +128,7 @@ function send(
         elapsedMs = performance.now() - startedMs
         const theirs = responseHeaders(told, cors !== null)
         res.writeHead(code, cors ? [...theirs, ...cors] : theirs)
+        if (isEventStream(told)) endWith(f.draining, res)
       },
       onResponseData: (controller, chunk) => {
         bytes += chunk.length
@@ -147,6 +150,16 @@ function send(
     const method = req.method ?? 'GET'
     upstream.pool.dispatch({ path: f.path, method, headers, body }, handler)
   })
+}
+
+const isEventStream = (headers: Record<string, string | string[] | undefined>) =>
+  String(headers['content-type'] ?? '').startsWith('text/event-stream')
+
+function endWith(draining: AbortSignal | undefined, res: ServerResponse): void {
+  const end = () => res.end()
+  if (draining?.aborted) return void end()
+  draining?.addEventListener('abort', end)
+  res.once('close', () => draining?.removeEventListener('abort', end))
 }
 
 function explain(route: Route, code: string): Answer {

@@ -14,6 +14,8 @@ export type RoutingTable = {
   changed: (listener: (squidId: number) => void) => () => void
   /** Reads one version anew: for a request that was told it does not exist or does not answer. */
   refresh: (squidId: number) => Promise<void>
+  /** How long ago all of them were read, in milliseconds. */
+  readMs: () => number
   close: () => Promise<void>
 }
 
@@ -58,11 +60,13 @@ export async function openRoutingTable(
     reading.set(squidId, begun)
     return begun
   }
+  let readAtMs = performance.now()
   const reload = async () => {
     const routes = await selectRoutes(app.db)
     const present = new Set(routes.map((r) => r.squidId))
     for (const id of byId.keys()) if (!present.has(id)) remove(id)
     routes.forEach(put)
+    readAtMs = performance.now()
   }
   const quietly = (work: Promise<void>) =>
     void work.catch((error: unknown) => app.log.warn({ err: error }, 'the gateway cannot read its routes'))
@@ -81,6 +85,7 @@ export async function openRoutingTable(
       return () => void listeners.delete(listener)
     },
     refresh,
+    readMs: () => performance.now() - readAtMs,
     close: async () => {
       clearInterval(timer)
       stopListening()

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { Answer } from './answers.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import type { Upstream } from './upstreams.ts'
+import { WebSocketGate } from './websocket-gate.ts'
 
 const connectMs = 10_000
 
@@ -18,6 +19,7 @@ export function forwardUpgrade(
   upstream: Upstream,
   path: string,
   isProxyTrusted: boolean,
+  draining?: AbortSignal,
 ): Promise<number | 'not there' | 'broken off'> {
   const { endpoint } = upstream
   const headers = requestHeaders(req, isProxyTrusted)
@@ -32,7 +34,8 @@ export function forwardUpgrade(
       if (first.length > 0) socket.write(first)
       if (head.length > 0) squid.write(head)
       asked.setTimeout(0)
-      join(socket, squid)
+      // Of another protocol nobody knows where it may be ended.
+      join(socket, squid, req.headers.upgrade?.toLowerCase() === 'websocket' ? draining : undefined)
       done(101)
     })
     asked.once('response', (answer) => {
@@ -48,12 +51,17 @@ export function forwardUpgrade(
   })
 }
 
-function join(one: Duplex, other: Duplex): void {
+function join(client: Duplex, squid: Duplex, draining?: AbortSignal): void {
+  const gate = new WebSocketGate()
+  const end = () => gate.endBetweenFrames()
+  draining?.addEventListener('abort', end)
+  client.once('close', () => draining?.removeEventListener('abort', end))
+  client.pipe(squid)
+  squid.pipe(gate).pipe(client)
   for (const [from, to] of [
-    [one, other],
-    [other, one],
+    [client, squid],
+    [squid, client],
   ] as const) {
-    from.pipe(to)
     from.once('close', () => to.destroy())
     from.on('error', () => to.destroy())
   }

@@ -28,7 +28,9 @@ export async function mountConsole(
     })
   server.setNotFoundHandler((request, reply) => {
     const isPage =
-      request.method === 'GET' && !request.url.startsWith('/api') && !/\.\w+$/.test(request.url.split('?')[0] ?? '')
+      ['GET', 'HEAD'].includes(request.method) &&
+      !request.url.startsWith('/api') &&
+      !/\.\w+$/.test(request.url.split('?')[0] ?? '')
     if (isPage && page) {
       const accepted = request.headers['accept-encoding'] ?? ''
       const encoding = (['br', 'gzip'] as const).find((name) => new RegExp(`\\b${name}\\b`).test(accepted))

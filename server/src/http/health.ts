@@ -1,13 +1,11 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { App } from '../app.ts'
-import { readiness } from '../readiness.ts'
+import { healthz, readyz, type HealthAnswer } from '../health/health.ts'
 
-/** `/healthz`: this process answers. `/readyz`: and what it needs answers too; names what does not (design 6). */
+/** `/healthz` and `/readyz` of the API's port. */
 export function mountHealth(server: FastifyInstance, app: App): void {
-  server.get('/healthz', () => ({ status: 'ok' }))
-  server.get('/readyz', async (_, reply) => {
-    const checks = await readiness(app)
-    const isReady = Object.values(checks).every((c) => c === 'ok')
-    return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ok' : 'not ready', checks })
-  })
+  const send = (reply: FastifyReply, { status, type, body }: HealthAnswer) =>
+    reply.code(status).header('cache-control', 'no-store').type(type).send(body)
+  server.get('/healthz', (_, reply) => send(reply, healthz()))
+  server.get('/readyz', async (_, reply) => send(reply, await readyz(app)))
 }

@@ -1,10 +1,11 @@
 /** A blank line at least this often, so that proxies and clients know the stream lives (contract 2.6). */
 export const heartbeatMs = 5_000
 
-/** Newline-delimited JSON: each batch one line holding an array, with blank lines in quiet times. */
+/** Newline-delimited JSON: each batch one line holding an array, with blank lines in quiet times. It is complete when `ending` aborts: clients ask again. */
 export async function* linesOf(
   batches: AsyncIterable<unknown[]>,
   parse: (item: unknown) => unknown,
+  ending?: AbortSignal,
 ): AsyncGenerator<string> {
   const iterator = batches[Symbol.asyncIterator]()
   let next = iterator.next()
@@ -12,9 +13,10 @@ export async function* linesOf(
   yield '\n'
   try {
     while (true) {
-      const beat = heartbeat()
+      const beat = heartbeat(ending)
       const result = await Promise.race([next, beat.due])
       beat.cancel()
+      if (ending?.aborted) return
       if (result === 'beat') {
         yield '\n'
         continue
@@ -28,11 +30,17 @@ export async function* linesOf(
   }
 }
 
-function heartbeat() {
+/** `ending` makes it due at once. */
+function heartbeat(ending?: AbortSignal) {
   let cancel = () => {}
   const due = new Promise<'beat'>((done) => {
-    const timer = setTimeout(() => done('beat'), heartbeatMs)
-    cancel = () => clearTimeout(timer)
+    const beat = () => done('beat')
+    const timer = setTimeout(beat, heartbeatMs)
+    ending?.addEventListener('abort', beat)
+    cancel = () => {
+      clearTimeout(timer)
+      ending?.removeEventListener('abort', beat)
+    }
   })
   return { due, cancel }
 }

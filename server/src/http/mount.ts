@@ -61,7 +61,7 @@ async function answer(
   const result = await handler(call)
   if (e.isChange || note) await writeAudit(app, { name, call, note })
   if (e.kind === 'file') return sendFile(reply, result as FileAnswer)
-  if (e.kind === 'lines') return sendLines(reply, e, result as AsyncIterable<unknown[]>)
+  if (e.kind === 'lines') return sendLines(app, reply, e, result as AsyncIterable<unknown[]>)
   return reply.code(e.status).send({ payload: e.payload.parse(result) })
 }
 
@@ -107,8 +107,8 @@ function sendFile(reply: FastifyReply, answer: FileAnswer) {
     .send(answer.body)
 }
 
-function sendLines(reply: FastifyReply, e: Endpoint, batches: AsyncIterable<unknown[]>) {
-  const lines = linesOf(batches, (item) => e.payload.parse(item))
+function sendLines(app: App, reply: FastifyReply, e: Endpoint, batches: AsyncIterable<unknown[]>) {
+  const lines = linesOf(batches, (item) => e.payload.parse(item), app.draining)
   return reply.header('x-accel-buffering', 'no').type('application/x-ndjson').send(Readable.from(lines))
 }
 

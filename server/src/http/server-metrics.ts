@@ -1,34 +1,20 @@
 import type { FastifyInstance } from 'fastify'
-import { createHash, timingSafeEqual } from 'node:crypto'
-import { collectDefaultMetrics, Gauge, Histogram } from 'prom-client'
+import { Histogram } from 'prom-client'
 import type { App } from '../app.ts'
 import { notFound } from '../errors.ts'
-import { newestSampleAt } from '../modules/metrics/index.ts'
-import { ownMetrics } from '../own-metrics.ts'
-import { countEverything } from '../status-store.ts'
+import { metrics } from '../health/health.ts'
+import { metricsOf } from '../health/metrics.ts'
 
-/**
- * `/metrics`: how this process does, for its operator's Prometheus. It names no organization and no version, and is there only
- * for who sends SHOAL_METRICS_TOKEN: squids run on this machine, too, so being local proves nothing.
- */
+/** `/metrics` of the API's port, with how long its calls take. */
 export function mountServerMetrics(server: FastifyInstance, app: App): void {
-  const token = app.config.SHOAL_METRICS_TOKEN
-  if (!token) return
-  const registry = ownMetrics(app)
-  collectDefaultMetrics({ register: registry })
-  const metrics = [requestSeconds(server), databaseConnections(app), newestSample(app), installationCount(app)]
-  for (const metric of metrics) registry.registerMetric(metric)
+  if (!app.config.SHOAL_METRICS_TOKEN) return
+  metricsOf(app).registry.registerMetric(requestSeconds(server))
   server.get('/metrics', async (request, reply) => {
-    if (!isSame(request.headers.authorization ?? '', `Bearer ${token}`)) throw notFound('Page')
-    return reply
-      .header('cache-control', 'no-store')
-      .type(registry.contentType)
-      .send(await registry.metrics())
+    const answer = await metrics(app, request.headers.authorization)
+    if (!answer) throw notFound('Page')
+    return reply.header('cache-control', 'no-store').type(answer.type).send(answer.body)
   })
 }
-
-const hash = (text: string) => createHash('sha256').update(text).digest()
-const isSame = (given: string, wanted: string) => timingSafeEqual(hash(given), hash(wanted))
 
 function requestSeconds(server: FastifyInstance): Histogram {
   const seconds = new Histogram({
@@ -44,42 +30,4 @@ function requestSeconds(server: FastifyInstance): Histogram {
     seconds.observe(labels, reply.elapsedTime / 1000)
   })
   return seconds
-}
-
-function databaseConnections({ database: { pool } }: App): Gauge {
-  return new Gauge({
-    name: 'shoal_database_connections',
-    help: 'Connections of this process to the database of the control plane; waiting: calls that wait for one.',
-    labelNames: ['state'],
-    registers: [],
-    collect() {
-      this.set({ state: 'busy' }, pool.totalCount - pool.idleCount)
-      this.set({ state: 'idle' }, pool.idleCount)
-      this.set({ state: 'waiting' }, pool.waitingCount)
-    },
-  })
-}
-
-function newestSample(app: App): Gauge {
-  return new Gauge({
-    name: 'shoal_newest_sample_seconds',
-    help: 'When versions were last sampled by any worker, in seconds since 1970. Standing still: no worker does its work.',
-    registers: [],
-    async collect() {
-      const at = await newestSampleAt(app.db)
-      if (at) this.set(at.getTime() / 1000)
-    },
-  })
-}
-
-function installationCount(app: App): Gauge {
-  return new Gauge({
-    name: 'shoal_installation_count',
-    help: 'How many there are in the whole installation: people, organizations, versions, containers, deployments in progress.',
-    labelNames: ['of'],
-    registers: [],
-    async collect() {
-      for (const [of, count] of Object.entries(await countEverything(app.db))) this.set({ of }, count)
-    },
-  })
 }

@@ -7,7 +7,7 @@ import { createKnownHeads } from './known-heads.ts'
 import { observeDatabases } from './observe-databases.ts'
 import { observeProcessors } from './observe-processors.ts'
 import { createSourceLook } from './observe-sources.ts'
-import { readSeen } from './seen.ts'
+import { readSeen, type Seen } from './seen.ts'
 
 /** How often is looked. Tests cannot wait as long. */
 export type ObservingPace = {
@@ -28,9 +28,19 @@ const defaultPace: ObservingPace = {
   sourcesMs: 10_000,
 }
 
+export type Observing = Leading & {
+  /** How long ago it last wrote down what it saw of all containers, in milliseconds; null when it has not yet. */
+  lastLookMs: () => number | null
+}
+
 /** Writes down what is true of every version: its containers, processors, apis and databases. One worker at a time does it. */
-export function startObserving(app: WorkerApp, pace: ObservingPace = defaultPace): Leading {
-  return startLeading(app.database, app.log, 'observing', async (_, signal) => {
+export function startObserving(app: WorkerApp, pace: ObservingPace = defaultPace): Observing {
+  let lookedMs: number | null = null
+  const noteContainers = async (seen: Seen, look: ReturnType<typeof createJudgingLook>) => {
+    await seen.noteContainers(await look())
+    lookedMs = performance.now()
+  }
+  const leading = startLeading(app.database, app.log, 'observing', async (_, signal) => {
     const seen = await readSeen(app)
     const heads = createKnownHeads(app)
     const look = createJudgingLook(app, seen, heads.headOf)
@@ -41,7 +51,7 @@ export function startObserving(app: WorkerApp, pace: ObservingPace = defaultPace
       await observeApis(app, seen, isFullRound)
     }
     await Promise.all([
-      repeat(app, signal, pace.containersMs, async () => seen.noteContainers(await look())),
+      repeat(app, signal, pace.containersMs, () => noteContainers(seen, look)),
       repeat(app, signal, Math.min(pace.containersMs, pace.apisMs), probe),
       repeat(app, signal, pace.processorsMs, () => observeProcessors(app, seen, heads.headOf)),
       repeat(app, signal, pace.databasesMs, () => observeDatabases(app)),
@@ -49,6 +59,7 @@ export function startObserving(app: WorkerApp, pace: ObservingPace = defaultPace
       repeat(app, signal, pace.sourcesMs, createSourceLook(app, seen, heads)),
     ])
   })
+  return { ...leading, lastLookMs: () => (lookedMs === null ? null : performance.now() - lookedMs) }
 }
 
 /** One failed look changes nothing: the next one comes. */

@@ -1,0 +1,32 @@
+import { readlinkSync, realpathSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { listProcesses, signal } from '../process/processes.ts'
+
+/** How long they may take to notice by themselves that the postmaster is gone. */
+const patienceMs = 3_000
+
+/**
+ * Ends what is left of a postmaster that was killed: it would keep a new one from starting. Only while no postmaster runs, nor can be started.
+ */
+export async function endOrphans(dataDir: string): Promise<void> {
+  const untilMs = performance.now() + patienceMs
+  while (orphansOf(dataDir).length > 0 && performance.now() < untilMs) await pause(50)
+  for (const pid of orphansOf(dataDir)) signal(pid, 'SIGKILL')
+}
+
+function orphansOf(dataDir: string): number[] {
+  const real = realpathSync(dataDir)
+  return listProcesses()
+    .map(({ pid }) => pid)
+    .filter((pid) => {
+      try {
+        return (
+          readlinkSync(`/proc/${pid}/cwd`) === real &&
+          /\/postgres( \(deleted\))?$/.test(readlinkSync(`/proc/${pid}/exe`))
+        )
+      } catch {
+        // It has ended, or belongs to another user.
+        return false
+      }
+    })
+}

@@ -1,0 +1,77 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { restartEmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded-postgres.ts'
+import { runningPort } from './postgres-program.ts'
+
+/** For the operator: Postgres does not stay up. Its message holds the end of Postgres' own log. */
+export class PostgresGaveUp extends Error {
+  override name = 'PostgresGaveUp'
+}
+
+/** As given to `startEmbeddedPostgres`, and whom to tell. */
+export type WatchOptions = EmbeddedPostgresOptions & {
+  log: (message: string) => void
+  /** Called once, and then it is watched no more. */
+  gaveUp: (error: PostgresGaveUp) => void
+}
+
+const lookMs = 500
+const mostFailures = 3
+const withinMs = 60_000
+
+/**
+ * Starts the embedded Postgres again when it has ended by itself: it is nobody's child, as it outlives the server. One that is stopped (SIGSTOP)
+ * or busy has not ended. Several processes may watch the same one.
+ * @returns how to stop watching; to be called before Postgres is stopped on purpose
+ */
+export function watchEmbeddedPostgres({ log, gaveUp, ...options }: WatchOptions): () => Promise<void> {
+  const closing = new AbortController()
+  const dataDir = join(options.dir, 'data')
+  let failures: number[] = []
+
+  const failed = (what: string) => {
+    const nowMs = performance.now()
+    failures = [...failures.filter((atMs) => atMs > nowMs - withinMs), nowMs]
+    log(`${what} The end of its log:\n${endOfLog(dataDir)}`)
+    if (failures.length < mostFailures) return true
+    gaveUp(
+      new PostgresGaveUp(
+        `The embedded Postgres ended or did not start ${mostFailures} times within a minute, so the server ends. The end of ${logFile(dataDir)}:\n${endOfLog(dataDir)}`,
+      ),
+    )
+    return false
+  }
+
+  const watch = async () => {
+    while (!closing.signal.aborted) {
+      await pause(lookMs, undefined, { signal: closing.signal }).catch(() => undefined)
+      if (closing.signal.aborted || runningPort(dataDir) !== null) continue
+      if (!failed('The embedded Postgres has ended by itself; it is started again.')) return
+      const problem = await restartEmbeddedPostgres(options).then(
+        () => null,
+        (error: unknown) => error as Error,
+      )
+      if (!problem) log('The embedded Postgres runs again.')
+      else if (!failed(`The embedded Postgres could not be started again: ${problem.message.split('. ')[0]}.`)) return
+    }
+  }
+  const watching = watch()
+  return async () => {
+    closing.abort()
+    await watching
+  }
+}
+
+const logFile = (dataDir: string) => join(dataDir, 'postgres.log')
+
+/** Without statements and what belongs to them: they hold what users entered. */
+function endOfLog(dataDir: string): string {
+  const file = logFile(dataDir)
+  if (!existsSync(file)) return '(there is none)'
+  const lines = readFileSync(file, 'utf8').slice(-20_000).split('\n')
+  return lines
+    .filter((line) => /\b(LOG|WARNING|FATAL|PANIC):/.test(line))
+    .slice(-8)
+    .join('\n')
+}

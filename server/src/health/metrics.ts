@@ -1,0 +1,93 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
+import type { App } from '../app.ts'
+import { asRequest } from '../db/patience.ts'
+import { newestSampleAt } from '../modules/metrics/index.ts'
+import { ownMetrics } from '../own-metrics.ts'
+import { countEverything } from '../status-store.ts'
+
+/** How one process does, for its operator's Prometheus. It names no organization and no version. */
+export type ServerMetrics = {
+  registry: Registry
+  /** Only for who sends SHOAL_METRICS_TOKEN: squids run on this machine, too, so being local proves nothing. */
+  isAllowed: (authorization: string | undefined) => boolean
+}
+
+const ofApp = new WeakMap<App, ServerMetrics>()
+
+/** One registry for all roles of a process. */
+export function metricsOf(app: App): ServerMetrics {
+  const known = ofApp.get(app) ?? create(app)
+  ofApp.set(app, known)
+  return known
+}
+
+function create(app: App): ServerMetrics {
+  const token = app.config.SHOAL_METRICS_TOKEN
+  const registry = ownMetrics(app)
+  if (token) {
+    collectDefaultMetrics({ register: registry })
+    const gauges = [databaseConnections(app), newestSample(app), installationCount(app), activeWorker(app)]
+    for (const gauge of gauges) registry.registerMetric(gauge)
+  }
+  return {
+    registry,
+    isAllowed: (authorization) => token !== undefined && isSame(authorization ?? '', `Bearer ${token}`),
+  }
+}
+
+const hash = (text: string) => createHash('sha256').update(text).digest()
+const isSame = (given: string, wanted: string) => timingSafeEqual(hash(given), hash(wanted))
+
+function activeWorker(app: App): Gauge {
+  return new Gauge({
+    name: 'shoal_worker_active',
+    help: '1 in the process whose worker works, 0 in one that stands by; missing without the worker role.',
+    registers: [],
+    collect() {
+      const worker = app.vitals?.worker?.()
+      if (worker) this.set(worker.state.is === 'active' ? 1 : 0)
+    },
+  })
+}
+/** Null while the database is away: the other metrics are needed then most of all. */
+const whileThere = <T>(ask: () => Promise<T>): Promise<T | null> => asRequest(ask).catch(() => null)
+
+function databaseConnections({ database: { pool } }: App): Gauge {
+  return new Gauge({
+    name: 'shoal_database_connections',
+    help: 'Connections of this process to the database of the control plane; waiting: calls that wait for one.',
+    labelNames: ['state'],
+    registers: [],
+    collect() {
+      this.set({ state: 'busy' }, pool.totalCount - pool.idleCount)
+      this.set({ state: 'idle' }, pool.idleCount)
+      this.set({ state: 'waiting' }, pool.waitingCount)
+    },
+  })
+}
+
+function newestSample(app: App): Gauge {
+  return new Gauge({
+    name: 'shoal_newest_sample_seconds',
+    help: 'When versions were last sampled by any worker, in seconds since 1970. Standing still: no worker does its work.',
+    registers: [],
+    async collect() {
+      const at = await whileThere(() => newestSampleAt(app.db))
+      if (at) this.set(at.getTime() / 1000)
+    },
+  })
+}
+
+function installationCount(app: App): Gauge {
+  return new Gauge({
+    name: 'shoal_installation_count',
+    help: 'How many there are in the whole installation: people, organizations, versions, containers, deployments in progress.',
+    labelNames: ['of'],
+    registers: [],
+    async collect() {
+      const counts = await whileThere(() => countEverything(app.db))
+      for (const [of, count] of Object.entries(counts ?? {})) this.set({ of }, count)
+    },
+  })
+}

@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { App } from '../app.ts'
+import { canAsk } from '../db/database.ts'
+
+export type Readiness = {
+  isReady: boolean
+  /** What this process needs: each `ok` or what is wrong with it. */
+  checks: Record<string, string>
+  /** What is worth knowing and no reason to be unready. Ages in seconds; null is unknown or never. */
+  facts: Record<string, string | number | null>
+}
+
+export type Checked = Pick<App, 'config' | 'clock' | 'database' | 'vitals' | 'draining'>
+
+/** Whatever hangs, the answer comes within two seconds. */
+const limitMs = 1_800
+/** Everybody may ask, and each look opens a connection to the database. */
+const freshMs = 1_000
+/** A worker looks at its containers every second. */
+const oldestObservationMs = 30_000
+const oldestRoutesMs = 120_000
+/** Below this part of free space, Postgres may soon be unable to write. */
+const leastFree = 0.05
+
+const latest = new WeakMap<Checked['database'], { look: Promise<Readiness>; atMs: number }>()
+
+/** How this process does; looks at once are one. Never rejects. */
+export function readiness(app: Checked): Promise<Readiness> {
+  const known = latest.get(app.database)
+  if (known && performance.now() - known.atMs < freshMs) return known.look
+  const look = lookNow(app)
+  latest.set(app.database, { look, atMs: performance.now() })
+  return look
+}
+
+async function lookNow(app: Checked): Promise<Readiness> {
+  const [database, disk] = await Promise.all([
+    inTime(askDatabase(app.database.url), 'does not answer'),
+    inTime(freeSpace(app.config.dataDir), null),
+  ])
+  const worker = app.vitals?.worker?.()
+  const gateway = app.vitals?.gateway?.()
+  const checks: Record<string, string> = { database }
+  if (worker) checks['worker'] = workerProblem(worker) ?? 'ok'
+  if (gateway)
+    checks['gateway'] = gateway.routesReadMs > oldestRoutesMs ? 'cannot read its routes' : (gateway.problem ?? 'ok')
+  checks['disk'] = diskProblem(disk) ?? 'ok'
+  if (app.draining?.aborted) checks['server'] = 'is stopping'
+  const facts: Readiness['facts'] = {
+    diskFreePercent: disk === null ? null : Math.floor(disk * 100),
+    lastBackupSecondsAgo: secondsSince(app, lastBackup(app.config.dataDir)),
+  }
+  if (worker) {
+    facts['worker'] = worker.state.is
+    facts['lastObservationSecondsAgo'] = toSeconds(worker.lastObservationMs)
+  }
+  if (gateway) facts['routesReadSecondsAgo'] = toSeconds(gateway.routesReadMs)
+  return { isReady: Object.values(checks).every((check) => check === 'ok'), checks, facts }
+}
+
+const inTime = <T>(work: Promise<T>, otherwise: T): Promise<T> =>
+  Promise.race([work.catch(() => otherwise), pause(limitMs, otherwise, { ref: false })])
+
+const askDatabase = async (url: string) => ((await canAsk(url, limitMs)) ? 'ok' : 'does not answer')
+
+async function freeSpace(dir: string): Promise<number> {
+  const { bavail, blocks } = await statfs(dir)
+  return blocks === 0 ? 1 : bavail / blocks
+}
+
+function diskProblem(free: number | null): string | null {
+  if (free === null) return 'does not answer'
+  return free < leastFree ? `only ${(free * 100).toFixed(1)} % are free` : null
+}
+
+function workerProblem({
+  state,
+  lastObservationMs,
+}: NonNullable<ReturnType<NonNullable<NonNullable<Checked['vitals']>['worker']>>>) {
+  if (state.is === 'standby')
+    return state.frozenForMs === null
+      ? null
+      : `the active worker has not responded for ${toSeconds(state.frozenForMs)} s`
+  const isLate = lastObservationMs !== null && lastObservationMs > oldestObservationMs
+  return isLate ? `has not looked at its containers for ${toSeconds(lastObservationMs)} s` : null
+}
+
+const toSeconds = (ms: number | null) => (ms === null ? null : Math.round(ms / 1000))
+
+function secondsSince({ clock }: Checked, at: Date | null): number | null {
+  return at && Math.max(0, Math.round((clock.now().getTime() - at.getTime()) / 1000))
+}
+
+/** Where `shoal backup` notes when it was last complete. */
+export const backupNote = (dataDir: string): string => join(dataDir, 'last-backup.json')
+
+function lastBackup(dataDir: string): Date | null {
+  try {
+    const { at } = JSON.parse(readFileSync(backupNote(dataDir), 'utf8')) as { at: string }
+    const date = new Date(at)
+    return Number.isNaN(date.getTime()) ? null : date
+  } catch {
+    return null
+  }
+}
