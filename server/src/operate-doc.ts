@@ -129,7 +129,8 @@ databases of squids.
 ## What the host should offer
 
 Shoal runs squids as processes. As root it gives each version a uid of its own and, where they are writable, cgroup limits; with bubblewrap (\`apt-get install bubblewrap\`)
-each container gets a file system, process table and \`/tmp\` of its own. What the host cannot offer is said once at start, in plain words.
+each container gets a file system, process table and \`/tmp\` of its own. As root, where the kernel mounts overlays, squids can write anywhere in their folder but \`node_modules\`; elsewhere beside it, in a folder that looks like it.
+What squids write there is lost with their next deployment, and counts on the disk of the data directory without a limit. What the host cannot offer is said once at start, in plain words.
 
 ## Settings
 

@@ -7,6 +7,7 @@ import type { ContainerFiles, ContainerWish } from './container-record.ts'
 import type { Host } from './host.ts'
 import { type Program, markProgram } from './launch-script.ts'
 import type { Confinement } from './sandbox.ts'
+import { workFolder } from './work-folder.ts'
 
 const SYSTEM_DIRS = ['/usr/local/bin', '/usr/bin', '/bin']
 
@@ -31,13 +32,13 @@ export type ContainerPlace = {
 }
 
 /**
- * What to run for a wish, in an image that is there, with a command that is there.
+ * What to run for a wish, in an image that is there, with a command that is there. `words` come before those of the confinement.
  * @throws CannotStart
  */
 export function containerProgram(
   place: ContainerPlace,
   wish: ContainerWish,
-): { program: Program; confinement: Confinement } {
+): { program: Program; confinement: Confinement; words: string[] } {
   const image = findImage(place.imagesDir, wish.image)
   const [name = ''] = wish.spec.command
   if (!isCommand(name, image))
@@ -47,16 +48,19 @@ export function containerProgram(
   if (gid !== null) giveTo(imageDir(place.imagesDir, wish.image), gid)
   const scratch = host.sandbox === 'bwrap' ? [] : [files.tmp]
   for (const dir of [files.home, ...scratch]) makeOwned(dir, uid)
+  const folder = workFolder(host.workFolders, image.appDir, files.workFolder, uid)
+  const readableDirs = image.readableDirs.filter((dir) => !folder.writableDirs.includes(dir))
   return {
+    words: folder.words,
     program: markProgram(
-      { command: wish.spec.command, cwd: image.appDir, env: containerEnv(place, wish.spec, image, scratch[0]) },
+      { command: wish.spec.command, cwd: folder.cwd, env: containerEnv(place, wish.spec, image, scratch[0]) },
       place.mark,
     ),
     confinement: {
       uid,
       gid,
-      readableDirs: [...image.readableDirs, ...place.preloads],
-      writableDirs: [files.home, socketDir, ...scratch],
+      readableDirs: [...readableDirs, ...place.preloads],
+      writableDirs: [...folder.writableDirs, files.home, socketDir, ...scratch],
     },
   }
 }

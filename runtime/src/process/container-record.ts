@@ -83,7 +83,7 @@ export function newRecord(key: string, now: Date, before: ContainerRecord | null
 export const WISH = 'workload.json'
 export const workloadsDirIn = (stateDir: string): string => join(stateDir, 'containers')
 
-/** The files of one container. Others may walk through its directory; everything but `home` and `tmp` is ours alone. */
+/** The files of one container. Others may walk through its directory; everything but `home`, `tmp` and `workFolder` is ours alone. */
 export function containerFiles(dir: string) {
   return {
     dir,
@@ -91,6 +91,7 @@ export function containerFiles(dir: string) {
     log: join(dir, 'log'),
     home: join(dir, 'home'),
     tmp: join(dir, 'tmp'),
+    workFolder: join(dir, 'work-folder'),
     runs: join(dir, 'runs'),
     run: (number: number) => join(dir, 'runs', String(number)),
   }

@@ -72,7 +72,7 @@ export async function prepareRun(place: Place, wish: ContainerWish, record: Cont
   removeTree(files.runs)
   mkdirSync(files.runs, { mode: 0o700 })
   const socketDir = site.sockets.prepare(key, uid)
-  const { program, confinement } = containerProgram(
+  const { program, confinement, words } = containerProgram(
     {
       host: site.host,
       imagesDir: site.imagesDir,
@@ -92,7 +92,7 @@ export async function prepareRun(place: Place, wish: ContainerWish, record: Cont
     dir: files.run(run),
     logFile: files.log,
     joinFiles: limits.cgroup?.joinFiles ?? [],
-    confinement: confine(site.host.sandbox, confinement),
+    confinement: [...words, ...confine(site.host.sandbox, confinement)],
     program,
   }
   return { start, changes }

@@ -161,8 +161,8 @@ export class Container {
 
   /** A container of the same name takes the place of the one before. */
   #renew(wish: ContainerWish): void {
-    const { dir, home, tmp } = this.#place.files
-    for (const scratch of [home, tmp]) removeTree(scratch)
+    const { dir, home, tmp, workFolder } = this.#place.files
+    for (const scratch of [home, tmp, workFolder]) removeTree(scratch)
     makeWalkable(dir)
     this.#record = newRecord(wishKey(wish), this.#now(), this.#record)
     this.#save({})

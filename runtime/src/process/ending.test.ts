@@ -3,7 +3,7 @@ import type { ContainerSpec, LogCursor } from '../driver.ts'
 import { type Kind, describeKinds } from './host-harness.ts'
 import { type ProcessHarness, containerPids, makeImage, openProcessHarness } from './process-harness.ts'
 
-const kinds: Kind[] = (['auto', 'none'] as const).flatMap((sandbox) =>
+const kinds: Partial<Kind>[] = (['auto', 'none'] as const).flatMap((sandbox) =>
   (['auto', 'none'] as const).map((limits) => ({ sandbox, limits })),
 )
 

@@ -5,12 +5,14 @@ import { describe, expect } from 'vitest'
 import { removeCgroupBase } from './cgroup.ts'
 import { type Host, type HostOptions, prepareHost } from './host.ts'
 
-export type Kind = Required<Pick<HostOptions, 'sandbox' | 'limits'>>
+export type Kind = Required<Pick<HostOptions, 'sandbox' | 'limits' | 'workFolders'>>
 
 /** As the server finds this host when nothing is switched off. */
 const found = await findHost()
 
-async function findHost(): Promise<Pick<Host, 'sandbox' | 'cgroups' | 'summary'> & { isInstalled: boolean }> {
+async function findHost(): Promise<
+  Pick<Host, 'sandbox' | 'workFolders' | 'cgroups' | 'summary'> & { isInstalled: boolean }
+> {
   const stateDir = mkdtempSync(join(tmpdir(), 'shoal-host-'))
   try {
     const host = await prepareHost({ stateDir })
@@ -33,7 +35,7 @@ function obstacle({ sandbox, limits }: Partial<Kind>): string | null {
 }
 
 /** Both together, and none; where there are no cgroups, as for an ordinary user, the sandbox without them too. */
-export const bothOrNone: readonly Kind[] = [
+export const bothOrNone: readonly Partial<Kind>[] = [
   { sandbox: 'auto', limits: 'auto' },
   { sandbox: 'none', limits: 'none' },
   ...(found.cgroups ? [] : [{ sandbox: 'auto', limits: 'none' } as const]),
@@ -51,6 +53,7 @@ export function describeKinds<K extends Partial<Kind>>(kinds: readonly K[], body
     const parts = [
       kind.sandbox && `sandbox ${kind.sandbox === 'auto' ? 'bubblewrap' : 'none'}`,
       kind.limits && `limits ${kind.limits === 'auto' ? 'cgroups' : 'none'}`,
+      kind.workFolders && `work folders ${kind.workFolders === 'auto' ? found.workFolders : 'links'}`,
     ]
     const name = `with ${parts.filter(Boolean).join(' and ')}${reason ? ` (skipped: ${reason})` : ''}`
     describe.skipIf(reason !== null).each([name])('%s', () => {

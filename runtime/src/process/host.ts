@@ -6,6 +6,7 @@ import { makeCgroupBase } from './cgroup-base.ts'
 import type { CgroupBase } from './cgroup-files.ts'
 import { type BwrapState, type Sandbox, canDropTo, tryBwrap } from './sandbox.ts'
 import { uidFor } from './uids.ts'
+import { type WorkFolders, canMountOverlay } from './work-folder.ts'
 
 /** What this host can do for us, found out once. */
 export type Host = {
@@ -14,6 +15,7 @@ export type Host = {
   /** Ten characters that tell this state directory from others on the host. */
   label: string
   sandbox: Sandbox
+  workFolders: WorkFolders
   cgroups: CgroupBase | null
   /** The uid of `key` (a version or a tenant), the same for ever; null when programs run as the user we are. */
   uidOf(key: string): number | null
@@ -28,10 +30,13 @@ export type HostOptions = {
   sandbox?: 'auto' | 'none'
   /** `auto`: cgroups when we may make them. */
   limits?: 'auto' | 'none'
+  /** `auto`: overlays when we may mount them. */
+  workFolders?: 'auto' | 'links'
 }
 
 /** Looks at the host. Two calls with the same directory share its uids and cgroups. */
-export async function prepareHost({ stateDir: wanted, sandbox = 'auto', limits = 'auto' }: HostOptions): Promise<Host> {
+export async function prepareHost(options: HostOptions): Promise<Host> {
+  const { stateDir: wanted, sandbox = 'auto', limits = 'auto', workFolders = 'auto' } = options
   mkdirSync(wanted, { recursive: true })
   const stateDir = realpathSync(wanted)
   chmodSync(stateDir, 0o711)
@@ -40,16 +45,20 @@ export async function prepareHost({ stateDir: wanted, sandbox = 'auto', limits =
   const hasUids = isRoot && (await canDropTo(65_534))
   const bwrap = sandbox === 'auto' ? await tryBwrap(hasUids ? 65_534 : null) : { is: 'off' as const }
   const cgroups = limits === 'auto' ? makeCgroupBase(`shoal-${label}`) : null
+  // Without a uid of its own a program could change the image all the same.
+  const hasOverlays = workFolders === 'auto' && hasUids && (await canMountOverlay(stateDir))
   const uids = join(stateDir, 'uids.json')
   return {
     stateDir,
     label,
     sandbox: bwrap.is === 'usable' ? 'bwrap' : 'none',
+    workFolders: hasOverlays ? 'overlay' : 'links',
     cgroups,
     uidOf: (key) => (hasUids ? uidFor(uids, key) : null),
     summary: [
       bwrap.is === 'usable' ? 'sandbox bubblewrap' : `no sandbox (bubblewrap is ${bwrap.is})`,
       cgroups ? `limits by cgroups (version ${cgroups.version})` : 'no limits but of the JavaScript heap',
+      hasOverlays ? 'work folders by overlays' : 'work folders of links',
       hasUids ? 'a user for each version' : isRoot ? 'all as root' : 'all as the user of the server',
     ].join(', '),
     shortcomings: shortcomings({ isRoot, hasUids, bwrap, hasCgroups: cgroups !== null }),

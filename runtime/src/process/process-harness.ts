@@ -111,6 +111,7 @@ export function makeImage(imagesDir: string, image: string, program: string, par
   mkdirSync(appDir, { recursive: true })
   mkdirSync(toolchainBinDir, { recursive: true })
   for (const [name, text] of Object.entries({ ...parts.files, 'main.cjs': program })) {
+    mkdirSync(dirname(join(appDir, name)), { recursive: true })
     writeFileSync(join(appDir, name), text)
   }
   const nodeBinDir = parts.toolchain?.nodeBinDir ?? dirname(process.execPath)

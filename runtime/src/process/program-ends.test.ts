@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { testToolchain } from '../build/builder-harness.ts'
 import { DEFAULT_NODE } from '../build/tools.ts'
 import type { ContainerSpec, Observation } from '../driver.ts'
+import { cgroupNames } from './cgroup.ts'
+import { type Kind, describeKinds } from './host-harness.ts'
 import { markOf } from './launch-script.ts'
 import { listProcesses, signal, startEnvironment } from './processes.ts'
 import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
@@ -88,18 +91,17 @@ beforeAll(async () => {
 type Wrapper = keyof typeof WRAPPERS
 
 const KINDS = [
-  { sandbox: 'auto', wrappers: Object.keys(WRAPPERS) as Wrapper[] },
+  { sandbox: 'auto', limits: 'auto', workFolders: 'auto', wrappers: Object.keys(WRAPPERS) as Wrapper[] },
   // A sandbox changes nothing about wrappers but who ends what they leave behind.
-  { sandbox: 'none', wrappers: ['sqd process:prod', 'node'] },
-] satisfies { sandbox: 'auto' | 'none'; wrappers: Wrapper[] }[]
+  { sandbox: 'none', limits: 'auto', workFolders: 'links', wrappers: ['sqd process:prod', 'node'] },
+] satisfies (Kind & { wrappers: Wrapper[] })[]
 
-describe.each(KINDS)('with sandbox $sandbox', ({ sandbox, wrappers }) => {
+describeKinds(KINDS, ({ wrappers, ...kind }) => {
   let host: ProcessHarness
 
-  beforeEach(async ({ skip }) => {
-    host = await openProcessHarness({ sandbox, limits: 'auto' }, { stopGraceMs: 200 })
+  beforeEach(async () => {
+    host = await openProcessHarness(kind, { stopGraceMs: 200 })
     makeImage(host.options.imagesDir, 'squid', PROGRAM, { files: FILES, toolchain })
-    if (!host.enforcesMemory) skip('this host cannot limit memory')
   })
 
   afterEach(() => host.dispose())
@@ -128,6 +130,18 @@ describe.each(KINDS)('with sandbox $sandbox', ({ sandbox, wrappers }) => {
   const mains = () =>
     programs((words) => words.length === 2 && /(^|\/)node$/.test(words[0] ?? '') && words[1] === 'main.cjs')
 
+  /** As the kernel itself has counted in the container's cgroup. */
+  const kernelKills = () => {
+    const { cgroups } = host.host
+    if (!cgroups) throw new Error('The container has no cgroup')
+    const [name = ''] = cgroupNames(cgroups)
+    const file =
+      cgroups.version === 1
+        ? join(cgroups.memory, name, 'memory.oom_control')
+        : join(cgroups.unified, name, 'memory.events')
+    return Number(/^oom_kill (\d+)$/m.exec(readFileSync(file, 'utf8'))?.[1])
+  }
+
   const untilUp = () =>
     until(async () => {
       expect(await host.runtime.tail('one', 'processor', 1)).toEqual(['up'])
@@ -142,7 +156,8 @@ describe.each(KINDS)('with sandbox $sandbox', ({ sandbox, wrappers }) => {
         for (const { pid } of mains()) signal(pid, sent)
       }
       await until(async () => expect(await observe()).toMatchObject(told))
-      // The kernel's own count, which stays with the runs that come after.
+      expect(kernelKills()).toBe(told.oomKills)
+      // It stays with the runs that come after.
       expect(await host.runtime.usage()).toMatchObject([{ oomKills: told.oomKills }])
       host.advance(1000)
       await until(async () =>
@@ -176,6 +191,7 @@ describe.each(KINDS)('with sandbox $sandbox', ({ sandbox, wrappers }) => {
     async (wrapper) => {
       await apply('child out of memory', wrapper)
       await until(async () => expect(await host.runtime.tail('one', 'processor', 1)).toEqual(['child SIGKILL']))
+      expect(kernelKills()).toBe(1)
       expect(await host.runtime.usage()).toMatchObject([{ oomKills: 1 }])
       expect(await observe()).toMatchObject({ state: 'running', restarts: 0 })
       host.advance(2000)
