@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** A connection to a database of the Postgres that Shoal runs on this data directory. */
@@ -9,4 +9,31 @@ export async function connectTo(dataDir: string, database: string): Promise<Clie
   const client = new Client({ host: '127.0.0.1', port, user: 'shoal', password: read('password'), database })
   await client.connect()
   return client
+}
+
+/** Stops every process of that Postgres where it is, as a host does that is out of memory or whose disk hangs. Answers how to let it go on. */
+export function freezePostgres(dataDir: string): () => void {
+  const postmaster = Number(readFileSync(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0])
+  const parentOf = (pid: string) => {
+    try {
+      return Number(
+        readFileSync(`/proc/${pid}/stat`, 'utf8')
+          .replace(/^.*\) \S /s, '')
+          .split(' ')[0],
+      )
+    } catch {
+      return 0
+    }
+  }
+  const frozen: number[] = []
+  const freeze = (pid: number) => {
+    process.kill(pid, 'SIGSTOP')
+    frozen.push(pid)
+  }
+  // It first, so that it starts no other one.
+  freeze(postmaster)
+  for (const pid of readdirSync('/proc')) if (/^\d+$/.test(pid) && parentOf(pid) === postmaster) freeze(Number(pid))
+  return () => {
+    for (const pid of frozen.splice(0).reverse()) process.kill(pid, 'SIGCONT')
+  }
 }

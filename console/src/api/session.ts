@@ -2,6 +2,7 @@ import { queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { User } from '@shoal/contract'
 import { createContext, use } from 'react'
 import { forgetSession, getSetting, setSetting } from '../lib/local-settings.ts'
+import { isAway } from './connection.ts'
 import { hasStatus } from './error-text.ts'
 import { callApi, q } from './query.ts'
 
@@ -10,12 +11,14 @@ export type Session = { status: 'signedOut' } | { status: 'unavailable' } | { st
 
 const signedOut: Session = { status: 'signedOut' }
 
-async function fetchSession(signal: AbortSignal): Promise<Session> {
+/** Maintenance is for who has just come: an open page stays, and says itself that nothing answers. */
+async function fetchSession(client: QueryClient, signal: AbortSignal): Promise<Session> {
   try {
     return { status: 'signedIn', user: await callApi('user.get', {}, signal) }
   } catch (error) {
     if (hasStatus(error, 401)) return signedOut
-    if (hasStatus(error, 503)) return { status: 'unavailable' }
+    const isOpen = client.getQueryData(sessionQuery.queryKey)?.status === 'signedIn'
+    if (isAway(error) && !isOpen) return { status: 'unavailable' }
     throw error
   }
 }
@@ -23,7 +26,7 @@ async function fetchSession(signal: AbortSignal): Promise<Session> {
 /** The key is the endpoint's, so that a mutation that changes the profile refreshes the session by its name. */
 export const sessionQuery = queryOptions({
   queryKey: ['user.get'] as const,
-  queryFn: ({ signal }) => fetchSession(signal),
+  queryFn: ({ client, signal }): Promise<Session> => fetchSession(client, signal),
   staleTime: 60_000,
 })
 

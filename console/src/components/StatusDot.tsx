@@ -16,7 +16,7 @@ type Props = {
 export function StatusDot({ tone, children, isMoving = false, reason }: Props) {
   return (
     <span
-      className={cx('inline-flex items-center gap-1.75 font-medium whitespace-nowrap', toneText[tone])}
+      className={cx('status-dot inline-flex items-center gap-1.75 font-medium whitespace-nowrap', toneText[tone])}
       {...(reason && { 'data-tip': reason, 'aria-description': reason, tabIndex: 0 })}
     >
       <span aria-hidden className="relative size-1.75 shrink-0 rounded-full bg-current">

@@ -6,6 +6,7 @@ import { sessionQuery, UserContext, useUser } from '../../api/session.ts'
 import { useHotkey } from '../../lib/hotkeys.ts'
 import { isPreviewOn } from '../../lib/preview-mode.ts'
 import { OnboardingGate } from '../../pages/onboarding/OnboardingGate.tsx'
+import { ConnectionBar } from './ConnectionBar.tsx'
 import { ConfirmEmail } from './ConfirmEmail.tsx'
 import { Frame } from './Frame.tsx'
 import { GoTo } from './GoTo.tsx'
@@ -60,6 +61,7 @@ function SignedIn() {
         topBar={<TopBar onOpenNavigation={() => void loadNavigation().then(() => setNavigationOpenOn(path))} />}
         sidebar={<Sidebar />}
       >
+        <ConnectionBar />
         {/* Another organization is another page: nothing of the former one may stay on screen. */}
         <div key={org.id}>{user.emailVerified || isOpenToUnverified ? <Outlet /> : <ConfirmEmail />}</div>
       </Frame>

@@ -1,0 +1,95 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { complaints, flawsOfLooks, openBrowser, switchTheme } from '../support/browser.ts'
+import { personAs } from '../support/people.ts'
+import { played } from '../support/played-squid.ts'
+import { freezePostgres } from '../support/postgres.ts'
+import { startShoal, type Shoal } from '../support/shoal.ts'
+
+let shoal: Shoal
+let browser: Browser
+let page: Page
+let token: string
+let thaw = () => {}
+
+const code = 'acme-labs'
+
+beforeAll(async () => {
+  ;[shoal, browser] = await Promise.all([startShoal({ SHOAL_RUNTIME: 'sim' }), openBrowser()])
+  const person = await personAs(browser, shoal, 'mira@acme.dev')
+  ;({ page, token } = person)
+  await person.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@acme.dev' } })
+  await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
+  const who = { shoal, org: code, token, api: person.api }
+  expect(await played(who, { name: 'transfers', slot: 'v1', tag: 'production' })).toMatchObject({ failed: 'NO' })
+})
+
+afterAll(async () => {
+  thaw()
+  await browser?.close()
+  await shoal?.end()
+})
+
+const bar = () => page.getByText(/No connection since \d\d:\d\d:\d\d, retrying/)
+const title = (on: Page) => on.getByRole('heading', { name: "We'll be back" })
+
+/** What a user of the squid gets. */
+async function query() {
+  const answer = await fetch(`${shoal.gatewayUrl}/${code}/transfers@v1/api/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"query":"{ __typename }"}',
+  })
+  await answer.text()
+  return answer.status
+}
+
+/** Status and milliseconds. */
+async function call() {
+  const startedMs = performance.now()
+  const answer = await fetch(`${shoal.url}/api/v1/user`, { headers: { authorization: `Bearer ${token}` } })
+  return { status: answer.status, body: await answer.text(), ms: performance.now() - startedMs }
+}
+
+test('while the database is frozen an open page says so and stays, a new one shows maintenance, and all heals by itself', async () => {
+  await page.goto(`/squids?organization=${code}`)
+  const row = page.getByText('transfers').first()
+  await row.waitFor()
+  const status = page.locator('#main .status-dot').first()
+  await status.waitFor()
+  const colour = () => page.evaluate<string>("getComputedStyle(document.querySelector('#main .status-dot')).color")
+  const usual = await colour()
+  const served = await query()
+  expect(served).toBe(200)
+  expect(await bar().isVisible()).toBe(false)
+
+  thaw = freezePostgres(shoal.dataDir)
+  await bar().waitFor({ timeout: 60_000 })
+  expect(await row.isVisible()).toBe(true)
+  // The third text colour of the light theme: muted.
+  expect(await colour()).toBe('rgb(95, 111, 122)')
+  expect(await page.getByText(/could not be/).count()).toBe(0)
+  const answer = await call()
+  expect(answer.status).toBe(503)
+  expect(answer.body).toContain('The database of Shoal does not answer.')
+  expect(answer.ms).toBeLessThan(3_000)
+  expect(await query()).toBe(served)
+  expect(await flawsOfLooks(page, 'connection-lost')).toEqual([])
+
+  const other = await page.context().newPage()
+  await other.goto('/squids')
+  await title(other).waitFor()
+  expect(await flawsOfLooks(other, 'maintenance')).toEqual([])
+  expect(await query()).toBe(served)
+
+  thaw()
+  await bar().waitFor({ state: 'hidden', timeout: 30_000 })
+  await row.waitFor()
+  // The looks ended in the dark theme.
+  await switchTheme(page, 'light')
+  expect(await colour()).toBe(usual)
+  await other.getByText('transfers').first().waitFor({ timeout: 30_000 })
+  expect(await title(other).count()).toBe(0)
+  expect((await call()).status).toBe(200)
+  expect(complaints).toEqual([])
+})
