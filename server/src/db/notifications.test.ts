@@ -2,9 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../testing/until.ts'
 import { cloneDatabase } from '../testing/test-database.ts'
 import type { Database } from './database.ts'
-import { startLeading } from './leader.ts'
 import { notificationsOf } from './notifications.ts'
-import { pino } from 'pino'
 
 let database: Database
 beforeAll(async () => void (database = await cloneDatabase()))
@@ -37,33 +35,4 @@ test('listeners hear their channel, also after the connection broke', async () =
   await until(() => expect(heard.slice(3)).toEqual(['one c']))
   for (const end of stop) end()
   await until(async () => expect((await breakAll('shoal-listen')).rowCount).toBe(0))
-})
-
-test('one leads at a time, and another when it dies', async () => {
-  const log = pino({ level: 'silent' })
-  const leading = new Set<string>()
-  let terms = 0
-  let mostAtOnce = 0
-  const lead = (name: string) =>
-    startLeading(database, log, 'test', async (_, signal) => {
-      leading.add(name)
-      terms++
-      mostAtOnce = Math.max(mostAtOnce, leading.size)
-      await new Promise((done) => signal.addEventListener('abort', done))
-      leading.delete(name)
-    })
-  const all = ['a', 'b', 'c'].map(lead)
-  try {
-    await until(() => expect(leading.size).toBe(1))
-    for (let i = 2; i < 5; i++) {
-      await breakAll('shoal-test')
-      await until(() => expect(terms).toBe(i))
-    }
-    await all[0]?.close()
-    await until(() => expect([...leading]).toEqual([expect.stringMatching(/[bc]/)]))
-    expect(mostAtOnce).toBe(1)
-  } finally {
-    await Promise.all(all.map((one) => one.close()))
-  }
-  expect(leading.size).toBe(0)
 })

@@ -1,5 +1,6 @@
 import { Client, escapeIdentifier } from 'pg'
 import type { Database } from './database.ts'
+import { keepAlive } from './watched-pool.ts'
 
 type Listener = {
   heard: (payload: string) => void
@@ -34,7 +35,12 @@ function createNotifications(url: string): Notifications {
   let connection: Connection | null = null
 
   const open = () => {
-    const client = new Client({ connectionString: url, application_name: 'shoal-listen', keepAlive: true })
+    const client = new Client({
+      connectionString: url,
+      application_name: 'shoal-listen',
+      connectionTimeoutMillis: 10_000,
+      ...keepAlive,
+    })
     client.on('notification', ({ channel, payload }) => {
       for (const listener of listeners.get(channel) ?? []) listener.heard(payload ?? '')
     })

@@ -99,7 +99,7 @@ class WatchedPool extends pg.Pool {
   }
 }
 
-function watchedClient(url: string): typeof pg.Client {
+export function watchedClient(url: string): typeof pg.Client {
   const check = sharedCheck(url)
   return class WatchedClient extends pg.Client {
     #last: Promise<unknown> = Promise.resolve()

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { App } from '../../app.ts'
 import { days, hours } from '../../clock.ts'
-import { startLeading, type Leading } from '../../db/leader.ts'
+import { every } from '../../db/every.ts'
+import { startLeading, type Leading } from '../../db/leases.ts'
 import { limitsOf, type Limits } from '../squids/index.ts'
 import { forgetBefore, listAllOpen } from './event-store.ts'
 import { listAllMutes } from './mute-store.ts'
@@ -18,15 +18,9 @@ const forgetEveryMs = hours(1)
 export function startAlerts(app: App): Leading {
   return startLeading(app.database, app.log, 'alerts', async (_, signal) => {
     const turn = alertsTurn(app)
-    while (!signal.aborted) {
-      const startedMs = performance.now()
-      // A look that failed is no look: what is open stays open.
-      await turn().catch((error: unknown) => {
-        if (!signal.aborted) app.log.error({ err: error }, 'the alerts could not be looked after')
-      })
-      const leftMs = Math.max(0, everyMs - (performance.now() - startedMs))
-      await sleep(leftMs, undefined, { signal }).catch(() => undefined)
-    }
+    // A look that failed is no look: what is open stays open.
+    const failed = (error: unknown) => app.log.error({ err: error }, 'the alerts could not be looked after')
+    await every(signal, { ms: everyMs, isRhythm: true, failed }, turn)
   })
 }
 

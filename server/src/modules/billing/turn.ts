@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { App } from '../../app.ts'
-import { startLeading, type Leading } from '../../db/leader.ts'
+import { every } from '../../db/every.ts'
+import { startLeading, type Leading } from '../../db/leases.ts'
 import { carryOutHibernations } from './limits/carry-out.ts'
 import { settleDeleted } from './leaving/settle.ts'
 import { enforceLimits } from './limits/enforce.ts'
@@ -16,15 +16,13 @@ const everyMs = 15_000
 export function startBilling(app: App): Leading {
   const turn = billingTurn(app)
   return startLeading(app.database, app.log, 'billing', async (_, signal) => {
-    while (!signal.aborted) {
-      await turn()
-      await sleep(everyMs, undefined, { signal }).catch(() => undefined)
-    }
+    const failed = (error: unknown) => app.log.error({ err: error }, 'billing failed')
+    await every(signal, { ms: everyMs, failed }, () => turn(signal))
   })
 }
 
 /** One turn of all of it. A part that fails leaves the others be: the next turn comes. */
-export function billingTurn(app: App): () => Promise<void> {
+export function billingTurn(app: App): (signal?: AbortSignal) => Promise<void> {
   const book = readPriceBook(app.config)
   const provider = providerOf(app)
   const parts = {
@@ -35,8 +33,11 @@ export function billingTurn(app: App): () => Promise<void> {
     'settling with deleted organizations': () => settleDeleted(app, book, provider),
     hibernation: () => carryOutHibernations(app),
   }
-  return async () => {
-    for (const [name, part] of Object.entries(parts))
+  return async (signal) => {
+    for (const [name, part] of Object.entries(parts)) {
+      // Another worker leads by now.
+      if (signal?.aborted) return
       await part().catch((error: unknown) => app.log.error({ err: error, part: name }, 'a part of billing failed'))
+    }
   }
 }

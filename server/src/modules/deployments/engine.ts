@@ -1,5 +1,5 @@
 import type { WorkerApp } from '../../app.ts'
-import { openLocks, type Lock, type Locks } from '../../db/locks.ts'
+import { openLocks, type Lock, type Locks } from '../../db/leases.ts'
 import { notificationsOf } from '../../db/notifications.ts'
 import { createHiding } from '../squids/index.ts'
 import { createLook } from './look.ts'

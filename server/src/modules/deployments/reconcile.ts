@@ -1,6 +1,6 @@
 import type { WorkerApp } from '../../app.ts'
-import { startLeading, type Leading } from '../../db/leader.ts'
-import type { Locks } from '../../db/locks.ts'
+import { every } from '../../db/every.ts'
+import { startLeading, type Leading, type Locks } from '../../db/leases.ts'
 import {
   closeOtherDatabases,
   collectDatabases,
@@ -17,7 +17,6 @@ import type { Sight } from './look.ts'
 import type { Worker } from './run-deployment.ts'
 import { settle } from './settle.ts'
 import { listNeverRan, lockOrg, selectUnfinishedOf, squidsInProgress } from './store.ts'
-import { pause } from './wait.ts'
 
 /** Databases of versions that are gone are looked for this much more seldom than containers. */
 const databasesEveryRounds = 20
@@ -33,15 +32,16 @@ export function startReconcile(worker: Worker, locks: Locks): Leading {
   const { app, pace } = worker
   return startLeading(app.database, app.log, 'reconcile', async (_, signal) => {
     await warnOfOpenDatabases(app)
-    for (let round = 0; !signal.aborted; round++) {
+    let round = 0
+    const failed = (error: unknown) => app.log.warn({ err: error }, 'a round of the reconcile loop failed')
+    await every(signal, { ms: pace.reconcileMs, failed }, async () => {
       await reconcile(worker, locks, signal)
       await removeDeletedOrgs(app)
-      if (round % databasesEveryRounds === 0) {
+      if (round++ % databasesEveryRounds === 0) {
         await removeNeverRan(app)
         await collectDatabases(app)
       }
-      await pause(pace.reconcileMs, signal)
-    }
+    })
   })
 }
 

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkerApp } from '../../app.ts'
-import { startLeading, type Leading } from '../../db/leader.ts'
+import { every } from '../../db/every.ts'
+import { startLeading, type Leading } from '../../db/leases.ts'
 import { observeApis } from './observe-apis.ts'
 import { createJudgingLook } from './judge-ends.ts'
 import { createKnownHeads } from './known-heads.ts'
@@ -50,24 +50,17 @@ export function startObserving(app: WorkerApp, pace: ObservingPace = defaultPace
       if (isFullRound) fullRoundMs = performance.now() + pace.apisMs
       await observeApis(app, seen, isFullRound)
     }
+    // One failed look changes nothing: the next one comes.
+    const failed = (error: unknown) => app.log.warn({ err: error }, 'a look at the versions failed')
+    const repeat = (ms: number, work: () => Promise<void>) => every(signal, { ms, failed }, work)
     await Promise.all([
-      repeat(app, signal, pace.containersMs, () => noteContainers(seen, look)),
-      repeat(app, signal, Math.min(pace.containersMs, pace.apisMs), probe),
-      repeat(app, signal, pace.processorsMs, () => observeProcessors(app, seen, heads.headOf)),
-      repeat(app, signal, pace.databasesMs, () => observeDatabases(app)),
-      repeat(app, signal, pace.headsMs, heads.look),
-      repeat(app, signal, pace.sourcesMs, createSourceLook(app, seen, heads)),
+      repeat(pace.containersMs, () => noteContainers(seen, look)),
+      repeat(Math.min(pace.containersMs, pace.apisMs), probe),
+      repeat(pace.processorsMs, () => observeProcessors(app, seen, heads.headOf)),
+      repeat(pace.databasesMs, () => observeDatabases(app)),
+      repeat(pace.headsMs, heads.look),
+      repeat(pace.sourcesMs, createSourceLook(app, seen, heads)),
     ])
   })
   return { ...leading, lastLookMs: () => (lookedMs === null ? null : performance.now() - lookedMs) }
-}
-
-/** One failed look changes nothing: the next one comes. */
-async function repeat(app: WorkerApp, signal: AbortSignal, everyMs: number, look: () => Promise<void>): Promise<void> {
-  while (!signal.aborted) {
-    await look().catch((error: unknown) => {
-      if (!signal.aborted) app.log.warn({ err: error }, 'a look at the versions failed')
-    })
-    await sleep(everyMs, undefined, { signal }).catch(() => undefined)
-  }
 }

@@ -1,7 +1,7 @@
 import { gapContainer } from '@shoal/contract'
 import { createSimRuntime, type SimRuntime } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Leading } from '../../../db/leader.ts'
+import type { Leading } from '../../../db/leases.ts'
 import { systemClock } from '../../../clock.ts'
 import { createHttpApp } from '../../../http/app.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'

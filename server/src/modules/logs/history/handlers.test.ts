@@ -1,6 +1,6 @@
 import { createSimRuntime } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Leading } from '../../../db/leader.ts'
+import type { Leading } from '../../../db/leases.ts'
 import { systemClock } from '../../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
 import { until } from '../../../testing/until.ts'

@@ -1,7 +1,7 @@
 import type { Runtime } from '@shoal/runtime'
 import type { App } from '../../../app.ts'
 import { hours } from '../../../clock.ts'
-import { startLeading, type Leading } from '../../../db/leader.ts'
+import { startLeading, type Leading } from '../../../db/leases.ts'
 import { createHiding } from '../../squids/index.ts'
 import { blocksOfBacklog, indexBlock, linesOfBlock } from './blocks.ts'
 import { findUnindexed, readCursor } from './ingest-store.ts'

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientBase } from 'pg'
 import type { WorkerApp } from '../../../app.ts'
 import { days } from '../../../clock.ts'
 import { dayOf } from '../../../db/day-partitions.ts'
-import { startLeading, type Leading } from '../../../db/leader.ts'
+import { every } from '../../../db/every.ts'
+import { startLeading, type Leading } from '../../../db/leases.ts'
 import { inTransaction } from '../../../db/transaction.ts'
 import { keepDays } from '../rollup/retention.ts'
 import { rollUp } from '../rollup/roll-up.ts'
@@ -21,15 +21,9 @@ const defaultPace: SamplingPace = { everyMs: 15_000, restPerWork: 19 }
 export function startSampling(app: WorkerApp, pace: SamplingPace = defaultPace): Leading {
   return startLeading(app.database, app.log, 'metrics', async (client, signal) => {
     const sampler = await openSampler(app, client, pace)
-    while (!signal.aborted) {
-      const startedMs = performance.now()
-      // One failed sample is a gap: the next one comes.
-      await sampler.tick().catch((error: unknown) => {
-        if (!signal.aborted) app.log.warn({ err: error }, 'a sample of the versions failed')
-      })
-      const leftMs = Math.max(0, pace.everyMs - (performance.now() - startedMs))
-      await sleep(leftMs, undefined, { signal }).catch(() => undefined)
-    }
+    // One failed sample is a gap: the next one comes.
+    const failed = (error: unknown) => app.log.warn({ err: error }, 'a sample of the versions failed')
+    await every(signal, { ms: pace.everyMs, isRhythm: true, failed }, sampler.tick)
   })
 }
 

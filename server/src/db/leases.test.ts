@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { startPostgresProxy } from '../testing/postgres-proxy.ts'
+import { until } from '../testing/until.ts'
+import { cloneDatabase } from '../testing/test-database.ts'
+import type { Database } from './database.ts'
+import { openLocks, startLeading, type Locks } from './leases.ts'
+
+const space = 42
+let database: Database
+const opened: Locks[] = []
+const open = () => {
+  const locks = openLocks(database, space)
+  opened.push(locks)
+  return locks
+}
+beforeAll(async () => void (database = await cloneDatabase()))
+afterAll(async () => {
+  for (const locks of opened) await locks.close()
+  await database?.close()
+})
+
+const endConnections = (name = 'shoal-locks') =>
+  database.pool.query(
+    'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and datname = current_database()',
+    [name],
+  )
+
+async function untilTaken(locks: Locks, id: number) {
+  while (true) {
+    const lock = await locks.tryLock(id).catch(() => null)
+    if (lock) return lock
+    await sleep(5)
+  }
+}
+
+test('one holder at a time, in this process and in any other', async () => {
+  const [mine, theirs] = [open(), open()]
+  const lock = await mine.tryLock(1)
+  expect(lock).not.toBeNull()
+  expect(await mine.tryLock(1)).toBeNull()
+  expect(await theirs.tryLock(1)).toBeNull()
+  expect(await theirs.tryLock(2)).not.toBeNull()
+  await lock?.release()
+  await lock?.release()
+  expect(await theirs.tryLock(1)).not.toBeNull()
+  expect(await mine.tryLock(1)).toBeNull()
+})
+
+test('a broken connection tells its holders, and the lock is free for others and for itself', async () => {
+  const mine = open()
+  const lock = await mine.tryLock(3)
+  const lost = new Promise((done) => lock?.lost.addEventListener('abort', done))
+  await endConnections()
+  await lost
+  const again = await untilTaken(mine, 3)
+  expect(again.lost.aborted).toBe(false)
+  // The old holder has nothing to give back any more.
+  await lock?.release()
+  expect(await open().tryLock(3)).toBeNull()
+})
+
+test('closing gives everything back', async () => {
+  const mine = open()
+  await mine.tryLock(4)
+  await mine.close()
+  await expect(mine.tryLock(4)).rejects.toThrow('closed')
+  expect(await untilTaken(open(), 4)).toBeTruthy()
+})
+
+test('one leads at a time, and another when it dies', async () => {
+  const log = pino({ level: 'silent' })
+  const leading = new Set<string>()
+  let terms = 0
+  let mostAtOnce = 0
+  const lead = (name: string) =>
+    startLeading(database, log, 'test', async (_, signal) => {
+      leading.add(name)
+      terms++
+      mostAtOnce = Math.max(mostAtOnce, leading.size)
+      await new Promise((done) => signal.addEventListener('abort', done))
+      leading.delete(name)
+    })
+  const all = ['a', 'b', 'c'].map(lead)
+  try {
+    await until(() => expect(leading.size).toBe(1))
+    for (let i = 2; i < 5; i++) {
+      await endConnections('shoal-test')
+      await until(() => expect(terms).toBe(i))
+    }
+    await all[0]?.close()
+    await until(() => expect([...leading]).toEqual([expect.stringMatching(/[bc]/)]))
+    expect(mostAtOnce).toBe(1)
+  } finally {
+    await Promise.all(all.map((one) => one.close()))
+  }
+  expect(leading.size).toBe(0)
+})
+
+test('Postgres itself finds out when the machine of a leader or of a holder of locks has vanished', async () => {
+  // Over TCP and as long as the connection lives: what Postgres says of its sockets is what holds.
+  const shown: string[] = []
+  const log = pino({ level: 'silent' })
+  const leading = startLeading(database, log, 'keepalive', async (client, signal) => {
+    for (const name of ['idle', 'interval', 'count']) {
+      const { rows } = await client.query<Record<string, string>>(`show tcp_keepalives_${name}`)
+      shown.push(Object.values(rows[0] ?? {})[0] ?? '')
+    }
+    await new Promise((done) => signal.addEventListener('abort', done))
+  })
+  try {
+    await until(() => expect(shown).toEqual(['10', '5', '3']))
+  } finally {
+    await leading.close()
+  }
+})
+
+test(
+  'a leader whose database has vanished is told within half a minute, while it asks and while it rests',
+  { timeout: 90_000 },
+  async () => {
+    const proxy = await startPostgresProxy(inject('postgresUrl'))
+    const far = { ...database, url: proxy.via(database.url) }
+    let isLeading = false
+    let abortedMs = 0
+    const leading = startLeading(far, pino({ level: 'silent' }), 'vanished', async (client, signal) => {
+      isLeading = true
+      signal.addEventListener('abort', () => (abortedMs = performance.now()))
+      while (!signal.aborted) {
+        await client.query('select 1')
+        await sleep(50)
+      }
+    })
+    try {
+      await until(() => expect(isLeading).toBe(true))
+      const frozenMs = performance.now()
+      proxy.freeze()
+      await until(() => expect(abortedMs).toBeGreaterThan(0), 40_000)
+      expect(abortedMs - frozenMs).toBeLessThan(30_000)
+    } finally {
+      await proxy.stop()
+      await leading.close()
+      await proxy.close()
+    }
+  },
+)
