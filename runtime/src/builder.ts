@@ -15,6 +15,9 @@ export interface Builder {
    */
   build(request: BuildRequest): Promise<Image>
 
+  /** All that are stored, finished ones only. `storedAtMs` is real time. */
+  listImages(): Promise<StoredImage[]>
+
   /** The image is gone afterwards; gone is fine. */
   removeImage(image: string): Promise<void>
 
@@ -75,6 +78,8 @@ export type Image = {
   /** True when it was there already and nothing was run. */
   reused: boolean
 }
+
+export type StoredImage = { image: string; storedAtMs: number }
 
 /** UNEXPECTED: not the user's fault (registry unreachable, disk full), said in words meant for the user. */
 export const buildFailureKinds = [

@@ -75,6 +75,7 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
       // A second build of the same image finds the first one's.
       return await explained(turns.run(plan.image, request.signal, () => buildOnce(plan)))
     },
+    listImages: () => images.list(),
     removeImage: (image) => images.remove(image),
     removeTree: (key) => trees.remove(key),
     async recover() {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { StoredImage } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
 import { type ImageManifest, imageDir } from '../image.ts'
 import type { Staging } from './staging.ts'
@@ -23,6 +24,7 @@ export type ImageStore = {
   /** Makes the tree `app` an image in one step. The first of a name stays. */
   keep(image: string, app: string, record: ImageRecord): Promise<void>
   remove(image: string): Promise<void>
+  list(): Promise<StoredImage[]>
 }
 
 export async function openImageStore(imagesDir: string, staging: Staging): Promise<ImageStore> {
@@ -68,6 +70,16 @@ export async function openImageStore(imagesDir: string, staging: Staging): Promi
     },
     async remove(image) {
       await staging.discard(place(image))
+    },
+    async list() {
+      const names = (await readdir(imagesDir)).filter((name) => /^[0-9a-f]+$/.test(name))
+      const found = await Promise.all(
+        names.map(async (image) => {
+          const record = await stat(join(place(image), 'image.json')).catch(() => null)
+          return record && { image, storedAtMs: record.mtimeMs }
+        }),
+      )
+      return found.filter((one) => one !== null)
     },
   }
 }

@@ -14,6 +14,7 @@ import {
   BuildFailure,
   buildFailureKinds,
   type Image,
+  type StoredImage,
   type UnpackRequest,
   type Unpacked,
 } from '../builder.ts'
@@ -34,7 +35,8 @@ export function createSimBuilder(): SimBuilder {
 
 export class SimBuilder implements Builder {
   readonly #trees = new Map<string, Unpacked>()
-  readonly #images = new Set<string>()
+  /** And when each was stored. */
+  readonly #images = new Map<string, number>()
 
   /** @throws BuildFailure */
   async unpack({ key, archive, manifestPath, limits }: UnpackRequest): Promise<Unpacked> {
@@ -65,8 +67,12 @@ export class SimBuilder implements Builder {
     for (const line of prints) log('info', line)
     await sleep(takesMs, undefined, { signal })
     if (fails) throw new BuildFailure(fails.kind, fails.message)
-    this.#images.add(image)
+    this.#images.set(image, Date.now())
     return { image, bytes: tree.bytes, reused: false }
+  }
+
+  async listImages(): Promise<StoredImage[]> {
+    return [...this.#images].map(([image, storedAtMs]) => ({ image, storedAtMs }))
   }
 
   hasImage(image: string): boolean {

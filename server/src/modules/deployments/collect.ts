@@ -1,6 +1,7 @@
 import type { WorkerApp } from '../../app.ts'
 import type { Job } from '../../jobs/jobs.ts'
-import { forgetImage, orgsWithUnusedImages, unusedImagesOf } from '../squids/index.ts'
+import { hours } from '../../clock.ts'
+import { forgetImage, isImageKnown, lockImage, orgsWithUnusedImages, unusedImagesOf } from '../squids/index.ts'
 import { hasUnfinished, lockOrg } from './store.ts'
 import { collectUploads } from './uploads.ts'
 
@@ -10,18 +11,38 @@ export const collectionJobs = (app: WorkerApp): Job<never>[] => [
   { name: 'deployments.collect-images', schedule: '17 * * * *', run: () => collectImages(app) },
 ]
 
+/** What was stored and noted by nobody for so long belongs to a worker that died. */
+const sweptAfterMs = hours(24)
+
 /**
- * Removes images that no version runs or keeps. Only of organizations without a deployment in progress, and none can begin
- * meanwhile: a build could be about to use one of them again.
+ * Removes images that no version runs or keeps, and those nobody knows of. Rows first, then files: a worker that is killed in between
+ * leaves files without a row, which the next round finds.
  */
 export async function collectImages(app: WorkerApp): Promise<void> {
-  for (const orgId of await orgsWithUnusedImages(app.db))
-    await app.db.transaction(async (tx) => {
-      await lockOrg(tx, orgId)
-      if (await hasUnfinished(tx, orgId)) return
-      for (const image of await unusedImagesOf(tx, orgId)) {
-        await app.builder.removeImage(image)
-        await forgetImage(tx, image)
-      }
-    })
+  const unused: string[] = []
+  for (const orgId of await orgsWithUnusedImages(app.db)) unused.push(...(await forgetUnused(app, orgId)))
+  const oldMs = Date.now() - sweptAfterMs
+  const stored = (await app.builder.listImages()).filter(({ storedAtMs }) => storedAtMs < oldMs)
+  for (const image of new Set([...unused, ...stored.map((one) => one.image)])) await removeUnknown(app, image)
+}
+
+/**
+ * Only of organizations without a deployment in progress, and none can begin meanwhile: a build could be about to use one of them again.
+ */
+async function forgetUnused(app: WorkerApp, orgId: number): Promise<string[]> {
+  return await app.db.transaction(async (tx) => {
+    await lockOrg(tx, orgId)
+    if (await hasUnfinished(tx, orgId)) return []
+    const images = await unusedImagesOf(tx, orgId)
+    for (const image of images) await forgetImage(tx, image)
+    return images
+  })
+}
+
+/** Unless a build has noted it again since. */
+async function removeUnknown(app: WorkerApp, image: string): Promise<void> {
+  await app.db.transaction(async (tx) => {
+    await lockImage(tx, image)
+    if (!(await isImageKnown(tx, image))) await app.builder.removeImage(image)
+  })
 }

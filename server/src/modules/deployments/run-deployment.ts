@@ -1,5 +1,6 @@
 import type { WorkerApp } from '../../app.ts'
-import type { Lock } from '../../db/locks.ts'
+import type { Db } from '../../db/database.ts'
+import type { Lock } from '../../db/leases.ts'
 import { isUnavailable } from '../../db/unavailable.ts'
 import { deleteSquid, dropDatabase, selectSquid, setLastDeploy, type Hiding } from '../squids/index.ts'
 import { DeployFailure, failureOf, unexpected } from './failure.ts'
@@ -8,7 +9,7 @@ import type { Look } from './look.ts'
 import { plans, type RunnableType } from './plans.ts'
 import { settle } from './settle.ts'
 import type { Pace, Step, StepContext } from './step.ts'
-import { addNotes, beginStep, claim, endStep, selectOrg, stepsDone, Superseded, updateMine } from './store.ts'
+import { addNotes, beginStep, claim, endStep, holdMine, selectOrg, stepsDone, Superseded, updateMine } from './store.ts'
 import type { DeploymentRow } from './store.ts'
 import { treeKey } from './steps/unpack.ts'
 import { pause } from './wait.ts'
@@ -76,14 +77,17 @@ async function runSteps(context: StepContext, letGo: AbortSignal): Promise<void>
 async function runStep(context: StepContext, step: Step, seq: number, letGo: AbortSignal): Promise<void> {
   const { app, journal } = context
   const { id } = context.deployment
-  await beginStep(app.db, { deploymentId: id, seq, status: step.status, startedAt: app.clock.now() })
-  await advance(context, { status: step.status })
+  const { status, deadlineAt } = context.deployment
+  // A worker before this one may have begun the step: its time goes on.
+  const endsAt = status === step.status && deadlineAt ? deadlineAt : inMs(app, step.deadlineMs(app))
+  const begun = { deploymentId: id, seq, status: step.status, startedAt: app.clock.now() }
+  await advance(context, { status: step.status, deadlineAt: endsAt }, { more: (tx) => beginStep(tx, begun) })
   const deadline = startDeadline(context, step)
-  await context.restartDeadline(step.deadlineMs(app))
   context.isResumed = context.deployment.attempt > 1
   try {
     for (let left = tries; ; left--) {
       try {
+        context.signal.throwIfAborted()
         await step.run(context)
         break
       } catch (error) {
@@ -99,30 +103,37 @@ async function runStep(context: StepContext, step: Step, seq: number, letGo: Abo
     setSignal(context, letGo)
   }
   await journal.flush()
-  await endStep(app.db, id, seq, app.clock.now())
+  await context.change((tx) => endStep(tx, id, seq, app.clock.now()))
 }
 
-/** Aborts the step's signal once the clock has passed the deadline on the row. */
+const inMs = (app: App, ms: number) => new Date(app.clock.now().getTime() + ms)
+
+/** Aborts the step's signal once the clock has passed the deadline on the row, also when it had passed before. */
 function startDeadline(context: StepContext, step: Step): { end: () => void } {
   const { app } = context
   const passed = new AbortController()
   setSignal(context, AbortSignal.any([context.signal, passed.signal]))
-  let deadlineMs = Infinity
-  let givenMs = 0
+  let givenMs = step.deadlineMs(app)
   context.restartDeadline = async (ms) => {
     givenMs = ms
-    deadlineMs = app.clock.now().getTime() + ms
-    await advance(context, { deadlineAt: new Date(deadlineMs) })
+    if (context.deployment.notes.leftQueue === step.status) return
+    await advance(context, {
+      deadlineAt: inMs(app, ms),
+      notes: { ...context.deployment.notes, leftQueue: step.status },
+    })
   }
-  const tick = setInterval(() => {
-    if (app.clock.now().getTime() > deadlineMs)
+  const check = () => {
+    const { deadlineAt } = context.deployment
+    if (deadlineAt && app.clock.now() > deadlineAt)
       passed.abort(
         new DeployFailure(
           'REQUIREMENTS',
           `${step.doing} took longer than the ${Math.round(givenMs / 60_000)} minutes it has. See what it was busy with above, and deploy again.`,
         ),
       )
-  }, tickMs)
+  }
+  check()
+  const tick = setInterval(check, tickMs)
   return { end: () => clearInterval(tick) }
 }
 
@@ -131,9 +142,15 @@ function setSignal(context: StepContext, signal: AbortSignal): void {
   context.hands = { ...context.hands, signal }
 }
 
+/** The beginning of what is said of a failure after the switch. */
+const newCodeRuns = 'The new code runs; only what follows the switch to it failed.'
+
 /** The decision first, so that a worker that takes over only cleans up; then the clean-up; the reason is the last line. */
 async function fail(context: StepContext, failure: DeployFailure): Promise<void> {
   const { app, journal, deployment } = context
+  const isSwitched = deployment.notes.rollout === 'switched'
+  const isSaid = failure.message.startsWith(newCodeRuns)
+  if (isSwitched && !isSaid) failure.message = `${newCodeRuns} ${failure.message}`
   await context.note({ failure: { kind: failure.kind, message: failure.message } })
   await cleanUp(context)
   journal.error(failure.message)
@@ -183,18 +200,24 @@ type End = { status: 'OK' } | { failed: DeployFailure['kind']; failureReason: st
 
 async function finish(context: StepContext, end: End, isGone = false): Promise<void> {
   await context.journal.flush()
-  await advance(context, { ...end, notes: {}, deadlineAt: null, finishedAt: context.app.clock.now() }, isGone)
+  await advance(context, { ...end, notes: {}, deadlineAt: null, finishedAt: context.app.clock.now() }, { isGone })
 }
 
 /** Changes the row and, in the same transaction, what the version's row says of its last deployment, or deletes that row. */
-async function advance(context: StepContext, change: Partial<DeploymentRow>, isGone = false): Promise<void> {
+async function advance(
+  context: StepContext,
+  change: Partial<DeploymentRow>,
+  { isGone = false, more = async () => {} }: { isGone?: boolean; more?: (tx: Db) => Promise<void> } = {},
+): Promise<void> {
   const { app } = context
   const updatedAt = app.clock.now()
   await app.db.transaction(async (tx) => {
     const row = await updateMine(tx, context.deployment, { ...change, updatedAt })
+    await more(tx)
     const { id, type, status, failed, squidId } = row
+    const isSwitched = context.deployment.notes.rollout === 'switched'
     if (isGone) await deleteSquid(tx, squidId)
-    else await setLastDeploy(tx, squidId, { id, type, status, failed, running: row.finishedAt === null })
+    else await setLastDeploy(tx, squidId, { id, type, status, failed, running: row.finishedAt === null, isSwitched })
     context.deployment = row
   })
 }
@@ -223,6 +246,11 @@ function contextOf(
       if (!squid) throw new Error(`Squid ${deployment.squidId} is gone`)
       return squid
     },
+    change: (work) =>
+      app.db.transaction(async (tx) => {
+        await holdMine(tx, context.deployment)
+        return await work(tx)
+      }),
     restartDeadline: async () => {},
   }
   return context

@@ -1,5 +1,6 @@
 import type { DeploymentStatus } from '@shoal/contract'
 import type { WorkerApp } from '../../app.ts'
+import type { Db } from '../../db/database.ts'
 import type { SquidRow } from '../squids/index.ts'
 import type { Journal } from './journal.ts'
 import type { Hands } from './settle.ts'
@@ -62,7 +63,12 @@ export type StepContext = {
   note: (notes: DeploymentNotes) => Promise<void>
   /** @throws Error when it is gone */
   squid: () => Promise<SquidRow>
-  /** Starts the step's time anew, for one that had to wait in a queue. */
+  /**
+   * Does `work` in one transaction in which the deployment is still this worker's: every write of a step but `note`.
+   * @throws Superseded
+   */
+  change: <T>(work: (tx: Db) => Promise<T>) => Promise<T>
+  /** Starts the step's time when it has left a queue; once, however often the step is run again. */
   restartDeadline: (ms: number) => Promise<void>
 }
 

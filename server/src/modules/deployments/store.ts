@@ -16,9 +16,12 @@ export class Superseded extends Error {
   override name = 'Superseded'
 }
 
-/** Nobody else asks for deployments of the organization until the transaction ends. */
+/**
+ * Nobody else asks for deployments of the organization until the transaction ends. Rows that only refer to it, as counts and alerts do,
+ * may be written meanwhile.
+ */
 export async function lockOrg(db: Db, orgId: number) {
-  const [org] = await db.select().from(orgs).where(eq(orgs.id, orgId)).for('update')
+  const [org] = await db.select().from(orgs).where(eq(orgs.id, orgId)).for('no key update')
   return org ?? null
 }
 
@@ -139,6 +142,20 @@ export async function updateMine(db: Db, mine: Mine, change: Partial<NewDeployme
   return row
 }
 
+/**
+ * The deployment stays this worker's until the transaction ends: one that takes it up waits. A worker that vanishes meanwhile holds
+ * others up for a minute at most. @throws Superseded
+ */
+export async function holdMine(tx: Db, mine: Mine): Promise<void> {
+  await tx.execute(sql`set local idle_in_transaction_session_timeout = '60s'`)
+  const [row] = await tx
+    .select({ id: deployments.id })
+    .from(deployments)
+    .where(and(eq(deployments.id, mine.id), eq(deployments.attempt, mine.attempt), isNull(deployments.finishedAt)))
+    .for('no key update')
+  if (!row) throw new Superseded(`Deployment ${mine.id} was taken up by another worker`)
+}
+
 /** Adds to the notes; what is not named stays. @throws Superseded */
 export function addNotes(db: Db, mine: Mine, notes: DeploymentNotes, at: Date): Promise<DeploymentRow> {
   return updateMine(db, mine, {
@@ -147,15 +164,17 @@ export function addNotes(db: Db, mine: Mine, notes: DeploymentNotes, at: Date): 
   })
 }
 
+/** Within a transaction that holds the deployment. */
 export async function beginStep(
-  db: Db,
+  tx: Db,
   step: { deploymentId: number; seq: number; status: DeploymentStatus; startedAt: Date },
 ): Promise<void> {
-  await db.insert(deploymentSteps).values(step).onConflictDoNothing()
+  await tx.insert(deploymentSteps).values(step).onConflictDoNothing()
 }
 
-export async function endStep(db: Db, deploymentId: number, seq: number, finishedAt: Date): Promise<void> {
-  await db
+/** Within a transaction that holds the deployment. */
+export async function endStep(tx: Db, deploymentId: number, seq: number, finishedAt: Date): Promise<void> {
+  await tx
     .update(deploymentSteps)
     .set({ finishedAt })
     .where(and(eq(deploymentSteps.deploymentId, deploymentId), eq(deploymentSteps.seq, seq)))

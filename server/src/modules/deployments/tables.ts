@@ -30,6 +30,8 @@ export type DeploymentNotes = {
   secretNames?: string[]
   secretsReadAt?: string
   rollout?: RolloutPhase
+  /** The step that waited in a queue and got its place: its time began then, and begins no second time. */
+  leftQueue?: DeploymentStatus
   /** Decided, but the clean-up was not finished. */
   failure?: { kind: Exclude<DeploymentFailure, 'NO'>; message: string }
 }

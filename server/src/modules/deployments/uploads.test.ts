@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { utimesSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -121,6 +122,24 @@ test('images that no version runs or keeps are removed, but not while the organi
     await d.ended(await d.api.squids.delete({ params: { code: d.org.code, reference: 'images@v1' } }))
     await collectImages(t.app)
     expect(await images()).toHaveLength(1)
+  } finally {
+    await worker.close()
+  }
+})
+
+test('files that killed servers left are removed: archives without a row, and parts nobody writes to', async () => {
+  const folder = join(t.app.config.dataDir, 'uploads')
+  const kept = await d.deploy({}, { name: 'left', slot: 'v1' })
+  const before = await stored()
+  writeFileSync(join(folder, 'ab'.repeat(32)), 'renamed, and killed before the commit')
+  writeFileSync(join(folder, 'old.part'), 'half')
+  utimesSync(join(folder, 'old.part'), Date.now() / 1000 - 2 * 3600, Date.now() / 1000 - 2 * 3600)
+  writeFileSync(join(folder, 'new.part'), 'being written')
+  await collectUploads(t.app)
+  expect((await stored()).sort()).toEqual([...before, 'new.part'].sort())
+  const worker = t.work()
+  try {
+    expect(await d.ended(kept)).toMatchObject({ status: 'OK' })
   } finally {
     await worker.close()
   }

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Transform, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -22,6 +22,9 @@ import {
 
 /** An archive that no deployment used within this time is removed. */
 const keptMs = hours(24)
+
+/** A part that nobody has written to for so long is of a server that was killed. */
+const partIdleMs = hours(1)
 
 /** Archives an organization may have waiting at once. */
 const mostWaiting = 100
@@ -86,12 +89,25 @@ export const readArtifact = (app: App, sha256: string): Readable => createReadSt
 
 /** Removes archives that nobody needs any more, and their files. */
 export async function collectUploads(app: App): Promise<void> {
-  const contents = await removeStaleUploads(app.db, new Date(app.clock.now().getTime() - keptMs))
-  for (const sha256 of contents)
+  const stale = await removeStaleUploads(app.db, new Date(app.clock.now().getTime() - keptMs))
+  const { contents, parts } = await listLeftBehind(app)
+  for (const part of parts) await rm(join(folder(app), part), { force: true })
+  for (const sha256 of new Set([...stale, ...contents]))
     await app.db.transaction(async (tx) => {
       await lockContent(tx, sha256)
       if (!(await isContentNeeded(tx, sha256))) await rm(fileOf(app, sha256), { force: true })
     })
+}
+
+/** Files without a row, which servers left that were killed: whole archives, and parts nobody writes to any more. */
+async function listLeftBehind(app: App): Promise<{ contents: string[]; parts: string[] }> {
+  const names = await readdir(folder(app)).catch(() => [])
+  const parts: string[] = []
+  for (const name of names.filter((one) => one.endsWith('.part'))) {
+    const found = await stat(join(folder(app), name)).catch(() => null)
+    if (found && found.mtimeMs < Date.now() - partIdleMs) parts.push(name)
+  }
+  return { contents: names.filter((name) => /^[0-9a-f]{64}$/.test(name)), parts }
 }
 
 async function store(file: Readable, path: string, maxBytes: number): Promise<{ sha256: string; bytes: number }> {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { App } from '../../app.ts'
+import type { Db } from '../../db/database.ts'
 import { databaseSettings } from './database-config.ts'
 import {
   clusterFacts,
@@ -25,13 +26,20 @@ import { billedProfile, connectionLimit } from './profiles.ts'
 /** Readers of a version whose manifest does not say; the docs ask people to stay under 10 (contract 6.3). */
 const defaultExternalConnections = 10
 
-type DatabaseWish = { squidId: number; plan: SquidPlan; isPlayground: boolean }
+type DatabaseWish = {
+  squidId: number
+  plan: SquidPlan
+  isPlayground: boolean
+  /** What is written of it is written in a transaction of this. */
+  change?: <T>(work: (tx: Db) => Promise<T>) => Promise<T>
+}
 
 /**
  * Makes the version's database and roles as the manifest wants them; twice is once, and it may be cut off anywhere.
  * Answers sentences about what the manifest asked for and does not get.
  */
-export async function syncDatabase(app: App, { squidId, plan, isPlayground }: DatabaseWish): Promise<string[]> {
+export async function syncDatabase(app: App, wish: DatabaseWish): Promise<string[]> {
+  const { squidId, plan, isPlayground, change = (work) => app.db.transaction(work) } = wish
   const { postgres } = plan
   if (!postgres) return []
   const cluster = app.squidsDatabase
@@ -39,7 +47,7 @@ export async function syncDatabase(app: App, { squidId, plan, isPlayground }: Da
   const facts = await clusterFacts(cluster)
   const { settings, warnings } = databaseSettings(postgres, facts)
   const maxExternalConnections = isPlayground ? 0 : (postgres.maxExternalConnections ?? defaultExternalConnections)
-  const row = await noteSquidDatabase(app.db, {
+  const noted = {
     squidId,
     ...names,
     sealedPassword: app.sealer.seal(newPassword(), passwordContext(squidId, 'owner')),
@@ -48,7 +56,8 @@ export async function syncDatabase(app: App, { squidId, plan, isPlayground }: Da
     profile: billedProfile(postgres.profile, plan.isDedicated),
     maxExternalConnections,
     totalBytes: postgres.totalBytes,
-  })
+  }
+  const row = await change((tx) => noteSquidDatabase(tx, noted))
   await ensureRole(cluster, {
     name: row.role,
     password: app.sealer.open(row.sealedPassword, passwordContext(squidId, 'owner')),

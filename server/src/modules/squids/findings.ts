@@ -142,7 +142,8 @@ function apiFindings({ apiReplicas, image, apis }: Watched): Finding[] {
 
 function deployFindings({ lastDeploy, image, database }: Watched): Finding[] {
   if (!lastDeploy || lastDeploy.running || lastDeploy.failed === 'NO') return []
-  const consequence = image === null ? nothingRuns(database) : 'What ran before goes on.'
+  const goesOn = lastDeploy.isSwitched ? 'The new code runs all the same.' : 'What ran before goes on.'
+  const consequence = image === null ? nothingRuns(database) : goesOn
   return [
     {
       kind: 'DEPLOY_FAILED',

@@ -12,6 +12,16 @@ export async function noteImage(db: Db, image: typeof images.$inferInsert): Prom
     .onConflictDoUpdate({ target: images.image, set: { bytes: image.bytes } })
 }
 
+/** Nobody else notes or removes this image until the transaction ends. */
+export async function lockImage(tx: Db, image: string): Promise<void> {
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${image}, 5404104))`)
+}
+
+export async function isImageKnown(db: Db, image: string): Promise<boolean> {
+  const rows = await db.select({ image: images.image }).from(images).where(eq(images.image, image))
+  return rows.length > 0
+}
+
 /** Keeps the image for rollbacks, and of the version's older ones the newest `kept - 1` different ones. */
 export async function keepImage(db: Db, row: KeptImage, kept: number): Promise<void> {
   await db.insert(squidImages).values(row).onConflictDoNothing()

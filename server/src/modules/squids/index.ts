@@ -26,9 +26,11 @@ export { squidReadHandlers } from './handlers.ts'
 export { findSquid, lookUpSquid, parseReference } from './find.ts'
 export {
   forgetImage,
+  isImageKnown,
   keepImage,
   keptAmong,
   listKeptImages,
+  lockImage,
   noteImage,
   orgsWithUnusedImages,
   unusedImagesOf,

@@ -19,7 +19,11 @@ import { unknownPace, type HeadPace } from '../rpc/index.ts'
 const bigId = () => bigint({ mode: 'number' })
 const time = () => timestamp({ withTimezone: true })
 
-export type LastDeploy = Pick<Deployment, 'id' | 'type' | 'status' | 'failed'> & { running: boolean }
+export type LastDeploy = Pick<Deployment, 'id' | 'type' | 'status' | 'failed'> & {
+  running: boolean
+  /** The version runs what this deployment brought, whatever failed later. */
+  isSwitched?: boolean
+}
 
 /** A version: what is wanted of it. What is true of it stands in the tables of observations below (design 1). */
 export const squids = pgTable(

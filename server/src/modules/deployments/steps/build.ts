@@ -1,10 +1,11 @@
+import type { Image } from '@shoal/runtime'
 import { availableParallelism } from 'node:os'
 import type { WorkerApp } from '../../../app.ts'
 import { hours, minutes } from '../../../clock.ts'
-import { noteImage, parseManifest, planOf } from '../../squids/index.ts'
+import { lockImage, noteImage, parseManifest, planOf } from '../../squids/index.ts'
 import { DeployFailure } from '../failure.ts'
 import type { Step, StepContext } from '../step.ts'
-import { updateMine } from '../store.ts'
+import { addNotes, updateMine } from '../store.ts'
 import { until } from '../wait.ts'
 import { treeKey, unpackArchive } from './unpack.ts'
 
@@ -37,14 +38,7 @@ export const build: Step = {
         log: journal.output,
         signal: context.signal,
       })
-      await noteImage(app.db, {
-        image: image.image,
-        orgId: context.org.id,
-        bytes: image.bytes,
-        builtAt: app.clock.now(),
-      })
-      await updateMine(app.db, deployment, { image: image.image })
-      await context.note({ imageBytes: image.bytes })
+      await noteBuilt(context, image)
     } catch (error) {
       // The builder ends a build that is told to; why it was told is what counts.
       context.signal.throwIfAborted()
@@ -53,6 +47,20 @@ export const build: Step = {
       leave()
     }
   },
+}
+
+/** @throws Error when the image was removed since it was built or found: the step is run again */
+async function noteBuilt(context: StepContext, { image, bytes }: Image): Promise<void> {
+  const { app, deployment, org } = context
+  const now = app.clock.now()
+  context.deployment = await context.change(async (tx) => {
+    await lockImage(tx, image)
+    if (!(await app.builder.listImages()).some((stored) => stored.image === image))
+      throw new Error(`Image ${image} was removed meanwhile`)
+    await noteImage(tx, { image, orgId: org.id, bytes, builtAt: now })
+    await updateMine(tx, deployment, { image })
+    return await addNotes(tx, deployment, { imageBytes: bytes }, now)
+  })
 }
 
 const building = new WeakMap<WorkerApp['builder'], number>()

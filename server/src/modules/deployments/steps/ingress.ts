@@ -11,7 +11,8 @@ export const addIngress: Step = {
     const { app, org, deployment, journal } = context
     const squid = await context.squid()
     if (deployment.tag) {
-      await setTag(app.db, squid, deployment.tag, app.clock.now())
+      const { tag } = deployment
+      await context.change((tx) => setTag(tx, squid, tag, app.clock.now()))
       journal.info(`${squid.name}:${deployment.tag} leads to slot ${squid.slot} from now on`)
     }
     if (squid.apiReplicas === 0) return
@@ -26,9 +27,9 @@ export const takeTag: Step = {
   doing: 'Removing the tag',
   deadlineMs: () => minutes(2),
   run: async (context) => {
-    const { app, deployment, journal } = context
+    const { deployment, journal } = context
     const squid = await context.squid()
-    await removeTag(app.db, squid, deployment.tag ?? '')
+    await context.change((tx) => removeTag(tx, squid, deployment.tag ?? ''))
     journal.info(`${squid.name}:${deployment.tag} leads nowhere from now on`)
   },
 }
@@ -38,8 +39,8 @@ export const removeIngress: Step = {
   status: 'REMOVING_INGRESS',
   doing: 'Removing the addresses',
   deadlineMs: () => minutes(2),
-  run: async ({ app, deployment, journal }) => {
-    await deleteSquid(app.db, deployment.squidId)
+  run: async ({ change, deployment, journal }) => {
+    await change((tx) => deleteSquid(tx, deployment.squidId))
     journal.info(`${deployment.squidName}@${deployment.squidSlot} is gone`)
   },
 }

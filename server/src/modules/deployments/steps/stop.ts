@@ -13,10 +13,10 @@ export const reset: Step = {
     const { app } = context
     const squid = await context.squid()
     const { plan } = await sourceOf(context, squid)
-    await wantNothing(app.db, squid.id)
+    await context.change((tx) => wantNothing(tx, squid.id))
     await settle(context.hands, squid.id)
-    if (plan.postgres) await eraseDatabase(app, squid.id)
-    else await dropDatabase(app, squid.id)
+    // Held while it is erased: the worker that goes on fills it again.
+    await context.change(() => (plan.postgres ? eraseDatabase(app, squid.id) : dropDatabase(app, squid.id)))
     context.journal.info('Everything of the version was erased')
   },
 }
@@ -28,7 +28,8 @@ export const hibernate: Step = {
   deadlineMs: () => minutes(5),
   run: async (context) => {
     const { app, deployment } = context
-    await wantNothing(app.db, deployment.squidId, { wanted: 'hibernated', hibernatedAt: app.clock.now() })
+    const hibernated = { wanted: 'hibernated', hibernatedAt: app.clock.now() } as const
+    await context.change((tx) => wantNothing(tx, deployment.squidId, hibernated))
     await settle(context.hands, deployment.squidId)
     context.journal.info('All programs have stopped; the data is kept. Restart or deploy to wake it.')
   },
@@ -42,7 +43,7 @@ export const deletePrograms: Step = {
   run: async (context) => {
     const { app, deployment } = context
     if (await selectSquid(app.db, deployment.squidId))
-      await wantNothing(app.db, deployment.squidId, { wanted: 'deleted' })
+      await context.change((tx) => wantNothing(tx, deployment.squidId, { wanted: 'deleted' }))
     await settle(context.hands, deployment.squidId)
     context.journal.info('All programs have stopped')
   },
@@ -52,8 +53,8 @@ export const deleteAddons: Step = {
   status: 'ADDONS_DELETING',
   doing: 'Removing the database',
   deadlineMs: () => minutes(10),
-  run: async ({ app, deployment, journal }) => {
-    await dropDatabase(app, deployment.squidId)
+  run: async ({ app, change, deployment, journal }) => {
+    await change(() => dropDatabase(app, deployment.squidId))
     journal.info('The database is gone')
   },
 }

@@ -13,7 +13,8 @@ export const syncAddons: Step = {
     const squid = await context.squid()
     const { plan } = await sourceOf(context, squid)
     const { isPlayground } = org
-    for (const sentence of await syncDatabase(app, { squidId: squid.id, plan, isPlayground })) journal.warn(sentence)
+    for (const sentence of await syncDatabase(app, { squidId: squid.id, plan, isPlayground, change: context.change }))
+      journal.warn(sentence)
     if (plan.postgres) journal.info('The database is ready')
     else if (await selectSquidDatabase(app.db, squid.id))
       journal.warn(

@@ -1,5 +1,6 @@
 import type { Workload } from '@shoal/runtime'
 import { minutes } from '../../../clock.ts'
+import { isUnavailable } from '../../../db/unavailable.ts'
 import { readSecrets } from '../../secrets/index.ts'
 import {
   announceSquid,
@@ -45,9 +46,24 @@ export const syncSquid: Step = {
     // Also when another worker has switched: it may have died before every gateway followed.
     await gatewaysFollow(context, squid.id, context.deployment.notes.generation ?? squid.generation)
     if (squid.sealedWorkload) await pause(context.pace.drainMs, context.signal)
-    await settle(context.hands, squid.id)
+    await endOld(context, squid)
   },
 }
+
+/** Whatever fails here, the new code runs: the reconcile loop goes on with it. */
+async function endOld({ app, deployment, hands, journal, signal }: StepContext, squid: SquidRow): Promise<void> {
+  try {
+    await settle({ ...hands, signal: AbortSignal.any([signal, AbortSignal.timeout(endOldMs)]) }, squid.id)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (isUnavailable(error)) throw error
+    app.log.warn({ err: error, deploymentId: deployment.id }, 'the end of old programs is left to the reconcile loop')
+    journal.warn('The new code runs. Old programs could not be ended yet; that goes on in the background.')
+  }
+}
+
+/** Old programs get their time to end; what hangs must not fail a deployment whose code runs. */
+const endOldMs = minutes(2)
 
 /** The new generation's workload: composed once, so that secrets changed meanwhile do not restart it half-way. */
 async function prepare(context: StepContext, squid: SquidRow, source: Source): Promise<Workload> {

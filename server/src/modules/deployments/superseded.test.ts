@@ -1,0 +1,228 @@
+import type { Deployment } from '@shoal/contract'
+import { sql } from 'drizzle-orm'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hours, minutes } from '../../clock.ts'
+import { until } from '../../testing/until.ts'
+import { startEngine } from './engine.ts'
+import { collectImages } from './collect.ts'
+import { claim, lockOrg } from './store.ts'
+import { quickPace, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
+import { pausing } from './testing/paused-app.ts'
+
+let t: DeployApp
+let d: Deployer
+beforeAll(async () => {
+  t = await startDeployApp()
+  d = await t.deployer()
+})
+afterAll(() => t?.close())
+
+let count = 0
+const params = (name: string) => ({ params: { code: d.org.code, reference: `${name}@v1` } })
+
+async function runningVersion(): Promise<string> {
+  const name = `fenced-${++count}`
+  const worker = t.work()
+  try {
+    await d.deployed({}, { name, slot: 'v1', tag: 'live' })
+  } finally {
+    await worker.close()
+  }
+  return name
+}
+
+type Begin = () => Promise<Deployment>
+const ofRunning = (act: (name: string) => Promise<Deployment>) => async () => act(await runningVersion())
+const deploy: Begin = () =>
+  d.deploy({ build: { prints: [String(++count)] } }, { name: `fenced-${count}`, slot: 'v1', tag: 'live' })
+const hardReset: Begin = ofRunning((name) => d.deploy({}, { name, slot: 'v1', hardReset: true }))
+
+const writes: [string, RegExp, Begin][] = [
+  ['the beginning of a step', /insert into "deployment_steps"/, deploy],
+  ['the end of a step', /update "deployment_steps" set "finished_at"/, deploy],
+  ['an image that was built', /insert into "images"/, deploy],
+  ['a database', /insert into "squid_databases"/, deploy],
+  ['a tag', /insert into "squid_tags"/, deploy],
+  ['the end of what runs, for a reset', /update "squids" set .*"sealed_workload" = /, hardReset],
+  ['hibernation', /update "squids" set .*"wanted" = /, ofRunning((n) => d.api.squids.hibernate(params(n)))],
+  ['deletion', /update "squids" set .*"wanted" = /, ofRunning((n) => d.api.squids.delete(params(n)))],
+  ['the end of the row', /delete from "squids"/, ofRunning((n) => d.api.squids.delete(params(n)))],
+  [
+    'the end of a tag',
+    /delete from "squid_tags"/,
+    ofRunning((n) => d.api.squids.removeTag({ params: { ...params(n).params, tag: 'live' } })),
+  ],
+]
+
+describe('a worker whose machine slept, and whose deployment another one has taken up, writes nothing', () => {
+  test.each(writes)('%s', { timeout: 60_000 }, async (_, pattern, begin) => {
+    const deployment = await begin()
+    let isSuperseded = false
+    let changed = 0
+    const sleeper = pausing(t.app, pattern, async (run) => {
+      const taking = claim(t.app.db, deployment.id).then(() => void (isSuperseded = true))
+      await Promise.race([taking, sleep(300)])
+      const result = await run()
+      if (isSuperseded) changed = result.rowCount ?? 0
+      return result
+    })
+    const engine = startEngine(sleeper.app, quickPace)
+    await until(() => expect(sleeper.wasReached()).toBe(true), 30_000)
+    await engine.close()
+    await sleeper.close()
+    expect(changed).toBe(0)
+    // Whoever goes on brings it to its end.
+    const other = startEngine(t.app, quickPace)
+    try {
+      expect(await d.ended(deployment)).toMatchObject({ status: 'OK', failed: 'NO' })
+    } finally {
+      await other.close()
+    }
+  })
+})
+
+describe('time', () => {
+  const endless = { init: { ends: { afterMs: hours(10), exitCode: 1 } } }
+  const row = async (id: number) => {
+    const { rows } = await t.app.database.pool.query<{ status: string; deadline: Date | null }>(
+      'select status, deadline_at as deadline from deployments where id = $1',
+      [id],
+    )
+    return rows[0]
+  }
+
+  test('a step that another worker resumes has the time that is left, and the worker that passes it records the failure', async () => {
+    const deployment = await d.deploy(endless, { name: 'slow', slot: 'v1' })
+    const first = startEngine(t.app, quickPace)
+    await until(async () => expect((await row(deployment.id))?.status).toBe('SQUID_SYNCING'))
+    await first.close()
+    const before = (await row(deployment.id))?.deadline
+    t.time.advance(minutes(50))
+    const second = startEngine(t.app, quickPace)
+    try {
+      await until(async () => {
+        const { rows } = await t.app.database.pool.query('select 1 from deployments where id = $1 and attempt > 1', [
+          deployment.id,
+        ])
+        expect(rows).toHaveLength(1)
+      })
+      await sleep(200)
+      expect((await row(deployment.id))?.deadline).toEqual(before)
+      t.time.advance(minutes(11))
+      expect(await d.ended(deployment)).toMatchObject({
+        failed: 'REQUIREMENTS',
+        failureReason: expect.stringContaining('longer than the 60 minutes it has') as string,
+      })
+    } finally {
+      await second.close()
+    }
+  })
+})
+
+describe('after the switch', () => {
+  test('a failure says that the new code runs, in the deployment and in what is found about the version', async () => {
+    const name = await runningVersion()
+    const { pool } = t.app.database
+    await pool.query(`create function no_tags() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
+      create trigger no_tags before insert on squid_tags for each row execute function no_tags()`)
+    const worker = t.work()
+    try {
+      const ended = await d.ended(await d.deploy({ build: { prints: ['new'] } }, { name, slot: 'v1', tag: 'next' }))
+      expect(ended).toMatchObject({
+        failed: 'UNEXPECTED',
+        failureReason: expect.stringMatching(
+          /^The new code runs; only what follows the switch to it failed\./,
+        ) as string,
+      })
+      const squid = await d.api.squids.get(params(name))
+      expect(JSON.stringify(squid.alerts)).toContain('The new code runs all the same.')
+      expect(JSON.stringify(squid.alerts)).not.toContain('What ran before goes on.')
+    } finally {
+      await worker.close()
+      await pool.query('drop trigger no_tags on squid_tags')
+    }
+  })
+})
+
+describe('locks', () => {
+  test('counts and alerts of an organization are written while it is locked for a deployment', async () => {
+    const { pool } = t.app.database
+    await t.app.db.transaction(async (tx) => {
+      await lockOrg(tx, d.org.id)
+      const client = await pool.connect()
+      try {
+        await client.query(`set lock_timeout = '2s'`)
+        await client.query('insert into uploads (id, org_id, created_at) values (gen_random_uuid(), $1, now())', [
+          d.org.id,
+        ])
+      } finally {
+        client.release(true)
+      }
+    })
+    await expect(t.app.db.transaction(async (tx) => tx.execute(sql`select 1`))).resolves.toBeTruthy()
+  })
+
+  test('files of images are removed after their rows, and people deploy meanwhile', async () => {
+    const name = await runningVersion()
+    const worker = t.work()
+    try {
+      await d.ended(await d.api.squids.delete(params(name)))
+    } finally {
+      await worker.close()
+    }
+    let isRemoving = false
+    let goOn = () => {}
+    const gate = new Promise<void>((done) => void (goOn = done))
+    const builder = new Proxy(t.builder, {
+      get: (target, key) => {
+        const value: unknown = Reflect.get(target, key, target)
+        if (key === 'removeImage')
+          return async (image: string) => {
+            isRemoving = true
+            await gate
+            await target.removeImage(image)
+          }
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      },
+    })
+    const collecting = collectImages({ ...t.app, builder })
+    await until(() => expect(isRemoving).toBe(true))
+    // It asks for the lock of the organization.
+    const deployment = await d.deploy({}, { name: 'meanwhile', slot: 'v1' })
+    goOn()
+    await collecting
+    const other = t.work()
+    try {
+      expect(await d.ended(deployment)).toMatchObject({ status: 'OK' })
+    } finally {
+      await other.close()
+    }
+  })
+
+  test('an image that a worker stored and died over is found and removed after a day', async () => {
+    const deployment = await d.deploy({ build: { prints: ['orphan'] } }, { name: 'orphan', slot: 'v1' })
+    const worker = t.work()
+    await d.ended(deployment)
+    await worker.close()
+    const images = async () => (await t.builder.listImages()).map(({ image }) => image)
+    const { rows } = await t.app.database.pool.query<{ image: string }>('select image from deployments where id = $1', [
+      deployment.id,
+    ])
+    const image = rows[0]?.image ?? ''
+    await t.app.database.pool.query('delete from images where image = $1', [image])
+    await collectImages(t.app)
+    expect(await images()).toContain(image)
+    const aged = new Proxy(t.builder, {
+      get: (target, key) => {
+        if (key === 'listImages')
+          return async () =>
+            (await target.listImages()).map((one) => ({ ...one, storedAtMs: one.storedAtMs - hours(25) }))
+        const value: unknown = Reflect.get(target, key, target)
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      },
+    })
+    await collectImages({ ...t.app, builder: aged })
+    expect(await images()).not.toContain(image)
+  })
+})

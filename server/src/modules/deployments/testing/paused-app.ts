@@ -1,0 +1,32 @@
+import type { Client, QueryResult } from 'pg'
+import type { App } from '../../../app.ts'
+import { connect } from '../../../db/database.ts'
+
+/**
+ * An app whose worker stops right before the first statement that `matches`, as one whose machine sleeps, until `meanwhile` is over.
+ * `meanwhile` runs the statement itself and may look at what it did.
+ */
+export function pausing(
+  app: App,
+  matches: RegExp,
+  meanwhile: (run: () => Promise<QueryResult>) => Promise<QueryResult>,
+): { app: App; wasReached: () => boolean; close: () => Promise<void> } {
+  let isReached = false
+  const database = connect(app.database.url, { max: 6 })
+  database.pool.on('connect', (client) => {
+    const query = client.query.bind(client) as unknown as (...args: unknown[]) => Promise<QueryResult>
+    const patched = (...args: unknown[]) => {
+      const [first] = args
+      const text = typeof first === 'string' ? first : String((first as { text?: string }).text)
+      if (isReached || !matches.test(text)) return query(...args)
+      isReached = true
+      return meanwhile(() => query(...args))
+    }
+    ;(client as unknown as Client).query = patched as Client['query']
+  })
+  return {
+    app: { ...app, database, db: database.db, squidsDatabase: database },
+    wasReached: () => isReached,
+    close: database.close,
+  }
+}
