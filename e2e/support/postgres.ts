@@ -34,6 +34,6 @@ export function freezePostgres(dataDir: string): () => void {
   freeze(postmaster)
   for (const pid of readdirSync('/proc')) if (/^\d+$/.test(pid) && parentOf(pid) === postmaster) freeze(Number(pid))
   return () => {
-    for (const pid of frozen.splice(0).reverse()) process.kill(pid, 'SIGCONT')
+    for (const pid of frozen.splice(0).toReversed()) process.kill(pid, 'SIGCONT')
   }
 }

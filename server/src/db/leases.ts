@@ -1,4 +1,4 @@
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import type { Logger } from 'pino'
 import type { Database } from './database.ts'
 import { pause } from './every.ts'

@@ -9,9 +9,8 @@ export function ConnectionBar() {
   const isLost = sinceMs !== null
 
   useEffect(() => {
-    if (!isLost) return
-    document.documentElement.dataset['connection'] = 'lost'
-    return () => void delete document.documentElement.dataset['connection']
+    document.documentElement.toggleAttribute('data-connection-lost', isLost)
+    return () => document.documentElement.removeAttribute('data-connection-lost')
   }, [isLost])
 
   return (
