@@ -106,7 +106,7 @@ async function runStep(context: StepContext, step: Step, seq: number, letGo: Abo
   await context.change((tx) => endStep(tx, id, seq, app.clock.now()))
 }
 
-const inMs = (app: App, ms: number) => new Date(app.clock.now().getTime() + ms)
+const inMs = (app: Pick<WorkerApp, 'clock'>, ms: number) => new Date(app.clock.now().getTime() + ms)
 
 /** Aborts the step's signal once the clock has passed the deadline on the row, also when it had passed before. */
 function startDeadline(context: StepContext, step: Step): { end: () => void } {
