@@ -9,6 +9,7 @@ import { migrate } from './db/migrate.ts'
 import { holdInstallation, type Installation } from './installation/installation.ts'
 import { startJobs } from './jobs/jobs.ts'
 import { noVitals } from './health/vitals.ts'
+import { sentJobs } from './sent-jobs.ts'
 import { openKeyRing, placeOfKeys } from './key-ring.ts'
 import { createLog } from './log.ts'
 import { createMailer } from './mail/index.ts'
@@ -45,12 +46,12 @@ export async function openApp(config: Config, server?: Server): Promise<OpenApp>
   const stateDir = reachableDir(config.dataDir)
   const log = createLog(config)
   await using opened = new AsyncDisposableStack()
-  const postgresDir = join(stateDir, 'postgres')
-  const postgres = config.DATABASE_URL ? null : await startEmbeddedPostgres({ dir: postgresDir })
+  const embedded = postgresOptions(config, stateDir)
+  const postgres = config.DATABASE_URL ? null : await startEmbeddedPostgres(embedded)
   if (postgres && !postgres.wasRunning) opened.defer(() => stopUnused(config, postgres, server?.installation))
   const unwatch =
     postgres && server
-      ? watchEmbeddedPostgres({ dir: postgresDir, log: (message) => log.error(message), gaveUp: server.failed })
+      ? watchEmbeddedPostgres({ ...embedded, log: (message) => log.error(message), gaveUp: server.failed })
       : () => Promise.resolve()
   opened.defer(unwatch)
   const url = config.DATABASE_URL ?? postgres?.url('shoal') ?? ''
@@ -66,7 +67,7 @@ export async function openApp(config: Config, server?: Server): Promise<OpenApp>
   const ring = openKeyRing({ keys: config.SHOAL_SECRETS_KEY, dataDir: config.dataDir })
   await requireKeys(database, ring, placeOfKeys(config))
   const sealer = createSealer({ ring })
-  const jobs = await startJobs(database, log)
+  const jobs = await startJobs(database, log, sentJobs)
   opened.defer(() => jobs.close())
   const squids = placeOfSquids(config, stateDir, log)
   await squids.directory.start()
@@ -116,3 +117,8 @@ export async function stopUnused(
     if (held !== installation) held.release()
   }
 }
+
+const postgresOptions = (config: Config, stateDir: string) => ({
+  dir: join(stateDir, 'postgres'),
+  settings: { max_connections: String(config.SHOAL_POSTGRES_CONNECTIONS) },
+})

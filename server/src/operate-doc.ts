@@ -68,6 +68,14 @@ The embedded Postgres is watched by each server and started again when it ends b
 Both pages are on the port of the api and of the gateway, with GET and HEAD. \`SHOAL_HEALTH_PORT\` adds a port on loopback that answers them and \`/metrics\` alone. A process with nothing but the worker role always has one, and names it at start:
 4002, unless it is taken or another is set.
 
+While the database is away, calls to the API answer 503 within three seconds and the console says so; squids are served all the while, and everything goes on by itself when the database is back.
+
+## Connections of Postgres
+
+A squid keeps about seven connections open: five of each replica of its api, two of each processor. The embedded Postgres takes \`SHOAL_POSTGRES_CONNECTIONS\` of them (an external one \`max_connections\`), 50 of which are kept for Shoal. A version
+that would need more than are left is refused with a sentence that says what to do; what a version's role may open for a moment is limited by its profile. When 80 % are in use the log warns;
+\`shoal_postgres_connections{state="open"} / ignoring(state) shoal_postgres_connections{state="max"}\` tells Prometheus.
+
 ## Watching it
 
 With \`SHOAL_METRICS_TOKEN\` set, \`GET /metrics\` on each port tells Prometheus how that process does: the API's, the gateway's, and the health port (of a worker). It names no organization. What squids do is told to the members of

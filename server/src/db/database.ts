@@ -1,6 +1,7 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
 import { minutes } from '../clock.ts'
+import { joining } from './joining.ts'
 import { createWatchedPool } from './watched-pool.ts'
 
 /** A database or an open transaction: every function of a `store.ts` takes one first. */
@@ -10,6 +11,7 @@ export type Db = Pick<
 >
 
 export type Database = {
+  /** Joins the transaction it is used in; see `joining.ts`. */
   db: Db
   /** For what needs a connection of its own: LISTEN, COPY, advisory locks. */
   pool: pg.Pool
@@ -29,7 +31,7 @@ export function connect(url: string, options: { max?: number } = {}): Database {
   const pool = createWatchedPool({ connectionString: url, max, idleTimeoutMillis, application_name: 'shoal' })
   // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => {})
-  return { db: drizzle(pool, { casing: 'snake_case' }), pool, url, close: () => pool.end() }
+  return { db: joining(drizzle(pool, { casing: 'snake_case' })), pool, url, close: () => pool.end() }
 }
 
 /** True when a new connection can be made, which one that is open already does not prove, and answers within `limitMs`. */

@@ -1,4 +1,6 @@
+import { sql } from 'drizzle-orm'
 import type { ClientBase } from 'pg'
+import type { Db } from './database.ts'
 
 /** Runs `work` in a transaction of this very connection. */
 export async function inTransaction<T>(client: ClientBase, work: () => Promise<T>): Promise<T> {
@@ -11,4 +13,11 @@ export async function inTransaction<T>(client: ClientBase, work: () => Promise<T
     await client.query('rollback').catch(() => undefined)
     throw error
   }
+}
+
+/** Runs a statement that a library made, with `$1`, `$2` … for its values, in the transaction that `db` is in. */
+export async function runText(db: Db, text: string, values: unknown[] = []): Promise<{ rows: unknown[] }> {
+  const parts = text.split(/\$(\d+)/)
+  const statement = parts.map((part, at) => (at % 2 === 0 ? sql.raw(part) : sql`${values[Number(part) - 1]}`))
+  return await db.execute(sql.join(statement))
 }

@@ -60,7 +60,9 @@ class WatchedPool extends pg.Pool {
       client.release()
       return result
     } catch (error) {
-      client.release(error instanceof DatabaseUnavailable)
+      // One that is broken, or left in the middle of a transaction, is of no use to others.
+      const { getTransactionStatus } = client as unknown as { getTransactionStatus: () => string | null }
+      client.release(error instanceof DatabaseUnavailable || getTransactionStatus.call(client) !== 'I')
       throw error
     }
   }

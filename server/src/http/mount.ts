@@ -37,6 +37,26 @@ export function mount(
   }
 }
 
+/**
+ * Endpoints that wait for a provider, a person's upload or a receiver, or that count wrong passwords although they refuse: their
+ * handlers say by `request.inTransaction` what is written with the audit row.
+ */
+const severalTransactions = new Set([
+  'auth.signUp',
+  'auth.signIn',
+  'auth.signInWithOauth',
+  'billing.addPaymentMethod',
+  'billing.makeDefaultPaymentMethod',
+  'billing.removePaymentMethod',
+  'billing.pay',
+  'alerts.testChannel',
+  'alerts.replayDelivery',
+  'deployments.upload',
+])
+
+/** Links of mails change something although they are GET. */
+const changingLinks = new Set(['auth.confirmEmail', 'orgs.verifyEmail'])
+
 async function answer(
   app: App,
   name: string,
@@ -50,16 +70,26 @@ async function answer(
   const params = parse(e.params, request.params)
   const admission = await admit(app, name, e, request)
   let note: AuditNote | null = null
+  let isAudited = false
+  const audited = async <T>(work: () => Promise<T>): Promise<T> => {
+    const result = await work()
+    if ((e.isChange || note) && !isAudited) {
+      await writeAudit(app, { name, call, note })
+      isAudited = true
+    }
+    return result
+  }
+  const inTransaction = <T>(work: () => Promise<T>): Promise<T> => app.db.transaction(() => audited(work))
   const call = {
     params,
     query: parse(e.query, request.query),
     body: parse(e.body, bodyOf(e, request.body)),
-    request: requestOf(app, request, reply, (n) => void (note = n)),
+    request: requestOf(app, request, reply, { audit: (n) => void (note = n), inTransaction }),
     ...admission,
     ...(e.kind === 'upload' ? { file: await uploadedFile(request) } : {}),
   }
-  const result = await handler(call)
-  if (e.isChange || note) await writeAudit(app, { name, call, note })
+  const isOneTransaction = (e.isChange && !severalTransactions.has(name)) || changingLinks.has(name)
+  const result = await (isOneTransaction ? inTransaction : audited)(() => handler(call))
   if (e.kind === 'file') return sendFile(reply, result as FileAnswer)
   if (e.kind === 'lines') return sendLines(app, reply, e, result as AsyncIterable<unknown[]>)
   return reply.code(e.status).send({ payload: e.payload.parse(result) })

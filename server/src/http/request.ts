@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
-import type { AuditNote, Request } from '../modules/call.ts'
+import type { Request } from '../modules/call.ts'
 
-/** What a handler may know of the request. `audit` is called with what the handler says it changed. */
+/** What a handler may know of the request, and how it changes something. */
 export function requestOf(
   app: App,
   request: FastifyRequest,
   reply: FastifyReply,
-  audit: (note: AuditNote) => void,
+  changing: Pick<Request, 'audit' | 'inTransaction'>,
 ): Request {
   const hangUp = new AbortController()
   reply.raw.once('close', () => hangUp.abort())
@@ -17,7 +17,7 @@ export function requestOf(
     userAgent: request.headers['user-agent'] ?? null,
     isLocal: isLocal(request),
     signal: hangUp.signal,
-    audit,
+    ...changing,
     cookie: (name) => cookieOf(request.headers.cookie ?? '', name),
     setCookie: (name, value, maxAgeMs) => {
       const isSecure = app.config.publicUrl.startsWith('https:')

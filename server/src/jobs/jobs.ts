@@ -1,6 +1,7 @@
 import { PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
 import type { Database } from '../db/database.ts'
+import { runText } from '../db/transaction.ts'
 
 /** Something to be done later, at least once, by whichever worker is free. */
 export type Job<Data extends object> = {
@@ -11,8 +12,10 @@ export type Job<Data extends object> = {
   retryLimit?: number
 }
 
+const usualRetries = 5
+
 export type Jobs = {
-  /** Inside a transaction when `Data` belongs to it is not needed: jobs look at rows, so an early start does no harm. */
+  /** Part of the transaction it is called in: a job is sent with the row it is about, or neither is there. */
   send: <Data extends object>(job: Pick<Job<Data>, 'name'>, data: Data) => Promise<void>
   /** Begins to work on these. Called once by a worker. */
   work: (jobs: Job<never>[]) => Promise<void>
@@ -20,24 +23,31 @@ export type Jobs = {
 }
 
 /** The durable queue on our own Postgres (pg-boss): mails, clean-ups, whatever has a schedule. */
-export async function startJobs(database: Database, log: Logger): Promise<Jobs> {
+export async function startJobs(
+  database: Database,
+  log: Logger,
+  queues: { name: string; retryLimit?: number }[] = [],
+): Promise<Jobs> {
   const boss = new PgBoss({ connectionString: database.url, schema: 'pgboss', max: 3, application_name: 'shoal-jobs' })
   boss.on('error', (error) => log.warn({ err: error }, 'job queue'))
   await boss.start()
+  const executeSql = (text: string, values?: unknown[]) => runText(database.db, text, values)
   const known = new Set<string>()
   const ensure = async (name: string, retryLimit: number) => {
     if (known.has(name)) return
     await boss.createQueue(name, { retryLimit, retryBackoff: true, expireInSeconds: 600 })
     known.add(name)
   }
+  // Now, on its own connection: sending must not wait for anything but the caller's transaction.
+  for (const { name, retryLimit } of queues) await ensure(name, retryLimit ?? usualRetries)
   return {
     send: async (job, data) => {
-      await ensure(job.name, 5)
-      await boss.send(job.name, data)
+      await ensure(job.name, usualRetries)
+      await boss.send(job.name, data, { db: { executeSql } })
     },
     work: async (jobs) => {
       for (const job of jobs) {
-        await ensure(job.name, job.retryLimit ?? 5)
+        await ensure(job.name, job.retryLimit ?? usualRetries)
         await boss.work(job.name, { pollingIntervalSeconds: 2 }, async (batch) => {
           for (const item of batch) await job.run(item.data as never)
         })

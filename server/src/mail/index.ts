@@ -1,4 +1,4 @@
 export { escapeHtml, writeLetter } from './letter.ts'
 export { createMailer, mailContext, openMail } from './mailer.ts'
-export { mailJobs, sendMailNow } from './send-mail.ts'
+export { mailJobs, sendMail, sendMailNow } from './send-mail.ts'
 export { newestMails } from './store.ts'

@@ -6,7 +6,9 @@ import { addMail, type MailRow } from './store.ts'
 export type Mail = { to: string; subject: string; text: string; html: string }
 
 export type Mailer = {
-  /** Queues it; sending is retried by a job. Never throws for a mail server that is down. */
+  /**
+   * Queues it, as a part of the transaction it is called in; sending is retried by a job. Never throws for a mail server that is down.
+   */
   send: (mail: Mail) => Promise<void>
 }
 
@@ -17,8 +19,10 @@ export function createMailer(app: Pick<App, 'config' | 'db' | 'jobs' | 'sealer' 
   return {
     send: async ({ to, subject, text, html }) => {
       const sealedBody = app.sealer.seal(JSON.stringify({ text, html }), mailContext(to))
-      const { id } = await addMail(app.db, { to, subject, sealedBody, createdAt: app.clock.now() })
-      if (app.config.SHOAL_MAIL_URL) await app.jobs.send(sendMail, { id })
+      await app.db.transaction(async (tx) => {
+        const { id } = await addMail(tx, { to, subject, sealedBody, createdAt: app.clock.now() })
+        if (app.config.SHOAL_MAIL_URL) await app.jobs.send(sendMail, { id })
+      })
     },
   }
 }

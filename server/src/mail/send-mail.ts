@@ -5,7 +5,7 @@ import type { Job } from '../jobs/jobs.ts'
 import { openMail, type Mail } from './mailer.ts'
 import { deleteMail, deleteMailsBefore, findMail } from './store.ts'
 
-export const sendMail = { name: 'mail.send' }
+export const sendMail = { name: 'mail.send', retryLimit: 10 }
 
 const patience = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 }
 
@@ -13,7 +13,7 @@ const patience = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTim
 const keptMs = days(7)
 
 export function mailJobs(app: App): Job<never>[] {
-  const sending: Job<{ id: number }> = { ...sendMail, retryLimit: 10, run: ({ id }) => send(app, id) }
+  const sending: Job<{ id: number }> = { ...sendMail, run: ({ id }) => send(app, id) }
   const dropOld: Job<object> = {
     name: 'mail.dropOld',
     schedule: '17 3 * * *',

@@ -42,6 +42,11 @@ export type Request = {
   /** Aborted when the caller hangs up. */
   signal: AbortSignal
   audit: (note: AuditNote) => void
+  /**
+   * For endpoints that are no single transaction, since they wait for others or keep something when they refuse: `work` and the audit
+   * row of what was said until its end are written together. Other endpoints are one transaction as a whole.
+   */
+  inTransaction: <T>(work: () => Promise<T>) => Promise<T>
 }
 
 export type FileAnswer =

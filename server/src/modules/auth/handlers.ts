@@ -3,11 +3,11 @@ import type { App } from '../../app.ts'
 import type { Handlers, Request } from '../call.ts'
 import type { Accounts } from './accounts.ts'
 import { newChallenge } from './altcha.ts'
-import { botCheckOptions } from './bot-check.ts'
+import { botCheckOptions, checkBot } from './bot-check.ts'
 import { confirmEmail } from './confirm-email.ts'
-import { configuredProviders, finishOauth, startOauth } from './oauth.ts'
+import { askOauth, configuredProviders, finishOauth, startOauth } from './oauth.ts'
 import { confirmRestore, sendRestoreLink } from './restore.ts'
-import { signIn } from './sign-in.ts'
+import { checkPassword, signIn } from './sign-in.ts'
 import { signUp } from './sign-up.ts'
 import { endSession } from './store.ts'
 
@@ -20,14 +20,19 @@ export function authHandlers(app: App, accounts: Accounts): Handlers<Contract['a
     }),
     getChallenge: async () => ({ contentType: 'application/json', body: JSON.stringify(await newChallenge(app)) }),
     signUp: async ({ body, request }) => {
-      const { token, userId } = await signUp(app, accounts, body, request)
-      request.audit({ userId, subject: body.email })
-      return { token }
+      await checkBot(app, body.turnstileToken, request.ip)
+      return await request.inTransaction(async () => {
+        const { token, userId } = await signUp(app, accounts, body, request)
+        request.audit({ userId, subject: body.email })
+        return { token }
+      })
     },
     signIn: async ({ body, request }) => {
-      const { token, userId } = await signIn(app, body, request)
-      request.audit({ userId })
-      return { token }
+      const user = await checkPassword(app, body, request)
+      return await request.inTransaction(async () => {
+        request.audit({ userId: user.id })
+        return { token: await signIn(app, user, request) }
+      })
     },
     signOut: async ({ actor }) => {
       if (actor.sessionId) await endSession(app.db, actor.sessionId)
@@ -35,9 +40,12 @@ export function authHandlers(app: App, accounts: Accounts): Handlers<Contract['a
     },
     getOauthUrl: async ({ params, request }) => ({ url: startOauth(app, params.provider, request) }),
     signInWithOauth: async ({ params, body, request }) => {
-      const { token, userId, isNew } = await finishOauth(app, accounts, params.provider, body, request)
-      request.audit({ userId, after: { isNewAccount: isNew } })
-      return { token }
+      const answer = await askOauth(app, params.provider, body, request)
+      return await request.inTransaction(async () => {
+        const { token, userId, isNew } = await finishOauth(app, accounts, answer, request)
+        request.audit({ userId, after: { isNewAccount: isNew } })
+        return { token }
+      })
     },
     restore: async ({ body }) => {
       await app.jobs.send(sendRestoreLink, { email: body.email })

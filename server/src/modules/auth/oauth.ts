@@ -41,23 +41,37 @@ export function startOauth(app: App, name: string, request: Request): string {
     .toString()
 }
 
+/** Whom a provider says somebody is. */
+type OauthAnswer = { key: OauthProvider; provider: Provider; profile: OauthProfile }
+
 /**
- * Exchanges the provider's code for a session token. An account is found by the provider's own id of the person, else by an
- * email the provider has confirmed, else made.
+ * Exchanges the provider's code for what it tells about the person.
  * @throws Refusal 400 when the answer is not to a question of this browser, or the provider says no
  */
-export async function finishOauth(
+export async function askOauth(
   app: App,
-  accounts: Accounts,
   name: string,
   given: { code: string; state: string },
   request: Request,
-): Promise<{ token: string; userId: number; isNew: boolean }> {
+): Promise<OauthAnswer> {
   const { key, provider } = providerOf(app, name)
   const attempt = readAttempt(app, request.cookie(cookieName))
   request.setCookie(cookieName, null, 0)
   if (!attempt || attempt.provider !== key || attempt.state !== given.state) throw failed(provider)
-  const profile = await askProvider(app, key, provider, given.code, attempt.verifier)
+  return { key, provider, profile: await askProvider(app, key, provider, given.code, attempt.verifier) }
+}
+
+/**
+ * Answers a session token. An account is found by the provider's own id of the person, else by an email the provider has confirmed,
+ * else made.
+ * @throws Refusal 400 when there is no account and no confirmed email to make one of
+ */
+export async function finishOauth(
+  app: App,
+  accounts: Accounts,
+  { key, provider, profile }: OauthAnswer,
+  request: Request,
+): Promise<{ token: string; userId: number; isNew: boolean }> {
   const account = await accountOf(app, accounts, key, provider, profile)
   return { ...account, token: await startSession(app, app.db, account.userId, request) }
 }

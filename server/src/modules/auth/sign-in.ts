@@ -1,21 +1,21 @@
 import type { App } from '../../app.ts'
 import { Refusal } from '../../errors.ts'
 import type { Request } from '../call.ts'
-import { findConfirmedAccount, findUnconfirmedAccount } from './account-store.ts'
+import { findConfirmedAccount, findUnconfirmedAccount, type Account } from './account-store.ts'
 import { isPassword } from './passwords.ts'
 import { startSession } from './sessions.ts'
 import { takeTry, trustAddress } from './sign-in-tries.ts'
 
 /**
- * Answers a session token and whose it is. Always checks two passwords, real or not, so that time tells nothing about who has
+ * Whose email and password it is. Counts the try; only failures stay counted. Always checks two passwords, real or not, so that time tells nothing about who has
  * an account (docs/decisions/0006-no-account-enumeration.md).
  * @throws Refusal 401 with spec 8's text; 429
  */
-export async function signIn(
+export async function checkPassword(
   app: App,
   { email, password }: { email: string; password: string },
   request: Request,
-): Promise<{ token: string; userId: number }> {
+): Promise<Account> {
   const confirmed = await findConfirmedAccount(app.db, email)
   const unconfirmed = await findUnconfirmedAccount(app.db, email)
   const giveTryBack = await takeTry(app, { email, ownerId: confirmed?.id ?? null, ip: request.ip })
@@ -26,6 +26,11 @@ export async function signIn(
   const user = isConfirmeds ? confirmed : isUnconfirmeds ? unconfirmed : null
   if (!user) throw new Refusal(401, 'WRONG_CREDENTIALS', 'Wrong email and/or password')
   await giveTryBack()
+  return user
+}
+
+/** Answers a session token. */
+export async function signIn(app: App, user: Account, request: Request): Promise<string> {
   if (user.emailVerified) await trustAddress(app, user.id, request.ip)
-  return { token: await startSession(app, app.db, user.id, request), userId: user.id }
+  return await startSession(app, app.db, user.id, request)
 }

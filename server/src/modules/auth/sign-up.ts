@@ -1,7 +1,6 @@
 import type { App } from '../../app.ts'
 import type { Request } from '../call.ts'
 import type { Accounts, NewAccount } from './accounts.ts'
-import { checkBot } from './bot-check.ts'
 import { sendConfirmation } from './confirm-email.ts'
 import { startSession } from './sessions.ts'
 
@@ -11,13 +10,12 @@ type Given = {
   password: string
   subscribeToNewsletter?: boolean | undefined
   policyAccepted?: true | undefined
-  turnstileToken: string
 }
 
 /**
  * Makes an unconfirmed account and answers a session of it, whether or not the email has an account already: only its mailbox
  * is told (docs/decisions/0006-no-account-enumeration.md).
- * @throws Refusal 400 when the bot check is not solved
+ * The bot check was passed before.
  */
 export async function signUp(
   app: App,
@@ -25,7 +23,6 @@ export async function signUp(
   given: Given,
   request: Request,
 ): Promise<{ token: string; userId: number }> {
-  await checkBot(app, given.turnstileToken, request.ip)
   const account: NewAccount = {
     email: given.email,
     fullName: given.fullName,

@@ -51,19 +51,29 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
     },
     addPaymentMethod: async ({ org, body, request }) => {
       refusePlayground(org)
-      const method = await replaceMethod(app, provider, org, body)
       const before = body.replaces === undefined ? null : { paymentMethod: body.replaces }
-      request.audit({ subject: org.code, before, after: { paymentMethod: method.id } })
+      await replaceMethod(app, provider, org, body, (write) =>
+        request.inTransaction(async () => {
+          const method = await write()
+          request.audit({ subject: org.code, before, after: { paymentMethod: method.id } })
+          return method
+        }),
+      )
       return await chargeDefault(org)
     },
     makeDefaultPaymentMethod: async ({ org, params, request }) => {
-      await makeMethodDefault(app, org, params.id)
-      request.audit({ subject: org.code, after: { paymentMethod: params.id } })
+      await request.inTransaction(async () => {
+        await makeMethodDefault(app, org, params.id)
+        request.audit({ subject: org.code, after: { paymentMethod: params.id } })
+      })
       return await chargeDefault(org)
     },
     removePaymentMethod: async ({ org, params, request }) => {
-      await removeMethod(app, provider, org, params.id)
-      request.audit({ subject: org.code, before: { paymentMethod: params.id } })
+      await request.inTransaction(async () => {
+        await removeMethod(app, org, params.id)
+        request.audit({ subject: org.code, before: { paymentMethod: params.id } })
+      })
+      await provider.forget(params.id)
       return { existing: await listPaymentMethods(app.db, org.id) }
     },
     pay: async ({ org, request }) => {
@@ -73,7 +83,8 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       const isDue = (await listUnpaid(app.db, org.id)).length > 0
       if (!isDue && !hasFailedCharges(await accountOf(app.db, org.id)))
         throw refuse('NOTHING_DUE', 'Nothing is due. If the organization should be active, please write to support.')
-      request.audit({ subject: org.code })
+      // Before the money moves: what was asked for is known whatever becomes of it.
+      await request.inTransaction(async () => request.audit({ subject: org.code }))
       return await collect(app, provider, org.id, { isScheduled: false })
     },
     getReceipt: async ({ org, params, query }) => {

@@ -1,6 +1,6 @@
 import type { WorkerApp } from '../../app.ts'
 import type { Job } from '../../jobs/jobs.ts'
-import { hours } from '../../clock.ts'
+import { hours, systemClock } from '../../clock.ts'
 import { forgetImage, isImageKnown, lockImage, orgsWithUnusedImages, unusedImagesOf } from '../squids/index.ts'
 import { hasUnfinished, lockOrg } from './store.ts'
 import { collectUploads } from './uploads.ts'
@@ -21,7 +21,7 @@ const sweptAfterMs = hours(24)
 export async function collectImages(app: WorkerApp): Promise<void> {
   const unused: string[] = []
   for (const orgId of await orgsWithUnusedImages(app.db)) unused.push(...(await forgetUnused(app, orgId)))
-  const oldMs = Date.now() - sweptAfterMs
+  const oldMs = systemClock.now().getTime() - sweptAfterMs
   const stored = (await app.builder.listImages()).filter(({ storedAtMs }) => storedAtMs < oldMs)
   for (const image of new Set([...unused, ...stored.map((one) => one.image)])) await removeUnknown(app, image)
 }

@@ -33,8 +33,12 @@ export function deploymentsHandlers(app: App): Handlers<Contract['deployments']>
       }
     },
     upload: async ({ org, params, file, request }) => {
-      const { bytes } = await receiveUpload(app, org.id, params.upload, file)
-      request.audit({ subject: params.upload, after: { bytes } })
+      const { bytes } = await receiveUpload(app, org.id, params.upload, file, (bytes, write) =>
+        request.inTransaction(async () => {
+          request.audit({ subject: params.upload, after: { bytes } })
+          await write()
+        }),
+      )
       return { fileUrl: artifactUrlOf(params.upload), bytes }
     },
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Transform, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { App } from '../../app.ts'
-import { hours } from '../../clock.ts'
+import { hours, systemClock } from '../../clock.ts'
 import { notFound, refuse } from '../../errors.ts'
 import { refuseUnlessDeployable } from './requirements.ts'
 import { selectOrg } from './store.ts'
@@ -51,19 +51,25 @@ export async function openUpload(app: App, orgId: number, userId: number): Promi
 }
 
 /**
- * Streams the archive to disk and notes it; the same upload may be sent again.
+ * Streams the archive to disk and notes it, within `writing`, which is a transaction; the same upload may be sent again.
  * @throws Refusal 404 unknown; 405 larger than allowed
  */
-export async function receiveUpload(app: App, orgId: number, id: string, file: Readable): Promise<{ bytes: number }> {
+export async function receiveUpload(
+  app: App,
+  orgId: number,
+  id: string,
+  file: Readable,
+  writing: (bytes: number, write: () => Promise<void>) => Promise<void>,
+): Promise<{ bytes: number }> {
   if (!isUuid(id) || !(await selectUpload(app.db, orgId, id))) throw notFound('Upload')
   await mkdir(folder(app), { recursive: true, mode: 0o700 })
   const part = join(folder(app), `${randomUUID()}.part`)
   try {
     const { sha256, bytes } = await store(file, part, app.config.SHOAL_MAX_UPLOAD_BYTES)
-    await app.db.transaction(async (tx) => {
-      await lockContent(tx, sha256)
+    await writing(bytes, async () => {
+      await lockContent(app.db, sha256)
       await rename(part, fileOf(app, sha256))
-      await markReceived(tx, id, { sha256, bytes, receivedAt: app.clock.now() })
+      await markReceived(app.db, id, { sha256, bytes, receivedAt: app.clock.now() })
     })
     return { bytes }
   } finally {
@@ -105,7 +111,7 @@ async function listLeftBehind(app: App): Promise<{ contents: string[]; parts: st
   const parts: string[] = []
   for (const name of names.filter((one) => one.endsWith('.part'))) {
     const found = await stat(join(folder(app), name)).catch(() => null)
-    if (found && found.mtimeMs < Date.now() - partIdleMs) parts.push(name)
+    if (found && found.mtimeMs < systemClock.now().getTime() - partIdleMs) parts.push(name)
   }
   return { contents: names.filter((name) => /^[0-9a-f]{64}$/.test(name)), parts }
 }

@@ -2,7 +2,7 @@ import { IdParam, type Contract } from '@shoal/contract'
 import { randomUUID } from 'node:crypto'
 import type { App } from '../../../app.ts'
 import { invalidField, notFound, refuse } from '../../../errors.ts'
-import type { Handlers } from '../../call.ts'
+import type { Handlers, Request } from '../../call.ts'
 import { noticeEmail } from '../../orgs/index.ts'
 import { existingSquids } from '../../squids/index.ts'
 import { squidIdsOf } from '../event-store.ts'
@@ -60,11 +60,15 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
   }
 
   /** Sends while the caller waits. Who dies meanwhile leaves it to the worker. */
-  async function sendNow(channel: ChannelRow, what: Pick<DeliveryRow, 'eventId' | 'what' | 'label' | 'body'>) {
+  async function sendNow(
+    { inTransaction }: Request,
+    channel: ChannelRow,
+    what: Pick<DeliveryRow, 'eventId' | 'what' | 'label' | 'body'>,
+  ) {
     const now = app.clock.now()
     const { id: channelId, orgId } = channel
     const begun = { ...what, channelId, orgId, createdAt: now, tries: 1, lastTriedAt: now, nextTryAt: tryEnds(now) }
-    const deliveries = await addDeliveries(app.db, [begun])
+    const deliveries = await inTransaction(() => addDeliveries(app.db, [begun]))
     await deliver(app, ways, { channel, deliveries }, new AbortController().signal)
     const sent = deliveries[0] && (await selectDelivery(app.db, orgId, deliveries[0].id))
     if (!sent) throw notFound('Delivery')
@@ -116,7 +120,7 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
       request.audit({ subject: channel.name })
       const { code, name } = org
       const body = testMessage(randomUUID(), { organization: { code, name }, at: app.clock.now() })
-      return await sendNow(channel, { eventId: null, what: 'TEST', label: body.label, body })
+      return await sendNow(request, channel, { eventId: null, what: 'TEST', label: body.label, body })
     },
     listDeliveries: async ({ org, query }) => {
       const rows = await listDeliveries(app.db, org.id, { beforeId: query.before, limit: pageSize })
@@ -128,7 +132,7 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
       if (!found) throw notFound('Delivery')
       const { eventId, what, label, body } = found.delivery
       request.audit({ subject: `${label} to ${found.channel.name}` })
-      return await sendNow(found.channel, { eventId, what, label, body })
+      return await sendNow(request, found.channel, { eventId, what, label, body })
     },
   }
 }

@@ -109,14 +109,10 @@ async function warn(
   const percent = isReached ? 100 : reachedPercent(spentUsd, capUsd)
   const warned = account.warnedMonth === month ? account.warnedPercent : 0
   if (percent <= warned) return
-  await changeAccount(app.db, org.id, { warnedPercent: percent, warnedMonth: month })
-  for (const to of await recipientsOf(app.db, org))
-    await app.mailer.send(
-      capMail(app.config, to, org, {
-        percent,
-        spentUsd: spentUsd.toFixed(2),
-        capUsd: capUsd.toFixed(2),
-        whatHappens: whatHappens[account.atCap],
-      }),
-    )
+  const told = { percent, spentUsd: spentUsd.toFixed(2), capUsd: capUsd.toFixed(2) }
+  await app.db.transaction(async (tx) => {
+    await changeAccount(tx, org.id, { warnedPercent: percent, warnedMonth: month })
+    for (const to of await recipientsOf(tx, org))
+      await app.mailer.send(capMail(app.config, to, org, { ...told, whatHappens: whatHappens[account.atCap] }))
+  })
 }

@@ -1,7 +1,6 @@
 import { Big } from 'big.js'
 import type { OrgStatus } from '@shoal/contract'
 import type { App } from '../../../app.ts'
-import type { Mail } from '../../../mail/mailer.ts'
 import { getOrg } from '../../orgs/index.ts'
 import { moveStanding } from '../standing/move.ts'
 import type { StandingEvent } from '../standing/standing.ts'
@@ -120,10 +119,11 @@ export async function settleCharge(app: App, charge: ChargeRow, outcome: ChargeO
     await move(app, orgId, { type: 'failed', atMs: app.clock.now().getTime(), isScheduled: false }, outcome.message)
 }
 
-/** Moves the status and sends the mails once that is settled. */
+/** Moves the status, and queues the mails about it with it. */
 export async function move(app: App, orgId: number, event: StandingEvent, reason: string): Promise<void> {
-  const mails: Mail[] = await app.db.transaction((tx) => moveStanding(app, tx, orgId, event, reason))
-  for (const mail of mails) await app.mailer.send(mail)
+  await app.db.transaction(async (tx) => {
+    for (const mail of await moveStanding(app, tx, orgId, event, reason)) await app.mailer.send(mail)
+  })
 }
 
 /** As invoices show it. */

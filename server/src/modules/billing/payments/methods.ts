@@ -25,32 +25,37 @@ export async function customerOf(app: App, provider: PaymentProvider, org: Org):
   return made
 }
 
-/** Takes what the form has set up, as the provider tells it. The same one twice is one. @throws Refusal */
-async function addMethod(app: App, provider: PaymentProvider, org: Org, clientSecret: string): Promise<PaymentMethod> {
-  const method = await provider.finishSetup(await customerOf(app, provider, org), clientSecret)
-  await addPaymentMethod(app.db, org.id, method, app.clock.now())
-  return method
-}
+type Write = () => Promise<PaymentMethod>
 
-/** The new one takes the place of the one it `replaces`, which is forgotten. @throws Refusal 404 */
+/**
+ * Takes what the form has set up, as the provider tells it; the same one twice is one. It takes the place of the one it `replaces`, which
+ * is forgotten. `writing` does what is written, in a transaction. @throws Refusal 404
+ */
 export async function replaceMethod(
   app: App,
   provider: PaymentProvider,
   org: Org,
   { clientSecret, replaces }: { clientSecret: string; replaces?: string | undefined },
+  writing: (write: Write) => Promise<PaymentMethod>,
 ): Promise<PaymentMethod> {
   if (replaces !== undefined) await requireMethod(app, org, replaces)
-  const method = await addMethod(app, provider, org, clientSecret)
-  if (replaces !== undefined && replaces !== method.id) await forgetMethod(app, provider, org, replaces)
-  return method
+  const added = await provider.finishSetup(await customerOf(app, provider, org), clientSecret)
+  const forgotten = replaces === undefined || replaces === added.id ? null : replaces
+  await writing(async () => {
+    await addPaymentMethod(app.db, org.id, added, app.clock.now())
+    if (forgotten !== null) await deletePaymentMethod(app.db, org.id, forgotten)
+    return added
+  })
+  if (forgotten !== null) await provider.forget(forgotten)
+  return added
 }
 
-/** @throws Refusal 404; 405 for the last one, since an organization that is billed must have one */
-export async function removeMethod(app: App, provider: PaymentProvider, org: Org, id: string): Promise<void> {
+/** Here, not at the provider. @throws Refusal 404; 405 for the last one, since an organization that is billed must have one */
+export async function removeMethod(app: App, org: Org, id: string): Promise<void> {
   const existing = await requireMethod(app, org, id)
   if (existing.length === 1)
     throw refuse('LAST_PAYMENT_METHOD', 'Add another payment method before you remove this one.')
-  await forgetMethod(app, provider, org, id)
+  await deletePaymentMethod(app.db, org.id, id)
 }
 
 /** @throws Refusal 404 */

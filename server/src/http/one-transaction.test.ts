@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { archiveOf, multipartOf } from '../modules/deployments/testing/archive.ts'
+import { squidFiles } from '../modules/deployments/testing/squid-files.ts'
+import { solvedChallenge, startTestApp, type TestApp, type TestOrg, type TestUser } from '../testing/index.ts'
+import { until } from '../testing/until.ts'
+
+let t: TestApp
+let org: TestOrg
+let viewer: TestUser & { roleId: number }
+beforeAll(async () => {
+  t = await startTestApp({ env: { SHOAL_MAIL_URL: 'smtp://127.0.0.1:9' } })
+  org = await t.make.org({ admin: await t.make.user({ password: 'correct horse' }) })
+  viewer = await t.make.member(org, 'viewer')
+})
+afterAll(() => t?.close())
+
+const query = async (text: string) => (await t.app.database.pool.query<Record<string, unknown>>(text)).rows
+
+/** The connection of a change is ended right when its audit row, or its job, is written: what a kill there does. */
+async function killAt(table: string, work: () => Promise<unknown>): Promise<unknown> {
+  await query(`create or replace function die() returns trigger language plpgsql as $$ begin
+    perform pg_terminate_backend(pg_backend_pid()); perform pg_sleep(1); return new; end $$;
+    create trigger die before insert on ${table} for each row execute function die()`)
+  try {
+    return await work()
+  } finally {
+    await until(() => query(`drop trigger if exists die on ${table}`))
+  }
+}
+
+/** By table, what is in it; without what every call writes: counts of calls, and when a session was last seen. */
+async function everything(): Promise<Record<string, unknown>> {
+  const tables = await query(
+    `select relnamespace::regnamespace || '.' || relname as name from pg_class where relkind = 'r' and not relispartition
+     and (relnamespace::regnamespace::text = 'public' or relname = 'job') and relname not in ('rate_counters', 'sessions', 'api_tokens')`,
+  )
+  const contents: Record<string, unknown> = {
+    sessions: await query('select id from sessions order by id'),
+    tokens: await query('select id from api_tokens order by id'),
+  }
+  for (const { name } of tables)
+    contents[String(name)] = (
+      await query(`select md5(coalesce(string_agg(r::text, ',' order by r::text), '')) as rows from ${String(name)} r`)
+    )[0]
+  return contents
+}
+
+const params = () => ({ code: org.code })
+const me = () => t.as(org.admin)
+const password = 'correct horse'
+
+async function upload() {
+  const { uploadUrl, fileUrl } = await me().deployments.createUpload({ params: params() })
+  const { payload, contentType } = multipartOf(archiveOf(squidFiles({ files: { 'x.txt': String(Math.random()) } })))
+  const headers = { authorization: `token ${org.admin.token}`, 'content-type': contentType }
+  return { fileUrl, send: () => t.http.inject({ method: 'POST', url: `/api/v1${uploadUrl}`, headers, payload }) }
+}
+
+/** What is needed before, and the change itself. */
+const changes: Record<string, () => Promise<() => Promise<unknown>>> = {
+  'orgs.create': async () => () =>
+    me().orgs.create({ body: { code: 'made-now', name: 'Made', email: 'a@example.com' } }),
+  'orgs.update': async () => () =>
+    me().orgs.update({ params: params(), body: { name: 'Else', email: 'b@example.com' } }),
+  'orgs.inviteMember': async () => () =>
+    me().orgs.inviteMember({ params: params(), body: { email: 'c@example.com', roleType: 'viewer' } }),
+  'orgs.changeRole': async () => () =>
+    me().orgs.changeRole({ params: { ...params(), id: String(viewer.roleId) }, body: { roleType: 'developer' } }),
+  'orgs.removeMember': async () => () => me().orgs.removeMember({ params: { ...params(), id: String(viewer.roleId) } }),
+  'secrets.change': async () => () =>
+    me().secrets.change({ params: params(), body: { secrets: [{ action: 'UPDATE', name: 'A', value: 'b' }] } }),
+  'user.createApiToken': async () => () => me().user.createApiToken({ body: { name: 'laptop' } }),
+  'user.changePassword': async () => () =>
+    me().user.changePassword({ body: { oldPassword: password, newPassword: 'another horse' } }),
+  'user.endSessions': async () => () => me().user.endSessions(),
+  'rpc.createToken': async () => () => me().rpc.createToken({ params: params() }),
+  'billing.updateLimits': async () => () =>
+    me().billing.updateLimits({
+      params: params(),
+      body: { spendCapUsd: '5', atCap: 'stop_deploys', hibernateOrder: [], rpcRequestsCap: null },
+    }),
+  'alerts.mute': async () => () =>
+    me().alerts.mute({ params: params(), body: { kind: null, squidId: null, minutes: 60 } }),
+  'alerts.addChannel': async () => () =>
+    me().alerts.addChannel({
+      params: params(),
+      body: { type: 'slack', name: 'x', url: 'https://hooks.example.com/a' },
+    }),
+  'deployments.createUpload': async () => () => me().deployments.createUpload({ params: params() }),
+  'deployments.upload': async () => {
+    const { send } = await upload()
+    return async () => {
+      const answer = await send()
+      if (answer.statusCode !== 201) throw Object.assign(new Error(answer.body), { status: answer.statusCode })
+    }
+  },
+  'squids.deploy': async () => {
+    const { fileUrl, send } = await upload()
+    await send()
+    const body = {
+      artifactUrl: fileUrl,
+      manifestPath: 'squid.yaml',
+      options: { overrideName: 'new-one', hardReset: false },
+    }
+    return () => me().squids.deploy({ params: params(), body })
+  },
+  'auth.signUp': async () => {
+    const turnstileToken = await solvedChallenge(t)
+    const body = { email: 'new@example.com', password, fullName: 'New', turnstileToken }
+    return () => t.as(null).auth.signUp({ body })
+  },
+  'auth.signIn': async () => () => t.as(null).auth.signIn({ body: { email: org.admin.email, password } }),
+  'orgs.delete': async () => () => me().orgs.delete({ params: params() }),
+}
+
+describe('killed when the audit row is written, nothing of the change is there', () => {
+  test.each(Object.entries(changes))('%s', async (_, prepare) => {
+    const change = await prepare()
+    const before = await everything()
+    await expect(killAt('audit_log', change)).rejects.toMatchObject({ status: 503 })
+    expect(await everything()).toEqual(before)
+  })
+})
+
+describe('a mail and a job are there with what they are about, or neither is', () => {
+  test.each(['orgs.inviteMember', 'orgs.update', 'auth.signUp', 'user.changePassword'])(
+    'killed when the job of %s is written',
+    async (name) => {
+      const change = (await changes[name]?.()) ?? (async () => {})
+      const before = await everything()
+      await expect(killAt('pgboss.job_common', change)).rejects.toMatchObject({ status: 503 })
+      expect(await everything()).toEqual(before)
+    },
+  )
+
+  test('a transaction that is rolled back takes its mail with it; one that is not sends it', async () => {
+    const mail = { to: 'x@example.com', subject: 'x', text: 'x', html: 'x' }
+    const before = await everything()
+    const refused = t.app.db.transaction(async () => {
+      await t.app.mailer.send(mail)
+      throw new Error('no')
+    })
+    await expect(refused).rejects.toThrow('no')
+    expect(await everything()).toEqual(before)
+    await t.app.db.transaction(async () => t.app.mailer.send(mail))
+    expect(await query(`select data from pgboss.job where name = 'mail.send'`)).toHaveLength(1)
+    expect(await query('select id from mails')).toHaveLength(1)
+  })
+})
+
+test('what runs on after a transaction has ended is no part of it', async () => {
+  let later: Promise<unknown> = Promise.resolve()
+  let go = () => {}
+  const gate = new Promise<void>((done) => void (go = done))
+  const refused = t.app.db.transaction(async () => {
+    later = gate.then(() => t.app.db.execute('select 1'))
+    throw new Error('no')
+  })
+  await expect(refused).rejects.toThrow('no')
+  go()
+  await expect(later).resolves.toMatchObject({ rows: [{}] })
+})
