@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { complaints, flawsOfLooks, openBrowser, switchTheme } from '../support/browser.ts'
 import { personAs } from '../support/people.ts'
 import { played } from '../support/played-squid.ts'
-import { freezePostgres } from '../support/postgres.ts'
+import { connectTo, freezePostgres } from '../support/postgres.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
 
 let shoal: Shoal
@@ -15,7 +15,10 @@ let thaw = () => {}
 const code = 'acme-labs'
 
 beforeAll(async () => {
-  ;[shoal, browser] = await Promise.all([startShoal({ SHOAL_RUNTIME: 'sim' }), openBrowser()])
+  ;[shoal, browser] = await Promise.all([
+    startShoal({ SHOAL_RUNTIME: 'sim', SHOAL_POSTGRES_CONNECTIONS: '150' }),
+    openBrowser(),
+  ])
   const person = await personAs(browser, shoal, 'mira@acme.dev')
   ;({ page, token } = person)
   await person.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@acme.dev' } })
@@ -50,6 +53,15 @@ async function call() {
   const answer = await fetch(`${shoal.url}/api/v1/user`, { headers: { authorization: `Bearer ${token}` } })
   return { status: answer.status, body: await answer.text(), ms: performance.now() - startedMs }
 }
+
+test('the embedded Postgres takes as many connections as the operator says', async () => {
+  const client = await connectTo(shoal.dataDir, 'shoal')
+  try {
+    expect((await client.query('show max_connections')).rows).toEqual([{ max_connections: '150' }])
+  } finally {
+    await client.end()
+  }
+})
 
 test('while the database is frozen an open page says so and stays, a new one shows maintenance, and all heals by itself', async () => {
   await page.goto(`/squids?organization=${code}`)

@@ -38,6 +38,15 @@ export const settings = {
     .string()
     .optional()
     .describe('A Postgres of version 14 or newer for the control plane and the squids. Unset: an embedded one.'),
+  SHOAL_POSTGRES_CONNECTIONS: z.coerce
+    .number()
+    .int()
+    .min(100)
+    .max(10_000)
+    .default(400)
+    .describe(
+      'How many connections the embedded Postgres takes, from its next start on. A squid keeps about 7 open. Of an external one, set `max_connections`.',
+    ),
   SHOAL_SQUIDS_DATABASE_URL: z
     .string()
     .optional()

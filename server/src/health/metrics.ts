@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
 import type { App } from '../app.ts'
 import { asRequest } from '../db/patience.ts'
 import { newestSampleAt } from '../modules/metrics/index.ts'
+import { connectionsOf } from '../modules/squids/index.ts'
 import { ownMetrics } from '../own-metrics.ts'
 import { countEverything } from '../status-store.ts'
 
@@ -27,7 +28,13 @@ function create(app: App): ServerMetrics {
   const registry = ownMetrics(app)
   if (token) {
     collectDefaultMetrics({ register: registry })
-    const gauges = [databaseConnections(app), newestSample(app), installationCount(app), activeWorker(app)]
+    const gauges = [
+      databaseConnections(app),
+      postgresConnections(app),
+      newestSample(app),
+      installationCount(app),
+      activeWorker(app),
+    ]
     for (const gauge of gauges) registry.registerMetric(gauge)
   }
   return {
@@ -63,6 +70,19 @@ function databaseConnections({ database: { pool } }: App): Gauge {
       this.set({ state: 'busy' }, pool.totalCount - pool.idleCount)
       this.set({ state: 'idle' }, pool.idleCount)
       this.set({ state: 'waiting' }, pool.waitingCount)
+    },
+  })
+}
+
+function postgresConnections(app: App): Gauge {
+  return new Gauge({
+    name: 'shoal_postgres_connections',
+    help: 'Connections of the Postgres that holds the databases of squids: open now by anybody, and max, what it takes.',
+    labelNames: ['state'],
+    registers: [],
+    async collect() {
+      const found = await whileThere(() => connectionsOf(app))
+      for (const [state, count] of Object.entries(found ?? {})) this.set({ state }, count)
     },
   })
 }

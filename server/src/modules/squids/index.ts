@@ -1,5 +1,6 @@
 export { beatGateway, deleteGateway, gatewaysBehind, noteGatewayRoutes } from './gateways-store.ts'
 export { askContainer } from './ask-container.ts'
+export { connectionsOf, connectionWatch, whyNoConnections } from './connections.ts'
 export {
   closeOtherDatabases,
   collectDatabases,

@@ -2,6 +2,7 @@ import type { WorkerApp } from '../../app.ts'
 import { every } from '../../db/every.ts'
 import { startLeading, type Leading } from '../../db/leases.ts'
 import { observeApis } from './observe-apis.ts'
+import { connectionWatch } from './connections.ts'
 import { createJudgingLook } from './judge-ends.ts'
 import { createKnownHeads } from './known-heads.ts'
 import { observeDatabases } from './observe-databases.ts'
@@ -44,6 +45,7 @@ export function startObserving(app: WorkerApp, pace: ObservingPace = defaultPace
     const seen = await readSeen(app)
     const heads = createKnownHeads(app)
     const look = createJudgingLook(app, seen, heads.headOf)
+    const watchConnections = connectionWatch(app)
     let fullRoundMs = 0
     const probe = async () => {
       const isFullRound = performance.now() >= fullRoundMs
@@ -58,6 +60,7 @@ export function startObserving(app: WorkerApp, pace: ObservingPace = defaultPace
       repeat(Math.min(pace.containersMs, pace.apisMs), probe),
       repeat(pace.processorsMs, () => observeProcessors(app, seen, heads.headOf)),
       repeat(pace.databasesMs, () => observeDatabases(app)),
+      repeat(pace.databasesMs, watchConnections),
       repeat(pace.headsMs, heads.look),
       repeat(pace.sourcesMs, createSourceLook(app, seen, heads)),
     ])

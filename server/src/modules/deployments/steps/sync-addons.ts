@@ -1,5 +1,6 @@
 import { minutes } from '../../../clock.ts'
-import { selectSquidDatabase, syncDatabase } from '../../squids/index.ts'
+import { selectSquidDatabase, syncDatabase, whyNoConnections } from '../../squids/index.ts'
+import { DeployFailure } from '../failure.ts'
 import { sourceOf } from '../source.ts'
 import type { Step } from '../step.ts'
 
@@ -13,6 +14,12 @@ export const syncAddons: Step = {
     const squid = await context.squid()
     const { plan } = await sourceOf(context, squid)
     const { isPlayground } = org
+    const programs = { apiReplicas: plan.api?.replicas ?? 0, processors: plan.processors.length }
+    const reason = plan.postgres && (await whyNoConnections(app, squid.id, programs))
+    // A version that runs already and asks for no more is not the one to refuse.
+    const isMore =
+      !squid.sealedWorkload || programs.apiReplicas > squid.apiReplicas || programs.processors > squid.processors.length
+    if (reason && isMore) throw new DeployFailure('REQUIREMENTS', reason)
     for (const sentence of await syncDatabase(app, { squidId: squid.id, plan, isPlayground, change: context.change }))
       journal.warn(sentence)
     if (plan.postgres) journal.info('The database is ready')
