@@ -6,11 +6,11 @@ import { connect } from '../../../db/database.ts'
  * An app whose worker stops right before the first statement that `matches`, as one whose machine sleeps, until `meanwhile` is over.
  * `meanwhile` runs the statement itself and may look at what it did.
  */
-export function pausing(
-  app: App,
+export function pausing<A extends App>(
+  app: A,
   matches: RegExp,
   meanwhile: (run: () => Promise<QueryResult>) => Promise<QueryResult>,
-): { app: App; wasReached: () => boolean; close: () => Promise<void> } {
+): { app: A; wasReached: () => boolean; close: () => Promise<void> } {
   let isReached = false
   const database = connect(app.database.url, { max: 6 })
   database.pool.on('connect', (client) => {
