@@ -4,6 +4,7 @@
 // GraphiQL nor code generators work. So introspection stays allowed here where the squid does not say otherwise.
 const { Module } = require('node:module')
 
+// oxlint-disable-next-line typescript/unbound-method -- called with its module below
 const { require: load } = Module.prototype
 
 Module.prototype.require = function (id) {
