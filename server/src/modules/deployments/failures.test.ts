@@ -109,10 +109,12 @@ describe('each kind of failure says what to do', () => {
     expect(listed).toEqual([])
     const { rows } = await t.app.database.pool.query('select squid_id from squid_databases where squid_id = $1', [id])
     expect(rows).toEqual([])
-    const { rows: databases } = await t.app.squidsDatabase.pool.query<{ datname: string }>(
-      'select datname from pg_database',
+    // Other tests have databases in the same Postgres.
+    const { rows: databases } = await t.app.database.pool.query<{ datname: string }>(
+      "select datname from pg_database join installation on datname = prefix || '_' || $1",
+      [String(id)],
     )
-    expect(databases.map(({ datname }) => datname).filter((name) => name.endsWith(`_${id}`))).toEqual([])
+    expect(databases).toEqual([])
     expect((await t.runtime.observe()).filter((o) => o.workload.startsWith(`${id}.`))).toEqual([])
     await d.deployed({}, { name: 'first', slot: 'v1' })
     expect(await d.ended(await d.api.squids.delete({ params }))).toMatchObject({ status: 'OK' })
