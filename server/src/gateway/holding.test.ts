@@ -4,7 +4,8 @@ import { WebSocket, WebSocketServer } from 'ws'
 import type { SquidRow } from '../modules/squids/index.ts'
 import { until } from '../testing/until.ts'
 import { openGatewayBed, type GatewayBed } from './testing/testbed.ts'
-import { mostHeldOfVersion } from './waiting-room.ts'
+
+const mostHeld = 20
 
 let bed: GatewayBed
 let squid: SquidRow
@@ -41,7 +42,7 @@ const millis = async (work: () => Promise<unknown>): Promise<number> => {
 
 describe('while no program of a version answers', () => {
   beforeEach(async () => {
-    bed = await openGatewayBed({}, { heldMs: 15_000, failedAfterMs: 60_000 })
+    bed = await openGatewayBed({}, { heldMs: 15_000, mostHeld })
     squid = await bed.version({ processors: { eth: {} } })
   })
   afterEach(() => bed.close())
@@ -89,7 +90,7 @@ describe('while no program of a version answers', () => {
   })
 
   test('so many wait and no more; the place of a caller that hangs up is free again', async () => {
-    const calls = Array.from({ length: mostHeldOfVersion }, () => ask())
+    const calls = Array.from({ length: mostHeld }, () => ask())
     await until(async () => expect((await fetch(api(), { signal: AbortSignal.timeout(500) })).status).toBe(503))
     calls.pop()?.destroy()
     await until(async () => await expect(fetch(api(), { signal: AbortSignal.timeout(500) })).rejects.toThrow('timeout'))

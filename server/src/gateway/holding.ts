@@ -4,16 +4,18 @@ import { whyClosed } from './answers.ts'
 import type { Route } from './routes-store.ts'
 import type { RoutingTable } from './routing-table.ts'
 import { canConnect, type Upstreams } from './upstreams.ts'
-import { mostHeldOfVersion, WaitingRoom } from './waiting-room.ts'
+import { WaitingRoom } from './waiting-room.ts'
 
 export type HoldingPace = {
   /** The longest a request waits in all. */
   heldMs: number
   /** A version that did not answer for so long has failed: its requests are refused at once, until it answers again. */
   failedAfterMs: number
+  /** Requests of one version that wait at the same time. */
+  mostHeld: number
 }
 
-export const defaultHoldingPace: HoldingPace = { heldMs: 15_000, failedAfterMs: 60_000 }
+export const defaultHoldingPace: HoldingPace = { heldMs: 15_000, failedAfterMs: 60_000, mostHeld: 1_000 }
 
 /** Between two looks when nothing was told. */
 const probeMs = 250
@@ -67,7 +69,7 @@ export class Holding {
     const gate = this.#gateOf(route)
     const nowMs = performance.now()
     const hasFailed = gate.downSinceMs !== null && nowMs - gate.downSinceMs > this.#pace.failedAfterMs
-    if (this.#isClosed || hasFailed || nowMs >= endMs || gate.waiting.size >= mostHeldOfVersion) return false
+    if (this.#isClosed || hasFailed || nowMs >= endMs || gate.waiting.size >= this.#pace.mostHeld) return false
     const { promise, resolve: end } = Promise.withResolvers<boolean>()
     const leave = this.#room.enter(route.org, bytes, () => end(false))
     if (!leave) return false

@@ -1,5 +1,3 @@
-/** Held requests of one version, at most. */
-export const mostHeldOfVersion = 1_000
 /** What all held requests of a gateway may take. */
 const mostBytes = 64 * 1024 * 1024
 /** A held request takes its body and at least this: its headers, its connection, what of an unread body has arrived. */

@@ -10,7 +10,7 @@ import { until } from '../../testing/until.ts'
 import { startTestApp, type TestApp, type TestAppOptions, type TestOrg } from '../../testing/index.ts'
 import { listen } from '../../listener.ts'
 import { createGateway } from '../gateway.ts'
-import type { HoldingPace } from '../holding.ts'
+import { defaultHoldingPace, type HoldingPace } from '../holding.ts'
 
 /** A server where the gateway looks for a container's port. */
 export type SquidServer = { server: Server; close: () => Promise<void> }
@@ -36,7 +36,7 @@ type ServedAt = { container?: string; port?: number; generation?: number }
 /** The gateway on a database of its own, before servers on unix sockets that a test makes as it needs them. */
 export async function openGatewayBed(
   options: TestAppOptions = {},
-  pace: HoldingPace = { heldMs: 300, failedAfterMs: 60_000 },
+  pace: Partial<HoldingPace> = { heldMs: 300 },
 ): Promise<GatewayBed> {
   const opened = new AsyncDisposableStack()
   const dir = mkdtempSync(join(tmpdir(), 'gw-'))
@@ -52,7 +52,7 @@ export async function openGatewayBed(
   const t = await startTestApp({ runtime, directory, ...options })
   opened.defer(t.close)
   const start = async () => {
-    const { close, ...answering } = await createGateway(t.app, pace)
+    const { close, ...answering } = await createGateway(t.app, { ...defaultHoldingPace, ...pace })
     const listener = await listen(0, '127.0.0.1')
     listener.answerBy(answering)
     const gateway = {
