@@ -15,7 +15,7 @@ const chunks = [
   // What forms validate with. Not the contract's files that carry no schema: those are small, and many pages ask them.
   {
     name: 'schemas',
-    test: /node_modules\/zod\/|contract\/src\/(?!alert-rules|api-error|billable|csv|limits|log-levels|onboarding-answers|org-code|org-status|permissions|receipt-csv|rpc-token|squid-status|url)|src\/components\/(form-schemas|new-password)/,
+    test: /node_modules\/zod\/|contract\/src\/(?!alert-rules|api-error|billable|countries|csv|limits|log-levels|onboarding-answers|org-code|org-status|permissions|receipt-csv|rpc-token|squid-status|url)|src\/components\/(form-schemas|new-password)/,
     includeDependenciesRecursively: false,
   },
   // The words of the rules, for the pages of alerts alone; without a file of their own they would come with every page.
@@ -23,7 +23,7 @@ const chunks = [
   // What is there before any page is, with the small parts that nearly every page has: not worth a request of their own.
   {
     name: 'app',
-    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|graphql|lines|poll|squids)|lib\/(?!hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
+    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|failed-firsts|graphql|lines|poll|squids)|lib\/(?!hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
   },
   // The frame around every page behind the session gate.
   {
