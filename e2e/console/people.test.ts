@@ -112,7 +112,7 @@ test('from the sign-up page to an organization of two and a working API token', 
   await press(page, 'Create organization')
   await heading(page, 'Invite users')
   expect(new URL(page.url()).pathname).toBe('/organizations/create/acme-labs')
-  await page.getByLabel('Email').fill('ben@acme.dev')
+  await page.getByRole('textbox', { name: 'Email' }).fill('ben@acme.dev')
   await press(page, 'Invite')
   await page.getByRole('listitem').filter({ hasText: 'ben@acme.dev' }).waitFor()
   await page.getByRole('link', { name: 'Done' }).click()
