@@ -4,6 +4,18 @@ import { defineConfig } from 'vitest/config'
 // One Postgres for all tests of the server; not started when none of them runs.
 const globalSetup = ['server/src/testing/global-setup.ts'].filter((path) => existsSync(path))
 
+// What takes too long for every run: `npm run test:full`.
+const full = {
+  test: {
+    name: 'full',
+    include: ['e2e/full/*.test.ts'],
+    fileParallelism: false,
+    sequence: { groupOrder: 3 },
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+  },
+}
+
 export default defineConfig({
   test: {
     pool: 'forks',
@@ -47,6 +59,7 @@ export default defineConfig({
           hookTimeout: 180_000,
         },
       },
+      ...(process.env['SHOAL_TEST_FULL'] === 'true' ? [full] : []),
     ],
   },
 })

@@ -8,7 +8,7 @@ type Options = { slot: string; tag?: string; hardReset?: boolean; name?: string 
 
 /** Packs, uploads and deploys the project as the public client does, without its waiting; answers the deployment's id. */
 export async function deploy(
-  day: Pick<Day, 'api' | 'org' | 'token' | 'shoal' | 'project'>,
+  day: Pick<Day, 'api' | 'org' | 'token' | 'project'> & { shoal: Pick<Day['shoal'], 'url'> },
   options: Options,
 ): Promise<number> {
   const params = { code: day.org }

@@ -19,7 +19,7 @@ import { contract, createClient, type Client, type Contract } from '@shoal/contr
 import { serverArguments } from '../../scripts/server.ts'
 import { until } from './until.ts'
 
-const root = join(import.meta.dirname, '../..')
+export const repositoryRoot = join(import.meta.dirname, '../..')
 const run = promisify(execFile)
 
 export type Shoal = {
@@ -62,7 +62,7 @@ export async function startShoal(env: Record<string, string> = {}, dataDir = mak
 
   const start = async () => {
     const child = spawn(process.execPath, serverArguments, {
-      cwd: root,
+      cwd: repositoryRoot,
       env: settings,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -135,8 +135,8 @@ export const cliOf =
     runCli({ ...hostEnvironment(), SHOAL_DATA_DIR: dataDir }, args)
 
 export async function runCli<T>(env: Record<string, string>, args: string[]): Promise<T> {
-  const { stdout } = await run(process.execPath, [join(root, 'server/src/cli.ts'), ...args, '--json'], {
-    cwd: root,
+  const { stdout } = await run(process.execPath, [join(repositoryRoot, 'server/src/cli.ts'), ...args, '--json'], {
+    cwd: repositoryRoot,
     env,
   })
   return JSON.parse(stdout) as T

@@ -2,7 +2,7 @@ import { startDevnet } from '../devnet/devnet.ts'
 import { makeBareSquid } from './support/bare-squid.ts'
 import { Deployer } from './support/deployer.ts'
 import { type Target, latencyMs, throughput, wrk } from './support/load.ts'
-import { startNginx } from './support/nginx.ts'
+import { startNginx } from '../nginx.ts'
 import { type Bench, type Result, atLeast, atMost, median } from './support/result.ts'
 import { findSocket } from './support/socket.ts'
 import { copyExample, countQuery, makeLarge, newestQuery } from './support/squid.ts'
@@ -53,7 +53,7 @@ async function* realSquid(deployer: Deployer, transfers: number): AsyncIterable<
 async function* bareSquid(deployer: Deployer): AsyncIterable<Result> {
   await deployer.deploy(makeBareSquid(), 'bench')
   const socketPath = await findSocket('/', (answer) => answer === 'x'.repeat(200))
-  const nginx = await startNginx(socketPath)
+  const nginx = await startNginx({ servers: [`unix:${socketPath}`], keepAlive: 32 })
   try {
     const url = deployer.endpoint('bare@bench')
     for (const target of [url, nginx.url]) await wrk(target, 2)

@@ -1,0 +1,127 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startDay, type Day } from '../support/day.ts'
+import { deploy, ended } from '../support/deploy.ts'
+import { printFaults, reportFault } from '../support/fault-report.ts'
+import { totalTransfers } from '../support/squid.ts'
+import { startTimeline, type Timeline } from '../support/timeline.ts'
+import { until } from '../support/until.ts'
+
+const squid = 'erc20-transfers@v1'
+const frozenMs = 60_000
+
+/** The embedded Postgres fails under a squid that indexes and a user who looks on. All must heal without an operator. */
+describe('Postgres', () => {
+  let day: Day
+
+  beforeAll(async () => {
+    day = await startDay()
+    await day.api.secrets.change({
+      params: { code: day.org },
+      body: { secrets: [{ action: 'UPDATE', name: 'RPC_URL', value: day.devnet.rpcUrl }] },
+    })
+    expect(await ended(day, await deploy(day, { slot: 'v1' }))).toMatchObject({ status: 'OK' })
+    await untilCounted()
+  }, 300_000)
+
+  afterAll(async () => {
+    printFaults('console API', 'slowest API answer', '`/readyz`', "squid's programs", "squid's data")
+    await day?.end()
+  })
+
+  const untilCounted = async () => {
+    await day.devnet.chain.transfer(5)
+    const expected = await day.devnet.chain.countTransfers()
+    await until(async () => (await totalTransfers(day.endpointOf(squid)).catch(() => null)) === expected, 'it counts')
+  }
+
+  const watch = (): Timeline => {
+    const headers = { authorization: `token ${day.token}`, 'content-type': 'application/json' }
+    const ask = async (query: string, signal: AbortSignal) => {
+      const answer = await fetch(day.endpointOf(squid), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ query }),
+        signal,
+      })
+      const { errors } = (await answer.json().catch(() => ({}))) as { errors?: unknown }
+      return errors ? `${answer.status} with an error` : String(answer.status)
+    }
+    return startTimeline({
+      api: async (signal) =>
+        String((await fetch(`${day.shoal.url}/api/v1/orgs/${day.org}/squids`, { headers, signal })).status),
+      readyz: async (signal) => String((await fetch(`${day.shoal.url}/readyz`, { signal })).status),
+      programs: (signal) => ask('{ __typename }', signal),
+      data: (signal) =>
+        ask(`{ transfers(limit: 1, where: { block_gt: ${Math.trunc(Math.random() * 1e6)} }) { id } }`, signal),
+    })
+  }
+
+  /** The postmaster first, then its backends. */
+  function postgresPids(): number[] {
+    const pidFile = join(day.shoal.dataDir, 'postgres/data/postmaster.pid')
+    const postmaster = Number(readFileSync(pidFile, 'utf8').split('\n')[0])
+    const children = readdirSync('/proc').filter((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+        return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === postmaster
+      } catch {
+        return false
+      }
+    })
+    return [postmaster, ...children.map(Number)]
+  }
+
+  test.each([
+    {
+      fault: 'killed (`kill -9` of the postmaster)',
+      inflict: () => void process.kill(postgresPids()[0] ?? 0, 'SIGKILL'),
+    },
+    { fault: 'restarted (`pg_ctl stop -m fast`)', inflict: () => void process.kill(postgresPids()[0] ?? 0, 'SIGINT') },
+    {
+      fault: 'frozen for 60 s (SIGSTOP)',
+      inflict: async () => {
+        const pids = postgresPids()
+        for (const pid of pids) process.kill(pid, 'SIGSTOP')
+        await pause(frozenMs)
+        for (const pid of pids.toReversed()) process.kill(pid, 'SIGCONT')
+      },
+    },
+  ])(
+    '$fault heals, and nothing is lost',
+    async ({ fault, inflict }) => {
+      const timeline = watch()
+      await until(() => timeline.told('data') === '200', 'all is well')
+      timeline.mark()
+      await inflict()
+      await until(() => timeline.told('data').includes('→') || timeline.told('api').includes('→'), 'it shows').catch(
+        () => undefined,
+      )
+      await until(
+        () =>
+          ['api', 'readyz', 'data'].every(
+            (probe) => timeline.told(probe).endsWith('200') || /200 at [\d.]+ s$/.test(timeline.told(probe)),
+          ),
+        'all is well again',
+        90_000,
+      )
+      await untilCounted()
+      await timeline.stop()
+      reportFault(
+        fault,
+        timeline.told('api'),
+        `${(timeline.slowestMs('api') / 1000).toFixed(1)} s`,
+        timeline.told('readyz'),
+        timeline.told('programs'),
+        timeline.told('data'),
+      )
+      expect(timeline.told('programs')).toBe('200')
+      // A user is answered within 3 s, and not with "something failed on our side".
+      expect(timeline.slowestMs('api')).toBeLessThan(4_000)
+      expect(timeline.told('api')).not.toMatch(/500|no answer|refused/)
+    },
+    300_000,
+  )
+})

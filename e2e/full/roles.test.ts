@@ -1,0 +1,185 @@
+import { rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { contract, createClient, type Client, type Contract } from '@shoal/contract'
+import { Client as Postgres } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startNginx, type Nginx } from '../../scripts/nginx.ts'
+import { makeCountingSquid } from '../support/counting-squid.ts'
+import { deploy, ended } from '../support/deploy.ts'
+import { startLoad, type Load } from '../support/load.ts'
+import { startInstallation, type Installation, type Role, type RoleProcess } from '../support/role-processes.ts'
+import { processesIn } from '../support/shoal.ts'
+
+const org = 'acme-labs'
+const connections = 8
+
+/** Two processes of each role behind nginx: any of them may end or be killed at any time. */
+describe('two of each role', () => {
+  let installation: Installation
+  let apiBalancer: Nginx
+  let gatewayBalancer: Nginx
+  let api: Client<Contract>
+  let token: string
+  let project: string
+  let load: Load
+
+  beforeAll(async () => {
+    installation = await startInstallation({ api: 2, worker: 2, gateway: 2 })
+    const servers = (role: 'api' | 'gateway') => installation.of(role).map(({ port }) => `127.0.0.1:${port}`)
+    apiBalancer = await startNginx({ servers: servers('api'), keepAlive: 32 })
+    gatewayBalancer = await startNginx({ servers: servers('gateway'), keepAlive: 32 })
+    const { cli } = installation
+    const email = 'admin@acme.dev'
+    await cli('user', 'add', '--email', email, '--name', 'Mira', '--password', 'correct-horse')
+    await cli('org', 'add', '--code', org, '--name', 'Acme', '--email', email)
+    await cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
+    ;({ token } = await cli<{ token: string }>('token', 'add', '--email', email, '--name', 'laptop'))
+    api = clientOf(apiBalancer.url)
+    project = makeCountingSquid()
+    const first = await finish(await deployCounting())
+    expect(first).toMatchObject({ status: 'OK', failed: 'NO' })
+    load = startLoad(`${gatewayBalancer.url}/${org}/counting@v1/api/graphql`, connections)
+  }, 300_000)
+
+  afterAll(async () => {
+    await load?.stop()
+    await api?.squids.delete({ params: { code: org, reference: 'counting@v1' } }).catch(() => undefined)
+    await apiBalancer?.stop()
+    await gatewayBalancer?.stop()
+    await installation?.end()
+    if (project) rmSync(dirname(project), { recursive: true, force: true })
+  }, 120_000)
+
+  const clientOf = (url: string) => createClient(contract, { baseUrl: `${url}/api`, token: () => token })
+  const deployCounting = () =>
+    deploy({ api, org, token, project, shoal: { url: apiBalancer.url } }, { slot: 'v1', name: 'counting' })
+  const finish = (id: number) => ended({ api, org }, id, 120_000)
+  const squid = { code: org, reference: 'counting@v1' }
+
+  /** What people do with a version; each ends with a deployment. */
+  const operations = {
+    update: deployCounting,
+    restart: async () => (await api.squids.restart({ params: squid })).id,
+    rollback: async () => {
+      const done = await api.deployments.list({ params: { code: org }, query: {} })
+      const earlier = done.findLast(({ image }) => image !== null)
+      return (await api.squids.rollback({ params: squid, body: { deploymentId: earlier?.id ?? 0 } })).id
+    },
+  }
+
+  /** Begins the operation, ends the process in the midst of it, and waits until both are well again. */
+  async function endDuring(operation: keyof typeof operations, process: RoleProcess, signal: 'SIGTERM' | 'SIGKILL') {
+    const id = await operations[operation]()
+    const code = await process.end(signal)
+    const deployment = await finish(id)
+    await process.start()
+    return { code, deployment }
+  }
+
+  function processOf(role: Role, index: number): RoleProcess {
+    const process = installation.of(role)[index]
+    if (!process) throw new Error(`There is no ${role} ${index}`)
+    return process
+  }
+
+  const cases = (['worker', 'gateway', 'api'] as const).flatMap((role) => [0, 1].map((index) => ({ role, index })))
+  const operationOf = (index: number) => (['update', 'restart', 'rollback'] as const)[index % 3] ?? 'update'
+
+  test.each(cases.map((each, index) => ({ ...each, operation: operationOf(index) })))(
+    'SIGTERM to $role $index during an $operation fails no request',
+    async ({ role, index, operation }) => {
+      const process = processOf(role, index)
+      const before = load.failures().length
+      const { code, deployment } = await endDuring(operation, process, 'SIGTERM')
+      expect(code).toBe(0)
+      expect(deployment).toMatchObject({ status: 'OK', failed: 'NO' })
+      expect(load.failures().slice(before)).toEqual([])
+    },
+    180_000,
+  )
+
+  test.each(cases.map((each, index) => ({ ...each, operation: operationOf(index + 1) })))(
+    'kill -9 of $role $index during an $operation fails at most what was in flight there',
+    async ({ role, index, operation }) => {
+      const process = processOf(role, index)
+      const before = load.failures().length
+      const { deployment } = await endDuring(operation, process, 'SIGKILL')
+      expect(deployment).toMatchObject({ status: 'OK', failed: 'NO' })
+      const failures = load.failures().slice(before)
+      if (role === 'gateway') {
+        expect(failures.length).toBeLessThanOrEqual(connections)
+        expect(failures.filter(({ servers }) => !servers.includes(`:${process.port}`))).toEqual([])
+      } else expect(failures).toEqual([])
+    },
+    180_000,
+  )
+
+  test('no processor ever ran beside another one', async () => {
+    const rows = await starts()
+    expect(rows.length).toBeGreaterThan(cases.length * 2)
+    expect(rows.filter(({ was_alone }) => !was_alone)).toEqual([])
+    expect(processesIn(installation.dataDir).filter((line) => line.includes('processor.js')).length).toBe(1)
+  })
+
+  test('either api has every line that the processors wrote', async () => {
+    for (const { port } of installation.of('api')) {
+      const lines = await allLines(clientOf(`http://127.0.0.1:${port}`))
+      const runs = new Map<number, number[]>()
+      for (const line of lines) {
+        const [, run, block] = /^run (\d+) line (\d+)$/.exec(line) ?? []
+        if (run && block) runs.set(Number(run), [...(runs.get(Number(run)) ?? []), Number(block)])
+      }
+      expect([...runs.keys()].length).toBe((await starts()).length)
+      for (const [run, blocks] of runs) {
+        expect(
+          blocks.findIndex((block, index) => block !== index),
+          `run ${run}`,
+        ).toBe(-1)
+      }
+    }
+  }, 120_000)
+
+  test('a squid answered all the while', () => expect(load.answered()).toBeGreaterThan(1000))
+
+  async function starts(): Promise<{ was_alone: boolean }[]> {
+    const { database } = await databaseOf()
+    const client = new Postgres({ connectionString: installation.postgres.url(database) })
+    await client.connect()
+    try {
+      return (await client.query<{ was_alone: boolean }>('select was_alone from starts order by id')).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  async function databaseOf(): Promise<{ database: string }> {
+    const client = new Postgres({ connectionString: installation.postgres.url('postgres') })
+    await client.connect()
+    try {
+      const known = ['postgres', 'template0', 'template1', 'shoal']
+      const { rows } = await client.query<{ datname: string }>(
+        'select datname from pg_database where not datname = any($1)',
+        [known],
+      )
+      return { database: rows[0]?.datname ?? '' }
+    } finally {
+      await client.end()
+    }
+  }
+
+  /** Oldest first. */
+  async function allLines(from: Client<Contract>): Promise<string[]> {
+    const lines: string[] = []
+    let nextPage: string | undefined
+    const to = new Date().toISOString()
+    do {
+      const page = await from.logs.history({
+        params: squid,
+        query: { container: ['processor'], limit: '10000', orderBy: 'asc', to, ...(nextPage && { nextPage }) },
+      })
+      lines.push(...page.logs.map(({ payload }) => String(payload)))
+      nextPage = page.nextPage ?? undefined
+    } while (nextPage)
+    return lines
+  }
+})

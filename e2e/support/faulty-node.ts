@@ -1,0 +1,77 @@
+import { createServer, request, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+
+/** `dead`: refuses connections. `silent`: takes requests and never answers. `slow`: answers after five seconds. `lying`: says that the chain is 1,000 blocks longer. */
+export type Fault = 'none' | 'dead' | 'silent' | 'slow' | 'lying'
+
+export type FaultyNode = { url: string; become: (fault: Fault) => Promise<void>; close: () => Promise<void> }
+
+const slowMs = 5_000
+const liedBlocks = 1_000
+
+/** A node that passes requests on to another one, and misbehaves when it is told to. */
+export async function startFaultyNode(targetUrl: string): Promise<FaultyNode> {
+  let fault: Fault = 'none'
+  let server: Server = await listen(0)
+  const { port } = server.address() as AddressInfo
+
+  async function listen(port: number): Promise<Server> {
+    const server = createServer(async (req, res) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of req) chunks.push(chunk as Buffer)
+      const asked = Buffer.concat(chunks)
+      if (fault === 'silent') return
+      if (fault === 'slow') await pause(slowMs)
+      const answer = await passOn(targetUrl, asked).catch(() => null)
+      if (answer === null) res.writeHead(502).end()
+      else
+        res.writeHead(200, { 'content-type': 'application/json' }).end(fault === 'lying' ? lie(asked, answer) : answer)
+    })
+    await new Promise<void>((done) => server.listen(port, '127.0.0.1', done))
+    return server
+  }
+  const stop = () =>
+    new Promise<void>((done) => {
+      server.close(() => done())
+      server.closeAllConnections()
+    })
+  return {
+    url: `http://127.0.0.1:${port}`,
+    become: async (next) => {
+      if (next === 'dead' && fault !== 'dead') await stop()
+      if (next !== 'dead' && fault === 'dead') server = await listen(port)
+      fault = next
+    },
+    close: async () => {
+      if (fault !== 'dead') await stop()
+    },
+  }
+}
+
+function passOn(url: string, body: Buffer): Promise<string> {
+  return new Promise((done, fail) => {
+    const headers = { 'content-type': 'application/json', 'content-length': body.length }
+    const sent = request(url, { method: 'POST', headers }, (response) => {
+      let text = ''
+      response
+        .setEncoding('utf8')
+        .on('data', (chunk: string) => (text += chunk))
+        .on('end', () => done(text))
+    })
+    sent.on('error', fail).end(body)
+  })
+}
+
+type Call = { id: unknown; method?: string }
+type Answer = { id: unknown; result?: unknown }
+
+/** Only the number of the newest block is a lie; whoever asks for that block learns that it is not there. */
+function lie(asked: Buffer, answer: string): string {
+  const calls = [JSON.parse(asked.toString()) as Call | Call[]].flat()
+  const isHead = ({ id }: Answer) => calls.find((call) => call.id === id)?.method === 'eth_blockNumber'
+  const answers = JSON.parse(answer) as Answer | Answer[]
+  const changed = (each: Answer) =>
+    isHead(each) ? { ...each, result: `0x${(Number(each.result) + liedBlocks).toString(16)}` } : each
+  return JSON.stringify(Array.isArray(answers) ? answers.map(changed) : changed(answers))
+}

@@ -1,0 +1,51 @@
+import { Agent, request } from 'node:http'
+
+export type Load = {
+  /** Requests that were answered with 200. */
+  answered: () => number
+  /** What went wrong with the others: the status or the error, and the servers that nginx tried. */
+  failures: () => { what: string; servers: string }[]
+  stop: () => Promise<void>
+}
+
+/**
+ * POSTs to `url` without pause over `connections` connections that are kept alive, until it is stopped. A POST is sent once:
+ * neither this client nor nginx repeats it.
+ */
+export function startLoad(url: string, connections: number, body = '{"query":"{ __typename }"}'): Load {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  let isStopped = false
+  let answered = 0
+  const failures: { what: string; servers: string }[] = []
+  const ask = () =>
+    new Promise<void>((done) => {
+      const headers = { 'content-type': 'application/json', 'content-length': body.length }
+      const sent = request(url, { method: 'POST', agent, headers }, (response) => {
+        response.resume().once('close', () => {
+          const servers = String(response.headers['x-server'] ?? '')
+          if (response.statusCode !== 200) failures.push({ what: String(response.statusCode), servers })
+          else if (!response.complete) failures.push({ what: 'half an answer', servers })
+          else answered++
+          done()
+        })
+      })
+      sent.once('error', (error) => {
+        failures.push({ what: error.message, servers: '' })
+        done()
+      })
+      sent.end(body)
+    })
+  const loop = async () => {
+    while (!isStopped) await ask()
+  }
+  const running = Promise.all(Array.from({ length: connections }, loop))
+  return {
+    answered: () => answered,
+    failures: () => failures,
+    stop: async () => {
+      isStopped = true
+      await running
+      agent.destroy()
+    },
+  }
+}

@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { freePort } from '../e2e/support/shoal.ts'
+import { findNginx } from './debian-packages.ts'
+
+export type Nginx = { url: string; stop(): Promise<void> }
+
+type NginxOptions = {
+  /** `host:port` or `unix:<path>`, asked in turn. */
+  servers: string[]
+  /** Idle connections to the servers that it keeps; 0 opens one for each request. */
+  keepAlive: number
+}
+
+function configuration(folder: string, port: number, { servers, keepAlive }: NginxOptions): string {
+  return `
+worker_processes auto;
+daemon off;
+user root;
+pid ${folder}/pid;
+error_log stderr crit;
+events { worker_connections 1024; }
+http {
+  access_log off;
+  client_body_temp_path ${folder}/body;
+  proxy_temp_path ${folder}/proxy;
+  fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi;
+  scgi_temp_path ${folder}/scgi;
+  keepalive_requests 1000000;
+  upstream servers {
+    ${servers.map((server) => `server ${server} max_fails=0;`).join('\n    ')}
+    ${keepAlive > 0 ? `keepalive ${keepAlive};` : ''}
+  }
+  server {
+    listen 127.0.0.1:${port};
+    client_max_body_size 200m;
+    location / {
+      proxy_pass http://servers;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "${keepAlive > 0 ? '' : 'close'}";
+      proxy_connect_timeout 2s;
+      proxy_read_timeout 120s;
+      add_header x-server $upstream_addr always;
+    }
+  }
+}
+`
+}
+
+/**
+ * Debian's nginx on a free port of loopback. A POST that was sent is never repeated at another server; one that could not be
+ * sent is. The header `x-server` of an answer names the servers that were tried.
+ * @throws Error when nginx is not installed or does not start
+ */
+export async function startNginx(options: NginxOptions): Promise<Nginx> {
+  const program = findNginx()
+  if (!program) throw new Error('This needs nginx: apt-get install nginx-light')
+  const folder = mkdtempSync(join(tmpdir(), 'nginx-'))
+  const port = await freePort()
+  const file = join(folder, 'nginx.conf')
+  writeFileSync(file, configuration(folder, port, options))
+  const nginx = spawn(program, ['-c', file], { stdio: ['ignore', 'ignore', 'inherit'] })
+  await untilListens(port, nginx)
+  const stop = async () => {
+    const ended = new Promise((resolve) => nginx.once('exit', resolve))
+    nginx.kill('SIGTERM')
+    await ended
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { url: `http://127.0.0.1:${port}`, stop }
+}
+
+async function untilListens(port: number, nginx: ChildProcess): Promise<void> {
+  while (nginx.exitCode === null) {
+    const isOpen = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false))
+      socket.on('connect', () => socket.destroy())
+    })
+    if (isOpen) return
+    await delay(20)
+  }
+  throw new Error(`nginx ended with code ${nginx.exitCode}`)
+}
