@@ -1,18 +1,13 @@
 import { deploymentTitle } from '../../../components/deployment-title.ts'
-import { isInProgress, type Deployment } from '@shoal/contract'
+import type { Deployment } from '@shoal/contract'
 import { Link, useParams } from '@tanstack/react-router'
 import { Undo2 } from 'lucide-react'
 import { hasStatus } from '../../../api/error-text.ts'
 import { EmptyState } from '../../../components/EmptyState.tsx'
 import { QueryView } from '../../../components/QueryView.tsx'
-import { Alert } from '../../../ui/Alert.tsx'
 import { Button, buttonClass } from '../../../ui/Button.tsx'
-import { Card } from '../../../ui/Card.tsx'
-import { DeployLog } from './DeployLog.tsx'
+import { DeploymentBody } from './DeploymentBody.tsx'
 import { DeploymentChip } from './DeploymentChip.tsx'
-import { DeploymentFacts } from './DeploymentFacts.tsx'
-import { failureLabels } from './deployment-words.ts'
-import { Timeline } from './Timeline.tsx'
 import { useDeployment } from './use-deployments.ts'
 import { useRollback } from './use-rollback.tsx'
 import { useVersion } from '../use-version.ts'
@@ -32,7 +27,7 @@ export default function DeploymentTab() {
 
 function Shown({ deployment }: { deployment: Deployment }) {
   const rollback = useRollback(useVersion())
-  const { id, failed, failureReason, logs, createdAt } = deployment
+  const { id } = deployment
   return (
     <>
       <header className="mb-3.5 flex flex-wrap items-center gap-x-3 gap-y-2">
@@ -53,20 +48,7 @@ function Shown({ deployment }: { deployment: Deployment }) {
           Roll back to this
         </Button>
       </header>
-      {failed !== 'NO' && (
-        <Alert tone="bad" title={failureLabels[failed]} className="mb-4.5">
-          <p className="wrap-anywhere whitespace-pre-wrap">{failureReason}</p>
-        </Alert>
-      )}
-      <div className="grid items-start gap-4.5 lg:grid-cols-[minmax(0,1fr)_330px]">
-        <div className="flex flex-col gap-4.5 lg:order-2">
-          <Card title="Steps">
-            <Timeline deployment={deployment} />
-          </Card>
-          <DeploymentFacts deployment={deployment} />
-        </div>
-        <DeployLog key={id} lines={logs} startedAt={createdAt} isGrowing={isInProgress(deployment)} />
-      </div>
+      <DeploymentBody deployment={deployment} />
     </>
   )
 }
