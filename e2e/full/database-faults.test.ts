@@ -1,10 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDay, type Day } from '../support/day.ts'
 import { deploy, ended } from '../support/deploy.ts'
 import { printFaults, reportFault } from '../support/fault-report.ts'
+import { freezePostgres, postmasterOf } from '../support/postgres.ts'
 import { totalTransfers } from '../support/squid.ts'
 import { startTimeline, type Timeline } from '../support/timeline.ts'
 import { until } from '../support/until.ts'
@@ -59,34 +58,21 @@ describe('Postgres', () => {
     })
   }
 
-  /** The postmaster first, then its backends. */
-  function postgresPids(): number[] {
-    const pidFile = join(day.shoal.dataDir, 'postgres/data/postmaster.pid')
-    const postmaster = Number(readFileSync(pidFile, 'utf8').split('\n')[0])
-    const children = readdirSync('/proc').filter((name) => {
-      try {
-        const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
-        return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === postmaster
-      } catch {
-        return false
-      }
-    })
-    return [postmaster, ...children.map(Number)]
-  }
-
   test.each([
     {
       fault: 'killed (`kill -9` of the postmaster)',
-      inflict: () => void process.kill(postgresPids()[0] ?? 0, 'SIGKILL'),
+      inflict: () => void process.kill(postmasterOf(day.shoal.dataDir), 'SIGKILL'),
     },
-    { fault: 'restarted (`pg_ctl stop -m fast`)', inflict: () => void process.kill(postgresPids()[0] ?? 0, 'SIGINT') },
+    {
+      fault: 'restarted (`pg_ctl stop -m fast`)',
+      inflict: () => void process.kill(postmasterOf(day.shoal.dataDir), 'SIGINT'),
+    },
     {
       fault: 'frozen for 60 s (SIGSTOP)',
       inflict: async () => {
-        const pids = postgresPids()
-        for (const pid of pids) process.kill(pid, 'SIGSTOP')
+        const thaw = freezePostgres(day.shoal.dataDir)
         await pause(frozenMs)
-        for (const pid of pids.toReversed()) process.kill(pid, 'SIGCONT')
+        thaw()
       },
     },
   ])(

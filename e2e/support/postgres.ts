@@ -11,9 +11,13 @@ export async function connectTo(dataDir: string, database: string): Promise<Clie
   return client
 }
 
+/** The process id of that Postgres. */
+export const postmasterOf = (dataDir: string): number =>
+  Number(readFileSync(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0])
+
 /** Stops every process of that Postgres where it is, as a host does that is out of memory or whose disk hangs. Answers how to let it go on. */
 export function freezePostgres(dataDir: string): () => void {
-  const postmaster = Number(readFileSync(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0])
+  const postmaster = postmasterOf(dataDir)
   const parentOf = (pid: string) => {
     try {
       return Number(
