@@ -34,26 +34,6 @@ export function connect(url: string, options: { max?: number } = {}): Database {
   return { db: joining(drizzle(pool, { casing: 'snake_case' })), pool, url, close: () => pool.end() }
 }
 
-/** True when a new connection can be made, which one that is open already does not prove, and answers within `limitMs`. */
-export async function canAsk(url: string, limitMs: number): Promise<boolean> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: limitMs,
-    query_timeout: limitMs,
-    application_name: 'shoal-ready',
-  })
-  client.on('error', () => {})
-  try {
-    await client.connect()
-    await client.query('select 1')
-    return true
-  } catch {
-    return false
-  } finally {
-    client.end().catch(() => undefined)
-  }
-}
-
 /** Makes the database when it is missing; `adminUrl` leads to any other database of the same server. */
 export async function ensureDatabase(adminUrl: string, name: string): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl })

@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import pg from 'pg'
 import { patience } from './patience.ts'
+import { canConnect } from './probe.ts'
 import { connectionErrorOf, DatabaseUnavailable } from './unavailable.ts'
 
 type Callback = (error: unknown, result?: unknown) => void
@@ -8,26 +9,6 @@ type Check = (limitMs: number) => Promise<boolean>
 
 /** Dead peers are noticed on idle connections as well. */
 export const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
-
-/**
- * True when a new connection to the database can be made within `limitMs`, or when Postgres itself says why not: then it lives.
- */
-export async function canConnect(url: string, limitMs: number): Promise<boolean> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: limitMs,
-    application_name: 'shoal-check',
-  })
-  client.on('error', () => {})
-  try {
-    await client.connect()
-    return true
-  } catch (error) {
-    return error instanceof pg.DatabaseError && !error.code?.startsWith('57P')
-  } finally {
-    client.end().catch(() => undefined)
-  }
-}
 
 /** Those who ask meanwhile share one answer. */
 function sharedCheck(url: string): Check {

@@ -3,7 +3,7 @@ import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { App } from '../app.ts'
-import { canAsk } from '../db/database.ts'
+import { canAsk } from '../db/probe.ts'
 
 export type Readiness = {
   isReady: boolean
