@@ -63,9 +63,11 @@ export const timedOut = (route: Route): Answer => ({
   error: `${route.name}@${route.slot} did not answer in time.`,
 })
 
+export const bodyOf = ({ error, code }: Answer): string => JSON.stringify({ error, code })
+
 /** Answers how many bytes the body has. */
 export function sendAnswer(res: ServerResponse, answer: Answer, headers: readonly string[] = []): number {
-  const body = JSON.stringify({ error: answer.error, code: answer.code })
+  const body = bodyOf(answer)
   res.writeHead(answer.status, [
     'content-type',
     'application/json; charset=utf-8',

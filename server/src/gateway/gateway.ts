@@ -5,6 +5,7 @@ import type { Answering } from '../listener.ts'
 import { answerHealth, sendHealth } from '../health/health.ts'
 import { addressParser, type Target } from './address.ts'
 import {
+  bodyOf,
   noSuchAddress,
   brokenOff,
   noSuchProgram,
@@ -135,7 +136,7 @@ export async function createGateway(app: App, pace: HoldingPace = defaultHolding
     if (chain && token) return await rpc.upgrade({ req, socket, head }, chain, token)
     const asked = parse(req.headers.host, url)
     const found = find(asked)
-    if ('refused' in found) return refuseUpgrade(socket, found.refused)
+    if ('refused' in found) return refuseUpgrade(socket, found.refused.status, bodyOf(found.refused))
     const { route, target } = found
     const wait = waiting(route, target, socket)
     const lead = async (sendings = 0): Promise<number> => {
@@ -150,7 +151,7 @@ export async function createGateway(app: App, pace: HoldingPace = defaultHolding
       return refused ? refuse(refused) : await lead(sendings + (led === 'broken off' ? 1 : 0))
     }
     const refuse = (answer: Answer) => {
-      refuseUpgrade(socket, answer)
+      refuseUpgrade(socket, answer.status, bodyOf(answer))
       return answer.status
     }
     const status = await lead()

@@ -1,6 +1,5 @@
 import { request, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Answer } from './answers.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import type { Upstream } from './upstreams.ts'
 import { WebSocketGate } from './websocket-gate.ts'
@@ -75,10 +74,9 @@ function rawHead(answer: IncomingMessage, ofConnection: string[]): string {
   return `${lines.join('\r\n')}\r\n\r\n`
 }
 
-/** The same words as over HTTP, for one who asked for an upgrade. */
-export function refuseUpgrade(socket: Duplex, answer: Answer): void {
-  const body = JSON.stringify({ error: answer.error, code: answer.code })
+/** Answers a request for an upgrade over HTTP, with a body of JSON. */
+export function refuseUpgrade(socket: Duplex, status: number, body: string): void {
   socket.end(
-    `HTTP/1.1 ${answer.status} \r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} \r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
 }

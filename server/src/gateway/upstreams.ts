@@ -41,7 +41,7 @@ export class Upstreams {
     const workload = workloadIdOf(route.squidId, route.generation)
     if (program.kind === 'processor')
       return route.processors.includes(program.name) ? this.#open(workload, program.name, metricsPort) : null
-    if (route.apiReplicas <= 1) return this.replicas(route)[0] ?? null
+    if (route.apiReplicas <= 1) return route.apiReplicas === 1 ? this.#replica(workload, 0) : null
     const turn = this.#turns.get(workload) ?? 0
     this.#turns.set(workload, turn + 1)
     const known = this.replicas(route, turn)
@@ -51,10 +51,13 @@ export class Upstreams {
   /** Those replicas of an api that the runtime knows, beginning with number `first`. */
   replicas(route: Route, first = 0): Upstream[] {
     const workload = workloadIdOf(route.squidId, route.generation)
-    return Array.from({ length: route.apiReplicas }, (_, i) => {
-      const index = (first + i) % route.apiReplicas
-      return this.#open(workload, index === 0 ? 'api' : `api-${index + 1}`, apiPort)
-    }).filter((replica) => replica !== null)
+    return Array.from({ length: route.apiReplicas }, (_, i) =>
+      this.#replica(workload, (first + i) % route.apiReplicas),
+    ).filter((replica) => replica !== null)
+  }
+
+  #replica(workload: string, index: number): Upstream | null {
+    return this.#open(workload, index === 0 ? 'api' : `api-${index + 1}`, apiPort)
   }
 
   /** It could not be connected to: others come first for a moment, and the runtime is asked again where it is. */

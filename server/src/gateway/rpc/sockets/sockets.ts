@@ -6,6 +6,7 @@ import type { Account, Refusal } from '../accounts.ts'
 import type { Admission, Caller } from '../admission.ts'
 import type { ChainService } from '../chain-service.ts'
 import { codes, errorText } from '../json-rpc.ts'
+import { refuseUpgrade } from '../../upgrade.ts'
 import { Connection } from './connection.ts'
 import { Feed } from './feed.ts'
 import { closeCodes, defaultLimits, type SocketLimits } from './limits.ts'
@@ -145,9 +146,5 @@ async function until(deadlineMs: number, isDone: () => boolean): Promise<void> {
 }
 
 /** The same words as over HTTP. */
-export function refuse(socket: Duplex, { status, error }: Refusal): void {
-  const body = errorText('null', error)
-  socket.end(
-    `HTTP/1.1 ${status} \r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  )
-}
+export const refuse = (socket: Duplex, { status, error }: Refusal): void =>
+  refuseUpgrade(socket, status, errorText('null', error))
