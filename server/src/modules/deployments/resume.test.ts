@@ -21,24 +21,12 @@ const at = (name: string) => ({ params: { code: d.org.code, reference: `${name}@
 /** A version that runs, and who works on it no longer does. */
 async function runningVersion(): Promise<string> {
   const name = `squid-${++count}`
-  const worker = t.work()
-  try {
-    await d.deployed({}, { name, slot: 'v1', tag: 'live' })
-  } finally {
-    await worker.close()
-  }
+  await t.whileWorking(() => d.deployed({}, { name, slot: 'v1', tag: 'live' }))
   return name
 }
 
 /** The deployment, brought to its end by a worker that lives. */
-async function finished(asked: Promise<Deployment>): Promise<Deployment> {
-  const worker = t.work()
-  try {
-    return await d.ended(await asked)
-  } finally {
-    await worker.close()
-  }
-}
+const finished = (asked: Promise<Deployment>): Promise<Deployment> => t.whileWorking(async () => d.ended(await asked))
 
 const containers = async (squidId: number | undefined) =>
   (await t.runtime.observe()).filter((o) => o.workload.startsWith(`${squidId}.`))

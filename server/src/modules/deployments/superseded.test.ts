@@ -23,12 +23,7 @@ const params = (name: string) => ({ params: { code: d.org.code, reference: `${na
 
 async function runningVersion(): Promise<string> {
   const name = `fenced-${++count}`
-  const worker = t.work()
-  try {
-    await d.deployed({}, { name, slot: 'v1', tag: 'live' })
-  } finally {
-    await worker.close()
-  }
+  await t.whileWorking(() => d.deployed({}, { name, slot: 'v1', tag: 'live' }))
   return name
 }
 

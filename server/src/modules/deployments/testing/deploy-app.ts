@@ -36,6 +36,8 @@ export type DeployApp = TestApp & {
   time: ManualClock
   /** A worker as `startWorker` makes it, without mails and the like. */
   work: (app?: WorkerApp) => { close: () => Promise<void> }
+  /** Does `act` while such a worker works. */
+  whileWorking: <T>(act: () => Promise<T>) => Promise<T>
   /** Someone who deploys in an organization. */
   deployer: (org?: TestOrg) => Promise<Deployer>
 }
@@ -60,19 +62,28 @@ export async function startDeployApp(options: TestAppOptions = {}): Promise<Depl
   const runtime = createSimRuntime({ clock: time, serve: true, hasImage: (image) => builder.hasImage(image) })
   const t = await startTestApp({ clock: time, runtime, builder, ...options })
   const ticking = setInterval(() => time.advance(100), 10)
+  const work = (app: WorkerApp = t.app) => {
+    const engine = startEngine(app, quickPace)
+    const reconcile = startReconcile(engine.worker, engine.locks)
+    return {
+      close: async () => {
+        await reconcile.close()
+        await engine.close()
+      },
+    }
+  }
   return {
     ...t,
     runtime,
     builder,
     time,
-    work: (app = t.app) => {
-      const engine = startEngine(app, quickPace)
-      const reconcile = startReconcile(engine.worker, engine.locks)
-      return {
-        close: async () => {
-          await reconcile.close()
-          await engine.close()
-        },
+    work,
+    whileWorking: async (act) => {
+      const worker = work()
+      try {
+        return await act()
+      } finally {
+        await worker.close()
       }
     },
     deployer: async (org) => deployerOf(t, org ?? (await t.make.org())),
