@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '../e2e/support/shoal.ts'
 import { findNginx } from './debian-packages.ts'
 
-export type Nginx = { url: string; stop(): Promise<void> }
+export type Nginx = {
+  url: string
+  /** Its error log. That a server refused a connection is what it is for, and left out. */
+  errors(): string
+  stop(): Promise<void>
+}
 
 type NginxOptions = {
   /** `host:port` or `unix:<path>`, asked in turn. */
@@ -22,7 +27,7 @@ worker_processes auto;
 daemon off;
 user root;
 pid ${folder}/pid;
-error_log stderr crit;
+error_log ${folder}/error.log warn;
 events { worker_connections 1024; }
 http {
   access_log off;
@@ -33,7 +38,7 @@ http {
   scgi_temp_path ${folder}/scgi;
   keepalive_requests 1000000;
   upstream servers {
-    ${servers.map((server) => `server ${server} max_fails=0;`).join('\n    ')}
+    ${servers.map((server) => `server ${server} max_fails=1 fail_timeout=1s;`).join('\n    ')}
     ${keepAlive > 0 ? `keepalive ${keepAlive};` : ''}
   }
   server {
@@ -43,7 +48,7 @@ http {
       proxy_pass http://servers;
       proxy_http_version 1.1;
       proxy_set_header Connection "${keepAlive > 0 ? '' : 'close'}";
-      proxy_connect_timeout 2s;
+      proxy_connect_timeout 5s;
       proxy_read_timeout 120s;
       add_header x-server $upstream_addr always;
     }
@@ -61,10 +66,11 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
   const program = findNginx()
   if (!program) throw new Error('This needs nginx: apt-get install nginx-light')
   const folder = mkdtempSync(join(tmpdir(), 'nginx-'))
+  chmodSync(folder, 0o755)
   const port = await freePort()
   const file = join(folder, 'nginx.conf')
   writeFileSync(file, configuration(folder, port, options))
-  const nginx = spawn(program, ['-c', file], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const nginx = spawn(program, ['-p', folder, '-c', file], { stdio: ['ignore', 'ignore', 'inherit'] })
   await untilListens(port, nginx)
   const stop = async () => {
     const ended = new Promise((resolve) => nginx.once('exit', resolve))
@@ -72,7 +78,12 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
     await ended
     rmSync(folder, { recursive: true, force: true })
   }
-  return { url: `http://127.0.0.1:${port}`, stop }
+  const errors = () =>
+    readFileSync(join(folder, 'error.log'), 'utf8')
+      .split('\n')
+      .filter((line) => !/Connection refused|temporarily disabled/.test(line))
+      .join('\n')
+  return { url: `http://127.0.0.1:${port}`, errors, stop }
 }
 
 async function untilListens(port: number, nginx: ChildProcess): Promise<void> {
