@@ -86,6 +86,9 @@ describeKinds(bothOrNone, (kind) => {
   test('an end that no server saw is known afterwards', async () => {
     await serveAndKill([container('processor', { ENDS_AFTER_MS: '700' })], 1)
     await vi.waitFor(() => expect(containerPids(host.host)).toEqual([]), { timeout: 10_000 })
+    // The shim ends what the program left before it writes down how that ended.
+    const exit = join(host.options.stateDir, 'containers/one/processor/runs/1/exit')
+    await vi.waitFor(() => expect(existsSync(exit)).toBe(true), { timeout: 10_000 })
     await host.revive()
     expect(await host.runtime.observe()).toMatchObject([{ state: 'backoff', exitCode: 9, restarts: 0 }])
   })
