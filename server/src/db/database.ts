@@ -1,4 +1,4 @@
-import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
 import { minutes } from '../clock.ts'
 import { joining } from './joining.ts'
@@ -31,7 +31,7 @@ export function connect(url: string, options: { max?: number } = {}): Database {
   const pool = createWatchedPool({ connectionString: url, max, idleTimeoutMillis, application_name: 'shoal' })
   // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => {})
-  return { db: joining(drizzle(pool, { casing: 'snake_case' })), pool, url, close: () => pool.end() }
+  return { db: joining(pool), pool, url, close: () => pool.end() }
 }
 
 /** Makes the database when it is missing; `adminUrl` leads to any other database of the same server. */

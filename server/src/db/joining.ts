@@ -1,5 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import type { Pool } from 'pg'
 import type { Db } from './database.ts'
+
+const casing = 'snake_case'
 
 type Scope = { tx: Db | null }
 
@@ -8,12 +12,15 @@ type Scope = { tx: Db | null }
  * So a call of the API and its audit row, or a row and the mail about it, are written together or not at all, without handing the
  * transaction through every function between. What the callback started and did not wait for is no part of it any more once it ended.
  */
-export function joining(root: Db): Db {
+export function joining(pool: Pool): Db {
+  const root: Db = drizzle(pool, { casing })
   const scopes = new AsyncLocalStorage<Scope>()
   const current = () => scopes.getStore()?.tx ?? root
 
-  const transaction: Db['transaction'] = (work, config) =>
-    current().transaction(async (tx) => {
+  const transaction: Db['transaction'] = (work, config) => {
+    const open = scopes.getStore()?.tx
+    const begin: Db['transaction'] = open ? open.transaction.bind(open) : ofPool(pool)
+    return begin(async (tx) => {
       const scope: Scope = { tx }
       try {
         return await scopes.run(scope, async () => await work(tx))
@@ -21,6 +28,7 @@ export function joining(root: Db): Db {
         scope.tx = null
       }
     }, config)
+  }
 
   return new Proxy(root, {
     get: (_, key) => {
@@ -31,3 +39,15 @@ export function joining(root: Db): Db {
     },
   })
 }
+
+/** Drizzle's own transaction of a pool keeps the connection for ever when its BEGIN fails. */
+const ofPool =
+  (pool: Pool): Db['transaction'] =>
+  async (work, config) => {
+    const client = await pool.connect()
+    try {
+      return await drizzle(client, { casing }).transaction(work, config)
+    } finally {
+      client.release(client.getTransactionStatus() !== 'I')
+    }
+  }

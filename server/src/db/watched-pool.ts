@@ -42,8 +42,7 @@ class WatchedPool extends pg.Pool {
       return result
     } catch (error) {
       // One that is broken, or left in the middle of a transaction, is of no use to others.
-      const { getTransactionStatus } = client as unknown as { getTransactionStatus: () => string | null }
-      client.release(error instanceof DatabaseUnavailable || getTransactionStatus.call(client) !== 'I')
+      client.release(error instanceof DatabaseUnavailable || client.getTransactionStatus() !== 'I')
       throw error
     }
   }

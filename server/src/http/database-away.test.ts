@@ -97,6 +97,16 @@ describe('with the database away every call answers 503 within three seconds, an
     await expect(work).rejects.toSatisfy(isUnavailable)
   })
 
+  test('transactions that could not begin leave no connection taken', async () => {
+    const begun = () => t.app.db.transaction(() => Promise.resolve())
+    await begun()
+    proxy.freeze()
+    const works = Array.from({ length: 10 }, () => asRequest(begun))
+    for (const work of works) await expect(work).rejects.toSatisfy(isUnavailable)
+    proxy.thaw()
+    await until(() => expect(t.app.database.pool.totalCount).toBe(t.app.database.pool.idleCount))
+  })
+
   test('stopped between two statements of a transaction', async () => {
     const work = t.app.db.transaction(async (tx) => {
       await tx.execute(sql`select 1`)
