@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { runCommand } from './command.ts'
 import { withProgress } from './progress.ts'
 import { root } from './root.ts'
@@ -24,6 +25,11 @@ export type PublicClient = {
   /** Runs `sqd` with these arguments to its end. It has no terminal, so it cannot ask anything back. */
   (...args: string[]): Promise<ClientResult>
   start(...args: string[]): RunningClient
+  /**
+   * The same in a terminal of its own, as a person runs it. Without one the client holds back what it prints during a step of a deployment
+   * until the step ends. Needs `script`, which every Debian has.
+   */
+  startInTerminal(...args: string[]): RunningClient
   /** Removes its home with the credentials in it. */
   close(): void
 }
@@ -42,8 +48,9 @@ export async function openClient(onOutput?: (text: string) => void): Promise<Pub
     SUBSQUID_CLI_CONFIG_DIR: join(home, 'config.json'),
     SQD_SKIP_NEW_VERSION_CHECK: 'true',
   }
-  const spawnClient = (args: string[]) => {
-    const child = spawn(process.execPath, [program, ...args], { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const spawnClient = (args: string[], wrap: (words: string[]) => string[] = (words) => words) => {
+    const [command = '', ...words] = wrap([process.execPath, program, ...args])
+    const child = spawn(command, words, { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8')
       if (onOutput) stream.on('data', onOutput)
@@ -56,17 +63,28 @@ export async function openClient(onOutput?: (text: string) => void): Promise<Pub
     const code = await ended(child)
     return { stdout: stdout(), stderr: stderr(), code }
   }
-  const start = (...args: string[]) => {
-    const child = spawnClient(args)
+  const watch = (child: ChildProcess): RunningClient => {
     const [stdout, stderr] = [collect(child, 'stdout'), collect(child, 'stderr')]
     const stop = async () => {
       child.kill('SIGKILL')
       await ended(child)
     }
-    return { output: () => stdout() + stderr(), stop }
+    return { output: () => stripVTControlCharacters(stdout() + stderr()), stop }
   }
-  return Object.assign(run, { start, close: () => rmSync(home, { recursive: true, force: true }) })
+  const start = (...args: string[]) => watch(spawnClient(args))
+  const startInTerminal = (...args: string[]) => watch(spawnClient(args, inTerminal))
+  return Object.assign(run, { start, startInTerminal, close: () => rmSync(home, { recursive: true, force: true }) })
 }
+
+/** When `script` ends, the terminal does, and SIGHUP ends the program in it. */
+const inTerminal = (words: string[]): string[] => [
+  'script',
+  '--quiet',
+  '--flush',
+  '--command',
+  `exec ${words.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' ')}`,
+  '/dev/null',
+]
 
 /** Answers the path of its program. Installs beside the place and moves it there, so that half an installation is never used. */
 export async function installClient(): Promise<string> {

@@ -1,0 +1,44 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/**
+ * The folder of a squid without dependencies, whose image is built within seconds. Its api answers 200 until told otherwise,
+ * its processor runs and does nothing.
+ *
+ * @param files by path in the folder; they replace the usual ones
+ * @returns its path; the caller removes `dirname` of it
+ */
+export function makeBareSquid(name: string, files: Record<string, string> = {}): string {
+  const folder = join(mkdtempSync(join(tmpdir(), 'bare-squid-')), name)
+  const entry = { name, version: '1.0.0', private: true }
+  const all = {
+    'squid.yaml': `manifest_version: subsquid.io/v0.1
+name: ${name}
+deploy:
+  init: false
+  processor:
+    cmd: [node, processor.js]
+  api:
+    cmd: [node, api.js]
+`,
+    'api.js': apiThatAnswers(200, '{"data":{"__typename":"Query"}}'),
+    'processor.js': 'setInterval(() => undefined, 60_000)\n',
+    'package.json': JSON.stringify({ ...entry, scripts: { build: 'node --version' } }),
+    'package-lock.json': JSON.stringify({ ...entry, lockfileVersion: 3, packages: { '': entry } }),
+    ...files,
+  }
+  for (const [file, text] of Object.entries(all)) {
+    const path = join(folder, file)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+  }
+  return folder
+}
+
+/** A program that answers every request like this; it prints `serving <status>` once it listens. */
+export const apiThatAnswers = (status: number, text: string): string => `
+require('node:http')
+  .createServer((request, response) => response.writeHead(${status}).end(${JSON.stringify(text)}))
+  .listen(process.env.GQL_PORT, () => console.log('serving ${status}'))
+`
