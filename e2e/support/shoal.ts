@@ -44,8 +44,12 @@ export type Shoal = {
 /** For a server of tests; `end` of the server removes it. */
 export const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'shoal-e2e-'))
 
-/** A real server as a process of its own, ready to answer, on a fresh data directory unless one is given. Squids stop with it. */
-export async function startShoal(env: Record<string, string> = {}, dataDir = makeDataDir()): Promise<Shoal> {
+/**
+ * A real server as a process of its own, ready to answer, on a fresh data directory unless one is given. Squids stop with it. When it does
+ * not start, its Postgres is ended too.
+ */
+export async function startShoal(env: Record<string, string> = {}, givenDataDir?: string): Promise<Shoal> {
+  const dataDir = givenDataDir ?? makeDataDir()
   const [port, gatewayPort] = [await freePort(), await freePort()]
   const settings = {
     ...hostEnvironment(),
@@ -93,11 +97,16 @@ export async function startShoal(env: Record<string, string> = {}, dataDir = mak
     server?.kill('SIGTERM')
     if (server) await ended(server)
     const code = server?.exitCode
+    await endPostgresOf(dataDir)
     rmSync(dataDir, { recursive: true, force: true })
     if (code !== 0) throw new Error(`the server ended with ${code}:\n${output.slice(-4000)}`)
   }
   const host = () => /Squids run with: ([^"\n]+)/.exec(output)?.[1] ?? ''
-  await start()
+  await start().catch(async (error: unknown) => {
+    await endPostgresOf(dataDir)
+    if (givenDataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
+    throw error
+  })
   noteHost(env['SHOAL_SANDBOX'] ?? 'auto', host())
   return {
     url,
@@ -145,9 +154,12 @@ export async function runCli<T>(env: Record<string, string>, args: string[]): Pr
 /** Ends the Postgres that servers of this data directory left running, and waits for its end. */
 export async function endPostgresOf(dataDir: string): Promise<void> {
   const pid = postmasterOf(dataDir)
-  if (pid) process.kill(pid, 'SIGQUIT')
-  await until(() => postmasterOf(dataDir) === 0, 'Postgres has ended')
+  if (pid === 0 || !isAlive(pid)) return
+  process.kill(pid, 'SIGQUIT')
+  await until(() => !isAlive(pid), 'Postgres has ended')
 }
+
+const isAlive = (pid: number) => existsSync(`/proc/${pid}`)
 
 /** The process of the embedded Postgres; 0 when there is none. */
 export function postmasterOf(dataDir: string): number {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { allowedBy, sentenceOfSetting, WrongSetting } from './wrong-setting.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
 const flag = z.enum(['true', 'false', '1', '0', '']).transform((v) => v === 'true' || v === '1')
@@ -252,19 +253,23 @@ export type Config = z.output<typeof Settings> & {
 
 /**
  * Reads the configuration from the environment and nowhere else; `folder` is what a relative path is relative to.
- * @throws Error listing every wrong setting with what is expected
+ * @throws WrongSetting with a line for each one, which says what it is and what is allowed
  */
 export function loadConfig(env: Record<string, string | undefined> = process.env, folder = process.cwd()): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([key, value]) => key in settings && value !== ''))
   const parsed = Settings.safeParse(given)
   if (!parsed.success) {
-    const lines = parsed.error.issues.map((i) => `  ${i.path.join('.')}: ${i.message}`)
-    throw new Error(`The configuration is not valid:\n${lines.join('\n')}`)
+    const wrong = new Set(parsed.error.issues.map(({ path }) => String(path[0])))
+    throw new WrongSetting([...wrong].map((name) => wrongSentence(name, given[name] ?? '')).join('\n'))
   }
   const c = parsed.data
   if (c.SHOAL_RUNTIME === 'sim' && c.SHOAL_ROLES.includes('gateway') && !c.SHOAL_ROLES.includes('worker'))
-    throw new Error(
-      'The configuration is not valid:\n  SHOAL_ROLES: with SHOAL_RUNTIME=sim squids exist in the memory of the worker, so a gateway must be in the same process: SHOAL_ROLES=worker,gateway.',
+    throw new WrongSetting(
+      sentenceOfSetting(
+        'SHOAL_ROLES',
+        given['SHOAL_ROLES'] ?? '',
+        'one with both worker and gateway while SHOAL_RUNTIME is "sim", where squids exist in the memory of the worker only',
+      ),
     )
   return {
     ...c,
@@ -276,6 +281,11 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     ),
   }
 }
+
+const isSetting = (name: string): name is keyof typeof settings => name in settings
+
+const wrongSentence = (name: string, value: string): string =>
+  isSetting(name) ? sentenceOfSetting(name, value, allowedBy(settings[name])) : `${name} is not valid.`
 
 /** The public address of an organization's squids. */
 export const gatewayUrlOf = (config: Pick<Config, 'gatewayUrl'>, orgCode: string): string =>

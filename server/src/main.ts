@@ -1,7 +1,8 @@
 import { PostgresGaveUp } from '@shoal/runtime'
 import type { App, WorkerApp } from './app.ts'
 import { loadConfig, type Config } from './config.ts'
-import { safeStack } from './db/safe-error.ts'
+import { safeStack, safeText } from './db/safe-error.ts'
+import { isUnavailable } from './db/unavailable.ts'
 import { createGateway } from './gateway/gateway.ts'
 import { answerHealthPort, listenForHealth } from './health/health-port.ts'
 import { createHttpApp } from './http/app.ts'
@@ -13,6 +14,7 @@ import { openApp } from './open-app.ts'
 import { MissingKeys } from './require-keys.ts'
 import { startupText } from './startup-text.ts'
 import { startWorker } from './worker.ts'
+import { WrongSetting } from './wrong-setting.ts'
 
 /** Starts the roles this process was given, says where to find them, and ends in order on SIGINT and SIGTERM. */
 async function main(): Promise<void> {
@@ -139,14 +141,24 @@ const untilTold = () =>
     process.on('SIGTERM', told)
   })
 
+/** The address to listen on does not exist, or may not be used. */
+const isOfAddress = (error: unknown): error is Error =>
+  error instanceof Error &&
+  'syscall' in error &&
+  'code' in error &&
+  ((error.syscall === 'listen' && (error.code === 'EADDRNOTAVAIL' || error.code === 'EACCES')) ||
+    error.syscall === 'getaddrinfo')
+
+const forOperator = [WrongSetting, MissingKeys, InstallationInUse, HostClaimed, PostgresGaveUp]
+
 /** What went wrong in words of the operator; a stack only when it is our own fault. */
 function explain(error: unknown): string {
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
     return `${error.message}\nIs Shoal running already? Otherwise set SHOAL_PORT and SHOAL_GATEWAY_PORT to free ports.`
-  const isForOperator = [MissingKeys, InstallationInUse, HostClaimed, PostgresGaveUp].some(
-    (kind) => error instanceof kind,
-  )
-  if (isForOperator && error instanceof Error) return error.message
+  if (isOfAddress(error))
+    return `${error.message}\nIs SHOAL_HOST an address of this machine, and may this user listen on its ports?`
+  if (error instanceof Error && forOperator.some((kind) => error instanceof kind)) return error.message
+  if (isUnavailable(error)) return `${safeText(error)}\nIs Postgres up, and is DATABASE_URL its address?`
   return safeStack(error)
 }
 

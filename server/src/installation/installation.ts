@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
+import { reasonOf, sentenceOfSetting, WrongSetting } from '../wrong-setting.ts'
 import { describeHolder, livingHolders, locksDir, noteHolder } from './holders.ts'
 
 /** For the operator to resolve; its message says who uses the installation. */
@@ -29,15 +30,25 @@ const commandPatienceMs = 10_000
 export const needsAlone = (config: Pick<Config, 'SHOAL_ON_EXIT' | 'SHOAL_ROLES'>): boolean =>
   config.SHOAL_ON_EXIT === 'stop' && new Set(config.SHOAL_ROLES).size === 3
 
+function makeDataDir(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o755 })
+  } catch (error) {
+    const allowed = `a directory that the server can make and write to (${reasonOf(error)})`
+    throw new WrongSetting(sentenceOfSetting('SHOAL_DATA_DIR', dataDir, allowed), { cause: error })
+  }
+}
+
 /**
  * Proves that nothing else uses the data directory in a way that conflicts, before anything in it is touched.
  * @throws InstallationInUse naming the processes that do
+ * @throws WrongSetting when the data directory cannot be made
  */
 export async function holdInstallation(
   config: Config,
   options: { alone: boolean; roles: string[] },
 ): Promise<Installation> {
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o755 })
+  makeDataDir(config.dataDir)
   const dir = locksDir(config)
   const file = lockFile(dir)
   let lock: FileLock | null = await take(dir, options.alone ? 'exclusive' : 'shared')

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import type { Config } from '../../config.ts'
+import { readFileOfSetting, WrongSetting } from '../../wrong-setting.ts'
 import { chainsOf, type Chain } from '../rpc/index.ts'
 
 /** A dataset of the catalogue; `chainId` of EVM networks. */
@@ -63,8 +63,8 @@ export function datasetsOf(app: Pick<App, 'config'>): Datasets {
 }
 
 function readCatalogue(file: string): Omit<Dataset, 'chain'>[] {
-  const parsed = Catalogue.safeParse(parse(readFileSync(file, 'utf8')))
-  if (!parsed.success) throw new Error(`${file} is no catalogue of datasets:\n${z.prettifyError(parsed.error)}`)
+  const parsed = Catalogue.safeParse(parse(readFileOfSetting('SHOAL_PORTAL_CATALOGUE', file)))
+  if (!parsed.success) throw new WrongSetting(`${file} is no catalogue of datasets:\n${z.prettifyError(parsed.error)}`)
   return Object.entries(parsed.data.datasets).map(([id, { metadata }]) => ({
     id,
     title: metadata.display_name,

@@ -1,7 +1,7 @@
 import { rpcChainTypes } from '@shoal/contract'
-import { readFileSync } from 'node:fs'
 import { isNode, LineCounter, parseDocument, type Document } from 'yaml'
 import { z } from 'zod'
+import { readFileOfSetting, WrongSetting } from '../../wrong-setting.ts'
 
 const Upstream = z.strictObject({
   /** Shown to people in place of the address. */
@@ -45,11 +45,11 @@ const RpcConfig = z.strictObject({
 
 /**
  * Reads the chains of SHOAL_RPC_CONFIG, which is YAML (JSON is YAML too).
- * @throws Error naming file, line and field of everything that is wrong
+ * @throws WrongSetting naming file, line and field of everything that is wrong
  */
 export function readRpcConfig(file: string): Record<string, ChainSettings> {
   const lines = new LineCounter()
-  const document = parseDocument(readFileSync(file, 'utf8'), { lineCounter: lines })
+  const document = parseDocument(readFileOfSetting('SHOAL_RPC_CONFIG', file), { lineCounter: lines })
   const broken = document.errors.map((e) => `${file}:${lines.linePos(e.pos[0]).line}: ${e.message.split('\n')[0]}`)
   if (broken.length > 0) throw wrong(broken)
   const parsed = RpcConfig.safeParse(document.toJS())
@@ -63,7 +63,8 @@ export function readRpcConfig(file: string): Record<string, ChainSettings> {
   )
 }
 
-const wrong = (sentences: string[]) => new Error(`The RPC configuration is not valid:\n  ${sentences.join('\n  ')}`)
+const wrong = (sentences: string[]) =>
+  new WrongSetting(`The RPC configuration is not valid:\n  ${sentences.join('\n  ')}`)
 
 /** Of the thing itself, or of the nearest thing around it when it is missing. */
 function lineOf(document: Document, lines: LineCounter, path: PropertyKey[]): number {

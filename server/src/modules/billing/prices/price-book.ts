@@ -1,9 +1,9 @@
 import { Big } from 'big.js'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import type { Config } from '../../../config.ts'
+import { readFileOfSetting, WrongSetting } from '../../../wrong-setting.ts'
 import { dayOfMs } from '../time.ts'
 
 const Amount = z
@@ -43,14 +43,14 @@ const shippedFile = join(import.meta.dirname, 'price-book.yaml')
 
 /**
  * Prices of SHOAL_PRICE_BOOK, or those that ship. Numbers are read as text, so none of them was ever a float.
- * @throws Error naming the file and every wrong field
+ * @throws WrongSetting naming the file and every wrong field
  */
 export function readPriceBook(config: Pick<Config, 'SHOAL_PRICE_BOOK'>): PriceBook {
   const file = config.SHOAL_PRICE_BOOK ?? shippedFile
-  const parsed = PriceBookFile.safeParse(parse(readFileSync(file, 'utf8'), { schema: 'failsafe' }))
+  const parsed = PriceBookFile.safeParse(parse(readFileOfSetting('SHOAL_PRICE_BOOK', file), { schema: 'failsafe' }))
   if (parsed.success) return parsed.data
   const sentences = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || 'the file'}: ${issue.message}`)
-  throw new Error(`The price book ${file} is not valid:\n${sentences.join('\n')}`)
+  throw new WrongSetting(`The price book ${file} is not valid:\n${sentences.join('\n')}`)
 }
 
 /** The list in force at a moment; before the first list began, the first one. */

@@ -1,16 +1,17 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import type { Config } from '../../../config.ts'
+import { WrongSetting } from '../../../wrong-setting.ts'
 
 /** How files of TrueType, OpenType, collections of these, WOFF and WOFF2 begin. */
 const beginnings = ['\0\u0001\0\0', 'true', 'OTTO', 'ttcf', 'wOFF', 'wOF2']
 
 /**
  * The file of SHOAL_INVOICE_FONT. Only its first bytes are looked at: a font takes memory that a server needs for invoices alone.
- * @throws Error naming the file, when it cannot be read or is none of a font
+ * @throws WrongSetting naming the file, when it cannot be read or is none of a font
  */
 export function checkedFontFile({ SHOAL_INVOICE_FONT: file }: Pick<Config, 'SHOAL_INVOICE_FONT'>): string | undefined {
   if (file !== undefined && !beginnings.includes(beginningOf(file)))
-    throw new Error(`SHOAL_INVOICE_FONT: ${file} is no font (TTF, OTF, TTC, WOFF or WOFF2)`)
+    throw new WrongSetting(`SHOAL_INVOICE_FONT: ${file} is no font (TTF, OTF, TTC, WOFF or WOFF2)`)
   return file
 }
 
@@ -21,7 +22,7 @@ function beginningOf(file: string): string {
     readSync(opened, bytes)
     closeSync(opened)
   } catch (error) {
-    throw new Error(`SHOAL_INVOICE_FONT: ${file} cannot be read`, { cause: error })
+    throw new WrongSetting(`SHOAL_INVOICE_FONT: ${file} cannot be read`, { cause: error })
   }
   return bytes.toString('latin1')
 }

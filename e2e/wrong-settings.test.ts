@@ -1,0 +1,83 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { startProcess } from './support/server-process.ts'
+import { makeDataDir, processesIn, startShoal } from './support/shoal.ts'
+
+/** A server with a setting that it cannot use says so in a sentence, ends with 1, and leaves nothing running. */
+const dataDir = makeDataDir()
+const file = join(dataDir, 'a-file')
+writeFileSync(file, 'chains: nonsense')
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
+
+async function refusal(env: Record<string, string>): Promise<string> {
+  const server = await startProcess({ SHOAL_DATA_DIR: dataDir, SHOAL_ON_EXIT: 'stop', ...env })
+  try {
+    expect(await server.ended).toBe(1)
+  } finally {
+    server.signal('SIGKILL')
+  }
+  // The worker logs that squids are only played.
+  return server
+    .output()
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('{'))
+    .join('\n')
+}
+
+test('one sentence for each setting: which one, what it is, what is allowed', async () => {
+  expect(await refusal({ SHOAL_PORT: 'abc' })).toBe('SHOAL_PORT is "abc", but must be a whole number from 0 to 65535.')
+  const wrong = {
+    SHOAL_PORT: ['70000', 'SHOAL_PORT is "70000", but must be a whole number from 0 to 65535.'],
+    SHOAL_PUBLIC_URL: ['here', 'SHOAL_PUBLIC_URL is "here", but must be a URL such as https://shoal.example.com.'],
+    SHOAL_RUNTIME: ['docker', 'SHOAL_RUNTIME is "docker", but must be process or sim.'],
+    SHOAL_ROLES: [
+      'api,x',
+      'SHOAL_ROLES is "api,x", but must be one or more of api, worker, gateway, with commas between.',
+    ],
+    SHOAL_TRUST_PROXY: ['yes', 'SHOAL_TRUST_PROXY is "yes", but must be 0, 1, true or false.'],
+    SHOAL_BUILD_MINUTES: ['-1', 'SHOAL_BUILD_MINUTES is "-1", but must be a number above 0.'],
+    SHOAL_IMAGES_KEPT: ['1.5', 'SHOAL_IMAGES_KEPT is "1.5", but must be a whole number of at least 1.'],
+    SHOAL_METRICS_TOKEN: [
+      'hunter2',
+      'SHOAL_METRICS_TOKEN must be at least 16 characters long. (Its value is not shown.)',
+    ],
+    SHOAL_PORTAL_URL: [
+      '//u:hunter2@x',
+      'SHOAL_PORTAL_URL must be a URL such as https://shoal.example.com. (Its value is not shown.)',
+    ],
+  }
+  const entries = Object.entries(wrong)
+  const said = await refusal(Object.fromEntries(entries.map(([name, [value = '']]) => [name, value])))
+  expect(said.split('\n')).toEqual(entries.map(([, [, sentence]]) => sentence))
+})
+
+test.each([
+  [
+    { SHOAL_DATA_DIR: join(file, 'x') },
+    `SHOAL_DATA_DIR is "${file}/x", but must be a directory that the server can make and write to (ENOTDIR).`,
+  ],
+  [
+    { SHOAL_RPC_CONFIG: '/nowhere.yaml' },
+    'SHOAL_RPC_CONFIG is "/nowhere.yaml", but must be a file that the server can read (ENOENT).',
+  ],
+  [{ SHOAL_RPC_CONFIG: file }, `The RPC configuration is not valid:\n  ${file}:1: chains`],
+  [{ SHOAL_SECRETS_KEY: 'short' }, 'SHOAL_SECRETS_KEY must be 32 bytes in base64'],
+  [{ SHOAL_HOST: '192.0.2.1' }, 'listen EADDRNOTAVAIL: address not available 192.0.2.1'],
+  [
+    { DATABASE_URL: 'postgres://shoal:hunter2@127.0.0.1:1/shoal' },
+    'The database cannot be asked now: connect ECONNREFUSED 127.0.0.1:1',
+  ],
+])('what only turns out while it starts: %s', async (env, sentence) => {
+  const said = await refusal(env)
+  expect(said).toContain(sentence)
+  expect(said).not.toContain('    at ')
+  expect(said).not.toContain('hunter2')
+  expect(processesIn(dataDir)).toEqual([])
+})
+
+test('a server of tests that does not start leaves no Postgres behind', async () => {
+  const env = { SHOAL_RUNTIME: 'sim', SHOAL_ON_EXIT: 'keep', SHOAL_RPC_CONFIG: '/nowhere.yaml' }
+  await expect(startShoal(env, dataDir)).rejects.toThrow('The server did not start')
+  expect(processesIn(dataDir)).toEqual([])
+})

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+
+/** A setting of the environment that the operator has to correct. Its message says which one, what it is and what is allowed. */
+export class WrongSetting extends Error {
+  override name = 'WrongSetting'
+}
+
+const mostCharacters = 100
+const isSecret = (name: string) => /KEY|TOKEN|SECRET|PASSWORD|DSN/.test(name)
+const hasPassword = (value: string) => value.includes('@')
+
+/** A sentence such as `SHOAL_PORT is "abc", but must be a whole number from 0 to 65535.` Values that may be secret are left out. */
+export function sentenceOfSetting(name: string, value: string, allowed: string): string {
+  if (isSecret(name) || hasPassword(value)) return `${name} must be ${allowed}. (Its value is not shown.)`
+  const shown = value.length > mostCharacters ? `${value.slice(0, mostCharacters)}…` : value
+  return `${name} is ${JSON.stringify(shown)}, but must be ${allowed}.`
+}
+
+/** What a schema of a setting allows, to follow "must be". */
+export function allowedBy(schema: z.ZodType): string {
+  const input = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+  const output = z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' })
+  const words = output.enum ?? input.enum
+  if (words) return choice(words.filter((word) => word !== ''))
+  if (output.type === 'array' && typeof output.items === 'object' && 'enum' in output.items)
+    return `one or more of ${(output.items.enum ?? []).join(', ')}, with commas between`
+  if (output.type === 'integer' || output.type === 'number') return numbers(output)
+  if (output.format === 'uri') return 'a URL such as https://shoal.example.com'
+  return output.minLength ? `at least ${output.minLength} characters long` : 'text'
+}
+
+const choice = (words: unknown[]) => [words.slice(0, -1).join(', '), String(words.at(-1))].filter(Boolean).join(' or ')
+
+function numbers({ type, minimum, maximum, exclusiveMinimum }: z.core.JSONSchema.BaseSchema): string {
+  const kind = type === 'integer' ? 'a whole number' : 'a number'
+  if (exclusiveMinimum !== undefined) return `${kind} above ${exclusiveMinimum}`
+  const isBounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER
+  return isBounded ? `${kind} from ${minimum} to ${maximum}` : `${kind} of at least ${minimum}`
+}
+
+/**
+ * The text of the file that a setting names.
+ *
+ * @throws WrongSetting when it cannot be read
+ */
+export function readFileOfSetting(name: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const allowed = `a file that the server can read (${reasonOf(error)})`
+    throw new WrongSetting(sentenceOfSetting(name, file, allowed), { cause: error })
+  }
+}
+
+/** The code of a failed system call, such as ENOENT. */
+export const reasonOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
