@@ -8,8 +8,8 @@ export type Timeline = {
   mark: () => void
   /** The answers of one probe since the first mark, such as `200 → 503 at 0.4 s → 200 at 12.1 s`. */
   told: (probe: string) => string
-  /** Milliseconds from the first mark until the probe first answered something that `matches`; null when it never did. */
-  firstMs: (probe: string, matches: (answer: string) => boolean) => number | null
+  /** Its newest answer. */
+  latest: (probe: string) => string
   /** The longest time that one request of the probe took since the first mark. */
   slowestMs: (probe: string) => number
   stop: () => Promise<void>
@@ -54,10 +54,7 @@ export function startTimeline(probes: Record<string, (signal: AbortSignal) => Pr
       const seconds = (span: Span) => ((span.fromMs - (markedMs ?? 0)) / 1000).toFixed(1)
       return [first?.answer ?? 'nothing', ...others.map((span) => `${span.answer} at ${seconds(span)} s`)].join(' → ')
     },
-    firstMs: (probe, matches) => {
-      const span = since(probe).find(({ answer }) => matches(answer))
-      return span ? Math.max(0, span.fromMs - (markedMs ?? 0)) : null
-    },
+    latest: (probe) => spans.get(probe)?.at(-1)?.answer ?? 'nothing',
     slowestMs: (probe) => slowest.get(probe) ?? 0,
     stop: async () => {
       isStopped = true

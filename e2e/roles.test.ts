@@ -3,15 +3,18 @@ import { dirname } from 'node:path'
 import { contract, createClient, type Client, type Contract } from '@shoal/contract'
 import { Client as Postgres } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startNginx, type Nginx } from '../../scripts/nginx.ts'
-import { makeCountingSquid } from '../support/counting-squid.ts'
-import { deploy, ended } from '../support/deploy.ts'
-import { startLoad, type Load } from '../support/load.ts'
-import { startInstallation, type Installation, type Role, type RoleProcess } from '../support/role-processes.ts'
-import { processesIn } from '../support/shoal.ts'
+import { startNginx, type Nginx } from '../scripts/nginx.ts'
+import { makeCountingSquid } from './support/counting-squid.ts'
+import { deploy, ended } from './support/deploy.ts'
+import { printFaults, reportFault } from './support/fault-report.ts'
+import { startLoad, type Load } from './support/load.ts'
+import { startInstallation, type Installation, type Role } from './support/role-processes.ts'
+import { processesIn } from './support/shoal.ts'
 
 const org = 'acme-labs'
 const connections = 8
+
+type Case = { role: Role; index: number; operation: 'update' | 'restart' | 'rollback' }
 
 /** Two processes of each role behind nginx: any of them may end or be killed at any time. */
 describe('two of each role', () => {
@@ -42,6 +45,7 @@ describe('two of each role', () => {
   }, 300_000)
 
   afterAll(async () => {
+    printFaults('during', 'answered requests', 'failed requests')
     await load?.stop()
     await api?.squids.delete({ params: { code: org, reference: 'counting@v1' } }).catch(() => undefined)
     await apiBalancer?.stop()
@@ -68,47 +72,48 @@ describe('two of each role', () => {
   }
 
   /** Begins the operation, ends the process in the midst of it, and waits until both are well again. */
-  async function endDuring(operation: keyof typeof operations, process: RoleProcess, signal: 'SIGTERM' | 'SIGKILL') {
+  async function endDuring({ role, index, operation }: Case, signal: 'SIGTERM' | 'SIGKILL') {
+    const process = installation.of(role)[index]
+    if (!process) throw new Error(`There is no ${role} ${index}`)
+    const [failed, answered] = [load.failures().length, load.answered()]
     const id = await operations[operation]()
     const code = await process.end(signal)
     const deployment = await finish(id)
     await process.start()
-    return { code, deployment }
+    const failures = load.failures().slice(failed)
+    const numbers = [load.answered() - answered, failures.length].map((number) => number.toLocaleString('en'))
+    reportFault(`${signal} to ${role} ${index}`, operation, ...numbers)
+    return { code, deployment, failures, port: process.port }
   }
 
-  function processOf(role: Role, index: number): RoleProcess {
-    const process = installation.of(role)[index]
-    if (!process) throw new Error(`There is no ${role} ${index}`)
-    return process
-  }
+  // Each of the six ends once, and in the full run in both ways.
+  const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
+  const operationNames = ['update', 'restart', 'rollback'] as const
+  const cases: Case[] = (['worker', 'gateway', 'api'] as const).flatMap((role, at) =>
+    [0, 1].map((index) => ({ role, index, operation: operationNames[(at * 2 + index) % 3] ?? 'update' })),
+  )
+  const told = cases.filter(({ index }) => isFull || index === 0)
+  const killed = cases.filter(({ index }) => isFull || index === 1)
 
-  const cases = (['worker', 'gateway', 'api'] as const).flatMap((role) => [0, 1].map((index) => ({ role, index })))
-  const operationOf = (index: number) => (['update', 'restart', 'rollback'] as const)[index % 3] ?? 'update'
-
-  test.each(cases.map((each, index) => ({ ...each, operation: operationOf(index) })))(
-    'SIGTERM to $role $index during an $operation fails no request',
-    async ({ role, index, operation }) => {
-      const process = processOf(role, index)
-      const before = load.failures().length
-      const { code, deployment } = await endDuring(operation, process, 'SIGTERM')
+  test.each(told)(
+    'SIGTERM to $role $index during $operation fails no request',
+    async (each) => {
+      const { code, deployment, failures } = await endDuring(each, 'SIGTERM')
       expect(code).toBe(0)
       expect(deployment).toMatchObject({ status: 'OK', failed: 'NO' })
-      expect(load.failures().slice(before)).toEqual([])
+      expect(failures).toEqual([])
     },
     180_000,
   )
 
-  test.each(cases.map((each, index) => ({ ...each, operation: operationOf(index + 1) })))(
-    'kill -9 of $role $index during an $operation fails at most what was in flight there',
-    async ({ role, index, operation }) => {
-      const process = processOf(role, index)
-      const before = load.failures().length
-      const { deployment } = await endDuring(operation, process, 'SIGKILL')
+  test.each(killed)(
+    'kill -9 of $role $index during $operation fails at most what was in flight there',
+    async (each) => {
+      const { deployment, failures, port } = await endDuring(each, 'SIGKILL')
       expect(deployment).toMatchObject({ status: 'OK', failed: 'NO' })
-      const failures = load.failures().slice(before)
-      if (role === 'gateway') {
+      if (each.role === 'gateway') {
         expect(failures.length).toBeLessThanOrEqual(connections)
-        expect(failures.filter(({ servers }) => !servers.includes(`:${process.port}`))).toEqual([])
+        expect(failures.filter(({ servers }) => !servers.includes(`:${port}`))).toEqual([])
       } else expect(failures).toEqual([])
     },
     180_000,
@@ -116,7 +121,7 @@ describe('two of each role', () => {
 
   test('no processor ever ran beside another one', async () => {
     const rows = await starts()
-    expect(rows.length).toBeGreaterThan(cases.length * 2)
+    expect(rows.length).toBeGreaterThan(told.length + killed.length)
     expect(rows.filter(({ was_alone }) => !was_alone)).toEqual([])
     expect(processesIn(installation.dataDir).filter((line) => line.includes('processor.js')).length).toBe(1)
   })
