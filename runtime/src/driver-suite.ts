@@ -3,9 +3,11 @@ import type {
   ContainerSpec,
   Directory,
   Endpoint,
+  LastRun,
   LogBatch,
   LogCursor,
   Observation,
+  Run,
   Runtime,
   Workload,
 } from './driver.ts'
@@ -45,6 +47,12 @@ export type Harness = {
   dispose(): Promise<void>
 }
 
+/** What a test expects of a container. */
+export type Expected = Partial<Omit<Observation, 'run' | 'lastRun'>> & {
+  run?: Partial<Run> | null
+  lastRun?: Partial<LastRun> | null
+}
+
 /** A directory in another process than the runtime's. */
 export type Elsewhere = {
   endpoint(id: string, container: string, port: number): Promise<Endpoint | null>
@@ -71,6 +79,7 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
       resources: { cpuCores: 1, memoryBytes: 256 * MIB },
       restart: 'on-failure',
       ports: [],
+      stopGraceMs: 5000,
       ...host.program(behaviour),
       ...more,
     })
@@ -89,7 +98,7 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
       return all.find((one) => one.workload === id && one.container === container)
     }
 
-    const until = (container: string, expected: Partial<Observation>, id?: string): Promise<void> =>
+    const until = (container: string, expected: Expected, id?: string): Promise<void> =>
       host.eventually(async () => expect(await observe(container, id)).toMatchObject(expected))
 
     /** Reads the log from `cursor` until `enough` lines came; moves `cursor`. */
@@ -116,10 +125,11 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
     test('apply makes programs run, and twice changes nothing', async () => {
       const containers = [container('api', { print: ['up'] }), container('processor', { print: ['up'] })]
       await host.runtime.apply(workload(containers))
-      await until('api', { state: 'running', restarts: 0, exitCode: null, reason: null })
+      await until('api', { state: 'running', run: { ordinal: 0, node: null }, lastRun: null, reason: null })
       await until('processor', { state: 'running' })
       const before = await host.runtime.observe()
       await host.runtime.apply(structuredClone(workload(containers)))
+      await host.runtime.apply(workload(containers.map((one) => ({ ...one, stopGraceMs: 100 }))))
       await host.runtime.apply(workload([...containers, container('late', { print: ['up'] })]))
       const lines = await read({}, 3)
       expect(lines.sort()).toEqual(['api: up', 'late: up', 'processor: up'])
@@ -128,17 +138,19 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
 
     test('a program that ends with 0 is finished and is not started again', async () => {
       await host.runtime.apply(workload([container('processor', { print: ['done'], ends: { exit: 0 } })]))
-      await until('processor', { state: 'finished', exitCode: 0, restarts: 0, retryAt: null, reason: null })
+      const lastRun = { ordinal: 0, exitCode: 0, how: 'done' } as const
+      await until('processor', { state: 'finished', run: null, lastRun, retryAt: null, reason: null })
       host.advance(3_600_000)
       expect(await read({}, 1)).toEqual(['processor: done'])
-      expect(await observe('processor')).toMatchObject({ state: 'finished', restarts: 0 })
+      expect(await observe('processor')).toMatchObject({ state: 'finished', lastRun })
     })
 
     test('a program that must keep running is started again whatever it ends with', async () => {
       await host.runtime.apply(workload([container('api', { ends: { exit: 0 } }, { restart: 'always' })]))
-      await until('api', { state: 'backoff', exitCode: 0, crashesInARow: 1, reason: 'It ended with exit code 0' })
+      const lastRun = { ordinal: 0, exitCode: 0, how: 'error' } as const
+      await until('api', { state: 'backoff', lastRun, reason: 'It ended with exit code 0' })
       host.advance(1000)
-      await until('api', { state: 'backoff', restarts: 1, crashesInARow: 2 })
+      await until('api', { state: 'backoff', lastRun: { ...lastRun, ordinal: 1 } })
     })
 
     test('what was taken for finished is retried as after a crash, and only then', async () => {
@@ -150,15 +162,16 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
       await host.runtime.apply(workload(containers))
       await until('api', { state: 'running' })
       await until('init', { state: 'finished' })
-      for (const [restarts, waitMs] of [1000, 2000].entries()) {
-        await until('processor', { state: 'finished', exitCode: 0, restarts })
+      for (const [ordinal, waitMs] of [1000, 2000].entries()) {
+        const lastRun = { ordinal, exitCode: 0 }
+        await until('processor', { state: 'finished', lastRun: { ...lastRun, how: 'done' } })
         await host.runtime.retry('org-squid-1', 'processor', 'It has more to do')
-        await until('processor', { state: 'backoff', exitCode: 0, restarts, crashesInARow: restarts + 1 })
+        await until('processor', { state: 'backoff', lastRun: { ...lastRun, how: 'error' } })
         const { since, retryAt, reason } = (await observe('processor')) ?? {}
         expect(Number(retryAt) - Number(since)).toBe(waitMs)
         expect(reason).toBe('It has more to do')
         await host.runtime.retry('org-squid-1', 'processor', 'Again')
-        expect(await observe('processor')).toMatchObject({ reason, crashesInARow: restarts + 1 })
+        expect(await observe('processor')).toMatchObject({ reason, retryAt })
         host.advance(waitMs)
       }
       const before = (await host.runtime.observe()).filter((one) => one.container !== 'processor')
@@ -169,27 +182,79 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
 
     test('a program that runs once is finished whatever it ends with, and says so', async () => {
       await host.runtime.apply(workload([container('init', { ends: { exit: 3 } }, { restart: 'never' })]))
-      await until('init', { state: 'finished', exitCode: 3, retryAt: null, reason: 'It ended with exit code 3' })
+      const lastRun = { exitCode: 3, how: 'error' } as const
+      await until('init', { state: 'finished', lastRun, retryAt: null, reason: 'It ended with exit code 3' })
     })
 
     test('a crash is observed with its exit code and is tried again after 1, 2, 4 seconds', async () => {
       await host.runtime.apply(workload([container('processor', { print: ['here'], ends: { exit: 7 } })]))
-      for (const [restarts, waitMs] of [1000, 2000, 4000].entries()) {
-        await until('processor', { state: 'backoff', exitCode: 7, restarts, outOfMemory: false })
+      for (const [ordinal, waitMs] of [1000, 2000, 4000].entries()) {
+        await until('processor', { state: 'backoff', run: null, lastRun: { exitCode: 7, how: 'error', ordinal } })
         const { since, retryAt } = (await observe('processor')) ?? {}
         expect(Number(retryAt) - Number(since)).toBe(waitMs)
         host.advance(waitMs)
       }
-      await until('processor', { state: 'backoff', restarts: 3, crashesInARow: 4 })
+      await until('processor', { state: 'backoff', lastRun: { ordinal: 3 } })
       expect(await read({}, 4)).toHaveLength(4)
+    })
+
+    test('each start is a run of its own, and those between two looks are counted by the gap', async () => {
+      await host.runtime.apply(workload([container('processor', { print: ['here'], ends: { exit: 7 } })]))
+      await until('processor', { state: 'backoff', lastRun: { ordinal: 0 } })
+      const first = (await observe('processor'))?.lastRun
+      expect(Number(first?.endedAt)).toBeGreaterThanOrEqual(Number(first?.startedAt))
+      // It is not looked at meanwhile: its log tells how often it ran.
+      const cursor: LogCursor = {}
+      await read(cursor, 1)
+      for (const waitMs of [1000, 2000, 4000]) {
+        host.advance(waitMs)
+        await read(cursor, 1)
+        await host.eventually(async () => expect((await host.runtime.usage())[0]?.memoryBytes).toBe(0))
+      }
+      await until('processor', { state: 'backoff', lastRun: { ordinal: 3, exitCode: 7, how: 'error' } })
+      expect((await observe('processor'))?.lastRun?.id).not.toBe(first?.id)
+    })
+
+    test('usage is of one run: it begins at 0 with each', async () => {
+      await host.runtime.apply(workload([container('processor', { ends: { exit: 7 } })]))
+      const used: (number | null)[] = []
+      const ids = new Set<string | undefined>()
+      for (const [ordinal, waitMs] of [1000, 2000, 4000, 8000].entries()) {
+        await until('processor', { state: 'backoff', lastRun: { ordinal } })
+        const [usage] = await host.runtime.usage()
+        expect(usage).toMatchObject({ run: (await observe('processor'))?.lastRun?.id, memoryBytes: 0 })
+        used.push(usage?.cpuSeconds ?? null)
+        ids.add(usage?.run)
+        host.advance(waitMs)
+      }
+      expect(ids.size).toBe(4)
+      // A host without cgroups does not know what a short run used, unless it was looked at; it does not say 0.
+      const known = used.filter((one) => one !== null)
+      if (host.enforcesMemory) expect(known).toHaveLength(4)
+      const [last = 0, ...before] = known.toReversed()
+      for (const one of known) expect(one).toBeGreaterThan(0)
+      if (before.length === 3) expect(last).toBeLessThan(before.reduce((sum, one) => sum + one, 0))
+    })
+
+    test('what was ended because another took its place was stopped, and its runs are counted on', async () => {
+      await host.runtime.apply(workload([container('api', { print: ['one'] })]))
+      await until('api', { state: 'running' })
+      const before = (await observe('api'))?.run
+      await host.runtime.apply(workload([container('api', { print: ['two'] })]))
+      await until('api', { state: 'running', run: { ordinal: 1 }, lastRun: { how: 'stopped', ordinal: 0 } })
+      const { run, lastRun } = (await observe('api')) ?? {}
+      expect(lastRun?.id).toBe(before?.id)
+      expect(run?.id).not.toBe(before?.id)
     })
 
     test('what cannot be started is failed with a reason, and is tried again', async () => {
       await host.runtime.apply(workload([container('api', {}, { command: ['no-such-command'], env: {} })]))
-      await until('api', { state: 'failed', exitCode: null, restarts: 0 })
+      await until('api', { state: 'failed', run: null, lastRun: null })
       const { reason, retryAt } = (await observe('api')) ?? {}
       expect(reason).toContain('no-such-command')
       expect(retryAt).toBeInstanceOf(Date)
+      // Nothing is known of what never ran.
+      expect(await host.runtime.usage()).toEqual([])
     })
 
     test('an image that is gone is a reason too', async () => {
@@ -201,7 +266,7 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
       if (!host.enforcesMemory) skip('this host cannot limit memory')
       const resources = { cpuCores: 1, memoryBytes: 128 * MIB }
       await host.runtime.apply(workload([container('processor', { ends: 'out of memory' }, { resources })]))
-      await until('processor', { state: 'backoff', outOfMemory: true, exitCode: 137, oomKills: 1 })
+      await until('processor', { state: 'backoff', lastRun: { how: 'oom', exitCode: 137, oomKills: 1 } })
       expect((await observe('processor'))?.reason).toContain('memory')
       expect(await host.runtime.usage()).toMatchObject([{ container: 'processor', oomKills: 1 }])
     })
@@ -215,7 +280,7 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
       const before = await observe('api')
       await host.runtime.apply(workload([api, container('one', { print: ['second'] })]))
       expect(await read(cursor, 1)).toEqual(['one: second'])
-      await until('one', { state: 'running', restarts: 0 })
+      await until('one', { state: 'running', run: { ordinal: 1 } })
       await host.eventually(async () => expect(await observe('two')).toBeUndefined())
       expect(await observe('api')).toEqual(before)
     })
@@ -249,7 +314,7 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
       const removal = host.runtime.remove(wish.id)
       await host.runtime.apply(wish)
       await removal
-      await until('api', { state: 'running', restarts: 0 })
+      await until('api', { state: 'running', run: { ordinal: 0 } })
     })
 
     test('lines keep their order and their container, the last one without its end too', async () => {
@@ -300,7 +365,9 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
       const usage = await host.runtime.usage()
       expect(usage.map((one) => one.container).sort()).toEqual(['api', 'init'])
       const api = usage.find((one) => one.container === 'api')
-      expect(api).toMatchObject({ workload: 'org-squid-1', memoryLimitBytes: 256 * MIB, cpuLimitCores: 1, oomKills: 0 })
+      expect(api).toMatchObject({ workload: 'org-squid-1', memoryLimitBytes: 256 * MIB, cpuLimitCores: 1 })
+      expect(api?.run).toBe((await observe('api'))?.run?.id)
+      expect(api?.oomKills).toBe(host.enforcesMemory ? 0 : null)
       expect(api?.memoryBytes).toBeGreaterThan(0)
       expect(usage.find((one) => one.container === 'init')?.memoryBytes).toBe(0)
     })
@@ -378,7 +445,7 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
       await host.revive()
       expect(await host.runtime.observe()).toEqual(before)
       host.advance(1000)
-      await until('processor', { state: 'backoff', exitCode: 5, restarts: 1 })
+      await until('processor', { state: 'backoff', lastRun: { exitCode: 5, ordinal: 1 } })
       expect(await observe('api')).toEqual(before.find((one) => one.container === 'api'))
     })
 
@@ -387,10 +454,12 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
       await host.runtime.apply(workload(containers))
       await until('init', { state: 'finished' })
       await until('api', { state: 'running' })
+      const before = (await observe('api'))?.run
       await host.runtime.close('stop')
       await host.revive()
-      await until('api', { state: 'running', restarts: 0 })
-      expect(await observe('init')).toMatchObject({ state: 'finished', exitCode: 0 })
+      await until('api', { state: 'running', run: { ordinal: 1 }, lastRun: { how: 'stopped', ordinal: 0 } })
+      expect((await observe('api'))?.lastRun?.id).toBe(before?.id)
+      expect(await observe('init')).toMatchObject({ state: 'finished', lastRun: { exitCode: 0, how: 'done' } })
     })
   })
 }

@@ -27,6 +27,8 @@ export type ContainerSpec = {
   restart: Restart
   /** The ports the program listens on; each is reachable through `Directory.endpoint` and in no other way. */
   ports: number[]
+  /** Milliseconds from SIGTERM to SIGKILL when it is stopped. A change of it alone replaces no running container. */
+  stopGraceMs: number
 }
 
 export type Workload = {
@@ -51,37 +53,65 @@ export type ContainerState =
   /** Cannot be started at all (no such command, image gone). `reason` says why. Is retried like a crash. */
   | 'failed'
 
+/** One start of a container's program. */
+export type Run = {
+  /** Never used twice, on any host. */
+  id: string
+  /** The number of runs before it in the same container; grows by one with each, so a gap counts the runs between two looks. */
+  ordinal: number
+  startedAt: Date
+  /** The host that runs it; null where there is only one. */
+  node: string | null
+}
+
+/**
+ * `done`: exit code 0, and the container's `restart` accepts that as the end. `error`: any other end by itself, an exit code 0 that
+ * is not accepted (`always`, or `retry` was called) included. `oom`: killed for its memory. `evicted`: the host ended it, no fault
+ * of the program. `stopped`: this driver ended it because it was told to.
+ */
+export type EndedHow = 'done' | 'error' | 'oom' | 'evicted' | 'stopped'
+
+/** A run that ended. */
+export type LastRun = Run & {
+  /** 128 + n for signal n; 137 for `oom`; null: its end was not seen. */
+  exitCode: number | null
+  how: EndedHow
+  endedAt: Date
+  /** Kills for memory of any process in it; null: not known. */
+  oomKills: number | null
+}
+
 export type Observation = {
   workload: WorkloadId
   container: ContainerName
   state: ContainerState
   /** Since when it is in this state. */
   since: Date
-  /** How often it was started anew after a crash. */
-  restarts: number
-  /** Crashes without ten minutes of running between them; of the past once it has run that long. */
-  crashesInARow: number
-  oomKills: number
-  /** Of the last run that ended; null while the first run goes on. 128 + n for signal n. */
-  exitCode: number | null
-  /** True when the last run that ended was killed for its memory. */
-  outOfMemory: boolean
+  /** The run that goes on; null while none does. */
+  run: Run | null
+  /** The newest run that ended, for as long as the host remembers it. */
+  lastRun: LastRun | null
   retryAt: Date | null
   /** A sentence for people, when there is something to say. */
   reason: string | null
 }
 
-/** Counters only grow over the life of a container (over its restarts too); gauges are of now. */
+/**
+ * What a container uses. Counters are of run `run` alone, the newest one, and begin at 0 with it; gauges are of now. Null: unknown,
+ * never zero. There is none of a container that has never run.
+ */
 export type Usage = {
   workload: WorkloadId
   container: ContainerName
+  run: string
   at: Date
-  cpuSeconds: number
-  throttledSeconds: number
+  cpuSeconds: number | null
+  throttledSeconds: number | null
   memoryBytes: number
   memoryLimitBytes: number
   cpuLimitCores: number
-  oomKills: number
+  /** Kills for memory of any process in the run; the kill of a child need not end the run. */
+  oomKills: number | null
 }
 
 /** One line as the program wrote it, without its line end. Lines beyond 64 KiB are cut and say so. */
@@ -129,15 +159,15 @@ export interface Runtime {
   apply(workload: Workload): Promise<void>
 
   /**
-   * A finished container has not done its work: its end counts as a crash, `reason` (a sentence without its full stop) is told, and
-   * it starts again after its back-off. Does nothing to one that is not finished any more, is not known, or runs only once.
+   * A finished container has not done its work: its end becomes an `error`, `reason` (a sentence without its full stop) is told,
+   * and it starts again after its back-off. Does nothing to one that is not finished any more, is not known, or runs only once.
    */
   retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void>
 
   /** Everything that exists, in one consistent look. */
   observe(): Promise<Observation[]>
 
-  /** Stops every program of the workload (SIGTERM, then SIGKILL after a grace of 5 s) and forgets it; gone is fine. */
+  /** Stops every program of the workload (SIGTERM, then SIGKILL after its `stopGraceMs`) and forgets it; gone is fine. */
   remove(id: WorkloadId): Promise<void>
 
   usage(): Promise<Usage[]>

@@ -45,6 +45,7 @@ describeKinds(bothOrNone, (kind) => {
     resources: { cpuCores: 1, memoryBytes: 256 * 1024 * 1024 },
     restart: 'on-failure',
     ports: [],
+    stopGraceMs: 5000,
   })
 
   /** Runs a server until \`enough\` lines came, and kills it. */
@@ -73,7 +74,9 @@ describeKinds(bothOrNone, (kind) => {
     const pids = containerPids(host.host)
     expect(pids).not.toEqual([])
     await host.revive()
-    expect(await host.runtime.observe()).toMatchObject([{ container: 'processor', state: 'running', restarts: 0 }])
+    expect(await host.runtime.observe()).toMatchObject([
+      { container: 'processor', state: 'running', run: { ordinal: 0 } },
+    ])
     const stop = new AbortController()
     for await (const batch of host.runtime.logs(cursor, stop.signal)) {
       lines.push(...batch.lines.map((line) => line.text))
@@ -90,7 +93,9 @@ describeKinds(bothOrNone, (kind) => {
     const exit = join(host.options.stateDir, 'containers/one/processor/runs/1/exit')
     await vi.waitFor(() => expect(existsSync(exit)).toBe(true), { timeout: 10_000 })
     await host.revive()
-    expect(await host.runtime.observe()).toMatchObject([{ state: 'backoff', exitCode: 9, restarts: 0 }])
+    expect(await host.runtime.observe()).toMatchObject([
+      { state: 'backoff', lastRun: { exitCode: 9, how: 'error', ordinal: 0 } },
+    ])
   })
 
   test('a wish that was recorded and not done yet is done by the next server', async () => {
@@ -114,11 +119,64 @@ describeKinds(bothOrNone, (kind) => {
     await vi.waitFor(
       async () =>
         expect(await host.runtime.observe()).toMatchObject([
-          { state: 'backoff', exitCode: 137, reason: 'It was ended from outside' },
+          { state: 'backoff', lastRun: { exitCode: null, how: 'error' }, reason: 'It was ended from outside' },
         ]),
       { timeout: 10_000 },
     )
     expect(containerPids(host.host)).toEqual([])
+  })
+
+  /** The record of `processor` as the release before runs wrote it. */
+  const writeOldRecord = (changes: object) => {
+    const file = join(host.options.stateDir, 'containers/one/processor/record.json')
+    const { begun, current, lastRun, used, countedBefore, stopGraceMs, ...kept } = JSON.parse(
+      readFileSync(file, 'utf8'),
+    )
+    expect([begun, current, lastRun, used, countedBefore, stopGraceMs]).not.toContain(undefined)
+    const counters = { restarts: 4, oomKills: 2, exitCode: 9, outOfMemory: false, oomKillsBefore: 0 }
+    const spent = { cpuSeconds: 1, throttledSeconds: 0 }
+    writeFileSync(file, JSON.stringify({ ...kept, ...counters, spent, ...changes }))
+    const wish = join(host.options.stateDir, 'containers/one/workload.json')
+    const { containers, ...workload }: Workload = JSON.parse(readFileSync(wish, 'utf8'))
+    const withoutGrace = containers.map(({ stopGraceMs: _, ...spec }) => spec)
+    writeFileSync(wish, JSON.stringify({ ...workload, containers: withoutGrace }))
+  }
+
+  test('what an earlier release recorded as running goes on, as a run that keeps its id', async () => {
+    await serveAndKill([container('processor', {})], 1)
+    const pids = containerPids(host.host)
+    writeOldRecord({ isRunOpen: true, run: 1 })
+    await host.revive()
+    const adopted = await host.runtime.observe()
+    expect(adopted).toMatchObject([
+      { state: 'running', run: { ordinal: 0, node: null }, lastRun: { exitCode: 9, how: 'error', oomKills: null } },
+    ])
+    expect(await host.runtime.usage()).toMatchObject([{ run: adopted[0]?.run?.id }])
+    await host.kill()
+    await host.revive()
+    expect(await host.runtime.observe()).toEqual(adopted)
+    expect(containerPids(host.host)).toEqual(pids)
+    // It has no grace recorded, and still ends.
+    await host.runtime.remove('one')
+    expect(containerPids(host.host)).toEqual([])
+  })
+
+  test('what an earlier release recorded as waiting for its next try starts again, counted on', async () => {
+    await serveAndKill([container('processor', { ENDS_AFTER_MS: '100' })], 1)
+    await vi.waitFor(() => expect(containerPids(host.host)).toEqual([]), { timeout: 10_000 })
+    writeOldRecord({
+      isRunOpen: false,
+      run: 5,
+      state: 'backoff',
+      retryAt: new Date(0).toISOString(),
+      outOfMemory: true,
+    })
+    await host.revive()
+    await vi.waitFor(
+      async () =>
+        expect(await host.runtime.observe()).toMatchObject([{ lastRun: { ordinal: 5, exitCode: 9, how: 'error' } }]),
+      { timeout: 10_000 },
+    )
   })
 
   test('a record that the power took is no reason to run twice or not at all', async () => {

@@ -9,6 +9,9 @@ export const MAX_PROCESSES = 512
 export type CgroupBase =
   { version: 1; memory: string; cpu: string; cpuacct: string; pids: string } | { version: 2; unified: string }
 
+/** Null: not known. */
+export type RunCounters = { cpuSeconds: number | null; throttledSeconds: number | null; oomKills: number | null }
+
 /** Counters since the cgroup was made, `memoryBytes` of now (what is in use, without file cache that can be dropped). */
 export type CgroupUsage = { cpuSeconds: number; throttledSeconds: number; memoryBytes: number; oomKills: number }
 

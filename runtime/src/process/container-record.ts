@@ -1,14 +1,14 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ContainerSpec, ContainerState, Workload } from '../driver.ts'
+import type { ContainerSpec, ContainerState, LastRun, Workload } from '../driver.ts'
 import { errorCode } from '../error-code.ts'
-import type { CgroupBase } from './cgroup-files.ts'
+import type { CgroupBase, RunCounters } from './cgroup-files.ts'
 
 /** What a container is made from: the part of the wish that, when it changes, makes another container of it. */
 export type ContainerWish = Pick<Workload, 'tenant' | 'version' | 'image'> & { spec: ContainerSpec }
 
-/** Tells two wishes apart; the order in which the environment is listed does not matter. */
+/** Tells two wishes apart, but for how they are stopped; the order in which the environment is listed does not matter. */
 export function wishKey({ tenant, version, image, spec }: ContainerWish): string {
   const { name, command, env, resources, restart, ports } = spec
   const parts = [
@@ -26,6 +26,10 @@ export function wishKey({ tenant, version, image, spec }: ContainerWish): string
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
+/** A `Run` and a `LastRun` as JSON: times are ISO texts. */
+export type RecordedRun = { id: string; ordinal: number; startedAt: string }
+export type RecordedEnd = RecordedRun & Pick<LastRun, 'exitCode' | 'how' | 'oomKills'> & { endedAt: string }
+
 /** What is known of a container; on disk, so that a later server knows it too. */
 export type ContainerRecord = {
   /** The wish it stands for; a wish with another key replaces it. */
@@ -35,49 +39,116 @@ export type ContainerRecord = {
   since: string
   retryAt: string | null
   reason: string | null
-  restarts: number
+  /** Ends in a row that were failures, for the back-off alone. */
   crashes: number
-  oomKills: number
-  exitCode: number | null
-  outOfMemory: boolean
-  /** Number of the newest run; 0: never run. */
+  /** Number of the newest run's directory; 0: never run. */
   run: number
-  /** The newest run began and its end was not seen yet. */
-  isRunOpen: boolean
+  /** How many runs have begun: the ordinal of the next. */
+  begun: number
+  /** The run that goes on, or is about to begin. */
+  current: RecordedRun | null
+  lastRun: RecordedEnd | null
+  /** What `lastRun` had used when it ended; null: not known. */
+  used: RunCounters | null
   /** What the cgroup had counted, and how long the log was, when the newest run began. */
-  oomKillsBefore: number
+  countedBefore: RunCounters
   logBytesBefore: number
-  /** Used up in cgroups that are gone, or as last seen where there are none. */
-  spent: { cpuSeconds: number; throttledSeconds: number }
+  /** Of the newest wish: known when the container is removed, also by a later server. */
+  stopGraceMs: number
   /** Where its cgroup is; null without. */
   cgroups: CgroupBase | null
   uid: number | null
   logId: string
 }
 
-export function newRecord(key: string, now: Date, before: ContainerRecord | null): ContainerRecord {
+const nothingCounted: RunCounters = { cpuSeconds: 0, throttledSeconds: 0, oomKills: 0 }
+
+/** A container of the same name writes its log where the one before wrote, and its runs are counted on. */
+export function newRecord(
+  key: string,
+  now: Date,
+  { stopGraceMs, before }: { stopGraceMs: number; before: ContainerRecord | null },
+): ContainerRecord {
   return {
     key,
     state: 'starting',
     since: now.toISOString(),
     retryAt: null,
     reason: null,
-    restarts: 0,
     crashes: 0,
-    oomKills: 0,
-    exitCode: null,
-    outOfMemory: false,
-    // Numbers of runs and the log go on: a container of the same name writes where the one before wrote.
     run: before?.run ?? 0,
-    isRunOpen: false,
-    oomKillsBefore: 0,
+    begun: before?.begun ?? 0,
+    current: null,
+    lastRun: before?.lastRun ?? null,
+    used: before?.used ?? null,
+    countedBefore: nothingCounted,
     logBytesBefore: 0,
-    spent: { cpuSeconds: 0, throttledSeconds: 0 },
+    stopGraceMs,
     cgroups: null,
     uid: before?.uid ?? null,
     logId: before?.logId ?? randomBytes(6).toString('hex'),
   }
 }
+
+/** The run that begins now. */
+export const newRun = ({ begun }: ContainerRecord, now: Date): RecordedRun => ({
+  id: randomUUID(),
+  ordinal: begun,
+  startedAt: now.toISOString(),
+})
+
+/** The run that goes on; null for one that is only about to begin. */
+export const runGoingOn = ({ state, current }: ContainerRecord): RecordedRun | null =>
+  state === 'running' ? current : null
+
+/** What earlier releases wrote: counters in the place of runs. */
+type CountingRecord = Omit<
+  ContainerRecord,
+  'begun' | 'current' | 'lastRun' | 'used' | 'countedBefore' | 'stopGraceMs'
+> & {
+  isRunOpen: boolean
+  exitCode: number | null
+  outOfMemory: boolean
+  oomKillsBefore: number
+}
+
+/** Null when there is no record. One of an earlier release becomes one of ours; its runs get new ids, so it must be saved. */
+export function readRecord(file: string): ContainerRecord | null {
+  const read = readJson(file) as ContainerRecord | CountingRecord | null
+  if (read === null || 'begun' in read) return read
+  const { isRunOpen, exitCode, outOfMemory, oomKillsBefore, ...kept } = read
+  const { run, state, since } = kept
+  const runAt = (ordinal: number): RecordedRun => ({
+    id: randomUUID(),
+    ordinal: Math.max(0, ordinal),
+    startedAt: since,
+  })
+  const how = outOfMemory ? 'oom' : state === 'finished' && exitCode === 0 ? 'done' : 'error'
+  return {
+    ...kept,
+    begun: isRunOpen && state !== 'running' ? run - 1 : run,
+    current: isRunOpen ? runAt(run - 1) : null,
+    lastRun:
+      exitCode === null ? null : { ...runAt(run - (isRunOpen ? 2 : 1)), exitCode, how, endedAt: since, oomKills: null },
+    used: null,
+    countedBefore: { ...nothingCounted, oomKills: oomKillsBefore },
+    stopGraceMs: STOP_GRACE_MS,
+  }
+}
+
+/** What is wished of a workload; null when it is to be removed. Earlier releases did not write how long programs have to end. */
+export function readWish(file: string): Workload | null {
+  const wish = readJson(file) as Workload | null
+  return (
+    wish && {
+      ...wish,
+      containers: wish.containers.map((spec) => ({ ...spec, stopGraceMs: spec.stopGraceMs ?? STOP_GRACE_MS })),
+    }
+  )
+}
+
+/** Of a container of which it is not known. */
+export const STOP_GRACE_MS = 5000
 
 /** `<stateDir>/containers/<workload>/` holds `workload.json`, the wish, and a directory for each container. */
 export const WISH = 'workload.json'

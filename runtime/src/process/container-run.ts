@@ -1,14 +1,18 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Clock } from '../clock.ts'
-import type { Resources } from '../driver.ts'
+import type { EndedHow, Resources, Restart } from '../driver.ts'
+import { isFinal } from '../how-it-ended.ts'
 import type { ChangeWriter } from './changes.ts'
 import { type Cgroup, openCgroup } from './cgroup.ts'
-import type { CgroupUsage } from './cgroup-files.ts'
+import type { CgroupUsage, RunCounters } from './cgroup-files.ts'
 import { containerProgram } from './container-program.ts'
 import {
   type ContainerFiles,
   type ContainerRecord,
   type ContainerWish,
+  type RecordedEnd,
+  type RecordedRun,
   makeWalkable,
   removeTree,
 } from './container-record.ts'
@@ -33,7 +37,6 @@ export type Site = {
   /** Told of each start and end of a program. */
   changes: ChangeWriter
   clock: Clock
-  stopGraceMs: number
   /** How long a program may use a whole core when it starts, however little its profile has. */
   startUpMs: number
 }
@@ -90,6 +93,7 @@ export async function prepareRun(place: Place, wish: ContainerWish, record: Cont
   const start: RunStart = {
     shimFile: site.shimFile,
     dir: files.run(run),
+    graceMs: wish.spec.stopGraceMs,
     logFile: files.log,
     joinFiles: limits.cgroup?.joinFiles ?? [],
     confinement: [...words, ...confine(site.host.sandbox, confinement)],
@@ -113,27 +117,19 @@ export function endStartUp(place: Place, wish: ContainerWish, record: ContainerR
 async function moveToOurCgroups(place: Place, record: ContainerRecord, resources: Resources) {
   const base = place.site.host.cgroups
   const isSame = JSON.stringify(base) === JSON.stringify(record.cgroups)
-  const spent = isSame ? {} : await leaveCgroups(place, record)
+  if (!isSame) await containerCgroup(place, record)?.remove()
   const cgroup = base && openCgroup(base, boxName(place.key))
   cgroup?.create(resources)
-  const changes: Partial<ContainerRecord> = { ...spent, cgroups: base, oomKillsBefore: cgroup?.usage()?.oomKills ?? 0 }
+  const { cpuSeconds = 0, throttledSeconds = 0, oomKills = 0 } = cgroup?.usage() ?? {}
+  const changes: Partial<ContainerRecord> = { cgroups: base, countedBefore: { cpuSeconds, throttledSeconds, oomKills } }
   return { cgroup, changes }
-}
-
-/** Removes the cgroup of a container without programs; what it had counted is carried over. */
-async function leaveCgroups(place: Place, record: ContainerRecord): Promise<Partial<ContainerRecord>> {
-  const cgroup = containerCgroup(place, record)
-  const counted = cgroup?.usage()
-  await cgroup?.remove()
-  const cpuSeconds = record.spent.cpuSeconds + (counted?.cpuSeconds ?? 0)
-  const throttledSeconds = record.spent.throttledSeconds + (counted?.throttledSeconds ?? 0)
-  return { cgroups: null, spent: { cpuSeconds, throttledSeconds } }
 }
 
 /** Removes what a container without programs has outside of its own directory. Answers what to remember of it. */
 export async function leaveHost(place: Place, record: ContainerRecord): Promise<Partial<ContainerRecord>> {
   place.site.sockets.remove(place.key)
-  return leaveCgroups(place, record)
+  await containerCgroup(place, record)?.remove()
+  return { cgroups: null }
 }
 
 /** Ends programs of a container of which no record is left (its file was lost with the power). */
@@ -148,7 +144,7 @@ export async function endStrays({ site, key }: Place): Promise<void> {
 export async function stopRun(place: Place, record: ContainerRecord, run: Run): Promise<number | null> {
   // Where bwrap is used it is the top process, and a SIGTERM to it kills the whole sandbox at once.
   const spare = place.site.host.sandbox === 'bwrap' ? await topProcess(run) : null
-  await endPrograms(programTree(place, record, run), { graceMs: place.site.stopGraceMs, spare })
+  await endPrograms(programTree(place, record, run), { graceMs: record.stopGraceMs, spare })
   return run.ended
 }
 
@@ -158,30 +154,50 @@ export async function cleanUpRun(place: Place, record: ContainerRecord, run: Run
   sealLog(place.files.log)
 }
 
-/** What the kernel has killed for its memory since the newest run began. */
-export function kernelKills(
-  record: ContainerRecord,
-  counted: Pick<CgroupUsage, 'oomKills'> | null | undefined,
-): number {
-  return Math.max(0, (counted?.oomKills ?? 0) - record.oomKillsBefore)
-}
-
-/**
- * How the run that just ended did so. A kill for memory is how it ended, whatever the programs around the killed one made of it:
- * `exitCode` is never 0 then. `survived`: kills that did not end it. `exitCode` null: nobody saw its end.
- */
-export function runEnd(place: Place, record: ContainerRecord, exitCode: number | null, survived: number) {
-  const byKernel = kernelKills(record, containerCgroup(place, record)?.usage())
-  const isHeapFull = exitCode !== 0 && byKernel === 0 && endedForHeap(place.files.log, record.logBytesBefore)
-  const outOfMemory = byKernel > survived || isHeapFull
+/** What the newest run has used of what its cgroup has `counted`. */
+export function countedInRun(
+  { countedBefore }: ContainerRecord,
+  counted: CgroupUsage,
+): RunCounters & { oomKills: number } {
+  const since = (now: number, before: number | null) => Math.max(0, now - (before ?? 0))
   return {
-    exitCode: (outOfMemory ? exitCode || KILLED : exitCode) ?? KILLED,
-    outOfMemory,
-    oomKills: byKernel + (isHeapFull ? 1 : 0),
+    cpuSeconds: since(counted.cpuSeconds, countedBefore.cpuSeconds),
+    throttledSeconds: since(counted.throttledSeconds, countedBefore.throttledSeconds),
+    oomKills: since(counted.oomKills, countedBefore.oomKills),
   }
 }
 
-/** The exit code of what was killed, or ended without a witness. */
+/** `exitCode`: as `Run.ended` answers. `survived`: kills for memory that did not end the run. `isStopped`: we ended it. */
+export type SeenEnd = { exitCode: number | null; survived: number; isStopped: boolean; restart: Restart | undefined }
+
+/**
+ * How a run that just ended did so. A kill for memory is how it ended, whatever the programs around the killed one made of it: its
+ * exit code is never 0 then.
+ */
+export function endOf(place: Place, record: ContainerRecord, run: RecordedRun, end: SeenEnd): RecordedEnd {
+  const counted = containerCgroup(place, record)?.usage()
+  const byKernel = counted ? countedInRun(record, counted).oomKills : null
+  const isHeapFull = end.exitCode !== 0 && !byKernel && endedForHeap(place.files.log, record.logBytesBefore)
+  const isOutOfMemory = (byKernel ?? 0) > end.survived || isHeapFull
+  const exitCode = isOutOfMemory ? end.exitCode || KILLED : end.exitCode
+  const byItself: EndedHow = exitCode === 0 && isFinal(end.restart, exitCode) ? 'done' : 'error'
+  return {
+    ...run,
+    exitCode,
+    how: end.isStopped ? 'stopped' : isOutOfMemory ? 'oom' : byItself,
+    endedAt: endedAt(place, record, run).toISOString(),
+    oomKills: isHeapFull ? 1 : byKernel,
+  }
+}
+
+/** As the shim wrote down its end, which may be long ago when no server was there. */
+function endedAt({ site, files }: Place, record: ContainerRecord, { startedAt }: RecordedRun): Date {
+  const exit = statSync(join(files.run(record.run), 'exit'), { throwIfNoEntry: false })
+  const agoMs = exit ? Math.max(0, Date.now() - exit.mtimeMs) : 0
+  return new Date(Math.max(new Date(startedAt).getTime(), site.clock.now().getTime() - agoMs))
+}
+
+/** The exit code of what was killed. */
 const KILLED = 137
 
 /** Removes every trace of a container that has no programs any more. */

@@ -1,32 +1,32 @@
-import type { CgroupUsage } from './cgroup-files.ts'
+import type { RunCounters } from './cgroup-files.ts'
 import type { ProcessInfo } from './processes.ts'
 import { type ProgramTree, treeOf } from './program-tree.ts'
 
-/** Counts what a tree of programs uses on a host without cgroups: sums over processes, those included that ended meanwhile. */
+/** What a run uses. */
+export type RunUsage = RunCounters & { memoryBytes: number }
+
+/** Counts what a run uses on a host without cgroups: sums over processes, those included that ended meanwhile. */
 export class ProcessMeter {
   readonly #cpuSeconds = new Map<string, number>()
 
-  measure(tree: ProgramTree, all: ProcessInfo[]): CgroupUsage {
+  measure(tree: ProgramTree, all: ProcessInfo[]): RunUsage {
     const running = treeOf(tree, all)
     for (const { pid, startedAt, cpuSeconds } of running) this.#cpuSeconds.set(`${pid} ${startedAt}`, cpuSeconds)
     return {
-      cpuSeconds: this.total(),
-      throttledSeconds: 0,
+      ...this.counted(),
       memoryBytes: running.reduce((total, { memoryBytes }) => total + memoryBytes, 0),
-      oomKills: 0,
     }
   }
 
-  total(): number {
-    let total = 0
-    for (const seconds of this.#cpuSeconds.values()) total += seconds
-    return total
+  /** As last measured. Who is held back or killed for memory, nobody tells here. */
+  counted(): RunCounters {
+    const seconds = [...this.#cpuSeconds.values()]
+    const cpuSeconds = seconds.length === 0 ? null : seconds.reduce((total, one) => total + one, 0)
+    return { cpuSeconds, throttledSeconds: null, oomKills: null }
   }
 
-  /** A run has ended: answers what it used up and begins anew. */
-  takeTotal(): number {
-    const total = this.total()
+  /** A run begins. */
+  reset(): void {
     this.#cpuSeconds.clear()
-    return total
   }
 }

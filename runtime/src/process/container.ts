@@ -8,7 +8,8 @@ import {
   type ContainerWish,
   makeWalkable,
   newRecord,
-  readJson,
+  newRun,
+  readRecord,
   removeTree,
   wishKey,
   writeJson,
@@ -17,18 +18,18 @@ import {
   type Place,
   cleanUpRun,
   containerCgroup,
+  countedInRun,
+  endOf,
   endStartUp,
   endStrays,
   forgetContainer,
-  kernelKills,
   leaveHost,
   prepareRun,
   programTree,
-  runEnd,
   stopRun,
 } from './container-run.ts'
 import { observationOf, usageOf } from './container-views.ts'
-import { ProcessMeter } from './container-usage.ts'
+import { ProcessMeter, type RunUsage } from './container-usage.ts'
 import type { ProcessInfo } from './processes.ts'
 import { lastLines } from './run-log.ts'
 import { type Run, adoptRun, startRun } from './run.ts'
@@ -61,12 +62,13 @@ export class Container {
   /** Takes up what an earlier server left; `wish` is what was wished then. Comes before everything else. */
   async adopt(wish: ContainerWish | null): Promise<void> {
     this.#wish = wish
-    this.#record = readJson(this.#place.files.record) as ContainerRecord | null
+    this.#record = readRecord(this.#place.files.record)
     if (!this.#record) return endStrays(this.#place)
+    this.#save({})
     this.#keepLog(this.#record)
-    if (!this.#record.isRunOpen) return
+    if (!this.#record.current) return
     const found = await adoptRun(this.#place.files.run(this.#record.run))
-    if (found === 'never began') this.#save({ isRunOpen: false })
+    if (found === 'never began') this.#save({ current: null })
     else if ('exitCode' in found) await this.#conclude(found.exitCode)
     else this.#follow(found)
   }
@@ -82,7 +84,8 @@ export class Container {
     return this.#step(async () => {
       const record = this.#record
       if (record?.state !== 'finished' || this.#wish?.spec.restart === 'never') return
-      this.#enter('backoff', { reason, ...this.#nextTry(record.crashes + 1) })
+      const lastRun = record.lastRun && { ...record.lastRun, how: 'error' as const }
+      this.#enter('backoff', { reason, lastRun, ...this.#nextTry(record.crashes + 1) })
       this.#planRetry()
     })
   }
@@ -90,10 +93,8 @@ export class Container {
   /** Ends the program and lets go; the next server starts it again. */
   async stop(): Promise<void> {
     await this.#step(async () => {
-      const wasRunning = this.#run !== null
       if (this.#run) await this.#endRun(this.#run)
       if (!this.#record) return
-      if (wasRunning) this.#enter('starting', { reason: null })
       this.#save(await leaveHost(this.#place, this.#record))
     })
     await this.letGo()
@@ -122,11 +123,15 @@ export class Container {
   usage(at: Date, all: () => ProcessInfo[]): Usage | null {
     const [record, wish] = [this.#record, this.#wish]
     if (!record || !wish) return null
-    const counted =
-      containerCgroup(this.#place, record)?.usage() ??
-      this.#meter.measure(programTree(this.#place, record, this.#run), all())
-    if (record.isRunOpen) this.#survivedKills.note(kernelKills(record, counted), this.#now().getTime())
-    return usageOf(this.#names(), at, record, wish.spec.resources, counted)
+    return usageOf(this.#names(), at, record, wish.spec.resources, () => this.#measure(record, all))
+  }
+
+  #measure(record: ContainerRecord, all: () => ProcessInfo[]): RunUsage {
+    const counted = containerCgroup(this.#place, record)?.usage()
+    if (!counted) return this.#meter.measure(programTree(this.#place, record, this.#run), all())
+    const inRun = countedInRun(record, counted)
+    this.#survivedKills.note(inRun.oomKills, this.#now().getTime())
+    return { ...inRun, memoryBytes: counted.memoryBytes }
   }
 
   lastLines(count: number): string[] {
@@ -148,6 +153,7 @@ export class Container {
     if (isOther && this.#run) await this.#endRun(this.#run)
     if (!wish) return this.#forget()
     if (isOther) this.#renew(wish)
+    else if (this.#record?.stopGraceMs !== wish.spec.stopGraceMs) this.#save({ stopGraceMs: wish.spec.stopGraceMs })
     if (this.#isDue()) await this.#begin(wish)
     this.#planRetry()
   }
@@ -164,7 +170,8 @@ export class Container {
     const { dir, home, tmp, workFolder } = this.#place.files
     for (const scratch of [home, tmp, workFolder]) removeTree(scratch)
     makeWalkable(dir)
-    this.#record = newRecord(wishKey(wish), this.#now(), this.#record)
+    const { stopGraceMs } = wish.spec
+    this.#record = newRecord(wishKey(wish), this.#now(), { stopGraceMs, before: this.#record })
     this.#save({})
     this.#keepLog(this.#record)
   }
@@ -179,8 +186,9 @@ export class Container {
     if (!this.#record) return
     try {
       const { start, changes } = await prepareRun(this.#place, wish, this.#record)
-      this.#save({ ...changes, isRunOpen: true })
+      this.#save({ ...changes, current: newRun(this.#record, this.#now()) })
       this.#survivedKills.reset()
+      this.#meter.reset()
       this.#follow(await startRun(start))
     } catch (error) {
       this.#cannot(error instanceof CannotStart ? error.message : `The host could not start it: ${String(error)}`)
@@ -190,10 +198,8 @@ export class Container {
   #follow(run: Run): void {
     this.#run = run
     const record = this.#record
-    if (record && record.state !== 'running') {
-      const restarts = record.restarts + (record.state === 'backoff' ? 1 : 0)
-      this.#enter('running', { restarts, retryAt: null, reason: null })
-    }
+    if (record?.current && record.state !== 'running')
+      this.#enter('running', { begun: record.current.ordinal + 1, reason: null })
     this.#limitStartUp(run)
     void run.ended.then((exitCode) =>
       this.#step(async () => {
@@ -215,43 +221,49 @@ export class Container {
     this.#startUp = site.clock.setTimeout(() => void this.#step(end), leftMs)
   }
 
+  /** Ends the run because it is told to, unless it has just ended by itself. Then the container is as before its start. */
   async #endRun(run: Run): Promise<void> {
-    if (this.#record) await this.#closeRun(await stopRun(this.#place, this.#record, run))
+    const isStopped = !run.hasEnded()
+    if (!this.#record) return
+    const ended = await this.#closeRun(await stopRun(this.#place, this.#record, run), isStopped)
+    this.#enter('starting', { reason: null, ...ended })
   }
 
   /** The run ended by itself: the container is finished, or waits for another try. */
   async #conclude(exitCode: number | null): Promise<void> {
-    await this.#closeRun(exitCode)
-    const record = this.#record
-    if (!record) return
-    const reason = howItEnded(exitCode === null ? null : record.exitCode, record.outOfMemory)
-    const crashes = crashesInARow(record.crashes, this.#now().getTime() - new Date(record.since).getTime())
-    if (isFinal(this.#wish?.spec.restart, record.exitCode)) this.#enter('finished', { reason, crashes: crashes - 1 })
-    else this.#enter('backoff', { reason: reason ?? ENDED, ...this.#nextTry(crashes) })
+    const ended = await this.#closeRun(exitCode, false)
+    const { lastRun } = ended
+    if (!this.#record || !lastRun) return
+    const reason = howItEnded(lastRun.exitCode, lastRun.how === 'oom')
+    const ranMs = new Date(lastRun.endedAt).getTime() - new Date(lastRun.startedAt).getTime()
+    const crashes = crashesInARow(this.#record.crashes, ranMs)
+    if (isFinal(this.#wish?.spec.restart, lastRun.exitCode))
+      this.#enter('finished', { reason, ...ended, crashes: crashes - 1 })
+    else this.#enter('backoff', { reason: reason ?? ENDED, ...ended, ...this.#nextTry(crashes) })
   }
 
-  /** What a run leaves is cleaned up, and what it says is written down. */
-  async #closeRun(exitCode: number | null): Promise<void> {
-    if (!this.#record) return
+  /** Cleans up what a run leaves. Answers what to remember of it; written together with the state that follows. */
+  async #closeRun(exitCode: number | null, isStopped: boolean): Promise<Partial<ContainerRecord>> {
+    const record = this.#record
+    if (!record) return {}
     this.#startUp?.cancel()
-    await cleanUpRun(this.#place, this.#record, this.#run)
-    const end = runEnd(this.#place, this.#record, exitCode, this.#survivedKills.at(this.#now().getTime()))
-    const { spent, oomKills } = this.#record
+    await cleanUpRun(this.#place, record, this.#run)
     this.#run = null
-    this.#save({
-      ...end,
-      isRunOpen: false,
-      oomKills: oomKills + end.oomKills,
-      spent: { ...spent, cpuSeconds: spent.cpuSeconds + this.#meter.takeTotal() },
-    })
+    if (!record.current) return {}
+    const counted = containerCgroup(this.#place, record)?.usage()
+    const survived = this.#survivedKills.at(this.#now().getTime())
+    const restart = this.#wish?.spec.restart
+    const lastRun = endOf(this.#place, record, record.current, { exitCode, survived, isStopped, restart })
+    const used = counted ? countedInRun(record, counted) : this.#meter.counted()
+    return { current: null, begun: lastRun.ordinal + 1, lastRun, used: { ...used, oomKills: lastRun.oomKills } }
   }
 
   #cannot(reason: string): void {
-    const { crashes = 0 } = this.#record ?? {}
+    const { crashes = 0, current = null } = this.#record ?? {}
     const isTriedAgain = this.#wish?.spec.restart !== 'never'
     this.#enter('failed', {
       reason,
-      isRunOpen: this.#run !== null,
+      current: this.#run ? current : null,
       ...(isTriedAgain ? this.#nextTry(crashes + 1) : {}),
     })
     this.#planRetry()

@@ -32,7 +32,7 @@ describeKinds(kinds, (kind) => {
   let host: ProcessHarness
 
   beforeEach(async () => {
-    host = await openProcessHarness(kind, { stopGraceMs: 200 })
+    host = await openProcessHarness(kind)
     makeImage(host.options.imagesDir, 'launcher', LAUNCHER)
     makeImage(host.options.imagesDir, 'polite', POLITE)
   })
@@ -47,6 +47,7 @@ describeKinds(kinds, (kind) => {
       resources: { cpuCores: 1, memoryBytes: 256 * 1024 * 1024 },
       restart: 'on-failure',
       ports: [],
+      stopGraceMs: 200,
     }
     return host.runtime.apply({ id: 'one', tenant: 'org', version: 'one', image, containers: [api] })
   }
@@ -65,7 +66,9 @@ describeKinds(kinds, (kind) => {
 
   test('a container ends with its main program: what that left behind is ended too', async () => {
     await apply('launcher', { MODE: 'launcher ends' })
-    await until(async () => expect(await host.runtime.observe()).toMatchObject([{ state: 'finished', exitCode: 0 }]))
+    await until(async () =>
+      expect(await host.runtime.observe()).toMatchObject([{ state: 'finished', lastRun: { exitCode: 0 } }]),
+    )
     expect(containerPids(host.host)).toEqual([])
   })
 

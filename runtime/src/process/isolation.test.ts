@@ -54,6 +54,7 @@ describeKinds(kinds, ({ sandbox }) => {
     resources: { cpuCores: 1, memoryBytes: 256 * MIB },
     restart: 'on-failure',
     ports: [PORT, OTHER_PORT],
+    stopGraceMs: 5000,
   }
 
   const applySpies = async () => {

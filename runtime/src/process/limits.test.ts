@@ -44,6 +44,7 @@ describeKinds(kinds, (kind) => {
       resources: { cpuCores: 1, memoryBytes: 256 * MIB, ...resources },
       restart: 'on-failure',
       ports: [],
+      stopGraceMs: 5000,
     }
     return host.runtime.apply({ id: 'one', tenant: 'org', version: 'one', image: 'program', containers: [processor] })
   }
@@ -62,15 +63,16 @@ describeKinds(kinds, (kind) => {
     const { cpuSeconds = 0, throttledSeconds = 0, cpuLimitCores } = (await usage()) ?? {}
     expect(cpuLimitCores).toBe(0.2)
     // Held to a fifth of a core it waits about four times as long as it runs.
-    await until(async () => expect((await usage())?.throttledSeconds).toBeGreaterThan(throttledSeconds + 1))
-    const later = (await usage()) ?? { cpuSeconds: 0, throttledSeconds: 0 }
-    expect(later.throttledSeconds - throttledSeconds).toBeGreaterThan(later.cpuSeconds - cpuSeconds)
+    await until(async () => expect((await usage())?.throttledSeconds).toBeGreaterThan((throttledSeconds ?? 0) + 1))
+    const later = await usage()
+    const grown = (now: number | null | undefined, before: number | null) => (now ?? 0) - (before ?? 0)
+    expect(grown(later?.throttledSeconds, throttledSeconds)).toBeGreaterThan(grown(later?.cpuSeconds, cpuSeconds))
   })
 
   test('a heap that is full is a death by memory too, with an error that people can read', async () => {
     await apply('fills its heap', { memoryBytes: 96 * MIB })
     await until(async () =>
-      expect(await host.runtime.observe()).toMatchObject([{ state: 'backoff', outOfMemory: true, oomKills: 1 }]),
+      expect(await host.runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { how: 'oom', oomKills: 1 } }]),
     )
     const lines = await host.runtime.tail('one', 'processor', 100)
     expect(lines.join('\n')).toContain('JavaScript heap out of memory')
@@ -83,14 +85,19 @@ describeKinds(kinds, (kind) => {
     expect(await host.traces()).toEqual([])
   })
 
-  test('what was used stays counted over a restart of the program and of the server', async () => {
+  test('what a run has used is known over a restart of the server, and after its end', async () => {
     await apply('idle')
     await until(async () => expect((await usage())?.cpuSeconds).toBeGreaterThan(0))
+    const { run, cpuSeconds } = (await usage()) ?? {}
+    await host.kill()
+    await host.revive()
+    expect(await usage()).toMatchObject({ run })
+    expect((await usage())?.cpuSeconds).toBeGreaterThanOrEqual(cpuSeconds ?? Infinity)
     await host.runtime.close('stop')
-    const before = (await usage())?.cpuSeconds ?? 0
+    expect(await usage()).toMatchObject({ run, memoryBytes: 0 })
+    expect((await usage())?.cpuSeconds).toBeGreaterThanOrEqual(cpuSeconds ?? Infinity)
     await host.revive()
     await until(async () => expect(await host.runtime.observe()).toMatchObject([{ state: 'running' }]))
-    expect((await usage())?.cpuSeconds).toBeGreaterThanOrEqual(before)
-    expect(before).toBeGreaterThan(0)
+    expect((await usage())?.run).not.toBe(run)
   })
 })

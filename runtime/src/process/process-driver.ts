@@ -19,7 +19,7 @@ import {
   idOf,
   makeWalkable,
   nameOf,
-  readJson,
+  readWish,
   removeTree,
   WISH,
   workloadsDirIn,
@@ -37,8 +37,6 @@ export type ProcessDriverOptions = HostOptions & {
   /** Where the builder keeps images; every user must be able to walk to it. */
   imagesDir: string
   clock?: Clock
-  /** How long a program may take to end after SIGTERM. */
-  stopGraceMs?: number
   /** How long a program may use a whole core when it starts; 0 holds it to its profile at once. */
   startUpMs?: number
 }
@@ -62,7 +60,7 @@ class ProcessRuntime implements Runtime {
   }
 
   async start(): Promise<string[]> {
-    const { imagesDir, clock = systemClock, stopGraceMs = 5000, startUpMs = 10_000 } = this.#options
+    const { imagesDir, clock = systemClock, startUpMs = 10_000 } = this.#options
     const host = await prepareHost(this.#options)
     const logs = new LogStore(join(host.stateDir, 'unread-logs'))
     const preloads = ['preload.cjs', 'wrapper.cjs', 'introspection.cjs'].map((name) => placeFile(host.stateDir, name))
@@ -76,7 +74,6 @@ class ProcessRuntime implements Runtime {
       logs,
       changes: new ChangeWriter(host.stateDir),
       clock,
-      stopGraceMs,
       startUpMs,
     }
     makeWalkable(this.#workloadsDir())
@@ -177,7 +174,7 @@ class ProcessRuntime implements Runtime {
   /** Takes up what an earlier server left of a workload. Answers what was wished; null when it is to be removed. */
   async #adopt(id: WorkloadId): Promise<Workload | null> {
     const dir = this.#workloadDir(id)
-    const workload = readJson(join(dir, WISH)) as Workload | null
+    const workload = readWish(join(dir, WISH))
     const containers = this.#containersOf(id)
     const names = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory())
     for (const name of names.map((entry) => idOf(entry.name))) {

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { testToolchain } from '../build/builder-harness.ts'
 import { DEFAULT_NODE } from '../build/tools.ts'
-import type { ContainerSpec, Observation } from '../driver.ts'
+import type { ContainerSpec, EndedHow } from '../driver.ts'
+import type { Expected } from '../driver-suite.ts'
 import { cgroupNames } from './cgroup.ts'
 import { type Kind, describeKinds } from './host-harness.ts'
 import { markOf } from './launch-script.ts'
@@ -52,15 +53,12 @@ const WRAPPERS = {
   node: ['node', 'main.cjs'],
 }
 
-type Told = Partial<Observation>
+type Told = Expected & { lastRun: { exitCode: number; how: EndedHow; oomKills: number } }
 
-const DONE: Told = { state: 'finished', exitCode: 0, outOfMemory: false, oomKills: 0, crashesInARow: 0, reason: null }
+const DONE: Told = { state: 'finished', lastRun: { exitCode: 0, how: 'done', oomKills: 0 }, reason: null }
 const crash = (exitCode: number, reason: string): Told => ({
   state: 'backoff',
-  exitCode,
-  outOfMemory: false,
-  oomKills: 0,
-  crashesInARow: 1,
+  lastRun: { exitCode, how: 'error', oomKills: 0 },
   reason,
 })
 
@@ -75,8 +73,7 @@ const ENDINGS: { ends: string; sent?: NodeJS.Signals; told: Told }[] = [
     ends: 'out of memory',
     told: {
       ...crash(KILLED, 'It used more memory than its profile allows and was stopped'),
-      outOfMemory: true,
-      oomKills: 1,
+      lastRun: { exitCode: KILLED, how: 'oom', oomKills: 1 },
     },
   },
 ]
@@ -100,7 +97,7 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
   let host: ProcessHarness
 
   beforeEach(async () => {
-    host = await openProcessHarness(kind, { stopGraceMs: 200 })
+    host = await openProcessHarness(kind)
     makeImage(host.options.imagesDir, 'squid', PROGRAM, { files: FILES, toolchain })
   })
 
@@ -114,6 +111,7 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
       resources: { cpuCores: 1, memoryBytes: 256 * MIB },
       restart: 'on-failure',
       ports: [],
+      stopGraceMs: 200,
     }
     return host.runtime.apply({ id: 'one', tenant: 'org', version: 'one', image: 'squid', containers: [processor] })
   }
@@ -156,15 +154,13 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
         for (const { pid } of mains()) signal(pid, sent)
       }
       await until(async () => expect(await observe()).toMatchObject(told))
-      expect(kernelKills()).toBe(told.oomKills)
-      // It stays with the runs that come after.
-      expect(await host.runtime.usage()).toMatchObject([{ oomKills: told.oomKills }])
+      expect(kernelKills()).toBe(told.lastRun.oomKills)
+      expect(await host.runtime.usage()).toMatchObject([{ oomKills: told.lastRun.oomKills }])
       host.advance(1000)
-      await until(async () =>
-        expect(await observe()).toMatchObject(
-          told.state === 'finished' ? DONE : { restarts: 1, exitCode: told.exitCode },
-        ),
-      )
+      const { exitCode } = told.lastRun
+      const goesOn = { state: 'running', run: { ordinal: 1 }, lastRun: { ordinal: 0, exitCode } }
+      const again = sent ? goesOn : { state: 'backoff', lastRun: { ordinal: 1, exitCode } }
+      await until(async () => expect(await observe()).toMatchObject(told.state === 'finished' ? DONE : again))
     })
   })
 
@@ -193,11 +189,14 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
       await until(async () => expect(await host.runtime.tail('one', 'processor', 1)).toEqual(['child SIGKILL']))
       expect(kernelKills()).toBe(1)
       expect(await host.runtime.usage()).toMatchObject([{ oomKills: 1 }])
-      expect(await observe()).toMatchObject({ state: 'running', restarts: 0 })
+      expect(await observe()).toMatchObject({ state: 'running', run: { ordinal: 0 } })
       host.advance(2000)
       signal(mains()[0]?.pid ?? 0, 'SIGKILL')
       await until(async () =>
-        expect(await observe()).toMatchObject({ ...crash(KILLED, 'It was ended by SIGKILL'), oomKills: 1 }),
+        expect(await observe()).toMatchObject({
+          state: 'backoff',
+          lastRun: { exitCode: KILLED, how: 'error', oomKills: 1 },
+        }),
       )
     },
   )

@@ -11,6 +11,9 @@ import { PLAIN_ENV } from './sandbox.ts'
 /** How often an adopted run is looked at: it is no child of ours, so nobody tells us of its end. */
 const LOOK_MS = 250
 
+/** How often shim.sh looks whether all programs have ended. */
+const LOOK_OF_SHIM_MS = 50
+
 /** One run of a container's program, with the shim that watches it. */
 export type Run = {
   dir: string
@@ -27,6 +30,8 @@ export type RunStart = {
   shimFile: string
   /** Is made by the shim: must not be there, its parent must. */
   dir: string
+  /** What the program started gets so long to end when the program itself was asked to. */
+  graceMs: number
   logFile: string
   joinFiles: string[]
   confinement: string[]
@@ -37,8 +42,18 @@ export type RunStart = {
  * Starts the shim and with it the program.
  * @throws when the host cannot (no more processes, disk full)
  */
-export async function startRun({ shimFile, dir, logFile, joinFiles, confinement, program }: RunStart): Promise<Run> {
-  const words = [shimFile, dir, ...joinFiles, '--', ...confinement, '/bin/sh', '-s']
+export async function startRun(start: RunStart): Promise<Run> {
+  const { shimFile, dir, graceMs, logFile, joinFiles, confinement, program } = start
+  const words = [
+    shimFile,
+    dir,
+    String(Math.ceil(graceMs / LOOK_OF_SHIM_MS)),
+    ...joinFiles,
+    '--',
+    ...confinement,
+    '/bin/sh',
+    '-s',
+  ]
   const script = openUnlinked(`${dir}.launch`, launchScript(program))
   const log = openSync(logFile, 'a', 0o600)
   try {

@@ -1,11 +1,12 @@
 # Watches one run of a container: starts the program, waits for it and writes down how it ended. It is a process of its
 # own, in its own session, so that containers outlive the server and an exit is known although no server saw it.
 #
-# arguments: the run's directory, the files to join the cgroups by, `--`, the command
+# arguments: the run's directory, the grace as looks of 50 ms, the files to join the cgroups by, `--`, the command
 # stdin: the launch script, handed on to the command; stdout and stderr: the container's log
 
 run=$1
-shift
+grace=$2
+shift 2
 
 # Whoever makes the directory owns the run: a later server makes it to call off a start that it does not want any more.
 mkdir "$run" 2>/dev/null || exit 0
@@ -50,12 +51,12 @@ while :; do
   kill -0 "$program" 2>/dev/null || break
 done
 # What the program started must not go on without it, also while no server is there to end it. Asked to end (143), all of it was
-# asked, and has 5 seconds to do so.
+# asked, and has the grace to do so.
 looks=0
-while [ -n "$procs" ] && [ "$looks" -lt 200 ]; do
+while [ -n "$procs" ] && [ "$looks" -lt "$((grace + 100))" ]; do
   left=$(cat "$procs" 2>/dev/null)
   [ -n "$left" ] || break
-  [ "$code" = 143 ] && [ "$looks" -lt 100 ] || kill -KILL $left 2>/dev/null
+  [ "$code" = 143 ] && [ "$looks" -lt "$grace" ] || kill -KILL $left 2>/dev/null
   looks=$((looks + 1))
   sleep 0.05
 done

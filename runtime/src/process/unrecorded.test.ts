@@ -26,6 +26,7 @@ describe.each([
         resources: { cpuCores: 1, memoryBytes: 256 * 1024 * 1024 },
         restart: 'on-failure' as const,
         ports: [],
+        stopGraceMs: 5000,
         ...host.program({ print: ['up'] }),
       },
     ],

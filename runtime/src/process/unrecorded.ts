@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { endBoxes } from './box.ts'
-import { workloadsDirIn } from './container-record.ts'
+import { STOP_GRACE_MS, workloadsDirIn } from './container-record.ts'
 import { BOX_PREFIX, type Site, boxName } from './container-run.ts'
 import { commandLine, listProcesses } from './processes.ts'
 import { endPrograms } from './program-tree.ts'
@@ -13,7 +13,7 @@ export async function endUnrecorded(site: Site, containers: { key: string; shim:
   await endBoxes(site.host, BOX_PREFIX, new Set(containers.map(({ key }) => boxName(key))))
   for (const root of copies(site, new Set(containers.map(({ shim }) => shim)))) {
     const tree = { mark: `${site.host.label}/copy`, cgroup: null, root }
-    await endPrograms(tree, { graceMs: site.stopGraceMs, spare: null })
+    await endPrograms(tree, { graceMs: STOP_GRACE_MS, spare: null })
   }
   site.sockets.keepOnly(containers.map(({ key }) => key))
 }

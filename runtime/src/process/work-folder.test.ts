@@ -51,6 +51,7 @@ describeKinds(KINDS, (kind) => {
       resources: { cpuCores: 1, memoryBytes: 256 * 1024 * 1024 },
       restart: 'on-failure',
       ports: [],
+      stopGraceMs: 5000,
     }
     await host.runtime.apply({ id: name, tenant: 'org', version: name, image: 'squid', containers: [processor] })
     const lines = await vi.waitFor(

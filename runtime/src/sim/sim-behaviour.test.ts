@@ -16,6 +16,7 @@ const container = (name: string, behaviour: SimBehaviour | null): ContainerSpec 
   resources: { cpuCores: 0.5, memoryBytes: 100 * MIB },
   restart: name === 'init' ? 'never' : 'on-failure',
   ports: [3000],
+  stopGraceMs: 5000,
 })
 
 const workload = (...containers: ContainerSpec[]): Workload => ({
@@ -56,7 +57,7 @@ describe('a simulated processor', () => {
       expect(text).toContain('\nsqd_processor_last_block 600\n')
       expect(text).toContain('\nsqd_processor_chain_height 1010\n')
       clock.advance(5000)
-      expect(await runtime.observe()).toMatchObject([{ state: 'backoff', exitCode: 1 }])
+      expect(await runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { exitCode: 1 } }])
       await expect(call(runtime.directory.endpoint('one', 'processor', 3000), 'GET', '/metrics')).rejects.toThrow(
         /ENOENT|ECONNREFUSED/,
       )
@@ -70,11 +71,11 @@ test('a simulated squid without a script is a healthy one', async () => {
   const { clock, runtime } = await play(container('init', null), container('api', null), container('processor', null))
   try {
     clock.advance(100)
-    const states = (await runtime.observe()).map((one) => [one.container, one.state, one.exitCode])
+    const states = (await runtime.observe()).map((one) => [one.container, one.state, one.lastRun?.exitCode])
     expect(states).toEqual([
       ['init', 'finished', 0],
-      ['api', 'running', null],
-      ['processor', 'running', null],
+      ['api', 'running', undefined],
+      ['processor', 'running', undefined],
     ])
     const answer = await call(
       runtime.directory.endpoint('one', 'api', 3000),
@@ -96,7 +97,9 @@ test('memory that grows ends a program when it reaches the limit; CPU beyond the
     { memoryBytes: 95 * MIB, cpuSeconds: 4.5, throttledSeconds: 4.5, oomKills: 0 },
   ])
   clock.advance(1000)
-  expect(await runtime.observe()).toMatchObject([{ state: 'backoff', outOfMemory: true, exitCode: 137, oomKills: 1 }])
+  expect(await runtime.observe()).toMatchObject([
+    { state: 'backoff', lastRun: { how: 'oom', exitCode: 137, oomKills: 1 } },
+  ])
 })
 
 test('a program may be bad for some runs and good after them, start slowly and chatter', async () => {
@@ -109,9 +112,9 @@ test('a program may be bad for some runs and good after them, start slowly and c
   const { clock, runtime } = await play(container('processor', behaviour))
   expect(await runtime.observe()).toMatchObject([{ state: 'starting' }])
   clock.advance(600)
-  expect(await runtime.observe()).toMatchObject([{ state: 'backoff', restarts: 0 }])
+  expect(await runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { ordinal: 0 } }])
   clock.advance(1000 + 500 + 3_600_000)
-  expect(await runtime.observe()).toMatchObject([{ state: 'running', restarts: 1 }])
+  expect(await runtime.observe()).toMatchObject([{ state: 'running', run: { ordinal: 1 } }])
   expect(await runtime.tail('one', 'processor', 2)).toEqual(['line 3599', 'line 3600'])
 })
 

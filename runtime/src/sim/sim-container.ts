@@ -1,11 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { backoffMs, crashesInARow } from '../backoff.ts'
 import type { Clock, Timer } from '../clock.ts'
-import type { ContainerSpec, ContainerState, Observation, Usage } from '../driver.ts'
+import type { ContainerSpec, ContainerState, EndedHow, LastRun, Observation, Run, Usage } from '../driver.ts'
 import { ENDED, IMAGE_GONE, howItEnded, isFinal } from '../how-it-ended.ts'
 import { type SimBehaviour, type SimSync, sdkLine } from './behaviour.ts'
 import type { SimLog } from './sim-log.ts'
 
 const KILLED = 137
+const TERMINATED = 143
 
 export type SimPlace = {
   clock: Clock
@@ -14,12 +16,21 @@ export type SimPlace = {
   behaviour: SimBehaviour
   hasImage: () => boolean
   log: SimLog
+  /** Of the container of the same name whose place it takes. */
+  history: SimHistory | undefined
   /** Called after something was written. */
   wrote: () => void
   /** Called when it is no longer running. */
   stopped: () => void
   /** Called when its state is another one. */
   changed: () => void
+}
+
+/** `begun`: runs so far, the next one's ordinal. `used`: what the last run had used at its end. */
+export type SimHistory = {
+  begun: number
+  lastRun: LastRun | null
+  used: { cpuSeconds: number; throttledSeconds: number }
 }
 
 /** Where a processor is in its chain. */
@@ -34,15 +45,12 @@ export class SimContainer {
   #since: Date
   #retryAt: Date | null = null
   #reason: string | null = null
-  #restarts = 0
+  /** In a row, for the back-off. */
   #crashes = 0
-  #oomKills = 0
-  #exitCode: number | null = null
-  #outOfMemory = false
+  readonly #history: SimHistory
   #runs = 0
+  #run: Run | null = null
   #hasReachedLastBlock = false
-  #cpuSeconds = 0
-  #throttledSeconds = 0
   readonly #timers = new Set<Timer>()
   #isStopped = false
 
@@ -51,7 +59,12 @@ export class SimContainer {
     this.spec = place.spec
     this.log = place.log
     this.#since = place.clock.now()
+    this.#history = place.history ?? { begun: 0, lastRun: null, used: { cpuSeconds: 0, throttledSeconds: 0 } }
     this.begin()
+  }
+
+  get history(): SimHistory {
+    return { ...this.#history }
   }
 
   get behaviour(): SimBehaviour {
@@ -66,20 +79,22 @@ export class SimContainer {
     const { behaviour, hasImage } = this.#place
     const problem = hasImage() ? behaviour.cannotStart : IMAGE_GONE
     if (problem) this.#fail('failed', problem)
-    else if (behaviour.startMs) this.#after(behaviour.startMs, () => this.#run())
-    else this.#run()
+    else if (behaviour.startMs) this.#after(behaviour.startMs, () => this.#start())
+    else this.#start()
   }
 
   /** See `Runtime.retry`. */
   retry(reason: string): void {
-    if (this.#state === 'finished' && this.spec.restart !== 'never') this.#fail('backoff', reason)
+    if (this.#state !== 'finished' || this.spec.restart === 'never') return
+    if (this.#history.lastRun) this.#history.lastRun = { ...this.#history.lastRun, how: 'error' }
+    this.#fail('backoff', reason)
   }
 
   /** Ends the program, not the container: `resume` starts it again. */
   stop(): void {
     this.#isStopped = true
     this.#cancelTimers()
-    this.#closeRun()
+    this.#closeRun({ exitCode: TERMINATED, how: 'stopped' })
     if (this.#state === 'running') this.#enter('starting')
   }
 
@@ -96,29 +111,27 @@ export class SimContainer {
       container: this.spec.name,
       state: this.#state,
       since: this.#since,
-      restarts: this.#restarts,
-      crashesInARow: this.#crashes,
-      oomKills: this.#oomKills,
-      exitCode: this.#exitCode,
-      outOfMemory: this.#outOfMemory,
+      run: this.#run,
+      lastRun: this.#history.lastRun,
       retryAt: this.#retryAt,
       reason: this.#reason,
     }
   }
 
-  usage(): Usage {
+  /** Null when it has never run. */
+  usage(): Usage | null {
     const { resources } = this.spec
-    const run = this.#usageOfRun()
+    const run = this.#run ?? this.#history.lastRun
+    if (!run) return null
     return {
       workload: this.#place.workload,
       container: this.spec.name,
+      run: run.id,
       at: this.#now(),
-      cpuSeconds: this.#cpuSeconds + run.cpuSeconds,
-      throttledSeconds: this.#throttledSeconds + run.throttledSeconds,
-      memoryBytes: run.memoryBytes,
+      ...(this.#run ? this.#usageOfRun(this.#run) : { ...this.#history.used, memoryBytes: 0 }),
       memoryLimitBytes: resources.memoryBytes,
       cpuLimitCores: resources.cpuCores,
-      oomKills: this.#oomKills,
+      oomKills: this.#run ? 0 : (this.#history.lastRun?.oomKills ?? null),
     }
   }
 
@@ -128,9 +141,9 @@ export class SimContainer {
     return sync ? progressAfter(sync, this.isRunning ? this.#ranMs() / 1000 : 0) : null
   }
 
-  #run(): void {
+  #start(): void {
     const { behaviour } = this.#place
-    if (this.#state === 'backoff') this.#restarts++
+    this.#run = { id: randomUUID(), ordinal: this.#history.begun++, startedAt: this.#now(), node: null }
     this.#runs++
     this.#enter('running')
     for (const line of behaviour.print ?? []) this.log.write(line, this.#now())
@@ -178,11 +191,9 @@ export class SimContainer {
 
   #end(exitCode: number, outOfMemory: boolean): void {
     const ranMs = this.#ranMs()
+    const isDone = exitCode === 0 && isFinal(this.spec.restart, exitCode)
     this.#cancelTimers()
-    this.#closeRun()
-    this.#exitCode = exitCode
-    this.#outOfMemory = outOfMemory
-    if (outOfMemory) this.#oomKills++
+    this.#closeRun({ exitCode, how: outOfMemory ? 'oom' : isDone ? 'done' : 'error' })
     const reason = howItEnded(exitCode, outOfMemory)
     const crashes = crashesInARow(this.#crashes, ranMs)
     if (!isFinal(this.spec.restart, exitCode)) return this.#fail('backoff', reason ?? ENDED, crashes)
@@ -199,20 +210,22 @@ export class SimContainer {
     this.#after(ms, () => this.begin())
   }
 
-  #closeRun(): void {
-    const { cpuSeconds, throttledSeconds } = this.#usageOfRun()
-    this.#cpuSeconds += cpuSeconds
-    this.#throttledSeconds += throttledSeconds
+  #closeRun(end: { exitCode: number; how: EndedHow }): void {
+    if (this.#run) {
+      const { cpuSeconds, throttledSeconds } = this.#usageOfRun(this.#run)
+      this.#history.used = { cpuSeconds, throttledSeconds }
+      this.#history.lastRun = { ...this.#run, ...end, endedAt: this.#now(), oomKills: end.how === 'oom' ? 1 : 0 }
+      this.#run = null
+    }
     this.log.seal(this.#now())
     this.#place.wrote()
     this.#place.stopped()
   }
 
-  #usageOfRun() {
+  #usageOfRun({ startedAt }: Run) {
     const { usage = { cpuCores: 0.01, memoryBytes: 32 * 1024 * 1024 } } = this.#place.behaviour
-    if (!this.isRunning) return { cpuSeconds: 0, throttledSeconds: 0, memoryBytes: 0 }
     const { cpuCores, memoryBytes } = this.spec.resources
-    const seconds = this.#ranMs() / 1000
+    const seconds = (this.#now().getTime() - startedAt.getTime()) / 1000
     const grown = usage.memoryBytes + (usage.memoryGrowthBytesPerSecond ?? 0) * seconds
     return {
       cpuSeconds: Math.min(usage.cpuCores, cpuCores) * seconds,

@@ -81,7 +81,7 @@ export class SimRuntime implements Runtime {
     const containers = new Map<ContainerName, SimContainer>()
     for (const spec of wish.containers) {
       const before = known?.containers.get(spec.name)
-      const isSame = before && known?.wish.image === wish.image && isDeepStrictEqual(before.spec, spec)
+      const isSame = before && known?.wish.image === wish.image && isSameProgram(before.spec, spec)
       if (before && !isSame) before.stop()
       containers.set(spec.name, isSame ? before : this.#open(wish, spec, before))
     }
@@ -105,7 +105,7 @@ export class SimRuntime implements Runtime {
   }
 
   async usage(): Promise<Usage[]> {
-    return this.#all().map((container) => container.usage())
+    return this.#all().flatMap((container) => container.usage() ?? [])
   }
 
   logs(from: LogCursor, signal: AbortSignal): AsyncIterable<LogBatch> {
@@ -132,6 +132,7 @@ export class SimRuntime implements Runtime {
       behaviour: behaviourOf(wish, spec, behaviour),
       hasImage: () => hasImage(wish.image),
       log: before?.log ?? logs.open(wish.id, spec.name),
+      history: before?.history,
       wrote: () => logs.wake(),
       stopped: () => servers.close(`${wish.id}/${spec.name}`),
       changed: () => this.host.tell(wish.id, spec.name),
@@ -149,3 +150,6 @@ export class SimRuntime implements Runtime {
     return [...this.host.workloads.values()].flatMap(({ containers }) => [...containers.values()])
   }
 }
+
+const isSameProgram = (one: ContainerSpec, other: ContainerSpec): boolean =>
+  isDeepStrictEqual({ ...one, stopGraceMs: 0 }, { ...other, stopGraceMs: 0 })

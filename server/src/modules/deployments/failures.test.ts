@@ -169,7 +169,7 @@ describe('a broken update leaves the running version answering', () => {
       'init ended with exit code 1',
     ],
     ['init that cannot start', { init: { cannotStart: 'No such command: node' } }, 'No such command: node'],
-    ['api that crashes', { api: { print: ['boom'], ends: { afterMs: 10, exitCode: 1 } } }, 'the last of 3 tries'],
+    ['api that crashes', { api: { print: ['boom'], ends: { afterMs: 10, exitCode: 1 } } }, 'the last of 2 tries'],
     ['api that ends', { api: { ends: { afterMs: 0, exitCode: 0 } } }, 'keep running'],
     [
       'processor that crashes',
@@ -179,7 +179,7 @@ describe('a broken update leaves the running version answering', () => {
     [
       'processor that ends without an error although its chain goes on',
       { processors: { processor: { print: ['processing blocks from 0'], ends: { afterMs: 10, exitCode: 0 } } } },
-      'processor ended with exit code 0 although its chain goes on, the last of 3 tries',
+      'processor ended with exit code 0 although its chain goes on, the last of 2 tries',
     ],
     [
       'processor too large',

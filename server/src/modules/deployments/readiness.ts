@@ -1,10 +1,11 @@
-import type { ContainerSpec, Endpoint, Observation, Workload } from '@shoal/runtime'
+import type { ContainerSpec, Endpoint, LastRun, Observation, Workload } from '@shoal/runtime'
 import {
   apiPort,
   askApi,
   askContainer,
   hasFinished,
   isApi,
+  isCrash,
   isInit,
   metricsPort,
   type ApiProbe,
@@ -16,8 +17,8 @@ import { until } from './wait.ts'
 import { createWaitReport, sentenceOf, showLastLines, type Awaited, type WaitReport } from './wait-report.ts'
 
 const tailLines = 50
-/** A program may crash this often before it is given up: a peer may just not be there yet. */
-const crashesForgiven = 2
+/** A program is given up at this end alike, by exit code and cause: before that, a peer may just not be there yet. */
+const endsAlike = 2
 const mend = 'Mend it and deploy again.'
 const patienceMs = minutes(5)
 
@@ -28,7 +29,7 @@ export async function initDone(context: StepContext, workload: Workload): Promis
   await until(
     async () => {
       const init = (await context.hands.look()).of(workload.id).find((o) => isInit({ name: o.container }))
-      if (init?.state === 'failed' || (init?.state === 'finished' && init.exitCode !== 0))
+      if (init?.state === 'failed' || (init?.state === 'finished' && init.lastRun?.how !== 'done'))
         throw await broken(context, init, 'Mend what it does, usually a migration, and deploy again.')
       if (init?.state === 'finished') return init
       if (init) await report.about([awaitedOf(init, init.state === 'running' ? 'It runs.' : 'It is starting.')])
@@ -60,7 +61,7 @@ export async function allSteady(context: StepContext, workload: Workload, proven
 }
 
 /** One run of a program: since when it was seen, and since when it answers. */
-type Run = { restarts: number; sinceMs: number; answersSinceMs: number | null }
+type Run = { id: string | undefined; sinceMs: number; answersSinceMs: number | null }
 
 /** @throws DeployFailure */
 async function steadily(
@@ -71,6 +72,7 @@ async function steadily(
 ): Promise<void> {
   const { app, pace, hands, signal } = context
   const runs = new Map<string, Run>()
+  const ends = new Map<string, Set<string>>()
   const report = createWaitReport(context)
   const giveUpAtMs = app.clock.now().getTime() + patienceMs
   await until(
@@ -79,7 +81,7 @@ async function steadily(
       const states = await Promise.all(
         containers.map(async ({ name }) => {
           const o = observations.find((x) => x.container === name)
-          if (o) return await awaitedWith(context, o, { runs, report, provenMs })
+          if (o) return await awaitedWith(context, o, { runs, ends, report, provenMs })
           return { workload: workload.id, container: name, is: 'It does not exist yet.', answer: null }
         }),
       )
@@ -100,29 +102,36 @@ async function givenUp(context: StepContext, awaited: Awaited[]): Promise<Deploy
   return new DeployFailure('REQUIREMENTS', `${sentences.join(' ')} It was given ${patienceMs / 60_000} minutes.`)
 }
 
-type Waiting = { runs: Map<string, Run>; report: WaitReport; provenMs: number }
+/** `ends`: ids of the runs that crashed, by container and how they ended. */
+type Waiting = { runs: Map<string, Run>; ends: Map<string, Set<string>>; report: WaitReport; provenMs: number }
 
 /** What is still awaited of a container; null when it is steady. @throws DeployFailure */
 async function awaitedWith(
   context: StepContext,
   o: Observation,
-  { runs, report, provenMs }: Waiting,
+  { runs, ends, report, provenMs }: Waiting,
 ): Promise<Awaited | null> {
   const api = isApi({ name: o.container })
   // A processor with a last block may have done its work (contract 4.1). Where its chain is, the observing worker knows.
   if (o.state === 'finished' && !api) {
-    await report.ended(o, `${o.container} has ended with exit code ${o.exitCode ?? 'unknown'}.`)
-    const isDone = await hasFinished(context.app.runtime, o, () => false)
+    await report.ended(o, `${o.container} has ended with exit code ${o.lastRun?.exitCode ?? 'unknown'}.`)
+    // In a new generation every run before the last one has crashed.
+    const { workload, container, lastRun } = o
+    const ended = { workload, container, crashesInARow: lastRun?.ordinal ?? 0 }
+    const isDone = await hasFinished(context.app.runtime, ended, () => false)
     return isDone ? null : awaitedOf(o, 'It has ended and is started again.')
   }
-  await refuseCrashing(context, o)
-  if (o.restarts > 0 || o.state === 'backoff')
-    await report.ended(endOf(o), `${o.container} ${howItEnded(endOf(o))}. It is started again.`)
+  if (o.state === 'failed') throw await broken(context, o, 'Check its command in the manifest.')
+  if (o.lastRun && isCrash(o.lastRun.how)) {
+    await refuseCrashing(context, o, alike(ends, o.container, o.lastRun))
+    await report.ended(o, `${o.container} ${howItEnded(o)}. It is started again.`)
+  }
   if (o.state === 'backoff') return awaitedOf(o, 'It has crashed and is started again.')
   if (o.state !== 'running') return awaitedOf(o, 'It is starting.')
   const nowMs = context.app.clock.now().getTime()
   const known = runs.get(o.container)
-  const run = known?.restarts === o.restarts ? known : { restarts: o.restarts, sinceMs: nowMs, answersSinceMs: null }
+  const id = o.run?.id
+  const run: Run = known && known.id === id ? known : { id, sinceMs: nowMs, answersSinceMs: null }
   runs.set(o.container, run)
   if (!api && nowMs - run.sinceMs >= context.pace.steadyMs) return null
   const endpoint = context.app.directory.endpoint(o.workload, o.container, api ? apiPort : metricsPort)
@@ -142,12 +151,13 @@ const awaitedOf = ({ workload, container }: Observation, is: string): Awaited =>
   answer: null,
 })
 
-/** The same for the crash and for the run after it. */
-const endOf = (o: Observation): Observation => ({
-  ...o,
-  restarts: o.state === 'backoff' ? o.restarts : o.restarts - 1,
-  state: 'backoff',
-})
+/** How many runs of the container have ended as this one did. */
+function alike(ends: Map<string, Set<string>>, container: string, { id, exitCode, how }: LastRun): number {
+  const key = `${container} ${exitCode} ${how}`
+  const runs = ends.get(key) ?? new Set()
+  ends.set(key, runs.add(id))
+  return runs.size
+}
 
 const noEndpoint: ApiProbe = { fault: 'It cannot be reached.', answer: null }
 
@@ -159,11 +169,10 @@ const askMetrics = (endpoint: Endpoint): Promise<ApiProbe> =>
   )
 
 /** @throws DeployFailure */
-async function refuseCrashing(context: StepContext, o: Observation): Promise<void> {
-  if (o.state === 'failed') throw await broken(context, o, 'Check its command in the manifest.')
-  const isGivenUp = o.state === 'backoff' ? o.restarts >= crashesForgiven : o.restarts > crashesForgiven
-  const advice = isApi({ name: o.container }) && o.exitCode === 0 ? 'It must keep running to answer requests.' : mend
-  if (isGivenUp) throw await broken(context, o, advice)
+async function refuseCrashing(context: StepContext, o: Observation, times: number): Promise<void> {
+  if (times < endsAlike) return
+  const hasReturned = isApi({ name: o.container }) && o.lastRun?.exitCode === 0
+  throw await broken(context, o, hasReturned ? 'It must keep running to answer requests.' : mend)
 }
 
 /** What is told of a container that does not do: its last lines in the log, then the sentence that ends it. */
@@ -173,10 +182,11 @@ async function broken(context: StepContext, o: Observation, advice: string): Pro
 }
 
 function howItEnded(o: Observation): string {
-  if (o.outOfMemory)
+  const { how, exitCode = null, ordinal = 0 } = o.lastRun ?? {}
+  if (how === 'oom')
     return 'was killed because it used more memory than its profile has; choose a larger one under `scale` in the manifest'
   if (o.state === 'failed') return `cannot be started${o.reason ? `: ${o.reason.replace(/\.$/, '')}` : ''}`
-  const times = o.restarts > 0 ? `, the last of ${o.restarts + 1} tries` : ''
-  const although = o.exitCode === 0 && !isApi({ name: o.container }) ? ' although its chain goes on' : ''
-  return `ended with exit code ${o.exitCode ?? 'unknown'}${although}${times}`
+  const times = ordinal > 0 ? `, the last of ${ordinal + 1} tries` : ''
+  const although = exitCode === 0 && !isApi({ name: o.container }) ? ' although its chain goes on' : ''
+  return `ended with exit code ${exitCode ?? 'unknown'}${although}${times}`
 }

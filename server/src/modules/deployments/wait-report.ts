@@ -14,7 +14,7 @@ export type Awaited = { workload: string; container: string; is: string; answer:
 export type WaitReport = {
   /** Writes to the deployment's log when it is time to: soon after the start, and every half minute. */
   about: (awaited: Awaited[]) => Promise<void>
-  /** Writes at once that a program ended; each end once. */
+  /** Writes at once that the program's last run ended; each end once. */
   ended: (observation: Observation, sentence: string) => Promise<void>
 }
 
@@ -35,8 +35,8 @@ export function createWaitReport(context: StepContext): WaitReport {
       }
     },
     ended: async (observation, sentence) => {
-      const { workload, container, restarts, state } = observation
-      const end = `${container} ${restarts} ${state}`
+      const { workload, container, lastRun } = observation
+      const end = `${container} ${lastRun?.id} ${lastRun?.how}`
       if (toldEnds.has(end)) return
       toldEnds.add(end)
       journal.warn(sentence)

@@ -1,4 +1,4 @@
-import type { Observation, Runtime } from '@shoal/runtime'
+import type { Runtime } from '@shoal/runtime'
 
 /**
  * What the end of a processor with exit code 0 means. `done`: it has said that it has processed its last block. `stopped`: it has no
@@ -37,7 +37,7 @@ export function endingOf(lines: readonly string[]): Ending {
  */
 export async function hasFinished(
   runtime: Pick<Runtime, 'tail' | 'retry'>,
-  { workload, container, crashesInARow }: Pick<Observation, 'workload' | 'container' | 'crashesInARow'>,
+  { workload, container, crashesInARow }: { workload: string; container: string; crashesInARow: number },
   movesOn: () => boolean,
 ): Promise<boolean> {
   const ending = endingOf(await runtime.tail(workload, container, TAIL_LINES))

@@ -40,7 +40,14 @@ export { createHiding, type Hiding } from './hidden-values.ts'
 export { listLags } from './lags.ts'
 export { InvalidManifest, parseManifest } from './manifest.ts'
 export { startObserving } from './observe.ts'
-export { existingSquids, selectProcessorStates, type ProcessorRow } from './observe-store.ts'
+export { isCrash } from './count-runs.ts'
+export {
+  existingSquids,
+  selectContainerStates,
+  selectProcessorStates,
+  type ContainerRow,
+  type ProcessorRow,
+} from './observe-store.ts'
 export { planOf, type SquidPlan } from './plan.ts'
 export { askApi, probeApi, type ApiProbe } from './probe.ts'
 export { billedProfile, databaseResources, programResources } from './profiles.ts'

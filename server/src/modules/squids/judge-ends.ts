@@ -1,14 +1,14 @@
 import type { WorkerApp } from '../../app.ts'
 import { hasFinished } from './ending.ts'
 import type { HeadOf } from './known-heads.ts'
-import { lookAtContainers } from './observe-containers.ts'
+import { lookAtContainers, type ContainersLook } from './observe-containers.ts'
 import type { ContainerRow } from './observe-store.ts'
 import { containerKey, type Seen } from './seen.ts'
 import { isProcessor } from './workload.ts'
 import { workloadIdOf } from './workload-id.ts'
 
 /** Containers as they are now, once it is decided about every processor that ended with exit code 0. */
-export type JudgingLook = () => Promise<Map<string, ContainerRow>>
+export type JudgingLook = () => Promise<ContainersLook>
 
 /** `headOf`: where their chains are as others see them. */
 export function createJudgingLook({ runtime }: Pick<WorkerApp, 'runtime'>, seen: Seen, headOf: HeadOf): JudgingLook {
@@ -30,13 +30,13 @@ export function createJudgingLook({ runtime }: Pick<WorkerApp, 'runtime'>, seen:
   }
 
   return async () => {
-    const rows = await lookAtContainers(runtime)
-    for (const key of finished.keys()) if (!rows.has(key)) finished.delete(key)
-    const ended = [...rows].filter(
+    const look = await lookAtContainers(runtime, seen.containers)
+    for (const key of finished.keys()) if (!look.containers.has(key)) finished.delete(key)
+    const ended = [...look.containers].filter(
       ([, row]) => row.state === 'finished' && row.exitCode === 0 && isProcessor({ name: row.container }),
     )
     let isRetried = false
     for (const [key, row] of ended) if (!(await isFinished(key, row))) isRetried = true
-    return isRetried ? lookAtContainers(runtime) : rows
+    return isRetried ? lookAtContainers(runtime, seen.containers) : look
   }
 }

@@ -1,9 +1,10 @@
 import { and, eq, getTableColumns, inArray, or, sql, type SQL } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import type { Db } from '../../db/database.ts'
-import { apiStates, containerStates, processorSources, processorStates, squids } from './tables.ts'
+import { apiStates, containerRuns, containerStates, processorSources, processorStates, squids } from './tables.ts'
 
 export type ContainerRow = typeof containerStates.$inferSelect
+export type RunRow = typeof containerRuns.$inferSelect
 export type ProcessorRow = typeof processorStates.$inferSelect
 export type ApiRow = typeof apiStates.$inferSelect
 export type SourceRow = typeof processorSources.$inferSelect
@@ -25,7 +26,7 @@ export type Observations = {
 /** All that was written down. */
 export async function selectObservations(db: Db): Promise<Observations> {
   const [containers, processors, apis, sources] = await Promise.all([
-    db.select().from(containerStates),
+    selectContainerStates(db),
     selectProcessorStates(db),
     db.select().from(apiStates),
     db.select().from(processorSources),
@@ -44,6 +45,28 @@ export async function putContainers(db: Db, rows: ContainerRow[]): Promise<void>
       .values(some)
       .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container], set: replaced(t) })
 }
+
+/** Writes runs as they were last seen; of each of their containers only the newest `most` stay. */
+export async function putRuns(db: Db, rows: RunRow[], most: number): Promise<void> {
+  const t = containerRuns
+  for (const some of inPieces(rows)) {
+    await db
+      .insert(t)
+      .values(some)
+      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container, t.run], set: replaced(t) })
+    await db.execute(sql`
+      delete from container_runs r using (
+        select squid_id, generation, container, run, row_number() over (
+          partition by squid_id, generation, container order by started_at desc, ordinal desc) as place
+        from container_runs where ${anyOf(some, t.squidId, t.generation, t.container)}
+      ) old
+      where old.place > ${most} and r.squid_id = old.squid_id and r.generation = old.generation
+        and r.container = old.container and r.run = old.run`)
+  }
+}
+
+/** What the runtime last said of every container. */
+export const selectContainerStates = (db: Db): Promise<ContainerRow[]> => db.select().from(containerStates)
 
 export async function putProcessors(db: Db, rows: ProcessorRow[]): Promise<void> {
   const t = processorStates
@@ -83,7 +106,8 @@ type ContainerKey = { squidId: number; generation: number; container: string }
 /** Forgets containers that are no more, and what was seen of them. */
 export async function deleteContainers(db: Db, keys: ContainerKey[]): Promise<void> {
   for (const some of inPieces(keys)) {
-    const [c, p, a, s] = [containerStates, processorStates, apiStates, processorSources]
+    const [c, r, p, a, s] = [containerStates, containerRuns, processorStates, apiStates, processorSources]
+    await db.delete(r).where(anyOf(some, r.squidId, r.generation, r.container))
     await db.delete(c).where(anyOf(some, c.squidId, c.generation, c.container))
     await db.delete(p).where(anyOf(some, p.squidId, p.generation, p.processor))
     await db.delete(a).where(anyOf(some, a.squidId, a.generation, a.container))

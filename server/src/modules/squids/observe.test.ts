@@ -175,7 +175,9 @@ test('a processor that ends without an error although its chain goes on is start
     clock.advance(waitMs)
     await untilProcessor({ restarts: index + 1 })
     clock.advance(10)
-    await until(async () => expect(await runtime.observe()).toMatchObject([{ state: 'backoff', restarts: index + 1 }]))
+    await until(async () =>
+      expect(await runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { ordinal: index + 1 } }]),
+    )
   }
   await untilProcessor({
     status: 'STUCK',

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { App } from '../../app.ts'
+import type { ContainersLook } from './observe-containers.ts'
 import {
   deleteContainers,
   deleteSources,
@@ -7,6 +8,7 @@ import {
   putApis,
   putContainers,
   putProcessors,
+  putRuns,
   putSources,
   selectObservations,
   type ApiRow,
@@ -21,12 +23,15 @@ export type Seen = {
   readonly processors: ReadonlyMap<string, ProcessorRow>
   readonly apis: ReadonlyMap<string, ApiRow>
   /** All containers there are now. What was seen of others is forgotten. */
-  noteContainers: (now: Map<string, ContainerRow>) => Promise<void>
+  noteContainers: (now: ContainersLook) => Promise<void>
   noteProcessors: (news: Map<string, ProcessorRow>) => Promise<void>
   noteApis: (news: Map<string, ApiRow>) => Promise<void>
   /** All sources of which nothing is heard now. */
   noteSources: (now: Map<string, SourceRow>) => Promise<void>
 }
+
+/** Of each container. */
+const keptRuns = 50
 
 type ContainerName = { squidId: number; generation: number; container: string }
 
@@ -74,10 +79,17 @@ export async function readSeen({ db }: Pick<App, 'db'>): Promise<Seen> {
     containers,
     processors,
     apis,
-    noteContainers: (now) =>
+    noteContainers: ({ containers: now, runs }) =>
       inTurn(async () => {
         const changed = [...now].filter(([key, row]) => !isDeepStrictEqual(row, containers.get(key)))
-        await note(containers, changed, (some) => putContainers(db, some))
+        await note(containers, changed, async (some) => {
+          const written = new Set(some.map(containerKey))
+          const theirs = runs.filter((run) => written.has(containerKey(run)))
+          await db.transaction(async (tx) => {
+            await putContainers(tx, some)
+            await putRuns(tx, theirs, keptRuns)
+          })
+        })
         await forget([...containers].filter(([key]) => !now.has(key)).map(([, row]) => row))
       }),
     noteProcessors: (news) => inTurn(() => note(processors, ofContainers(news), (some) => putProcessors(db, some))),

@@ -3,6 +3,7 @@ import { and, asc, count, eq, isNotNull, sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
 import type { Sealer } from '../../sealer.ts'
 import { squids, squidTags, type LastDeploy } from './tables.ts'
+import { stopGraceMsOf } from './workload.ts'
 
 export type SquidRow = typeof squids.$inferSelect
 
@@ -109,4 +110,10 @@ export const sealWorkload = (sealer: Sealer, squidId: number, workload: Workload
 
 /** @throws Error when the key is missing */
 export const openWorkload = (sealer: Sealer, squidId: number, sealed: string): Workload =>
-  JSON.parse(sealer.open(sealed, workloadContext(squidId))) as Workload
+  withStopGrace(JSON.parse(sealer.open(sealed, workloadContext(squidId))) as Workload)
+
+/** Earlier releases did not seal how long programs have to end. */
+const withStopGrace = (workload: Workload): Workload => ({
+  ...workload,
+  containers: workload.containers.map((spec) => ({ ...spec, stopGraceMs: stopGraceMsOf(spec) })),
+})

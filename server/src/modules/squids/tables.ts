@@ -173,7 +173,10 @@ export const gatewayRoutes = pgTable(
   (t) => [primaryKey({ columns: [t.squidId, t.gateway] }), index('gateway_routes_gateway').on(t.gateway)],
 )
 
-/** What the runtime last said of each container; written when it changes. */
+/** How a run of a container ended; see `LastRun` of the runtime. */
+export type RunEnd = 'done' | 'error' | 'oom' | 'evicted' | 'stopped'
+
+/** What the runtime last said of each container, and what is counted over all its runs; written when it changes. */
 export const containerStates = pgTable(
   'container_states',
   {
@@ -184,15 +187,48 @@ export const containerStates = pgTable(
     container: text().notNull(),
     state: text().$type<'starting' | 'running' | 'finished' | 'backoff' | 'failed'>().notNull(),
     since: time().notNull(),
+    /** Runs that began after a crash. */
     restarts: integer().notNull(),
+    /** Without ten minutes of running between them. */
     crashesInARow: integer().notNull().default(0),
+    /** In runs that ended. */
     oomKills: integer().notNull(),
+    /** Of the last run that ended; null: none has, or its end was not seen. */
     exitCode: integer(),
     isOutOfMemory: boolean().notNull(),
+    /** The newest run, up to which is counted; null: it has not run. */
+    run: text(),
+    /** -1: it has not run; null in rows of releases that did not know runs. */
+    runOrdinal: integer(),
+    /** Null: it goes on. */
+    runEnd: text().$type<RunEnd>(),
     retryAt: time(),
     reason: text(),
   },
   (t) => [primaryKey({ columns: [t.squidId, t.generation, t.container] })],
+)
+
+/** The newest runs of each container, as far as they were seen. They go with the container. */
+export const containerRuns = pgTable(
+  'container_runs',
+  {
+    squidId: bigId()
+      .notNull()
+      .references(() => squids.id, { onDelete: 'cascade' }),
+    generation: integer().notNull(),
+    container: text().notNull(),
+    run: text().notNull(),
+    /** Runs before it in the same container, as the runtime counts them. */
+    ordinal: integer().notNull(),
+    startedAt: time().notNull(),
+    /** Null: it goes on, or its end was not seen. */
+    endedAt: time(),
+    exitCode: integer(),
+    how: text().$type<RunEnd>(),
+    /** Null: not known. */
+    oomKills: integer(),
+  },
+  (t) => [primaryKey({ columns: [t.squidId, t.generation, t.container, t.run] })],
 )
 
 /** What a processor's own metrics last said (contract 7). Gone with a new generation. */

@@ -36,6 +36,9 @@ export const isApi = (container: Pick<ContainerSpec, 'name'>): boolean => /^api(
 export const isInit = (container: Pick<ContainerSpec, 'name'>): boolean => container.name === 'init'
 export const isProcessor = (container: Pick<ContainerSpec, 'name'>): boolean => !isApi(container) && !isInit(container)
 
+/** How long a program has to end: the answers of an api may be streams that finish. */
+export const stopGraceMsOf = (container: Pick<ContainerSpec, 'name'>): number => (isApi(container) ? 30_000 : 5000)
+
 /**
  * The whole workload, init included. A section's environment wins over `deploy.env`, and the platform's over both, but for what a
  * squid may know better: NODE_ENV, and the BASE_PATH by which its api makes addresses.
@@ -61,6 +64,7 @@ export function composeWorkload(parts: WorkloadParts): Workload {
       resources: initResources,
       restart: 'never',
       ports: [],
+      stopGraceMs: stopGraceMsOf({ name: 'init' }),
     })
   for (let index = 0; index < (plan.api?.replicas ?? 0); index++)
     containers.push({
@@ -70,6 +74,7 @@ export function composeWorkload(parts: WorkloadParts): Workload {
       resources: resourcesOf(plan.api?.profile ?? 'small', plan.isDedicated),
       restart: 'always',
       ports: [apiPort],
+      stopGraceMs: stopGraceMsOf({ name: apiName(index) }),
     })
   for (const { name, command } of plan.processors)
     containers.push({
@@ -79,6 +84,7 @@ export function composeWorkload(parts: WorkloadParts): Workload {
       resources: resourcesOf(plan.processorProfile, plan.isDedicated),
       restart: 'on-failure',
       ports: [metricsPort],
+      stopGraceMs: stopGraceMsOf({ name }),
     })
   return {
     id: workloadIdOf(squid.id, generation),

@@ -1,44 +1,62 @@
 import type { Observation, Usage } from '@shoal/runtime'
 import type { ClientBase } from 'pg'
 import type { WorkerApp } from '../../../app.ts'
-import { databaseResources, parseWorkloadId, selectProcessorStates, type ProcessorRow } from '../../squids/index.ts'
+import {
+  databaseResources,
+  parseWorkloadId,
+  selectContainerStates,
+  selectProcessorStates,
+  workloadIdOf,
+  type ContainerRow,
+  type ProcessorRow,
+} from '../../squids/index.ts'
 import type { DatabaseMeter } from './database-usage.ts'
 import { gapMs, type Look } from './sample.ts'
 import { selectDatabases } from './sample-store.ts'
 
 /** Looks at every container that may run, and at every database. */
 export async function lookAtAll(app: WorkerApp, client: ClientBase, meter: DatabaseMeter): Promise<Look[]> {
-  const [observed, usage, processors] = await Promise.all([
+  const [observed, usage, states, processors] = await Promise.all([
     app.runtime.observe(),
     app.runtime.usage(),
+    selectContainerStates(app.db),
     selectProcessorStates(app.db),
   ])
   const usageOf = new Map(usage.map((u) => [`${u.workload}/${u.container}`, u]))
+  const countsOf = new Map(states.map((s) => [`${workloadIdOf(s.squidId, s.generation)}/${s.container}`, s]))
   const stateOf = new Map(processors.map((p) => [`${p.squidId}.${p.generation}/${p.processor}`, p]))
   const nowMs = app.clock.now().getTime()
   const containers = observed.flatMap((o) => {
     const key = `${o.workload}/${o.container}`
-    return lookAt(o, usageOf.get(key), freshStateOf(o, stateOf.get(key), nowMs)) ?? []
+    const known = {
+      usage: usageOf.get(key),
+      counts: countsOf.get(key),
+      state: freshStateOf(o, stateOf.get(key), nowMs),
+    }
+    return lookAt(o, known, nowMs) ?? []
   })
   return [...containers, ...(await lookAtDatabases(app, client, meter, nowMs))]
 }
 
+type Known = { usage: Usage | undefined; counts: ContainerRow | undefined; state: ProcessorRow | null }
+
 /** Null for what is not a version's, and for what has finished: it uses nothing any more and is no gap either. */
-function lookAt(o: Observation, usage: Usage | undefined, state: ProcessorRow | null): Look | null {
+function lookAt(o: Observation, { usage, counts, state }: Known, nowMs: number): Look | null {
   const id = parseWorkloadId(o.workload)
-  if (!id || !usage || o.state === 'finished') return null
+  if (!id || o.state === 'finished') return null
   return {
     ...id,
     container: o.container,
-    atMs: usage.at.getTime(),
-    cpuSeconds: usage.cpuSeconds,
-    throttledSeconds: usage.throttledSeconds,
-    cpuLimitCores: usage.cpuLimitCores,
-    memoryBytes: usage.memoryBytes,
-    memoryLimitBytes: usage.memoryLimitBytes,
-    oomKills: usage.oomKills,
+    run: usage?.run ?? null,
+    atMs: usage?.at.getTime() ?? nowMs,
+    cpuSeconds: usage?.cpuSeconds ?? null,
+    throttledSeconds: usage?.throttledSeconds ?? null,
+    cpuLimitCores: usage?.cpuLimitCores ?? null,
+    memoryBytes: usage?.memoryBytes ?? null,
+    memoryLimitBytes: usage?.memoryLimitBytes ?? null,
+    oomKills: counts ? oomKillsOf(usage, counts) : null,
     // A restart is counted when it happens, the crash before it already while it waits for that.
-    crashes: o.restarts + (o.state === 'backoff' ? 1 : 0),
+    crashes: counts ? counts.restarts + (counts.state === 'backoff' ? 1 : 0) : null,
     diskUsedBytes: null,
     diskTotalBytes: null,
     lastBlock: state?.currentBlock ?? null,
@@ -52,6 +70,13 @@ function lookAt(o: Observation, usage: Usage | undefined, state: ProcessorRow | 
       blocksPerSecond: state.blocksPerSecond,
     },
   }
+}
+
+/** Over all runs, the one that goes on included. Null while the run before it has not been counted. */
+function oomKillsOf(usage: Usage | undefined, { run, runEnd, oomKills }: ContainerRow): number | null {
+  if (!usage) return oomKills
+  if (usage.run !== run) return null
+  return oomKills + (runEnd === null ? (usage.oomKills ?? 0) : 0)
 }
 
 /** What the processor said is believed as long as it answers, and once it has come to a block at all. */
@@ -78,6 +103,7 @@ async function lookAtDatabases(
     squidId,
     generation: 0,
     container: 'db',
+    run: null,
     atMs,
     cpuSeconds: usage?.get(database)?.cpuSeconds ?? null,
     throttledSeconds: null,

@@ -20,7 +20,7 @@ export async function selectDatabases(client: ClientBase): Promise<DatabaseRow[]
 
 export async function selectCounters(client: ClientBase): Promise<Counters[]> {
   const { rows } = await client.query<Counters>(
-    `select squid_id as "squidId", generation, container, (extract(epoch from at) * 1000)::float8 as "atMs",
+    `select squid_id as "squidId", generation, container, run, (extract(epoch from at) * 1000)::float8 as "atMs",
        cpu_seconds as "cpuSeconds", throttled_seconds as "throttledSeconds", oom_kills as "oomKills", crashes,
        last_block as "lastBlock", rpc_requests as "rpcRequests", rpc_failures as "rpcFailures" from sampled_counters`,
   )
@@ -67,11 +67,11 @@ export async function putCounters(client: ClientBase, counters: Counters[]): Pro
   const records = counters.map(({ atMs, ...row }) => snakeKeys({ ...row, at: new Date(atMs).toISOString() }))
   await client.query(
     `insert into sampled_counters
-       (squid_id, generation, container, at, cpu_seconds, throttled_seconds, oom_kills, crashes, last_block, rpc_requests, rpc_failures)
-     select squid_id, generation, container, at, cpu_seconds, throttled_seconds, oom_kills, crashes, last_block, rpc_requests, rpc_failures
-     from jsonb_to_recordset($1) as r (squid_id bigint, generation int, container text, at timestamptz, cpu_seconds float8,
+       (squid_id, generation, container, run, at, cpu_seconds, throttled_seconds, oom_kills, crashes, last_block, rpc_requests, rpc_failures)
+     select squid_id, generation, container, run, at, cpu_seconds, throttled_seconds, oom_kills, crashes, last_block, rpc_requests, rpc_failures
+     from jsonb_to_recordset($1) as r (squid_id bigint, generation int, container text, run text, at timestamptz, cpu_seconds float8,
        throttled_seconds float8, oom_kills bigint, crashes bigint, last_block bigint, rpc_requests bigint, rpc_failures bigint)
-     on conflict (squid_id, generation, container) do update set at = excluded.at, cpu_seconds = excluded.cpu_seconds,
+     on conflict (squid_id, generation, container) do update set run = excluded.run, at = excluded.at, cpu_seconds = excluded.cpu_seconds,
        throttled_seconds = excluded.throttled_seconds, oom_kills = excluded.oom_kills, crashes = excluded.crashes,
        last_block = excluded.last_block, rpc_requests = excluded.rpc_requests, rpc_failures = excluded.rpc_failures`,
     [JSON.stringify(records)],

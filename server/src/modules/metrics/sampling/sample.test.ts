@@ -5,6 +5,7 @@ const look = (changes: Partial<Look> = {}): Look => ({
   squidId: 1,
   generation: 1,
   container: 'eth',
+  run: 'a',
   atMs: 100_000,
   cpuSeconds: 50,
   throttledSeconds: 4,

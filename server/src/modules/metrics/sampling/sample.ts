@@ -1,8 +1,13 @@
-/** Counters of a container that only grow, as they were when it was last sampled. */
+/**
+ * Counters of a container, as they were when it was last sampled. CPU is of `run` alone and begins at 0 with each; crashes and kills
+ * are of all runs.
+ */
 export type Counters = {
   squidId: number
   generation: number
   container: string
+  /** Null: it has not run, or has no runs (a database). */
+  run: string | null
   atMs: number
   cpuSeconds: number | null
   throttledSeconds: number | null
@@ -23,7 +28,9 @@ export type Progress = {
 }
 
 /** A container as it is now. Null: cannot be known here. */
-export type Look = Counters & {
+export type Look = Omit<Counters, 'oomKills' | 'crashes'> & {
+  oomKills: number | null
+  crashes: number | null
   cpuLimitCores: number | null
   memoryBytes: number | null
   memoryLimitBytes: number | null
@@ -65,8 +72,10 @@ export const gapMs = 45_000
 export function sampleOf(look: Look, before: Counters | undefined, blockBefore: number | null): Sample {
   const elapsedMs = before ? look.atMs - before.atMs : 0
   const observedSeconds = elapsedMs > 0 && elapsedMs <= gapMs ? elapsedMs / 1000 : 0
+  // What is left of a run that ended is lost with it; of the one after it nothing is.
+  const isNewRun = before?.run != null && look.run !== before.run
   const spent = (now: number | null, then: number | null | undefined) =>
-    observedSeconds === 0 ? null : grownBy(now, then ?? null)
+    observedSeconds === 0 ? null : grownBy(now, isNewRun ? 0 : (then ?? null))
   const cpuSeconds = spent(look.cpuSeconds, before?.cpuSeconds)
   const { squidId, container, memoryBytes, cpuLimitCores } = look
   return {
@@ -96,11 +105,12 @@ export function countersOf(look: Look, before: Counters | undefined): Counters {
     squidId: look.squidId,
     generation: look.generation,
     container: look.container,
+    run: look.run,
     atMs: look.atMs,
     cpuSeconds: look.cpuSeconds,
     throttledSeconds: look.throttledSeconds,
-    oomKills: look.oomKills,
-    crashes: look.crashes,
+    oomKills: look.oomKills ?? before?.oomKills ?? 0,
+    crashes: look.crashes ?? before?.crashes ?? 0,
     lastBlock: look.lastBlock ?? before?.lastBlock ?? null,
     rpcRequests: look.rpcRequests ?? before?.rpcRequests ?? null,
     rpcFailures: look.rpcFailures ?? before?.rpcFailures ?? null,

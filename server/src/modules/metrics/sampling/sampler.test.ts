@@ -125,8 +125,8 @@ test('a time without samples is a gap and not a zero, and what is counted in it 
   expect((await valuesOf('mem_utilization', 'eth', minutes(9)))?.slice(2, 5)).toEqual([null, null, null])
   const crashes = await valuesOf('crashes', 'eth', minutes(9))
   expect(crashes?.slice(2, 5)).toEqual([null, null, null])
-  expect(crashes?.reduce((sum: number, v) => sum + (v ?? 0), 0)).toBe(observation?.restarts)
-  expect(observation?.restarts).toBe(3)
+  expect(crashes?.reduce((sum: number, v) => sum + (v ?? 0), 0)).toBe(observation?.run?.ordinal)
+  expect(observation?.run?.ordinal).toBe(3)
   // Restarting without a gap changes nothing either.
   const before = await s.rows('select sum(crashes) as crashes, sum(cpu_seconds) as cpu from container_samples')
   await s.restart()

@@ -57,4 +57,5 @@ export const specOf = (name: string, port: number, behaviour: SimBehaviour): Con
   resources: { cpuCores: 1, memoryBytes: 2 ** 30 },
   restart: 'on-failure',
   ports: [port],
+  stopGraceMs: 5000,
 })

@@ -1,0 +1,154 @@
+import type { EndedHow, LastRun, Run } from '@shoal/runtime'
+import { describe, expect, test } from 'vitest'
+import { countRuns, type RunCounts } from './count-runs.ts'
+
+const minuteMs = 60_000
+/** Each run of these tests begins an hour after the one before. */
+const run = (ordinal: number, id = `run ${ordinal}`): Run => ({
+  id,
+  ordinal,
+  startedAt: new Date(ordinal * 60 * minuteMs),
+  node: null,
+})
+const ended = (ordinal: number, how: EndedHow, more: Partial<LastRun> & { ranMs?: number } = {}): LastRun => {
+  const { ranMs = 1000, ...rest } = more
+  const of = run(ordinal, rest.id)
+  const exitCode = { done: 0, error: 1, oom: 137, evicted: 143, stopped: 143 }[how]
+  return { ...of, exitCode, how, endedAt: new Date(of.startedAt.getTime() + ranMs), oomKills: null, ...rest }
+}
+
+type Look = { run?: Run; lastRun?: LastRun }
+
+/** What is counted after these looks, as one worker after the other makes them. */
+const after = (looks: Look[], before?: RunCounts): RunCounts => {
+  let counts = before
+  for (const { run = null, lastRun = null } of looks) counts = countRuns(counts, { run, lastRun })
+  if (!counts) throw new Error('There was no look')
+  return counts
+}
+
+describe('runs are counted', () => {
+  test.each<[what: string, looks: Look[], expected: Partial<RunCounts>]>([
+    ['it has not run', [{}], { restarts: 0, crashesInARow: 0, run: null, exitCode: null }],
+    ['the first run goes on', [{}, { run: run(0) }, { run: run(0) }], { restarts: 0, crashesInARow: 0, run: 'run 0' }],
+    [
+      'a crash counts at its end, a restart when the next run begins',
+      [{ run: run(0) }, { lastRun: ended(0, 'error') }],
+      { restarts: 0, crashesInARow: 1, exitCode: 1, runEnd: 'error' },
+    ],
+    [
+      'the same crash, seen again and again',
+      [{ lastRun: ended(0, 'error') }, { lastRun: ended(0, 'error') }, { run: run(1), lastRun: ended(0, 'error') }],
+      { restarts: 1, crashesInARow: 1, exitCode: 1, run: 'run 1', runEnd: null },
+    ],
+    [
+      'a run that begins and ends between two looks',
+      [{ run: run(0) }, { run: run(2), lastRun: ended(1, 'error', { exitCode: 9 }) }],
+      { restarts: 2, crashesInARow: 2, exitCode: 9 },
+    ],
+    [
+      'five crashes while no server looks',
+      [{ run: run(0) }, { lastRun: ended(4, 'error') }],
+      { restarts: 4, crashesInARow: 5, run: 'run 4' },
+    ],
+    [
+      'five crashes before the first look of any server',
+      [{ run: run(5), lastRun: ended(4, 'error') }],
+      { restarts: 5, crashesInARow: 5 },
+    ],
+    ['the host no longer knows how it ended', [{ run: run(0) }, { run: run(1) }], { restarts: 1, crashesInARow: 1 }],
+    [
+      'ten minutes of running between two crashes',
+      [{ lastRun: ended(3, 'error') }, { lastRun: ended(4, 'error', { ranMs: 10 * minuteMs }) }],
+      { restarts: 4, crashesInARow: 1 },
+    ],
+    [
+      'a moment less than ten minutes',
+      [{ lastRun: ended(3, 'error') }, { lastRun: ended(4, 'error', { ranMs: 10 * minuteMs - 1 }) }],
+      { restarts: 4, crashesInARow: 5 },
+    ],
+    [
+      'a kill for memory',
+      [{ run: run(0) }, { lastRun: ended(0, 'oom') }, { run: run(1), lastRun: ended(0, 'oom') }],
+      { restarts: 1, oomKills: 1, isOutOfMemory: true, exitCode: 137 },
+    ],
+    [
+      'a run that outlived the kill of a child and crashed later',
+      [{ lastRun: ended(0, 'error', { oomKills: 2 }) }],
+      { oomKills: 2, isOutOfMemory: false, crashesInARow: 1 },
+    ],
+    [
+      'a stop by the server is no crash',
+      [{ run: run(0) }, { run: run(1), lastRun: ended(0, 'stopped') }],
+      { restarts: 0, crashesInARow: 0, exitCode: 143, run: 'run 1' },
+    ],
+    [
+      'an eviction is no crash',
+      [{ run: run(0) }, { lastRun: ended(0, 'evicted') }, { run: run(1), lastRun: ended(0, 'evicted') }],
+      { restarts: 0, crashesInARow: 0 },
+    ],
+    [
+      'a stop in the middle of a crash loop ends no loop',
+      [{ lastRun: ended(1, 'error') }, { run: run(3), lastRun: ended(2, 'stopped') }],
+      { restarts: 2, crashesInARow: 2 },
+    ],
+    ['it has finished', [{ lastRun: ended(0, 'done') }], { restarts: 0, crashesInARow: 0, exitCode: 0 }],
+    [
+      'an end that was accepted first, and then was none',
+      [{ lastRun: ended(0, 'done') }, { lastRun: ended(0, 'error', { exitCode: 0 }) }, { run: run(1) }],
+      { restarts: 1, crashesInARow: 1, exitCode: 0 },
+    ],
+    [
+      'a container that counts anew: its record was lost, or its pod replaced',
+      [
+        { lastRun: ended(4, 'error') },
+        { run: run(0, 'other') },
+        { run: run(1, 'next'), lastRun: ended(0, 'error', { id: 'other' }) },
+      ],
+      { restarts: 5, crashesInARow: 6, run: 'next' },
+    ],
+  ])('%s', (_, looks, expected) => expect(after(looks)).toMatchObject(expected))
+
+  test('an earlier release counted the runs before: nothing is counted twice or lost', () => {
+    const before = {
+      ...after([{}]),
+      restarts: 7,
+      crashesInARow: 2,
+      oomKills: 3,
+      exitCode: 1,
+      run: null,
+      runOrdinal: null,
+    }
+    const adopted = after([{ run: run(7), lastRun: ended(6, 'error') }], before)
+    expect(adopted).toMatchObject({ restarts: 7, crashesInARow: 2, oomKills: 3, exitCode: 1 })
+    expect(after([{ run: run(8), lastRun: ended(7, 'oom') }], adopted)).toMatchObject({
+      restarts: 8,
+      crashesInARow: 3,
+      oomKills: 4,
+    })
+  })
+
+  test('nothing ever shrinks, whatever is seen and missed', () => {
+    // A seeded generator: the same looks each time.
+    let state = 20261122
+    const random = (below: number) => (state = (state * 48_271) % 2_147_483_647) % below
+    const hows: EndedHow[] = ['done', 'error', 'oom', 'evicted', 'stopped']
+    let counts: RunCounts | undefined
+    let ordinal = 0
+    for (let look = 0; look < 2000; look++) {
+      ordinal += random(4)
+      const how = (at: number) => hows[(at * 7) % hows.length] ?? 'done'
+      const isRunning = random(2) === 0
+      const last = isRunning ? ordinal - 1 : ordinal
+      const now = countRuns(counts, {
+        run: isRunning ? run(ordinal) : null,
+        lastRun: last < 0 ? null : ended(last, how(last)),
+      })
+      if (!isRunning) ordinal++
+      expect(now.restarts).toBeGreaterThanOrEqual(counts?.restarts ?? 0)
+      expect(now.oomKills).toBeGreaterThanOrEqual(counts?.oomKills ?? 0)
+      counts = now
+    }
+    expect(counts?.restarts).toBeLessThanOrEqual(ordinal)
+  })
+})
