@@ -21,7 +21,7 @@ export type PlayedSquid = {
 }
 
 /** Who deploys, and where to. */
-export type Deployer = { shoal: Shoal; org: string; token: string; api: Client<Contract> }
+export type Deployer = { shoal: Pick<Shoal, 'url'>; org: string; token: string; api: Client<Contract> }
 
 /** Sends the squid and asks for its deployment; answers its id. */
 export async function play(who: Deployer, squid: PlayedSquid): Promise<number> {

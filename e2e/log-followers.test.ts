@@ -1,0 +1,93 @@
+import { contract, createClient, type LogEntry } from '@shoal/contract'
+import { rmSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { played, type Deployer } from './support/played-squid.ts'
+import { startProcess, type ServerProcess } from './support/server-process.ts'
+import { cliOf, endPostgresOf, freePort, makeDataDir } from './support/shoal.ts'
+import { until } from './support/until.ts'
+
+const restarts = 3
+const org = 'acme-labs'
+const dataDir = makeDataDir()
+const servers: ServerProcess[] = []
+let token: string
+
+async function start(env: Record<string, string>): Promise<ServerProcess> {
+  const server = await startProcess({ SHOAL_DATA_DIR: dataDir, SHOAL_ON_EXIT: 'keep', ...env })
+  servers.push(server)
+  await server.ready()
+  return server
+}
+const startApi = (port: string) => start({ SHOAL_ROLES: 'api', SHOAL_PORT: port })
+
+beforeAll(async () => {
+  await start({ SHOAL_ROLES: 'worker,gateway' })
+  const cli = cliOf(dataDir)
+  const email = 'mira@acme-labs.dev'
+  await cli('user', 'add', '--email', email, '--name', 'Mira', '--password', 'correct-horse')
+  await cli('org', 'add', '--code', org, '--name', 'Acme Labs', '--email', email)
+  await cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
+  token = (await cli<{ token: string }>('token', 'add', '--email', email, '--name', 'laptop')).token
+}, 180_000)
+
+afterAll(async () => {
+  for (const server of servers) server.signal('SIGKILL')
+  await Promise.all(servers.map(({ ended }) => ended))
+  await endPostgresOf(dataDir)
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+type Follower = { entries: LogEntry[]; /** Rejects when the connection is cut off. */ ended: Promise<'in order'> }
+
+/** Follows the processor's log behind the entry `after`; without it from now on. */
+async function follow({ url }: ServerProcess, after?: string): Promise<Follower> {
+  const query = new URLSearchParams({ container: 'processor', ...(after && { after }) })
+  const address = `${url}/api/v1/orgs/${org}/squids/talker@v1/logs/follow?${query.toString()}`
+  const answer = await fetch(address, { headers: { authorization: `token ${token}` } })
+  if (!answer.ok || !answer.body) throw new Error(`follow answered ${answer.status}: ${await answer.text()}`)
+  const entries: LogEntry[] = []
+  const read = async (lines: ReadableStream<string>) => {
+    let rest = ''
+    for await (const text of lines) {
+      const parts = (rest + text).split('\n')
+      rest = parts.pop() ?? ''
+      for (const line of parts) if (line !== '') entries.push(...(JSON.parse(line) as LogEntry[]))
+    }
+    expect(rest).toBe('')
+    return 'in order' as const
+  }
+  const ended = read(answer.body.pipeThrough(new TextDecoderStream()))
+  ended.catch(() => undefined)
+  return { entries, ended }
+}
+
+test('a follower of logs is ended in order by SIGTERM, and misses nothing when it goes on at another server', async () => {
+  const ports = [String(await freePort()), String(await freePort())]
+  const apis = await Promise.all(ports.map(startApi))
+  const who: Deployer = {
+    shoal: apis[0]!,
+    org,
+    token,
+    api: createClient(contract, { baseUrl: `${apis[0]!.url}/api`, token: () => token }),
+  }
+  const processor = { chatter: { everyMs: 20, text: 'line {n}' } }
+  const deployed = await played(who, { name: 'talker', slot: 'v1', processors: { processor } })
+  expect(deployed.failureReason).toBeNull()
+
+  const seen: LogEntry[] = []
+  for (let restart = 0; restart < restarts; restart++) {
+    const at = restart % 2
+    const follower = await follow(apis[at]!, seen.at(-1)?.id)
+    await until(() => follower.entries.length > 50, 'the follower has read lines')
+    const toldMs = performance.now()
+    expect(await apis[at]!.stop()).toBe(0)
+    // Long before SHOAL_DRAIN_SECONDS, after which connections are cut off.
+    expect(performance.now() - toldMs).toBeLessThan(15_000)
+    expect(await follower.ended).toBe('in order')
+    seen.push(...follower.entries)
+    apis[at] = await startApi(ports[at]!)
+  }
+  const numbers = seen.map(({ payload }) => Number(/^line (\d+)$/.exec(String(payload))?.[1]))
+  expect(numbers.length).toBeGreaterThan(50 * restarts)
+  expect(numbers).toEqual(numbers.map((_, index) => (numbers[0] ?? NaN) + index))
+}, 300_000)
