@@ -61,10 +61,10 @@ The embedded Postgres is watched by each server and started again when it ends b
 | \`database\` | any role | no new connection to it can be made and used |
 | \`worker\` | \`worker\` | the active worker has not looked at its containers for 30 seconds; in a standby: the active worker is frozen |
 | \`gateway\` | \`gateway\` | the routes could not be read for two minutes |
-| \`disk\` | any role | less than 5 % of the data directory's disk are free |
+| \`disk\` | any role | the data directory's disk does not answer, or less than 1 % of it are free |
 | \`server\` | any role | it is stopping |
 
-\`facts\` are worth knowing and never a reason to be unready: whether the worker is \`active\` or a \`standby\`, the age of its last observation, free disk, and the age of the last \`shoal backup\` (null: none was made here).
+\`facts\` are worth knowing and never a reason to be unready: whether the worker is \`active\` or a \`standby\`, the age of its last observation, free disk (with a \`diskWarning\` below 5 %), and the age of the last \`shoal backup\` (null: none was made here).
 
 Both pages are on the port of the api and of the gateway, with GET and HEAD. \`SHOAL_HEALTH_PORT\` adds a port on loopback that answers them and \`/metrics\` alone. A process with nothing but the worker role always has one, and names it at start:
 4002, unless it is taken or another is set.
@@ -78,6 +78,8 @@ that would need more than are left is refused with a sentence that says what to 
 \`shoal_postgres_connections{state="open"} / ignoring(state) shoal_postgres_connections{state="max"}\` tells Prometheus.
 
 ## Watching it
+
+A disk that fills up ends everything on it: \`shoal_disk_bytes{state="free"} / ignoring(state) shoal_disk_bytes{state="size"} < 0.05\` is the rule by which \`/readyz\` warns too.
 
 With \`SHOAL_METRICS_TOKEN\` set, \`GET /metrics\` on each port tells Prometheus how that process does: the API's, the gateway's, and the health port (of a worker). It names no organization. What squids do is told to the members of
 each organization, by an API token of theirs:

@@ -5,6 +5,7 @@ import { asRequest } from '../db/patience.ts'
 import { newestSampleAt } from '../modules/metrics/index.ts'
 import { connectionsOf } from '../modules/squids/index.ts'
 import { ownMetrics } from '../own-metrics.ts'
+import { readDisk } from './disk.ts'
 import { countEverything } from '../status-store.ts'
 
 /** How one process does, for its operator's Prometheus. It names no organization and no version. */
@@ -34,6 +35,7 @@ function create(app: App): ServerMetrics {
       newestSample(app),
       installationCount(app),
       activeWorker(app),
+      diskSpace(app),
     ]
     for (const gauge of gauges) registry.registerMetric(gauge)
   }
@@ -57,6 +59,22 @@ function activeWorker(app: App): Gauge {
     },
   })
 }
+
+function diskSpace({ config }: App): Gauge {
+  return new Gauge({
+    name: 'shoal_disk_bytes',
+    help: 'The disk of the data directory: free, what this process may still write, and size.',
+    labelNames: ['state'],
+    registers: [],
+    async collect() {
+      const disk = await readDisk(config.dataDir).catch(() => null)
+      if (!disk) return this.reset()
+      this.set({ state: 'free' }, disk.freeBytes)
+      this.set({ state: 'size' }, disk.sizeBytes)
+    },
+  })
+}
+
 /** Null while the database is away: the other metrics are needed then most of all. */
 const whileThere = <T>(ask: () => Promise<T>): Promise<T | null> => asRequest(ask).catch(() => null)
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { App } from '../app.ts'
 import { canAsk } from '../db/probe.ts'
+import { readDisk, type Disk } from './disk.ts'
 
 export type Readiness = {
   isReady: boolean
@@ -22,8 +22,9 @@ const freshMs = 1_000
 /** A worker looks at its containers every second. */
 const oldestObservationMs = 30_000
 const oldestRoutesMs = 120_000
-/** Below this part of free space, Postgres may soon be unable to write. */
-const leastFree = 0.05
+/** Below this part of free space its operator should act; below the other one, programs cannot rely on being able to write. */
+const warnBelow = 0.05
+const fullBelow = 0.01
 
 const latest = new WeakMap<Checked['database'], { look: Promise<Readiness>; atMs: number }>()
 
@@ -39,7 +40,7 @@ export function readiness(app: Checked): Promise<Readiness> {
 async function lookNow(app: Checked): Promise<Readiness> {
   const [database, disk] = await Promise.all([
     inTime(askDatabase(app.database.url), 'does not answer'),
-    inTime(freeSpace(app.config.dataDir), null),
+    inTime(readDisk(app.config.dataDir), null),
   ])
   const worker = app.vitals?.worker?.()
   const gateway = app.vitals?.gateway?.()
@@ -50,7 +51,8 @@ async function lookNow(app: Checked): Promise<Readiness> {
   checks['disk'] = diskProblem(disk) ?? 'ok'
   if (app.draining?.aborted) checks['server'] = 'is stopping'
   const facts: Readiness['facts'] = {
-    diskFreePercent: disk === null ? null : Math.floor(disk * 100),
+    diskFreePercent: disk && Math.floor(freePart(disk) * 100),
+    diskWarning: disk && diskWarning(disk),
     lastBackupSecondsAgo: secondsSince(app, lastBackup(app.config.dataDir)),
   }
   if (worker) {
@@ -66,14 +68,16 @@ const inTime = <T>(work: Promise<T>, otherwise: T): Promise<T> =>
 
 const askDatabase = async (url: string) => ((await canAsk(url, limitMs)) ? 'ok' : 'does not answer')
 
-async function freeSpace(dir: string): Promise<number> {
-  const { bavail, blocks } = await statfs(dir)
-  return blocks === 0 ? 1 : bavail / blocks
-}
+const freePart = ({ freeBytes, sizeBytes }: Disk) => (sizeBytes === 0 ? 1 : freeBytes / sizeBytes)
 
-function diskProblem(free: number | null): string | null {
-  if (free === null) return 'does not answer'
-  return free < leastFree ? `only ${(free * 100).toFixed(1)} % are free` : null
+const freeText = (disk: Disk) => `only ${(freePart(disk) * 100).toFixed(1)} % are free`
+
+/** A fact and no reason to be unready: a balancer would take every server of this disk out of service while all of them still work. */
+const diskWarning = (disk: Disk): string | null => (freePart(disk) < warnBelow ? freeText(disk) : null)
+
+function diskProblem(disk: Disk | null): string | null {
+  if (disk === null) return 'does not answer'
+  return freePart(disk) < fullBelow ? freeText(disk) : null
 }
 
 function workerProblem({
