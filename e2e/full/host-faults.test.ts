@@ -1,53 +1,21 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDay, type Day } from '../support/day.ts'
 import { deploy, ended } from '../support/deploy.ts'
-import { printFaults, reportFault } from '../support/fault-report.ts'
+import { hasHealed, playOn, printHostFaults, report, seconds, watch } from '../support/host-watch.ts'
 import { attacks, makeHostileSquid, type Attack } from '../support/hostile-squid.ts'
-import { played } from '../support/played-squid.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
-import { startTimeline, type Timeline } from '../support/timeline.ts'
 import { until } from '../support/until.ts'
 
+/** How long the disk stays full. */
+const fullMs = 20_000
 const isRoot = process.getuid?.() === 0
-const fakeTime = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
-const columns = ['console API', 'slowest API answer', '`/readyz`', "the neighbour's api", 'what was said']
-
-const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
-
-afterAll(() => printFaults(...columns))
-
-type Watched = { shoal: Shoal; token: string; org: string }
-
-const watch = ({ shoal, token, org }: Watched, squid: string): Timeline =>
-  startTimeline({
-    api: async (signal) => {
-      const headers = { authorization: `token ${token}` }
-      return String((await fetch(`${shoal.url}/api/v1/orgs/${org}/squids`, { headers, signal })).status)
-    },
-    readyz: async (signal) => String((await fetch(`${shoal.url}/readyz`, { signal })).status),
-    neighbour: async (signal) => {
-      const body = JSON.stringify({ query: '{ __typename }' })
-      const headers = { 'content-type': 'application/json' }
-      return String((await fetch(squid, { method: 'POST', headers, body, signal })).status)
-    },
-  })
-
-const report = (fault: string, timeline: Timeline, said: string) =>
-  reportFault(
-    fault,
-    timeline.told('api'),
-    seconds(timeline.slowestMs('api')),
-    timeline.told('readyz'),
-    timeline.told('neighbour'),
-    said,
-  )
-
-const hasHealed = (timeline: Timeline) =>
-  ['api', 'readyz', 'neighbour'].every((probe) => timeline.latest(probe) === '200')
+afterAll(printHostFaults)
 
 describe('a squid that attacks its host', () => {
   let day: Day
@@ -110,18 +78,6 @@ describe('a squid that attacks its host', () => {
   )
 })
 
-/** An organization on a Shoal whose programs are only played. */
-async function playOn(shoal: Shoal): Promise<Watched & { endpoint: string }> {
-  const org = 'acme-labs'
-  await shoal.cli('user', 'add', '--email', 'a@b.dev', '--name', 'Mira', '--password', 'correct-horse')
-  await shoal.cli('org', 'add', '--code', org, '--name', org, '--email', 'a@b.dev')
-  await shoal.cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
-  const { token } = await shoal.cli<{ token: string }>('token', 'add', '--email', 'a@b.dev', '--name', 'laptop')
-  const who = { shoal, org, token, api: shoal.as(token) }
-  expect(await played(who, { name: 'played', slot: 'v1' })).toMatchObject({ status: 'OK' })
-  return { ...who, endpoint: `${shoal.gatewayUrl}/${org}/played@v1/api/graphql` }
-}
-
 describe.skipIf(!isRoot)('a full disk (a tmpfs as data directory; needs root)', () => {
   test('nothing is lost, and all heals when there is room again', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'full-'))
@@ -136,26 +92,21 @@ describe.skipIf(!isRoot)('a full disk (a tmpfs as data directory; needs root)', 
       timeline.mark()
       const filler = join(dataDir, 'filler')
       fill(filler, dataDir)
-      const said = await until(
-        async () => {
-          const { url } = shoal as Shoal
-          const answer = await fetch(`${url}/readyz`)
-          if (answer.status !== 503) return null
-          return ((await answer.json()) as { checks: { disk: string } }).checks.disk
-        },
-        '`/readyz` says it',
-        60_000,
-      )
+      await until(() => timeline.latest('readyz') === '503', '`/readyz` says it')
+      const { checks } = (await (await fetch(`${shoal.url}/readyz`)).json()) as { checks: { disk: string } }
+      const writes = startWrites(played)
+      await pause(fullMs)
+      const refused = await writes.stop()
       rmSync(filler)
       const freedMs = performance.now()
       await until(() => hasHealed(timeline), 'all is well again', 90_000)
       const healedMs = performance.now() - freedMs
+      const written = startWrites(played)
+      await until(() => written.answers().at(-1) === 'stored', 'changes are stored again')
+      await written.stop()
       await timeline.stop()
-      report(
-        'disk full, then freed',
-        timeline,
-        `\`/readyz\`: disk, ${said}; well ${seconds(healedMs)} after it was freed`,
-      )
+      const said = `\`/readyz\`: disk, ${checks.disk}; changes: ${refused.join(', ')}`
+      report('disk full for 20 s, then freed', timeline, `${said}; well ${seconds(healedMs)} after it was freed`)
       expect(timeline.told('neighbour')).toBe('200')
     } finally {
       await shoal?.end()
@@ -164,6 +115,33 @@ describe.skipIf(!isRoot)('a full disk (a tmpfs as data directory; needs root)', 
     }
   }, 240_000)
 })
+
+/** Changes the secrets of the organization again and again. Answers the different statuses, in the order they were first seen. */
+function startWrites({ api, org }: Awaited<ReturnType<typeof playOn>>) {
+  const answers: string[] = []
+  let isStopped = false
+  const loop = async () => {
+    while (!isStopped) {
+      const secrets = [{ action: 'UPDATE' as const, name: 'BALLAST', value: randomBytes(2_000).toString('hex') }]
+      answers.push(
+        await api.secrets.change({ params: { code: org }, body: { secrets } }).then(() => 'stored', statusOf),
+      )
+      await pause(100)
+    }
+  }
+  const running = loop()
+  return {
+    answers: () => answers,
+    stop: async () => {
+      isStopped = true
+      await running
+      return [...new Set(answers)]
+    },
+  }
+}
+
+const statusOf = (error: unknown): string =>
+  error instanceof Error && 'status' in error ? String(error.status) : String(error)
 
 /** Takes all that is left of the file system. */
 function fill(file: string, dir: string): void {
@@ -175,51 +153,3 @@ function fill(file: string, dir: string): void {
     // The disk is full, as it shall be.
   }
 }
-
-describe.skipIf(!existsSync(fakeTime))('a clock that jumps (needs libfaketime)', () => {
-  test.each([
-    { by: '+3600', fault: 'clock jumps an hour ahead' },
-    { by: '-3600', fault: 'clock jumps an hour back' },
-  ])(
-    '$fault: squids and API go on',
-    async ({ by, fault }) => {
-      const folder = mkdtempSync(join(tmpdir(), 'clock-'))
-      const file = join(folder, 'offset')
-      writeFileSync(file, '+0\n')
-      const shoal = await startShoal({
-        SHOAL_RUNTIME: 'sim',
-        LD_PRELOAD: fakeTime,
-        FAKETIME_TIMESTAMP_FILE: file,
-        FAKETIME_NO_CACHE: '1',
-        FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      })
-      try {
-        const who = await playOn(shoal)
-        const timeline = watch(who, who.endpoint)
-        await until(() => timeline.latest('neighbour') === '200', 'all is well')
-        timeline.mark()
-        writeFileSync(file, `${by}\n`)
-        const deployed = await played({ ...who, api: shoal.as(who.token) }, { name: 'later', slot: 'v1' })
-        const statuses = async () =>
-          (await shoal.as(who.token).squids.list({ params: { code: who.org } })).map(
-            ({ name, processors }) => `${name} ${processors?.[0]?.status}`,
-          )
-        await until(
-          async () => (await statuses()).every((status) => /SYNCED|SYNCING/.test(status)),
-          'processors are known',
-        ).catch(async (error: unknown) => {
-          throw new Error((await statuses()).join(', '), { cause: error })
-        })
-        await timeline.stop()
-        report(fault, timeline, `a deployment after it: ${deployed.status}`)
-        expect(deployed).toMatchObject({ status: 'OK' })
-        expect(timeline.told('neighbour')).toBe('200')
-        expect(timeline.told('api')).toBe('200')
-      } finally {
-        await shoal.end()
-        rmSync(folder, { recursive: true, force: true })
-      }
-    },
-    240_000,
-  )
-})

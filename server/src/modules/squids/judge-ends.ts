@@ -11,7 +11,11 @@ import { workloadIdOf } from './workload-id.ts'
 export type JudgingLook = () => Promise<ContainersLook>
 
 /** `headOf`: where their chains are as others see them. */
-export function createJudgingLook({ runtime }: Pick<WorkerApp, 'runtime'>, seen: Seen, headOf: HeadOf): JudgingLook {
+export function createJudgingLook(
+  { clock, runtime }: Pick<WorkerApp, 'clock' | 'runtime'>,
+  seen: Seen,
+  headOf: HeadOf,
+): JudgingLook {
   /** When those ended that have finished their work. */
   const finished = new Map<string, number>()
 
@@ -30,13 +34,13 @@ export function createJudgingLook({ runtime }: Pick<WorkerApp, 'runtime'>, seen:
   }
 
   return async () => {
-    const look = await lookAtContainers(runtime, seen.containers)
+    const look = await lookAtContainers({ clock, runtime }, seen.containers)
     for (const key of finished.keys()) if (!look.containers.has(key)) finished.delete(key)
     const ended = [...look.containers].filter(
       ([, row]) => row.state === 'finished' && row.exitCode === 0 && isProcessor({ name: row.container }),
     )
     let isRetried = false
     for (const [key, row] of ended) if (!(await isFinished(key, row))) isRetried = true
-    return isRetried ? lookAtContainers(runtime, seen.containers) : look
+    return isRetried ? lookAtContainers({ clock, runtime }, seen.containers) : look
   }
 }

@@ -1,4 +1,5 @@
 import type { LastRun, Observation, Run, Runtime } from '@shoal/runtime'
+import type { Clock } from '../../clock.ts'
 import { countRuns } from './count-runs.ts'
 import type { ContainerRow, RunRow } from './observe-store.ts'
 import { containerKey } from './seen.ts'
@@ -9,32 +10,43 @@ export type ContainersLook = { containers: Map<string, ContainerRow>; runs: RunR
 
 /** `before`: by `containerKey`, as it was last written down. Containers of others than versions are not ours. */
 export async function lookAtContainers(
-  runtime: Pick<Runtime, 'observe'>,
+  { clock, runtime }: { clock: Clock; runtime: Pick<Runtime, 'observe'> },
   before: ReadonlyMap<string, ContainerRow>,
 ): Promise<ContainersLook> {
-  const looks = (await runtime.observe()).flatMap((observation) => lookAt(observation, before) ?? [])
+  const now = clock.now()
+  const looks = (await runtime.observe()).flatMap((observation) => lookAt(observation, before, now) ?? [])
   return {
     containers: new Map(looks.map(({ row }) => [containerKey(row), row])),
     runs: looks.flatMap(({ runs }) => runs),
   }
 }
 
-function lookAt(o: Observation, seen: ReadonlyMap<string, ContainerRow>): { row: ContainerRow; runs: RunRow[] } | null {
+function lookAt(
+  o: Observation,
+  seen: ReadonlyMap<string, ContainerRow>,
+  now: Date,
+): { row: ContainerRow; runs: RunRow[] } | null {
   const id = parseWorkloadId(o.workload)
   if (!id) return null
-  const { container, state, since, retryAt, reason, run, lastRun } = o
+  const { container, state, retryAt, reason, run, lastRun } = o
   const of = { ...id, container }
   const before = seen.get(containerKey(of))
   const hasNewRun = run !== null && run.id !== before?.run
   const hasNewEnd = (hasNewRun || run === null) && (lastRun?.id !== before?.run || lastRun?.how !== before?.runEnd)
+  const counts = countRuns(before, o)
+  const isSame = before?.state === state && before.run === counts.run
+  // The clock of the host may have been set back: what began in its future began no later than now.
+  const since = earliest(o.since, now, ...(isSame ? [before.since] : []))
   return {
-    row: { ...countRuns(before, o), ...of, state, since, retryAt, reason },
+    row: { ...counts, ...of, state, since, retryAt, reason },
     runs: [
       ...(lastRun && hasNewEnd ? [{ ...of, ...endedRow(lastRun) }] : []),
       ...(hasNewRun ? [{ ...of, ...goingOnRow(run) }] : []),
     ],
   }
 }
+
+const earliest = (...times: Date[]) => new Date(Math.min(...times.map((time) => time.getTime())))
 
 const goingOnRow = ({ id, ordinal, startedAt }: Run) => ({
   run: id,

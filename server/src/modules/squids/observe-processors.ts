@@ -40,11 +40,12 @@ async function scrapeOf({ directory }: App, { squidId, generation, container }: 
 /** What to write after a scrape, null when it says nothing new. */
 export function nextRow(
   { squidId, generation, container }: Pick<ContainerRow, 'squidId' | 'generation' | 'container'>,
-  last: ProcessorRow | undefined,
+  before: ProcessorRow | undefined,
   metrics: ProcessorMetrics | null,
   now: Date,
   known: ReturnType<HeadOf> = null,
 ): ProcessorRow | null {
+  const last = before && notInFuture(before, now)
   if (!metrics) return last && !last.unansweredSince ? { ...last, unansweredSince: now } : null
   const hasProgressed = metrics.currentBlock !== last?.currentBlock
   const hasHeadMoved = metrics.totalBlocks !== last?.totalBlocks
@@ -52,7 +53,8 @@ export function nextRow(
   const answeredMs = last?.answeredAt ? now.getTime() - last.answeredAt.getTime() : null
   const isNewAnswer = isAnswered && (answeredMs === null || answeredMs >= answersMs)
   const isSilent = answeredMs !== null && answeredMs >= 2 * answersMs
-  const isFresh = last && now.getTime() - last.scrapedAt.getTime() < (isSilent ? renewSilentMs : renewMs)
+  const isFresh =
+    last && last === before && now.getTime() - last.scrapedAt.getTime() < (isSilent ? renewSilentMs : renewMs)
   if (!hasProgressed && !hasHeadMoved && !isNewAnswer && !last?.unansweredSince && isFresh) return null
   return {
     squidId,
@@ -73,6 +75,22 @@ export function nextRow(
     followsHead: last?.followsHead === true || isSeenAtHead(metrics, known, now),
     scrapedAt: now,
     unansweredSince: null,
+  }
+}
+
+/** When the clock of the host was set back, all times of the row move back with it. */
+function notInFuture(row: ProcessorRow, now: Date): ProcessorRow {
+  const aheadMs = row.scrapedAt.getTime() - now.getTime()
+  if (aheadMs <= 0) return row
+  const back = (at: Date) => new Date(at.getTime() - aheadMs)
+  return {
+    ...row,
+    progressedAt: row.progressedAt && back(row.progressedAt),
+    headMovedAt: row.headMovedAt && back(row.headMovedAt),
+    caughtUpAt: row.caughtUpAt && back(row.caughtUpAt),
+    answeredAt: row.answeredAt && back(row.answeredAt),
+    unansweredSince: row.unansweredSince && back(row.unansweredSince),
+    scrapedAt: now,
   }
 }
 

@@ -30,7 +30,7 @@ const counts = async () =>
 /** A worker that has just taken over looks once. */
 const look = async () => {
   const seen = await readSeen(t.app)
-  await seen.noteContainers(await lookAtContainers(runtime, seen.containers))
+  await seen.noteContainers(await lookAtContainers({ clock, runtime }, seen.containers))
 }
 
 const crashes: SimBehaviour = { ends: { afterMs: 10, exitCode: 3 } }

@@ -36,7 +36,7 @@ afterEach(() => t?.close())
 async function pass(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 3000) {
     clock.advance(3000)
-    await seen.noteContainers(await lookAtContainers(t.app.runtime, seen.containers))
+    await seen.noteContainers(await lookAtContainers(t.app, seen.containers))
     await observeProcessors(t.app, seen, known.headOf)
     if (passed % 9000 === 0) await lookAtSources()
   }

@@ -43,7 +43,7 @@ export async function startAlertedApp(): Promise<AlertedApp> {
         t.app.db,
         [...heights].map(([chain, height]) => upstream(chain, height(), clock.now())),
       )
-      await seen.noteContainers(await lookAtContainers(runtime, seen.containers))
+      await seen.noteContainers(await lookAtContainers({ clock, runtime }, seen.containers))
       await heads.look()
       await observeApis(t.app, seen, true)
       await observeProcessors(t.app, seen, heads.headOf)

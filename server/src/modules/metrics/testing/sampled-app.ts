@@ -34,7 +34,7 @@ export async function startSampledApp(env: Record<string, string> = {}): Promise
   let sampler: Sampler = await openSampler(t.app, client, { restPerWork: 0 })
   const seen = await readSeen(t.app)
   const tick = async () => {
-    await seen.noteContainers(await lookAtContainers(runtime, seen.containers))
+    await seen.noteContainers(await lookAtContainers({ clock, runtime }, seen.containers))
     await observeProcessors(t.app, seen)
     await sampler.tick()
   }

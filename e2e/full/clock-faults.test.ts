@@ -1,0 +1,60 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { playOn, printHostFaults, report, watch } from '../support/host-watch.ts'
+import { played } from '../support/played-squid.ts'
+import { startShoal } from '../support/shoal.ts'
+import { until } from '../support/until.ts'
+
+const fakeTime = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
+
+afterAll(printHostFaults)
+
+describe.skipIf(!existsSync(fakeTime))('a clock that jumps (needs libfaketime)', () => {
+  test.each([
+    { by: '+3600', fault: 'clock jumps an hour ahead' },
+    { by: '-3600', fault: 'clock jumps an hour back' },
+  ])(
+    '$fault: squids and API go on',
+    async ({ by, fault }) => {
+      const folder = mkdtempSync(join(tmpdir(), 'clock-'))
+      const file = join(folder, 'offset')
+      writeFileSync(file, '+0\n')
+      const shoal = await startShoal({
+        SHOAL_RUNTIME: 'sim',
+        LD_PRELOAD: fakeTime,
+        FAKETIME_TIMESTAMP_FILE: file,
+        FAKETIME_NO_CACHE: '1',
+        FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      })
+      try {
+        const who = await playOn(shoal)
+        const timeline = watch(who, who.endpoint)
+        await until(() => timeline.latest('neighbour') === '200', 'all is well')
+        timeline.mark()
+        writeFileSync(file, `${by}\n`)
+        const deployed = await played({ ...who, api: shoal.as(who.token) }, { name: 'later', slot: 'v1' })
+        const statuses = async () =>
+          (await shoal.as(who.token).squids.list({ params: { code: who.org } })).map(
+            ({ name, processors }) => `${name} ${processors?.[0]?.status}`,
+          )
+        await until(
+          async () => (await statuses()).every((status) => /SYNCED|SYNCING/.test(status)),
+          'processors are known',
+        ).catch(async (error: unknown) => {
+          throw new Error((await statuses()).join(', '), { cause: error })
+        })
+        await timeline.stop()
+        report(fault, timeline, `a deployment after it: ${deployed.status}`)
+        expect(deployed).toMatchObject({ status: 'OK' })
+        expect(timeline.told('neighbour')).toBe('200')
+        expect(timeline.told('api')).toBe('200')
+      } finally {
+        await shoal.end()
+        rmSync(folder, { recursive: true, force: true })
+      }
+    },
+    240_000,
+  )
+})

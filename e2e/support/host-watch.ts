@@ -1,0 +1,54 @@
+import type { Client, Contract } from '@shoal/contract'
+import { printFaults, reportFault } from './fault-report.ts'
+import { played } from './played-squid.ts'
+import type { Shoal } from './shoal.ts'
+import { startTimeline, type Timeline } from './timeline.ts'
+
+const columns = ['console API', 'slowest API answer', '`/readyz`', "the neighbour's api", 'what was said']
+
+export const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
+
+/** To be called when a file has ended. */
+export const printHostFaults = () => printFaults(...columns)
+
+export type Watched = { shoal: Shoal; token: string; org: string }
+
+export const watch = ({ shoal, token, org }: Watched, squid: string): Timeline =>
+  startTimeline({
+    api: async (signal) => {
+      const headers = { authorization: `token ${token}` }
+      return String((await fetch(`${shoal.url}/api/v1/orgs/${org}/squids`, { headers, signal })).status)
+    },
+    readyz: async (signal) => String((await fetch(`${shoal.url}/readyz`, { signal })).status),
+    neighbour: async (signal) => {
+      const body = JSON.stringify({ query: '{ __typename }' })
+      const headers = { 'content-type': 'application/json' }
+      return String((await fetch(squid, { method: 'POST', headers, body, signal })).status)
+    },
+  })
+
+export const report = (fault: string, timeline: Timeline, said: string) =>
+  reportFault(
+    fault,
+    timeline.told('api'),
+    seconds(timeline.slowestMs('api')),
+    timeline.told('readyz'),
+    timeline.told('neighbour'),
+    said,
+  )
+
+export const hasHealed = (timeline: Timeline) =>
+  ['api', 'readyz', 'neighbour'].every((probe) => timeline.latest(probe) === '200')
+
+/** An organization on a Shoal whose programs are only played. */
+export async function playOn(shoal: Shoal): Promise<Watched & { endpoint: string; api: Client<Contract> }> {
+  const org = 'acme-labs'
+  await shoal.cli('user', 'add', '--email', 'a@b.dev', '--name', 'Mira', '--password', 'correct-horse')
+  await shoal.cli('org', 'add', '--code', org, '--name', org, '--email', 'a@b.dev')
+  await shoal.cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
+  const { token } = await shoal.cli<{ token: string }>('token', 'add', '--email', 'a@b.dev', '--name', 'laptop')
+  const who = { shoal, org, token, api: shoal.as(token) }
+  const { status } = await played(who, { name: 'played', slot: 'v1' })
+  if (status !== 'OK') throw new Error(`The deployment ended with ${status}`)
+  return { ...who, endpoint: `${shoal.gatewayUrl}/${org}/played@v1/api/graphql` }
+}
