@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ContainerSpec, LogCursor } from '../driver.ts'
 import { type Kind, describeKinds } from './host-harness.ts'
@@ -21,6 +23,13 @@ if (process.env.MODE === 'launcher ends' && depth === 0) setTimeout(() => proces
 setInterval(() => {}, 60_000)
 `
 
+/** Ends on SIGTERM, but takes its time. */
+const SLOW = `
+process.on('SIGTERM', () => { console.log('I end'); setTimeout(() => { console.log('bye'); process.exit(0) }, 1500) })
+console.log('hello')
+setInterval(() => {}, 60_000)
+`
+
 /** Like the SDK's API: closes on SIGTERM and says so. */
 const POLITE = `
 process.on('SIGTERM', () => { console.log('bye'); process.exit(0) })
@@ -35,11 +44,12 @@ describeKinds(kinds, (kind) => {
     host = await openProcessHarness(kind)
     makeImage(host.options.imagesDir, 'launcher', LAUNCHER)
     makeImage(host.options.imagesDir, 'polite', POLITE)
+    makeImage(host.options.imagesDir, 'slow', SLOW)
   })
 
   afterEach(() => host.dispose())
 
-  const apply = (image: string, env: Record<string, string> = {}) => {
+  const apply = (image: string, env: Record<string, string> = {}, stopGraceMs = 200) => {
     const api: ContainerSpec = {
       name: 'api',
       command: ['node', 'main.cjs'],
@@ -47,9 +57,21 @@ describeKinds(kinds, (kind) => {
       resources: { cpuCores: 1, memoryBytes: 256 * 1024 * 1024 },
       restart: 'on-failure',
       ports: [],
-      stopGraceMs: 200,
+      stopGraceMs,
     }
     return host.runtime.apply({ id: 'one', tenant: 'org', version: 'one', image, containers: [api] })
+  }
+
+  /** Reads the log from its beginning until `enough` lines came. */
+  const allLines = async (enough: number) => {
+    const texts: string[] = []
+    const cursor: LogCursor = {}
+    const stop = new AbortController()
+    for await (const batch of host.runtime.logs(cursor, stop.signal)) {
+      texts.push(...batch.lines.map((line) => line.text))
+      if (texts.length >= enough) stop.abort()
+    }
+    return texts
   }
 
   const lastLine = async () => (await host.runtime.tail('one', 'api', 1))[0]
@@ -76,13 +98,31 @@ describeKinds(kinds, (kind) => {
     await apply('polite')
     await until(async () => expect(await lastLine()).toBe('hello'))
     await host.runtime.remove('one')
-    const texts: string[] = []
-    const cursor: LogCursor = {}
-    const stop = new AbortController()
-    for await (const batch of host.runtime.logs(cursor, stop.signal)) {
-      texts.push(...batch.lines.map((line) => line.text))
-      if (texts.length >= 2) stop.abort()
-    }
-    expect(texts).toEqual(['hello', 'bye'])
+    expect(await allLines(2)).toEqual(['hello', 'bye'])
+  })
+
+  test('a program has as long to end as its container says, and no longer', async () => {
+    await apply('slow', {}, 10_000)
+    await until(async () => expect(await lastLine()).toBe('hello'))
+    await host.runtime.close('stop')
+    await host.revive()
+    await until(async () => expect(await host.runtime.observe()).toMatchObject([{ run: { ordinal: 1 } }]))
+    expect(await host.runtime.observe()).toMatchObject([{ lastRun: { how: 'stopped', exitCode: 0 } }])
+    // Only how it is stopped changes: it goes on.
+    await apply('slow', {}, 200)
+    await until(async () => expect(await lastLine()).toBe('hello'))
+    expect(await host.runtime.observe()).toMatchObject([{ run: { ordinal: 1 } }])
+    await host.runtime.remove('one')
+    expect(await allLines(5)).toEqual(['hello', 'I end', 'bye', 'hello', 'I end'])
+  })
+
+  test('a later server that only knows that it must go gives it its time too', async () => {
+    await apply('slow', {}, 10_000)
+    await until(async () => expect(await lastLine()).toBe('hello'))
+    await host.kill()
+    rmSync(join(host.options.stateDir, 'containers/one/workload.json'))
+    await host.revive()
+    await until(async () => expect(await host.runtime.observe()).toEqual([]))
+    expect(await allLines(3)).toEqual(['hello', 'I end', 'bye'])
   })
 })

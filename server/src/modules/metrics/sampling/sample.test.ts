@@ -71,6 +71,32 @@ test('a counter that began anew is counted from nothing, a clock that did is not
   })
 })
 
+test('CPU of a new run is counted from its beginning, also when that used more than the run before', () => {
+  expect(sampled(later({ run: 'b', cpuSeconds: 3, throttledSeconds: 1 }))).toMatchObject({
+    cpuSeconds: 3,
+    throttledSeconds: 1,
+  })
+  expect(sampled(later({ run: 'b', cpuSeconds: 53 }))).toMatchObject({ cpuSeconds: 53 })
+  // What nobody knows is not zero.
+  expect(sampled(later({ run: 'b', cpuSeconds: null, throttledSeconds: null }))).toMatchObject({
+    cpuSeconds: null,
+    throttledSeconds: null,
+  })
+})
+
+test('counters of which an earlier release did not say the run are none of this run', () => {
+  expect(sampled(later({ crashes: 4 }), { ...before, run: null, cpuSeconds: 400 })).toMatchObject({
+    cpuSeconds: null,
+    crashes: 1,
+  })
+})
+
+test('what is counted over all runs is counted once, also when it is not known in between', () => {
+  const silent = countersOf(later({ oomKills: null, crashes: null }), before)
+  expect(sampled(later({ oomKills: null, crashes: null }))).toMatchObject({ oomKills: 0, crashes: 0 })
+  expect(sampled(later({ atMs: 120_000, oomKills: 5, crashes: 3 }), silent)).toMatchObject({ oomKills: 3, crashes: 0 })
+})
+
 test('what is not known for a while is counted from where it was known last', () => {
   const silent = countersOf(later({ lastBlock: null, rpcRequests: null }), before)
   expect(sampled(later({ lastBlock: null, rpcRequests: null }))).toMatchObject({ blocks: null, rpcRequests: null })

@@ -1,0 +1,131 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createProcessRuntime, ManualClock, type Runtime, type Workload } from '@shoal/runtime'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { WorkerApp } from '../../../app.ts'
+import { startTestApp, type TestApp } from '../../../testing/index.ts'
+import { until } from '../../../testing/until.ts'
+import { lookAtContainers } from '../../squids/observe-containers.ts'
+import { readSeen } from '../../squids/seen.ts'
+import { makeVersion } from '../../squids/testing/make-version.ts'
+import { openSampler } from './sampler.ts'
+
+/** Each run ends in another way; those after the last one go on. It counts its runs in its own folder. */
+const PROGRAM = `
+const { readFileSync, writeFileSync } = require('node:fs')
+const { spawnSync } = require('node:child_process')
+const fill = () => { for (const all = []; ; ) all.push(Buffer.alloc(1024 * 1024, 1)) }
+if (process.argv[2] === 'fill') fill()
+let run = 0
+try { run = Number(readFileSync('run', 'utf8')) } catch {}
+writeFileSync('run', String(run + 1))
+console.log('run ' + run)
+const ends = ['crash', 'fill', 'crash', 'crash', 'child', 'crash'][run]
+if (ends === 'fill') fill()
+if (ends === 'child') spawnSync('sh', ['-c', 'echo 1000 >/proc/self/oom_score_adj; exec node main.cjs fill'], { stdio: 'inherit' })
+if (ends) process.exit(3)
+setInterval(() => {}, 60_000)
+`
+const RUNS_THAT_END = 6
+
+let t: TestApp
+let dir: string
+let clock: ManualClock
+let runtime: Runtime
+
+beforeEach(async () => {
+  t = await startTestApp()
+  dir = mkdtempSync(join(tmpdir(), 'shoal-kernel-'))
+  // Programs run as other users, which must be able to walk to their image.
+  chmodSync(dir, 0o711)
+  const image = join(dir, 'images/image')
+  mkdirSync(join(image, 'app'), { recursive: true })
+  mkdirSync(join(image, 'tools'))
+  writeFileSync(join(image, 'app/main.cjs'), PROGRAM)
+  const manifest = { nodeBinDir: dirname(process.execPath), toolchainBinDir: join(image, 'tools'), sdk: null }
+  writeFileSync(join(image, 'image.json'), JSON.stringify(manifest))
+  clock = new ManualClock()
+  runtime = createProcessRuntime({ stateDir: join(dir, 'state'), imagesDir: join(dir, 'images'), clock })
+  await runtime.start()
+})
+
+afterEach(async () => {
+  await runtime.close('stop')
+  await t.close()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+/** As the kernel itself has counted in the only container's cgroup; null where there is none. */
+function kernelKills(id: string): number | null {
+  const record = readFileSync(join(dir, 'state/containers', id, 'eth/record.json'), 'utf8')
+  const { cgroups }: { cgroups: { version: 1; memory: string } | { version: 2; unified: string } | null } =
+    JSON.parse(record)
+  if (!cgroups) return null
+  const [base, file] =
+    cgroups.version === 1 ? [cgroups.memory, 'memory.oom_control'] : [cgroups.unified, 'memory.events']
+  const [name = ''] = readdirSync(base, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? entry.name : [],
+  )
+  return Number(/^oom_kill (\d+)$/m.exec(readFileSync(join(base, name, file), 'utf8'))?.[1])
+}
+
+test('restarts, crashes and kills for memory are those that really happened, and the kernel counted', async ({
+  skip,
+}) => {
+  const app: WorkerApp = { ...t.app, clock, runtime }
+  const squid = await makeVersion(app, await t.make.org(), { row: { processors: ['eth'] } })
+  const workload: Workload = {
+    id: `${squid.id}.1`,
+    tenant: 'org',
+    version: String(squid.id),
+    image: 'image',
+    containers: [
+      {
+        name: 'eth',
+        command: ['node', 'main.cjs'],
+        env: {},
+        resources: { cpuCores: 1, memoryBytes: 128 * 2 ** 20 },
+        restart: 'on-failure',
+        ports: [],
+        stopGraceMs: 200,
+      },
+    ],
+  }
+  await runtime.apply(workload)
+  const client = await t.app.database.pool.connect()
+  try {
+    const sampler = await openSampler(app, client, { restPerWork: 0 })
+    /** As a worker that has just taken over. */
+    const look = async () => {
+      const seen = await readSeen(t.app)
+      await seen.noteContainers(await lookAtContainers(runtime, seen.containers))
+      await sampler.tick()
+    }
+    for (let run = 0; run < RUNS_THAT_END; run++) {
+      await until(async () => {
+        expect(await runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { ordinal: run } }])
+      }, 20_000)
+      // Nobody sees the end of two of them.
+      if (run !== 2 && run !== 3) await look()
+      clock.advance(60_000)
+    }
+    const starts = async () =>
+      (await runtime.tail(workload.id, 'eth', 100)).filter((line) => line.startsWith('run ')).length
+    await until(async () => expect(await starts()).toBe(RUNS_THAT_END + 1), 20_000)
+    await look()
+    const kills = kernelKills(workload.id)
+    if (kills === null) return skip('no cgroups can be made here')
+    expect(kills).toBe(2)
+    const { rows: states } = await client.query(
+      'select restarts, crashes_in_a_row as crashes, oom_kills as kills from container_states',
+    )
+    expect(states).toEqual([{ restarts: RUNS_THAT_END, crashes: RUNS_THAT_END, kills }])
+    const { rows: samples } = await client.query(
+      'select sum(crashes)::int as crashes, sum(oom_kills)::int as kills from container_samples',
+    )
+    expect(samples).toEqual([{ crashes: RUNS_THAT_END, kills }])
+  } finally {
+    client.release()
+  }
+}, 90_000)
