@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { evaluate, secretNamesOf, UnknownSecrets } from './environment.ts'
 import { InvalidManifest, parseManifest } from './manifest.ts'
+import type { Sealer } from '../../sealer.ts'
 import { planOf } from './plan.ts'
+import { openWorkload } from './store.ts'
 import { apiPath } from './urls.ts'
 import { composeWorkload, containerNames, isInit, only } from './workload.ts'
 
@@ -138,6 +140,14 @@ test('containers get the platform over the section over deploy.env', () => {
     addonVariables: { DB_PASS: 'generated', DB_URL: 'postgres://x' },
   })
   expect(workload).toMatchObject({ id: '7.4', tenant: '3', version: '7', image: 'img' })
+  // The streams of an api have half a minute to finish.
+  expect(Object.fromEntries(workload.containers.map((c) => [c.name, c.stopGraceMs]))).toEqual({
+    init: 5000,
+    api: 30_000,
+    'api-2': 30_000,
+    eth: 5000,
+    base: 5000,
+  })
   expect(workload.containers.map((c) => [c.name, c.restart, c.ports])).toEqual([
     ['init', 'never', []],
     ['api', 'always', [4350]],
@@ -193,4 +203,11 @@ test('the path of an api is what its address has behind the origin', () => {
   expect(apiPath({ gatewayUrl: 'https://squids.example.com/{org}' }, of)).toBe('/acme/s@v1/api')
   expect(apiPath({ gatewayUrl: 'https://{org}.squids.example.com' }, of)).toBe('/s@v1/api')
   expect(apiPath({ gatewayUrl: 'http://localhost:4001/squids/{org}' }, of)).toBe('/squids/acme/s@v1/api')
+})
+
+test('a workload that an earlier release sealed says how long its programs have to end', () => {
+  const sealer = { seal: (text: string) => text, open: (text: string) => text } as Sealer
+  const old = { id: '7.4', containers: [{ name: 'api' }, { name: 'api-2' }, { name: 'eth' }] }
+  const { containers } = openWorkload(sealer, 7, JSON.stringify(old))
+  expect(containers.map(({ stopGraceMs }) => stopGraceMs)).toEqual([30_000, 30_000, 5000])
 })
