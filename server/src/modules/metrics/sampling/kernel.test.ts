@@ -99,7 +99,7 @@ test('restarts, crashes and kills for memory are those that really happened, and
     /** As a worker that has just taken over. */
     const look = async () => {
       const seen = await readSeen(t.app)
-      await seen.noteContainers(await lookAtContainers(runtime, seen.containers))
+      await seen.noteContainers(await lookAtContainers(app, seen.containers))
       await sampler.tick()
     }
     for (let run = 0; run < RUNS_THAT_END; run++) {
@@ -114,8 +114,7 @@ test('restarts, crashes and kills for memory are those that really happened, and
       (await runtime.tail(workload.id, 'eth', 100)).filter((line) => line.startsWith('run ')).length
     await until(async () => expect(await starts()).toBe(RUNS_THAT_END + 1), 20_000)
     await look()
-    const kills = kernelKills(workload.id)
-    if (kills === null) return skip('no cgroups can be made here')
+    const kills = kernelKills(workload.id) ?? skip('no cgroups can be made here')
     expect(kills).toBe(2)
     const { rows: states } = await client.query(
       'select restarts, crashes_in_a_row as crashes, oom_kills as kills from container_states',
