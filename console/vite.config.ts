@@ -20,16 +20,17 @@ const chunks = [
   },
   // The words of the rules, for the pages of alerts alone; without a file of their own they would come with every page.
   { name: 'countries', test: /contract\/src\/countries/ },
+  { name: 'bills', test: /contract\/src\/(billable|csv|receipt-csv)/ },
   { name: 'alerts', test: /contract\/src\/alert-rules/ },
   // What is there before any page is, with the small parts that nearly every page has: not worth a request of their own.
   {
     name: 'app',
-    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|graphql|lines|poll|squids)|lib\/(?!hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
+    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|failed-firsts|graphql|lines|long-list|poll|squids)|lib\/(?!hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
   },
   // The frame around every page behind the session gate.
   {
     name: 'layout',
-    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|poll|squids)|src\/components\/(Can|EmptyState|PageHeader|RelativeTime|StatusDot)\.tsx$|src\/lib\/(hotkeys|preview-mode|ticker)|src\/ui\/(Badge|Kbd|option-list|ProgressBar|tab-look|Table)\.tsx?$/,
+    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|long-list|poll|squids)|src\/components\/(Can|EmptyState|PageHeader|RelativeTime|StatusDot)\.tsx$|src\/lib\/(hotkeys|preview-mode|ticker)|src\/ui\/(Badge|Kbd|option-list|ProgressBar|tab-look|Table)\.tsx?$/,
   },
   // Forms, and the pages that are nothing but a form: those around signing in.
   {
