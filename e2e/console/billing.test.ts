@@ -282,7 +282,7 @@ test('the calculator multiplies what the price list says', async () => {
   const cents = (2 * 720 * hourOf('api.small')).toFixed(2)
   await expect.poll(() => page.getByText(`$${cents}`, { exact: true }).count()).toBeGreaterThan(0)
   await page.getByLabel('Number of API', { exact: true }).fill('0')
-  await page.getByLabel('Collocated squids').fill('3')
+  await page.getByLabel('Number of collocated squids').fill('3')
   const flat = (3 * 720 * hourOf('collocated')).toFixed(2)
   await expect.poll(() => page.getByText(`$${flat}`, { exact: true }).count()).toBeGreaterThan(0)
   expect(await page.getByText('Hasura').count()).toBe(0)

@@ -240,7 +240,7 @@ test('a first deployment that fails leaves its log, and no version in the list',
     .filter({ hasText: 'The build failed' })
     .filter({ hasText: 'tsc found 7 errors' })
   await failed.waitFor()
-  await says('Its first deployment failed')
+  await says('The first deployment of this version failed')
   await page.getByRole('region', { name: 'Log lines' }).getByText('tsc found 7 errors').waitFor()
   expect(await seriousFlaws(page)).toEqual([])
   await keepShot(page, 'failed-first-light')

@@ -24,7 +24,7 @@ export function PageHeader({ title, heading, context, crumbs, actions }: Props) 
         <h1 className="text-xl font-semibold tracking-tight break-words">{heading ?? title}</h1>
         {context && <div className="mt-0.5 text-ink-2">{context}</div>}
       </div>
-      {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
+      {actions && <div className="flex flex-wrap gap-x-1 gap-y-2 xs:gap-x-2">{actions}</div>}
     </header>
   )
 }

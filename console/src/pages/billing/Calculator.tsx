@@ -1,6 +1,6 @@
 import { offeredPrograms } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useId, useState } from 'react'
 import type { Payload } from '../../api/query.ts'
 import { q } from '../../api/query.ts'
 import { LazySelect } from '../../components/LazySelect.tsx'
@@ -34,6 +34,7 @@ export default function Calculator() {
 function Sums({ prices }: { prices: Prices }) {
   const [programs, setPrograms] = useState(first)
   const [collocated, setCollocated] = useState('0')
+  const collocatedHint = useId()
   const [storageGb, setStorageGb] = useState('10')
   const [rpcMillions, setRpcMillions] = useState('2')
   const total = monthlyUsd(prices, {
@@ -73,14 +74,23 @@ function Sums({ prices }: { prices: Prices }) {
             />
           </div>
         ))}
-        <TextField
-          label="Collocated squids"
-          inputMode="numeric"
-          description={`API, processors and database together: ${formatUsd(hourlyOf(prices, 'collocated'))} an hour`}
-          value={collocated}
-          onChange={({ target }) => setCollocated(target.value)}
-          className="tabular"
-        />
+        <div className="grid grid-cols-[90px_minmax(0,1fr)_80px] items-center gap-3">
+          <span aria-hidden className="text-ink-2">
+            Collocated
+          </span>
+          <span id={collocatedHint} className="text-sm text-ink-2">
+            API, processors and database together · {formatUsd(hourlyOf(prices, 'collocated'))} an hour
+          </span>
+          <TextField
+            label="Number of collocated squids"
+            isLabelHidden
+            inputMode="numeric"
+            aria-describedby={collocatedHint}
+            value={collocated}
+            onChange={({ target }) => setCollocated(target.value)}
+            className="tabular"
+          />
+        </div>
         <div className="mt-1 grid gap-3 xs:grid-cols-2">
           <TextField
             label="Database storage, GB"

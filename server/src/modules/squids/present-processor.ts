@@ -61,7 +61,7 @@ export function whyStuck(
   const { unansweredSinceMs, currentBlock } = seen
   if (unansweredSinceMs !== null && nowMs - unansweredSinceMs >= waitMs)
     return {
-      reason: `Its metrics have not answered since ${isoTime(unansweredSinceMs)}.`,
+      reason: `Its metrics have not answered since ${readableTime(unansweredSinceMs)}.`,
       sinceMs: unansweredSinceMs,
     }
   const silence = silenceOf(seen, nowMs)
@@ -72,7 +72,7 @@ export function whyStuck(
   if (stalledAtMs === null) return null
   const head = Math.max(seen.totalBlocks, freshHead(seen, nowMs)?.headBlock ?? 0)
   return {
-    reason: `It has been at block ${currentBlock} since ${isoTime(stalledAtMs)} while the chain went on to ${head}. Its log may say why; often its RPC endpoint does not answer.`,
+    reason: `It has been at block ${currentBlock} since ${readableTime(stalledAtMs)} while the chain went on to ${head}. Its log may say why; often its RPC endpoint does not answer.`,
     sinceMs: stalledAtMs,
   }
 }
@@ -83,11 +83,14 @@ export const isOfThisRun = (container: SeenContainer, seen: SeenProcessor | unde
 
 export const isoTime = (ms: number): string => new Date(ms).toISOString()
 
+/** For sentences: `2026-11-22 15:42:41 UTC`. */
+export const readableTime = (ms: number): string => `${isoTime(ms).slice(0, 19).replace('T', ' ')} UTC`
+
 /** From what its log says it waits for its data source, and has not begun to index for at least `waitMs`; null otherwise. */
 export function whyNotIndexing({ sinceMs, source }: SeenContainer, nowMs: number, waitMs = indexesWithinMs) {
   if (source === null || nowMs - sinceMs < waitMs) return null
   return {
-    reason: `It has not begun to index: its data source has not answered since ${isoTime(sinceMs)}. ${source}`,
+    reason: `It has not begun to index: its data source has not answered since ${readableTime(sinceMs)}. ${source}`,
     sinceMs,
   }
 }
@@ -115,7 +118,7 @@ const silences: Record<Silence['sign'], (since: string) => string> = {
 }
 
 const silenceReason = ({ source }: SeenContainer, { sign, sinceMs }: Silence): string =>
-  [silences[sign](isoTime(sinceMs)), ...(source === null ? [] : [source])].join(' ')
+  [silences[sign](readableTime(sinceMs)), ...(source === null ? [] : [source])].join(' ')
 
 /** It says so, and nobody else knows better. */
 const hasCaughtUp = (seen: SeenProcessor, nowMs: number): boolean => claimsCaughtUp(seen) && !isFarBehind(seen, nowMs)

@@ -1,7 +1,7 @@
 import { minutes } from '../../clock.ts'
 import type { Finding, Limits } from './findings.ts'
 import { claimsCaughtUp, freshHead, headMovedAt, isFarBehind, lateBlocks, longestRestMs } from './freshness.ts'
-import { isOfThisRun, isoTime, whyNotIndexing, whyStuck, whyUnknown } from './present-processor.ts'
+import { isOfThisRun, readableTime, whyNotIndexing, whyStuck, whyUnknown } from './present-processor.ts'
 import type { SeenContainer, SeenProcessor } from './present-store.ts'
 
 /** One that has not moved for this long is not just slow. */
@@ -99,7 +99,7 @@ function frozenHead(container: SeenContainer, seen: SeenProcessor, limits: Limit
       severity: 'WARNING',
       container: container.container,
       label: `${container.container} sees no new blocks`,
-      reason: `The head of its chain has been at block ${seen.totalBlocks} since ${isoTime(movedAtMs)}. Either the chain rests or the data source does: see the log, and try another source.`,
+      reason: `The head of its chain has been at block ${seen.totalBlocks} since ${readableTime(movedAtMs)}. Either the chain rests or the data source does: see the log, and try another source.`,
       sinceMs: movedAtMs,
       holdMs: 0,
       isClear: true,

@@ -12,7 +12,7 @@ export function FailedFirst({ of }: { of: Deployment }) {
     <>
       <PageHeader
         title={of.squid?.reference ?? ''}
-        context="Its first deployment failed, so there is no such version. Nothing of it runs or is billed; deploy it again as it was."
+        context="The first deployment of this version failed, so it was not created: nothing runs, and nothing is billed. Correct the error and deploy again."
         crumbs={<Link to="/squids">Squids</Link>}
       />
       <QueryView query={query} what="This deployment">
