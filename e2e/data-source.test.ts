@@ -64,6 +64,51 @@ test('a node that hangs shows as Stalled and as lag within 60 s, and the process
   await until(async () => (await processor('v1'))?.status === 'SYNCED', 'it is synced again')
 }, 300_000)
 
+test('a processor that has reached its last block has finished; one that ends before is started again', async () => {
+  const files = ['squid.yaml', 'src/main.ts', 'src/processor.ts']
+  const before = files.map((file) => readFileSync(join(day.project, file), 'utf8'))
+  edit('src/processor.ts', (text) =>
+    text.replace(
+      "from: optionalInteger('START_BLOCK') ?? 0",
+      'from: 0, to: process.env.LAST_BLOCK ? Number(process.env.LAST_BLOCK) : undefined',
+    ),
+  )
+  edit(
+    'src/main.ts',
+    (text) =>
+      `${text.replace('supportHotBlocks: true', 'supportHotBlocks: true, stateSchema: process.env.STATE')}
+if (process.env.LEAVES) setTimeout(() => process.exit(0), 20_000)
+`,
+  )
+  edit('squid.yaml', (text) =>
+    text.replace(
+      "  processor:\n    cmd: [sqd, 'process:prod']\n",
+      `  processor:
+    - { name: bounded, env: { STATE: bounded, LAST_BLOCK: '5' }, cmd: [sqd, 'process:prod'] }
+    - { name: leaves, env: { STATE: leaves, LEAVES: 'yes', CONTRACT_ADDRESS: '0x000000000000000000000000000000000000dEaD' }, cmd: [sqd, 'process:prod'] }
+`,
+    ),
+  )
+  for (let block = 0; block < 12; block++) await day.devnet.chain.transfer(1)
+  try {
+    await deployed('v4')
+    const named = async (name: string) => (await get('v4')).processors?.find((one) => one.name === name)
+    await until(async () => (await named('leaves'))?.reason === 'It ended although its chain goes on', 'it is told')
+    await until(async () => ((await named('leaves'))?.restarts ?? 0) > 0, 'it is started again')
+    // It ended before the other one did, and was left alone.
+    expect(await named('bounded')).toMatchObject({
+      status: 'SYNCED',
+      reason: 'It has finished its work.',
+      restarts: 0,
+    })
+    const params = { code: day.org, reference: 'erc20-transfers@v4' }
+    const { logs } = await day.api.logs.history({ params, query: { limit: '10000', container: ['bounded'] } })
+    expect(logs.filter(({ payload }) => /processing blocks from 0 to 5/.test(JSON.stringify(payload)))).toHaveLength(1)
+  } finally {
+    for (const [index, file] of files.entries()) edit(file, () => before[index] ?? '')
+  }
+}, 360_000)
+
 test('a data gateway that never answers is an alert within three minutes, which names its host', async () => {
   const { port } = silent.address() as AddressInfo
   edit('src/processor.ts', (text) =>
