@@ -10,6 +10,7 @@ import { printFaults, reportFault } from './support/fault-report.ts'
 import { startLoad, type Load } from './support/load.ts'
 import { startInstallation, type Installation, type Role } from './support/role-processes.ts'
 import { processesIn } from './support/shoal.ts'
+import { until } from './support/until.ts'
 
 const org = 'acme-labs'
 const connections = 8
@@ -75,6 +76,7 @@ describe('two of each role', () => {
   async function endDuring({ role, index, operation }: Case, signal: 'SIGTERM' | 'SIGKILL') {
     const process = installation.of(role)[index]
     if (!process) throw new Error(`There is no ${role} ${index}`)
+    await bothGatewaysAnswer()
     const [failed, answered] = [load.failures().length, load.answered()]
     const id = await operations[operation]()
     const code = await process.end(signal)
@@ -84,6 +86,13 @@ describe('two of each role', () => {
     const numbers = [load.answered() - answered, failures.length].map((number) => number.toLocaleString('en'))
     reportFault(`${signal} to ${role} ${index}`, operation, ...numbers)
     return { code, deployment, failures, port: process.port }
+  }
+
+  /** nginx asks a server that had gone a second later at the soonest: until then there is one gateway only. */
+  async function bothGatewaysAnswer() {
+    const counts = () => installation.of('gateway').map(({ port }) => load.answeredBy(`127.0.0.1:${port}`))
+    const before = counts()
+    await until(() => counts().every((count, index) => count > (before[index] ?? 0)), 'both gateways answer')
   }
 
   // Each of the six ends once, and in the full run in both ways.

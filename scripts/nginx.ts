@@ -38,6 +38,7 @@ http {
   scgi_temp_path ${folder}/scgi;
   keepalive_requests 1000000;
   upstream servers {
+    zone servers 256k;
     ${servers.map((server) => `server ${server} max_fails=1 fail_timeout=1s;`).join('\n    ')}
     ${keepAlive > 0 ? `keepalive ${keepAlive};` : ''}
   }

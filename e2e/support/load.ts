@@ -3,6 +3,8 @@ import { Agent, request } from 'node:http'
 export type Load = {
   /** Requests that were answered with 200. */
   answered: () => number
+  /** Those of them that this server, `host:port` as nginx names it, answered. */
+  answeredBy: (server: string) => number
   /** What went wrong with the others: the status or the error, and the servers that nginx tried. */
   failures: () => { what: string; servers: string }[]
   stop: () => Promise<void>
@@ -15,7 +17,7 @@ export type Load = {
 export function startLoad(url: string, connections: number, body = '{"query":"{ __typename }"}'): Load {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   let isStopped = false
-  let answered = 0
+  const answered = new Map<string, number>()
   const failures: { what: string; servers: string }[] = []
   const ask = () =>
     new Promise<void>((done) => {
@@ -25,7 +27,7 @@ export function startLoad(url: string, connections: number, body = '{"query":"{ 
           const servers = String(response.headers['x-server'] ?? '')
           if (response.statusCode !== 200) failures.push({ what: String(response.statusCode), servers })
           else if (!response.complete) failures.push({ what: 'half an answer', servers })
-          else answered++
+          else answered.set(servers, (answered.get(servers) ?? 0) + 1)
           done()
         })
       })
@@ -40,7 +42,8 @@ export function startLoad(url: string, connections: number, body = '{"query":"{ 
   }
   const running = Promise.all(Array.from({ length: connections }, loop))
   return {
-    answered: () => answered,
+    answered: () => answered.values().reduce((sum, count) => sum + count, 0),
+    answeredBy: (server) => answered.get(server) ?? 0,
     failures: () => failures,
     stop: async () => {
       isStopped = true

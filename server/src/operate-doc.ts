@@ -47,7 +47,7 @@ removed after a crash. Who is refused is told which process uses the installatio
 
 On SIGTERM a server takes no new connections, answers the requests that are under way, tells its clients with \`connection: close\` to connect elsewhere, ends streams of logs, event streams and WebSockets in order (close code 1012),
 and exits with 0. After \`SHOAL_DRAIN_SECONDS\` the rest is cut off. Behind a balancer with two gateways that keeps its connections to them (nginx: \`keepalive\` in
-\`upstream\`), restart one after the other: no request fails
+\`upstream\`), restart one after the other, the next one when the balancer uses the one before again (nginx: \`fail_timeout\` after it is ready): no request fails
 (\`ROLLING_REQUESTS=100000 ROLLING_RESTARTS=20 npm test -- e2e/rolling-restart.test.ts\` shows it). Without that, a request on a connection that is opened in the very moment a port closes may be reset.
 
 The embedded Postgres is watched by each server and started again when it ends by itself. When it does not stay up three times within a minute, the server ends with code 1 and the end of Postgres' log, for its supervisor to start it anew.

@@ -138,7 +138,7 @@ describeKinds(bothOrNone, (kind) => {
     writeFileSync(file, JSON.stringify({ ...kept, ...counters, spent, ...changes }))
     const wish = join(host.options.stateDir, 'containers/one/workload.json')
     const { containers, ...workload }: Workload = JSON.parse(readFileSync(wish, 'utf8'))
-    const withoutGrace = containers.map(({ stopGraceMs: _, ...spec }) => spec)
+    const withoutGrace = containers.map((spec) => ({ ...spec, stopGraceMs: undefined }))
     writeFileSync(wish, JSON.stringify({ ...workload, containers: withoutGrace }))
   }
 
