@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ContainerSpec, LogCursor } from '../driver.ts'
 import { type Kind, describeKinds } from './host-harness.ts'
+import { signal } from './processes.ts'
 import { type ProcessHarness, containerPids, makeImage, openProcessHarness } from './process-harness.ts'
 
 const kinds: Partial<Kind>[] = (['auto', 'none'] as const).flatMap((sandbox) =>
@@ -49,10 +50,15 @@ describeKinds(kinds, (kind) => {
 
   afterEach(() => host.dispose())
 
-  const apply = (image: string, env: Record<string, string> = {}, stopGraceMs = 200) => {
+  const apply = (
+    image: string,
+    env: Record<string, string> = {},
+    stopGraceMs = 200,
+    command = ['node', 'main.cjs'],
+  ) => {
     const api: ContainerSpec = {
       name: 'api',
-      command: ['node', 'main.cjs'],
+      command,
       env,
       resources: { cpuCores: 1, memoryBytes: 256 * 1024 * 1024 },
       restart: 'on-failure',
@@ -115,6 +121,24 @@ describeKinds(kinds, (kind) => {
     await host.runtime.remove('one')
     expect(await allLines(5)).toEqual(['hello', 'I end', 'bye', 'hello', 'I end'])
   })
+
+  test.for([
+    { graceMs: 10_000, said: ['hello', 'I end', 'bye'] },
+    { graceMs: 200, said: ['hello', 'I end'] },
+  ])(
+    'what its program leaves behind has $graceMs ms too, also while no server is there',
+    async ({ graceMs, said }, { skip }) => {
+      if (!host.host.cgroups) skip('without cgroups the shim does not know what is left')
+      if (host.host.sandbox === 'bwrap') skip('a sandbox ends with its first program')
+      await apply('slow', {}, graceMs, ['sh', '-c', 'node main.cjs & wait'])
+      await until(async () => expect(await lastLine()).toBe('hello'))
+      await host.kill()
+      for (const pid of containerPids(host.host)) signal(pid, 'SIGTERM')
+      await until(async () => expect(containerPids(host.host)).toEqual([]))
+      await host.revive()
+      expect(await host.runtime.tail('one', 'api', 10)).toEqual(said)
+    },
+  )
 
   test('a later server that only knows that it must go gives it its time too', async () => {
     await apply('slow', {}, 10_000)
