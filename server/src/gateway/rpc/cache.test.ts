@@ -1,11 +1,14 @@
 import * as fc from 'fast-check'
+import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
 import { Cache, keyOf } from './cache.ts'
-import { DiskCache } from './disk-cache.ts'
+import { openDiskCache } from './disk-cache.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'rpc-cache-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -64,24 +67,66 @@ test('what is used stays, what is not goes first', () => {
   expect(['a', 'b', 'c', 'd'].filter((name) => cache.get(name))).toEqual(['a', 'c', 'd'])
 })
 
+function openOn(file: string) {
+  const cache = openDiskCache(file, 100_000, log)
+  if (!cache) throw new Error('The cache was not opened')
+  return cache
+}
+
 test('the disk keeps answers over a restart, within its limit, and a broken file costs only the cache', () => {
   const file = join(dir, 'answers.sqlite')
-  const first = new DiskCache(file, 100_000, log)
+  const first = openOn(file)
   for (let i = 0; i < 500; i += 1) first.set(`key ${i}`, Buffer.from(`body ${i} `.repeat(50)))
   // Not written yet, and there all the same.
   expect(first.get('key 499')?.toString()).toBe('body 499 '.repeat(50))
   first.close()
-  const second = new DiskCache(file, 100_000, log)
+  const second = openOn(file)
   const there = Array.from({ length: 500 }, (_, i) => second.get(`key ${i}`)).filter((body) => body !== null)
   expect(there.length).toBeGreaterThan(100)
   expect(there.reduce((sum, body) => sum + body.length, 0)).toBeLessThanOrEqual(100_000)
   expect(second.get('key 499')?.toString()).toBe('body 499 '.repeat(50))
   second.close()
   writeFileSync(file, 'not a database, but long enough to be taken for one '.repeat(50))
-  const third = new DiskCache(file, 100_000, log)
+  const third = openOn(file)
   expect(third.get('key 499')).toBeNull()
   third.set('a', Buffer.from('b'))
   third.flush()
   expect(third.get('a')?.toString()).toBe('b')
   third.close()
+})
+
+test('gateways that start at the same time share one new file', async () => {
+  const openIt = `
+    import { openDiskCache } from ${JSON.stringify(join(import.meta.dirname, 'disk-cache.ts'))}
+    const [file, startMs] = process.argv.slice(-2)
+    while (Date.now() < Number(startMs)) {}
+    const warnings = []
+    const cache = openDiskCache(file, 100_000, { warn: (_, text) => warnings.push(text) })
+    cache?.set('of ' + process.pid, Buffer.from('x'))
+    cache?.close()
+    console.log(JSON.stringify(warnings))`
+  for (let round = 0; round < 3; round++) {
+    const file = join(dir, `shared-${round}.sqlite`)
+    const startMs = String(Date.now() + 1_500)
+    const gateways = Array.from({ length: 4 }, () =>
+      promisify(execFile)(process.execPath, ['--input-type=module', '--eval', openIt, file, startMs]),
+    )
+    for (const { stdout } of await Promise.all(gateways)) expect(stdout).toBe('[]\n')
+    const db = new DatabaseSync(file)
+    expect(db.prepare('select count(*) as count from answers').get()).toEqual({ count: 4 })
+    db.close()
+  }
+})
+
+test('a cache whose file cannot be read any more knows nothing, and one that cannot be opened is done without', () => {
+  const file = join(dir, 'lost.sqlite')
+  const cache = openOn(file)
+  cache.set('a', Buffer.from('b'))
+  cache.flush()
+  const other = new DatabaseSync(file)
+  other.exec('drop table answers')
+  expect(cache.get('a')).toBeNull()
+  other.close()
+  cache.close()
+  expect(openDiskCache(join(dir, 'lost.sqlite', 'below a file'), 100_000, log)).toBeNull()
 })

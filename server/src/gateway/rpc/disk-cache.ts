@@ -5,12 +5,13 @@ import type { Logger } from 'pino'
 
 const flushMs = 250
 const mostWaiting = 500
+const busyMs = 2_000
 
 /**
  * Answers that never change, kept over restarts in one SQLite file: it needs no process of its own, survives kill -9, and may be
  * opened by several gateways of one host. The oldest go when it is full. Writing is done a little later, all at once.
  */
-export class DiskCache {
+class DiskCache {
   readonly #mostBytes: number
   readonly #db: DatabaseSync
   readonly #get: ReturnType<DatabaseSync['prepare']>
@@ -20,11 +21,11 @@ export class DiskCache {
   #timer: NodeJS.Timeout | null = null
   readonly #log: Logger
 
-  constructor(file: string, mostBytes: number, log: Logger) {
+  /** @throws Error of SQLite, with its `errcode` */
+  constructor(db: DatabaseSync, mostBytes: number, log: Logger) {
+    this.#db = db
     this.#mostBytes = mostBytes
     this.#log = log
-    mkdirSync(dirname(file), { recursive: true })
-    this.#db = open(file, log)
     this.#get = this.#db.prepare('select body from answers where key = ?')
     this.#add = this.#db.prepare('insert or ignore into answers (key, body) values (?, ?)')
     const sum = this.#db.prepare('select coalesce(sum(length(body) + length(key)), 0) as bytes from answers').get()
@@ -34,8 +35,18 @@ export class DiskCache {
   get(key: string): Buffer | null {
     const waiting = this.#waiting.get(key)
     if (waiting) return waiting
-    const body = this.#get.get(key)?.['body']
+    const body = this.#read(key)
     return body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : null
+  }
+
+  #read(key: string): unknown {
+    try {
+      return this.#get.get(key)?.['body']
+    } catch (error) {
+      // Another gateway may have replaced a broken file, or hold its lock for long.
+      this.#log.warn({ error: (error as Error).message }, 'an RPC answer could not be read from disk')
+      return undefined
+    }
   }
 
   set(key: string, body: Buffer): void {
@@ -82,19 +93,39 @@ export class DiskCache {
   }
 }
 
-function open(file: string, log: Logger): DatabaseSync {
+/** Null when the file can be neither used nor replaced: that costs the cache, not the gateway. */
+export function openDiskCache(file: string, mostBytes: number, log: Logger): DiskCache | null {
+  const open = () => new DiskCache(opened(file), mostBytes, log)
   try {
-    return prepared(new DatabaseSync(file))
+    mkdirSync(dirname(file), { recursive: true })
+    return open()
   } catch (error) {
-    log.warn({ error: (error as Error).message }, 'the cache of RPC answers was broken and is begun anew')
+    const { message, errcode } = error as Error & { errcode?: number }
+    const isBroken = errcode !== undefined && brokenFile.has(errcode & 0xff)
+    log.warn({ error: message }, isBroken ? 'the cache of RPC answers was broken; a new one is made' : notKept)
+    if (!isBroken) return null
+  }
+  try {
     for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
-    return prepared(new DatabaseSync(file))
+    return open()
+  } catch (error) {
+    log.warn({ error: (error as Error).message }, notKept)
+    return null
   }
 }
 
-function prepared(db: DatabaseSync): DatabaseSync {
+const notKept = 'the cache of RPC answers cannot be opened; answers are not kept on disk'
+
+/** SQLITE_CORRUPT and SQLITE_NOTADB. Any other error, such as a lock of another gateway, says nothing about the file. */
+const brokenFile = new Set([11, 26])
+
+function opened(file: string): DatabaseSync {
+  // Several gateways may open a new file at the same time: the timeout holds for the switch to WAL, too.
+  const db = new DatabaseSync(file, { timeout: busyMs })
   db.exec(`
-    pragma journal_mode = wal; pragma synchronous = off; pragma busy_timeout = 2000;
+    pragma journal_mode = wal; pragma synchronous = off;
     create table if not exists answers (id integer primary key, key text not null unique, body blob not null)`)
   return db
 }
+
+export type { DiskCache }

@@ -4,7 +4,7 @@ import { notificationsOf } from '../../db/notifications.ts'
 import { chainsOf, rpcWatchChannel } from '../../modules/rpc/index.ts'
 import { Cache } from './cache.ts'
 import { ChainService } from './chain-service.ts'
-import { DiskCache } from './disk-cache.ts'
+import { openDiskCache } from './disk-cache.ts'
 import { reportHealth } from './health-report.ts'
 
 /** The chains of one process: the RPC route and the Portal's own datasets ask the same nodes and share one cache. */
@@ -39,7 +39,7 @@ export function openServices(app: App): Services {
 function createServices(app: App): Services {
   const chains = chainsOf(app)
   const diskBytes = app.config.SHOAL_RPC_CACHE_MB * 1_048_576
-  const disk = diskBytes > 0 ? new DiskCache(join(app.config.dataDir, 'rpc-cache.sqlite'), diskBytes, app.log) : null
+  const disk = diskBytes > 0 ? openDiskCache(join(app.config.dataDir, 'rpc-cache.sqlite'), diskBytes, app.log) : null
   const cache = new Cache(memoryBytes, disk)
   const services = new Map<string, ChainService>()
 
