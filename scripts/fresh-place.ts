@@ -48,7 +48,7 @@ export async function makeFreshPlace(kind: 'user' | 'root' | 'self'): Promise<Fr
     as: (...command) => [...drop, ...command],
     processes: async () => {
       const left = (await endLeftovers(folder)).map(({ pid, commandLine }) => `${pid} ${commandLine}`)
-      return [...left, ...processesOfUser().map((pid) => `${pid} of ${user}`)]
+      return [...left, ...processesOfUser().map((pid) => `${pid} ${commandLineOf(pid)}`)]
     },
     endProcesses: async () => {
       endProcessesOf(folder)
@@ -116,11 +116,21 @@ function pidsOf(uid: number): number[] {
   const pids = readdirSync('/proc').map(Number).filter(Number.isInteger)
   return pids.filter((pid) => {
     try {
-      return new RegExp(`^Uid:\\s+${uid}\\s`, 'm').test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+      // A zombie has ended and waits for its parent alone.
+      return new RegExp(`^Uid:\\s+${uid}\\s`, 'm').test(status) && !/^State:\s+Z/m.test(status)
     } catch {
       return false
     }
   })
+}
+
+function commandLineOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
+  } catch {
+    return 'has ended meanwhile'
+  }
 }
 
 function tryToKill(pid: number): void {
