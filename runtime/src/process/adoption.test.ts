@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ContainerSpec, LogCursor, Workload } from '../driver.ts'
@@ -54,7 +55,7 @@ describeKinds(bothOrNone, (kind) => {
     const workload: Workload = { id: 'one', tenant: 'org', version: 'one', image: 'counter', containers }
     const { clock: _, ...options } = host.options
     const server = spawn(process.execPath, ['--input-type=module', '-e', SERVER], {
-      env: { PATH: process.env['PATH'], TOLD: JSON.stringify({ options, workload }) },
+      env: { PATH: process.env['PATH'], TMPDIR: tmpdir(), TOLD: JSON.stringify({ options, workload }) },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const lines: string[] = []
