@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { makeBareSquid } from '../support/bare-squid.ts'
 import { startDay, type Day } from '../support/day.ts'
 import { deploy, ended } from '../support/deploy.ts'
 import { hasHealed, playOn, printHostFaults, report, seconds, watch } from '../support/host-watch.ts'
@@ -23,8 +24,7 @@ describe('a squid that attacks its host', () => {
 
   beforeAll(async () => {
     day = await startDay()
-    const neighbour = makeHostileSquid('neighbour', 'eats memory')
-    writeFileSync(join(neighbour, 'processor.js'), 'setInterval(() => undefined, 60_000)\n')
+    const neighbour = makeBareSquid('neighbour')
     folders.push(neighbour)
     const id = await deploy({ ...day, project: neighbour }, { slot: 'v1', name: 'neighbour' })
     expect(await ended(day, id)).toMatchObject({ status: 'OK' })
