@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Logger } from 'pino'
@@ -119,13 +119,32 @@ const notKept = 'the cache of RPC answers cannot be opened; answers are not kept
 /** SQLITE_CORRUPT and SQLITE_NOTADB. Any other error, such as a lock of another gateway, says nothing about the file. */
 const brokenFile = new Set([11, 26])
 
+const schema = 'create table if not exists answers (id integer primary key, key text not null unique, body blob not null)'
+
 function opened(file: string): DatabaseSync {
-  // Several gateways may open a new file at the same time: the timeout holds for the switch to WAL, too.
+  if (!existsSync(file)) create(file)
   const db = new DatabaseSync(file, { timeout: busyMs })
-  db.exec(`
-    pragma journal_mode = wal; pragma synchronous = off;
-    create table if not exists answers (id integer primary key, key text not null unique, body blob not null)`)
+  db.exec(`pragma synchronous = off; ${schema}`)
   return db
+}
+
+/**
+ * SQLite fails at once, whatever its timeout, when two processes switch one file to WAL at the same time. Each makes a file of its
+ * own, therefore, and the first one to put it in its place wins.
+ */
+function create(file: string): void {
+  const own = `${file}.${process.pid}.new`
+  rmSync(own, { force: true })
+  try {
+    const db = new DatabaseSync(own)
+    db.exec(`pragma journal_mode = wal; ${schema}`)
+    db.close()
+    linkSync(own, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(own, { force: true })
+  }
 }
 
 export type { DiskCache }
