@@ -9,6 +9,7 @@ import { makeOpenFolder } from './open-folder.ts'
 import { installClient } from './public-client.ts'
 import { root } from './root.ts'
 import { hostLines, readReport } from './test-report.ts'
+import { readTimes, timeTable } from './test-times.ts'
 import { installTestToolchain } from './test-toolchain.ts'
 
 /** The TMPDIR of all tests: nothing stays behind in it, nor any process that has to do with it. A short name: sockets in it have little room. */
@@ -16,14 +17,22 @@ const folder = makeOpenFolder('st-')
 const counts = { passed: 0, failed: 0, skipped: 0 }
 const toolchain = join(folder, 'toolchain')
 const hosts = join(folder, 'hosts')
+const times = join(folder, 'times')
 
 /** What is too long for every push: `npm run test:full`. */
 const longSuites = ['server/src/modules/deployments/resume.test.ts', 'e2e/kill.test.ts']
 
 async function runTests(args: string[]): Promise<void> {
   const reportFile = join(folder, 'report.json')
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]
-  const env = { ...process.env, TMPDIR: folder, SHOAL_TEST_TOOLCHAIN: toolchain, SHOAL_TEST_HOSTS: hosts }
+  const timesReporter = `--reporter=${join(root, 'scripts/test-times-reporter.ts')}`
+  const reporters = ['--reporter=default', timesReporter, '--reporter=json', `--outputFile.json=${reportFile}`]
+  const env = {
+    ...process.env,
+    TMPDIR: folder,
+    SHOAL_TEST_TOOLCHAIN: toolchain,
+    SHOAL_TEST_HOSTS: hosts,
+    SHOAL_TEST_TIMES: times,
+  }
   const { code } = await runCommand('vitest', ['run', ...reporters, ...args], { env, isShown: true })
   const failedBefore = counts.failed
   countTests(reportFile, args)
@@ -113,6 +122,7 @@ async function main(args: string[]): Promise<void> {
   if (isWhole) await check()
   await runTests([...args, ...more])
   reportHosts()
+  for (const line of timeTable(readTimes(times))) console.log(line)
   await failOnLeftovers()
 }
 

@@ -43,7 +43,7 @@ export const fileRules: Rule[] = [
     broken: { 'runtime/src/index.ts': `export * from './driver.ts'` },
   },
   {
-    says: 'default exports are for what is loaded lazily and for the configuration of tools',
+    says: 'default exports are for what is loaded lazily and for what tools load',
     why: 'a named export has one name everywhere and is found by it',
     fix: 'export it by name, or load it lazily if that was the point',
     find: (repo) => {
@@ -52,7 +52,7 @@ export const fileRules: Rule[] = [
       return sources(repo)
         .filter(({ path, code }) => /^export default\b|\bas default\b/m.test(code) && !lazy.has(path))
         .map(({ path }) => path)
-        .filter((path) => !/\.config\.ts$|\/global-setup\.ts$/.test(path))
+        .filter((path) => !/\.config\.ts$|\/global-setup\.ts$|-reporter\.ts$/.test(path))
     },
     broken: { 'console/src/ui/Button.tsx': 'export default function Button() {}' },
   },

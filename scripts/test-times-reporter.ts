@@ -1,0 +1,26 @@
+import { appendFileSync } from 'node:fs'
+import type { Reporter, TestModule } from 'vitest/node'
+import type { FileTime } from './test-times.ts'
+
+/** Reporter for vitest: appends one JSON line for each test file to the file that SHOAL_TEST_TIMES names. */
+export default class TestTimesReporter implements Reporter {
+  readonly #startedAtMs = new Map<string, number>()
+
+  onTestModuleQueued(module: TestModule): void {
+    this.#startedAtMs.set(module.id, Date.now())
+  }
+
+  onTestModuleEnd(module: TestModule): void {
+    const output = process.env['SHOAL_TEST_TIMES']
+    if (!output) return
+    const endedAtMs = Date.now()
+    const time: FileTime = {
+      project: module.project.name,
+      file: module.relativeModuleId,
+      tests: [...module.children.allTests()].length,
+      startedAtMs: this.#startedAtMs.get(module.id) ?? endedAtMs,
+      endedAtMs,
+    }
+    appendFileSync(output, `${JSON.stringify(time)}\n`)
+  }
+}
