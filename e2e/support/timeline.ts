@@ -16,7 +16,7 @@ export type Timeline = {
 }
 
 const pauseMs = 100
-const patienceMs = 15_000
+const timeoutMs = 15_000
 
 /** Asks every probe again and again, each at its own pace, and keeps when its answer changed. */
 export function startTimeline(probes: Record<string, (signal: AbortSignal) => Promise<string>>): Timeline {
@@ -32,7 +32,7 @@ export function startTimeline(probes: Record<string, (signal: AbortSignal) => Pr
     spans.set(name, seen)
     while (!isStopped) {
       const askedMs = now()
-      const answer = await ask(AbortSignal.timeout(patienceMs)).catch((error: unknown) =>
+      const answer = await ask(AbortSignal.timeout(timeoutMs)).catch((error: unknown) =>
         error instanceof Error && error.name === 'TimeoutError' ? 'no answer' : 'refused',
       )
       const elapsedMs = now() - askedMs

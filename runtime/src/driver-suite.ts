@@ -308,11 +308,11 @@ export function driverSuite(name: string, open: () => Promise<Harness>): void {
     })
 
     test('removed and wished again at once it runs', async () => {
-      const wish = workload([container('api', {})])
-      await host.runtime.apply(wish)
+      const desired = workload([container('api', {})])
+      await host.runtime.apply(desired)
       await until('api', { state: 'running' })
-      const removal = host.runtime.remove(wish.id)
-      await host.runtime.apply(wish)
+      const removal = host.runtime.remove(desired.id)
+      await host.runtime.apply(desired)
       await removal
       await until('api', { state: 'running', run: { ordinal: 0 } })
     })

@@ -100,7 +100,7 @@ export type Observation = {
  * What a container uses. Counters are of run `run` alone, the newest one, and begin at 0 with it; gauges are of now. Null: unknown,
  * never zero. There is none of a container that has never run.
  */
-export type Usage = {
+export type ContainerUsage = {
   workload: WorkloadId
   container: ContainerName
   run: string
@@ -137,7 +137,7 @@ export type LogBatch = { lines: LogLine[]; cursor: LogCursor }
 export type Endpoint = { kind: 'tcp'; host: string; port: number } | { kind: 'unix'; path: string }
 
 /** What a driver cannot enforce on this host, each a plain sentence an operator reads once at start. */
-export type Shortcoming = string
+export type HostLimitation = string
 
 /** The worker's half: makes workloads run somewhere and tells the truth about them. */
 export interface Runtime {
@@ -150,7 +150,7 @@ export interface Runtime {
   readonly ownsHost: boolean
 
   /** Adopts what already runs. Called once, before all else but `close`; answers what this host cannot offer. */
-  start(): Promise<Shortcoming[]>
+  start(): Promise<HostLimitation[]>
 
   /**
    * Makes it so; twice is once. Containers missing from `workload.containers` are stopped, new ones started, changed
@@ -170,7 +170,7 @@ export interface Runtime {
   /** Stops every program of the workload (SIGTERM, then SIGKILL after its `stopGraceMs`) and forgets it; gone is fine. */
   remove(id: WorkloadId): Promise<void>
 
-  usage(): Promise<Usage[]>
+  usage(): Promise<ContainerUsage[]>
 
   /**
    * Batches of lines after `from`, per container in the order written, for as long as the iterator is consumed.

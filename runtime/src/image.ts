@@ -14,7 +14,7 @@ export type ImageManifest = {
 }
 
 /** An image as a program inside it sees it. */
-export type ImagePlace = {
+export type ImagePaths = {
   /** The squid's tree with its production dependencies; the working directory. */
   appDir: string
   /** In the order in which commands are looked up. */
@@ -34,7 +34,7 @@ function readImage(imagesDir: string, image: string): ImageManifest {
 }
 
 /** @throws when there is no such image (any more) */
-export function imagePlace(imagesDir: string, image: string): ImagePlace {
+export function imagePlace(imagesDir: string, image: string): ImagePaths {
   const { nodeBinDir, toolchainBinDir, managerBinDir } = readImage(imagesDir, image)
   const appDir = imageAppDir(imagesDir, image)
   const binDirs = [toolchainBinDir, ...(managerBinDir ? [managerBinDir] : []), nodeBinDir]

@@ -24,8 +24,8 @@ export type {
   Resources,
   Run,
   Runtime,
-  Shortcoming,
-  Usage,
+  HostLimitation,
+  ContainerUsage,
   Workload,
   WorkloadId,
 } from './driver.ts'
@@ -53,7 +53,7 @@ export { ManualClock } from './manual-clock.ts'
 export { createProcessDirectory } from './process/process-directory.ts'
 export { type ProcessDriverOptions, createProcessRuntime } from './process/process-driver.ts'
 export { openProcessRuntime, type ProcessRuntimeOptions } from './process-runtime.ts'
-export { isOpenToOthers, reachableDir } from './reachable.ts'
+export { isOpenToOthers, traversableDir } from './traversable-dir.ts'
 export { BEHAVIOUR_VARIABLE, type SimBehaviour, type SimSync, type SimUsage } from './sim/behaviour.ts'
 export { type SimBuild, type SimBuilder, createSimBuilder } from './sim/sim-builder.ts'
 export { type SimRuntime, type SimRuntimeOptions, type SimHost, createSimRuntime } from './sim/sim-driver.ts'

@@ -8,11 +8,11 @@ import { prepareHost } from './process/host.ts'
 import { createProcessRuntime } from './process/process-driver.ts'
 
 export type ProcessRuntimeOptions = {
-  /** Every uid must be able to walk to it (`reachableDir`). */
+  /** Every uid must be able to walk to it (`traversableDir`). */
   stateDir: string
   /** `auto`: bubblewrap when it works here. */
   sandbox: 'auto' | 'none'
-  buildsAtOnce: number
+  maxConcurrentBuilds: number
   maxCacheBytes: number
   /** Of the server, for the host's npm: it is asked for its registry, and installs the toolchain. Builds never see it. */
   env: Record<string, string>
@@ -42,7 +42,7 @@ export async function openProcessRuntime(
     host,
     toolchain,
     npmConfig,
-    concurrency: options.buildsAtOnce,
+    concurrency: options.maxConcurrentBuilds,
     maxCacheBytes: options.maxCacheBytes,
     removeAfterMs: 10_000,
   })

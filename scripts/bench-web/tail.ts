@@ -89,10 +89,10 @@ const scrollThrough = (page: Page): Promise<number> =>
   page.evaluate<number>(`new Promise((done) => {
     const box = document.querySelector('[aria-label="Lines"]')
     box.scrollTop = box.scrollHeight
-    let longestMs = 0
+    let maxMs = 0
     const step = (lastAt) => (at) => {
-      longestMs = Math.max(longestMs, at - lastAt)
-      if (box.scrollTop === 0) return done(longestMs)
+      maxMs = Math.max(maxMs, at - lastAt)
+      if (box.scrollTop === 0) return done(maxMs)
       box.scrollTop -= 5_000
       requestAnimationFrame(step(at))
     }

@@ -80,11 +80,11 @@ export class Chain {
 
   /** What a squid of this token must count when it has indexed the head: all Transfer logs, the mint included. */
   async countTransfers(): Promise<number> {
-    const blocksAtOnce = 500
+    const blockBatchSize = 500
     const height = await this.height()
     let count = 0
-    for (let from = 0; from <= height; from += blocksAtOnce) {
-      const to = Math.min(from + blocksAtOnce - 1, height)
+    for (let from = 0; from <= height; from += blockBatchSize) {
+      const to = Math.min(from + blockBatchSize - 1, height)
       const blocks = { fromBlock: toQuantity(from), toBlock: toQuantity(to) }
       const filter = { ...blocks, address: this.token, topics: [transferTopic] }
       const logs = (await this.#rpc.send('eth_getLogs', [filter])) as unknown[]

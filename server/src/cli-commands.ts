@@ -7,11 +7,11 @@ import { createOrg, findOrgByCode } from './modules/orgs/index.ts'
 import { createApiToken, createUser, findUserByEmail } from './modules/user/index.ts'
 import { countEverything } from './status-store.ts'
 
-export type Values = Record<'email' | 'name' | 'password' | 'code' | 'status' | 'percent', string>
+export type CliOptions = Record<'email' | 'name' | 'password' | 'code' | 'status' | 'percent', string>
 type Answer = Promise<Record<string, unknown>>
 
 /** `{id, email, playground: {code}}`; without --password one is made and printed. */
-export async function addUser(app: App, { email, name, password }: Values): Answer {
+export async function addUser(app: App, { email, name, password }: CliOptions): Answer {
   const chosen = password || randomBytes(12).toString('base64url')
   const made = await createUser(app, {
     email: email.toLowerCase(),
@@ -28,7 +28,7 @@ export async function addUser(app: App, { email, name, password }: Values): Answ
 }
 
 /** `{token}`, this once. */
-export async function addToken(app: App, { email, name }: Values): Answer {
+export async function addToken(app: App, { email, name }: CliOptions): Answer {
   const user = await findUserByEmail(app.db, email.toLowerCase())
   if (!user) throw new Error(`There is no user ${email}. Make one with: user add --email ${email} --name <name>`)
   const { token } = await createApiToken(app, { userId: user.id, name, expiresAt: null })
@@ -36,7 +36,7 @@ export async function addToken(app: App, { email, name }: Values): Answer {
 }
 
 /** `{id, code, name}`; the user of --email becomes its admin. */
-export async function addOrg(app: App, { code, name, email }: Values): Answer {
+export async function addOrg(app: App, { code, name, email }: CliOptions): Answer {
   const user = await findUserByEmail(app.db, email.toLowerCase())
   if (!user) throw new Error(`There is no user ${email}.`)
   const org = await createOrg(app, { code, name, email: email.toLowerCase(), adminId: user.id })
@@ -44,7 +44,7 @@ export async function addOrg(app: App, { code, name, email }: Values): Answer {
 }
 
 /** As if billing had moved it there: TERMINATED hibernates the organization's versions, ACTIVE wakes them. */
-export async function setStatus(app: App, { code, status }: Values): Answer {
+export async function setStatus(app: App, { code, status }: CliOptions): Answer {
   const wanted = orgStatuses.find((s) => s === status.toUpperCase())
   if (!wanted) throw new Error(`--status must be one of ${orgStatuses.join(', ')}`)
   const org = await findOrgByCode(app.db, code)
@@ -54,7 +54,7 @@ export async function setStatus(app: App, { code, status }: Values): Answer {
 }
 
 /** Of all an organization uses. */
-export async function discount(app: App, { code, percent }: Values): Answer {
+export async function discount(app: App, { code, percent }: CliOptions): Answer {
   const org = await findOrgByCode(app.db, code)
   if (!org) throw new Error(`There is no organization ${code}.`)
   return { code: org.code, discountPercent: await setDiscount(app, org.id, percent) }

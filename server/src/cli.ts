@@ -5,7 +5,7 @@ import { backUp } from './backup/backup.ts'
 import { startProgress, type Progress } from './backup/progress.ts'
 import { restore } from './backup/restore.ts'
 import type { Config } from './config.ts'
-import { addOrg, addToken, addUser, discount, setStatus, status, type Values } from './cli-commands.ts'
+import { addOrg, addToken, addUser, discount, setStatus, status, type CliOptions } from './cli-commands.ts'
 import { releaseHost } from './installation/host-claim.ts'
 import { configForCommand } from './installation/running-server.ts'
 import { openApp } from './open-app.ts'
@@ -14,7 +14,7 @@ import { safeText } from './db/safe-error.ts'
 
 type Answer = Promise<Record<string, unknown>>
 type Command = { options: string[]; flags?: string[]; does: string } & (
-  | { run: (app: App, values: Values) => Answer }
+  | { run: (app: App, values: CliOptions) => Answer }
   /** Needs no open database, or none may be open. */
   | { runOnFiles: (config: Config, options: FileOptions) => Answer }
 )
@@ -105,9 +105,9 @@ async function main(): Promise<number> {
           withKeys: values['with-keys'] ?? false,
           force: values.force ?? false,
           progress: startProgress((line) => process.stderr.write(`${line}\n`)),
-          signal: untilTold(),
+          signal: untilStopRequested(),
         })
-      : await runOpened(command.run, values as Values)
+      : await runOpened(command.run, values as CliOptions)
   process.stdout.write(values.json ? `${JSON.stringify(answer)}\n` : readable(answer))
   return 0
 }
@@ -115,7 +115,7 @@ async function main(): Promise<number> {
 /** What is written to standard error does not disturb who reads JSON. */
 const commandConfig = () => configForCommand((line) => process.stderr.write(`${line}\n`))
 
-async function runOpened(run: (app: App, values: Values) => Answer, values: Values): Answer {
+async function runOpened(run: (app: App, values: CliOptions) => Answer, values: CliOptions): Answer {
   const opened = await openApp({ ...commandConfig(), SHOAL_LOG_LEVEL: 'warn', SHOAL_RUNTIME: 'sim' })
   try {
     return await run(opened.app, values)
@@ -125,7 +125,7 @@ async function runOpened(run: (app: App, values: Values) => Answer, values: Valu
 }
 
 /** Aborted by Ctrl-C and the like, so that nothing half-made is left. npm passes on what the terminal has sent already: twice is once. */
-function untilTold(): AbortSignal {
+function untilStopRequested(): AbortSignal {
   const told = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, () => told.abort(new Error('Interrupted: nothing was changed.')))

@@ -25,9 +25,9 @@ export type Listener = {
 
 /** A client that used its connection so lately is likely to send the next request just now. */
 const inUseMs = 2_000
-const lookMs = 50
+const pollMs = 50
 const quietMs = 100
-const longestQuietMs = 2_000
+const maxQuietMs = 2_000
 
 type Connection = { open: Set<ServerResponse>; usedMs: number; isUpgraded: boolean }
 
@@ -62,7 +62,7 @@ export async function listen(port: number, host: string): Promise<Listener> {
 
   /** What the kernel has connected and we have not accepted is reset when the port closes: that is least likely when none came lately. */
   const quietMoment = async () => {
-    const untilMs = performance.now() + longestQuietMs
+    const untilMs = performance.now() + maxQuietMs
     while (performance.now() - connectedMs < quietMs && performance.now() < untilMs)
       await new Promise((done) => setTimeout(done, quietMs / 2))
     await new Promise((done) => setImmediate(done))
@@ -108,7 +108,7 @@ export async function listen(port: number, host: string): Promise<Listener> {
       while (connections.size > 0 && performance.now() < untilMs) {
         // A balancer that finds no new connections uses up those it has.
         if (performance.now() - startedMs > inUseMs) endUnused()
-        await new Promise((done) => setTimeout(done, lookMs))
+        await new Promise((done) => setTimeout(done, pollMs))
       }
       await close()
     },
@@ -122,9 +122,9 @@ function waitingRoom(): { request: Answering['request']; letIn: (answering: Answ
   return {
     request: (req, res) => {
       if (req.url === '/healthz') return sendJson(req, res, 200, { status: 'ok' })
-      const mayWait = req.url !== '/readyz' && req.headers.upgrade === undefined && waiting.size < mostWaiting
+      const mayWait = req.url !== '/readyz' && req.headers.upgrade === undefined && waiting.size < maxWaiting
       if (!mayWait) return refuse(req, res)
-      const timer = setTimeout(() => refuse(req, res), longestWaitMs).unref()
+      const timer = setTimeout(() => refuse(req, res), maxWaitMs).unref()
       waiting.set(res, req)
       res.once('close', () => {
         clearTimeout(timer)
@@ -138,8 +138,8 @@ function waitingRoom(): { request: Answering['request']; letIn: (answering: Answ
   }
 }
 
-const mostWaiting = 1_000
-const longestWaitMs = 30_000
+const maxWaiting = 1_000
+const maxWaitMs = 30_000
 
 const refuse = (req: IncomingMessage, res: ServerResponse) =>
   sendJson(

@@ -19,7 +19,7 @@ import { WrongSetting } from './wrong-setting.ts'
 /** Starts the roles this process was given, says where to find them, and ends in order on SIGINT and SIGTERM. */
 async function main(): Promise<void> {
   const startedMs = performance.now()
-  const told = untilTold()
+  const told = untilStopRequested()
   const failure = Promise.withResolvers<never>()
   // It may fail while it still starts.
   failure.promise.catch(() => undefined)
@@ -34,12 +34,12 @@ async function main(): Promise<void> {
 }
 
 /** How long a server that has failed may take to end what still works. */
-const longestEndMs = 15_000
+const maxEndMs = 15_000
 
 /** Without what has failed, the rest may be unable to end in order. */
 function endByForce(error: unknown): never {
   process.stderr.write(`${explain(error)}\n`)
-  setTimeout(() => process.exit(1), longestEndMs).unref()
+  setTimeout(() => process.exit(1), maxEndMs).unref()
   throw new AlreadyExplained()
 }
 
@@ -127,13 +127,13 @@ async function takeTurn(
 }
 
 /** npm passes on the Ctrl-C that the terminal has sent already; only a later signal is a second one, and ends the process at once. */
-const samePressMs = 1_500
+const duplicateSignalMs = 1_500
 
-const untilTold = () =>
+const untilStopRequested = () =>
   new Promise<void>((done) => {
     let toldMs: number | null = null
     const told = () => {
-      if (toldMs !== null && performance.now() - toldMs > samePressMs) process.exit(130)
+      if (toldMs !== null && performance.now() - toldMs > duplicateSignalMs) process.exit(130)
       toldMs ??= performance.now()
       done()
     }

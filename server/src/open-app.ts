@@ -1,4 +1,4 @@
-import { reachableDir, startEmbeddedPostgres, watchEmbeddedPostgres } from '@shoal/runtime'
+import { traversableDir, startEmbeddedPostgres, watchEmbeddedPostgres } from '@shoal/runtime'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { App, WorkerApp } from './app.ts'
@@ -43,7 +43,7 @@ export type Server = {
  */
 export async function openApp(config: Config, server?: Server): Promise<OpenApp> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o755 })
-  const stateDir = reachableDir(config.dataDir)
+  const stateDir = traversableDir(config.dataDir)
   const log = createLog(config)
   await using opened = new AsyncDisposableStack()
   const embedded = postgresOptions(config, stateDir)

@@ -28,7 +28,7 @@ export function placeOfSquids(config: Config, stateDir: string, log: Logger): Sq
       openProcessRuntime({
         stateDir,
         sandbox: config.SHOAL_SANDBOX,
-        buildsAtOnce: config.SHOAL_BUILDS_AT_ONCE,
+        maxConcurrentBuilds: config.SHOAL_BUILDS_AT_ONCE,
         maxCacheBytes: config.SHOAL_BUILD_CACHE_MB * 1_000_000,
         env: config.environment,
         log: (message) => log.info(message),

@@ -5,7 +5,7 @@ import { openKeyRing } from './key-ring.ts'
 import { readSecrets } from './modules/secrets/index.ts'
 import { createSealer } from './sealer.ts'
 import { startDeployApp, type DeployApp } from './modules/deployments/testing/deploy-app.ts'
-import { dropOldKeys, rotateKey, sealedPlaces } from './rotate-key.ts'
+import { dropOldKeys, rotateKey, sealedColumns } from './rotate-key.ts'
 
 let t: DeployApp
 beforeAll(async () => {
@@ -19,7 +19,7 @@ test('every column that holds sealed values is known', async () => {
   const { rows } = await t.app.database.pool.query<{ place: string }>(
     "select table_name || '.' || column_name as place from information_schema.columns where table_schema = 'public' and column_name ~ '^sealed' order by 1",
   )
-  const known = sealedPlaces.filter(({ field }) => field === undefined).map((p) => `${p.table}.${p.column}`)
+  const known = sealedColumns.filter(({ field }) => field === undefined).map((p) => `${p.table}.${p.column}`)
   expect(known.sort()).toEqual(rows.map(({ place }) => place))
 })
 

@@ -7,14 +7,14 @@ import { signingKeyContext } from './modules/auth/index.ts'
 import { rpcTokenContext } from './modules/rpc/index.ts'
 import { secretContext } from './modules/secrets/index.ts'
 import { passwordContext, workloadContext } from './modules/squids/index.ts'
-import { createSealer, sealedBeginning } from './sealer.ts'
-import { listSealedOtherwise, replaceSealed, type SealedPlace } from './sealed-store.ts'
+import { createSealer, sealedPrefix } from './sealer.ts'
+import { listSealedWithOldKeys, replaceSealed, type SealedColumn } from './sealed-store.ts'
 
 const ofSecret = ([orgId = '', name = '']: string[]) => secretContext(Number(orgId), name)
 const ofWorkload = ([squidId = '']: string[]) => workloadContext(Number(squidId))
 
 /** Every column of the database that holds sealed values; a test looks for one that is missing. */
-export const sealedPlaces: SealedPlace[] = [
+export const sealedColumns: SealedColumn[] = [
   { table: 'secrets', key: ['org_id', 'name'], column: 'sealed_value', contextOf: ofSecret },
   { table: 'retired_secrets', key: ['org_id', 'name', 'id'], column: 'sealed_value', contextOf: ofSecret },
   {
@@ -77,7 +77,7 @@ type Rotation = { key: string; resealed: number; oldKeys: string[] }
  */
 export async function rotateKey(app: App): Promise<Rotation> {
   const ring = openKeyRing({ keys: app.config.SHOAL_SECRETS_KEY, dataDir: app.config.dataDir })
-  const isLeftHalfway = ring.keys().length > 1 && (await countOtherwise(app, ring)) > 0
+  const isLeftHalfway = ring.keys().length > 1 && (await countSealedWithOldKeys(app, ring)) > 0
   if (!isLeftHalfway) ring.write([newKey(), ...ring.keys()])
   let resealed = await resealAll(app, ring)
   await sleep(settleMs)
@@ -94,27 +94,28 @@ export async function rotateKey(app: App): Promise<Rotation> {
 export async function dropOldKeys(app: App): Promise<{ key: string; dropped: string[] }> {
   const ring = openKeyRing({ keys: app.config.SHOAL_SECRETS_KEY, dataDir: app.config.dataDir })
   const [newest, ...old] = ring.keys()
-  const left = await countOtherwise(app, ring)
+  const left = await countSealedWithOldKeys(app, ring)
   if (left > 0) throw new Error(`${left} values still need an old key. Run secrets rotate-key first.`)
   if (old.length > 0) ring.write([newest])
   return { key: newest.id, dropped: old.map(({ id }: Key) => id) }
 }
 
 /** Up to a batch a place. */
-async function countOtherwise(app: App, ring: KeyRing): Promise<number> {
-  const beginning = sealedBeginning(ring.keys()[0].id)
+async function countSealedWithOldKeys(app: App, ring: KeyRing): Promise<number> {
+  const beginning = sealedPrefix(ring.keys()[0].id)
   let count = 0
-  for (const place of sealedPlaces) count += (await listSealedOtherwise(app.database, place, beginning, batch)).length
+  for (const place of sealedColumns)
+    count += (await listSealedWithOldKeys(app.database, place, beginning, batch)).length
   return count
 }
 
 async function resealAll(app: App, ring: KeyRing): Promise<number> {
   const sealer = createSealer({ ring })
-  const beginning = sealedBeginning(ring.keys()[0].id)
+  const beginning = sealedPrefix(ring.keys()[0].id)
   let resealed = 0
-  for (const place of sealedPlaces) {
+  for (const place of sealedColumns) {
     for (let left = batch; left === batch;) {
-      const values = await listSealedOtherwise(app.database, place, beginning, batch)
+      const values = await listSealedWithOldKeys(app.database, place, beginning, batch)
       for (const value of values) {
         const context = place.contextOf(value.key)
         await replaceSealed(app.database, place, value, sealer.seal(sealer.open(value.sealed, context), context))

@@ -2,7 +2,7 @@ import { escapeIdentifier, escapeLiteral } from 'pg'
 import type { Database } from './db/database.ts'
 
 /** A column of sealed values. */
-export type SealedPlace = {
+export type SealedColumn = {
   table: string
   key: string[]
   column: string
@@ -14,14 +14,14 @@ export type SealedPlace = {
 
 export type SealedValue = { key: string[]; sealed: string }
 
-const readOf = ({ column, field }: SealedPlace) =>
+const readOf = ({ column, field }: SealedColumn) =>
   field === undefined ? escapeIdentifier(column) : `${escapeIdentifier(column)} ->> ${escapeLiteral(field)}`
-const keyOf = ({ key }: SealedPlace) => `array[${key.map((k) => `${escapeIdentifier(k)}::text`).join(', ')}]`
+const keyOf = ({ key }: SealedColumn) => `array[${key.map((k) => `${escapeIdentifier(k)}::text`).join(', ')}]`
 
 /** Values of the place that do not begin so, `limit` at most. */
-export async function listSealedOtherwise(
+export async function listSealedWithOldKeys(
   { pool }: Database,
-  place: SealedPlace,
+  place: SealedColumn,
   beginning: string,
   limit: number,
 ): Promise<SealedValue[]> {
@@ -36,7 +36,7 @@ export async function listSealedOtherwise(
 /** Unless somebody else has changed the value meanwhile. */
 export async function replaceSealed(
   { pool }: Database,
-  place: SealedPlace,
+  place: SealedColumn,
   { key, sealed }: SealedValue,
   next: string,
 ): Promise<void> {

@@ -9,7 +9,7 @@ export type Sealer = {
 }
 
 /** How every value begins that was sealed with this key. */
-export const sealedBeginning = (keyId: string): string => `v1:${keyId}:`
+export const sealedPrefix = (keyId: string): string => `v1:${keyId}:`
 
 /** AES-256-GCM with a ring of keys: the first seals, all open. */
 export function createSealer(options: { keys?: string | undefined; dataDir: string } | { ring: KeyRing }): Sealer {
@@ -20,7 +20,7 @@ export function createSealer(options: { keys?: string | undefined; dataDir: stri
       const nonce = randomBytes(12)
       const cipher = createCipheriv('aes-256-gcm', newest.bytes, nonce).setAAD(Buffer.from(context))
       const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
-      return sealedBeginning(newest.id) + Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64')
+      return sealedPrefix(newest.id) + Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64')
     },
     open: (sealed, context) => {
       const [version, id, text = ''] = sealed.split(':')

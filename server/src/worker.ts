@@ -1,9 +1,15 @@
 import type { WorkerApp } from './app.ts'
 import { mailJobs } from './mail/index.ts'
-import { channelJobs, startAlerts, startTelling } from './modules/alerts/index.ts'
+import { channelJobs, startAlerts, startAlertDelivery } from './modules/alerts/index.ts'
 import { authJobs } from './modules/auth/index.ts'
 import { startBilling } from './modules/billing/index.ts'
-import { collectionJobs, defaultPace, startEngine, startReconcile, type Pace } from './modules/deployments/index.ts'
+import {
+  collectionJobs,
+  defaultIntervals,
+  startEngine,
+  startReconcile,
+  type EngineIntervals,
+} from './modules/deployments/index.ts'
 import { startLogIngest } from './modules/logs/index.ts'
 import { startSampling } from './modules/metrics/index.ts'
 import { rpcJobs } from './modules/rpc/index.ts'
@@ -13,7 +19,7 @@ import { userJobs } from './modules/user/index.ts'
 export type RunningWorker = Pick<ReturnType<typeof startObserving>, 'lastLookMs'> & { close: () => Promise<void> }
 
 /** What works in the background. `pace` is for tests, which cannot wait. */
-export async function startWorker(app: WorkerApp, pace: Pace = defaultPace): Promise<RunningWorker> {
+export async function startWorker(app: WorkerApp, pace: EngineIntervals = defaultIntervals): Promise<RunningWorker> {
   await app.builder.recover()
   const engine = startEngine(app, pace)
   const reconcile = startReconcile(engine.worker, engine.locks)
@@ -22,7 +28,7 @@ export async function startWorker(app: WorkerApp, pace: Pace = defaultPace): Pro
   const sampling = startSampling(app)
   const billing = startBilling(app)
   const alerts = startAlerts(app)
-  const telling = startTelling(app)
+  const telling = startAlertDelivery(app)
   await app.jobs.work([
     ...mailJobs(app),
     ...authJobs(app),

@@ -6,14 +6,14 @@ export class WrongSetting extends Error {
   override name = 'WrongSetting'
 }
 
-const mostCharacters = 100
+const maxCharacters = 100
 const isSecret = (name: string) => /KEY|TOKEN|SECRET|PASSWORD|DSN/.test(name)
 const hasPassword = (value: string) => value.includes('@')
 
 /** A sentence such as `SHOAL_PORT is "abc", but must be a whole number from 0 to 65535.` Values that may be secret are left out. */
 export function sentenceOfSetting(name: string, value: string, allowed: string): string {
   if (isSecret(name) || hasPassword(value)) return `${name} must be ${allowed}. (Its value is not shown.)`
-  const shown = value.length > mostCharacters ? `${value.slice(0, mostCharacters)}…` : value
+  const shown = value.length > maxCharacters ? `${value.slice(0, maxCharacters)}…` : value
   return `${name} is ${JSON.stringify(shown)}, but must be ${allowed}.`
 }
 

@@ -34,7 +34,7 @@ export function refusalOf(entry: ArchiveEntry): string | null {
     return null
   }
   if (!LINKS.has(entry.type)) {
-    return `${name} is a ${spoken(entry.type)}; a squid may hold only files, folders and links`
+    return `${name} is a ${entryTypeName(entry.type)}; a squid may hold only files, folders and links`
   }
   return refusalOfLink(path, entry.type === 'Link' ? 'hard link' : 'link', entry.linkpath ?? '')
 }
@@ -127,7 +127,7 @@ function hasOddCharacters(text: string): boolean {
   return /[\u0000-\u001f\u007f\\\ufffd]/.test(text)
 }
 
-function spoken(type: string): string {
+function entryTypeName(type: string): string {
   const words: Partial<Record<string, string>> = {
     CharacterDevice: 'device',
     BlockDevice: 'device',

@@ -1,36 +1,36 @@
 import { mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { KeptDependencies } from './build-cache.ts'
-import type { Plan } from './build-image.ts'
+import type { BuildPlan } from './build-image.ts'
 import { runStep } from './build-step.ts'
-import type { Work, WorkDirs, Workshop } from './build-work.ts'
-import { install, lend, makeProduction, pruneInPlace, sealInstalled, share } from './dependencies.ts'
+import type { BuildWorkspace, WorkDirs, BuilderContext } from './build-work.ts'
+import { install, cloneWritable, makeProduction, pruneInPlace, sealInstalled, cloneReadOnly } from './dependencies.ts'
 import { dependencyKey, scriptOf } from './dependency-key.ts'
 import { commandsOf, managerEnvironment } from './manager-commands.ts'
 
 /** Leaves in `work.dirs.app` the sealed app with its production dependencies; answers the bytes in it. */
-export async function buildApp(workshop: Workshop, plan: Plan, work: Work): Promise<number> {
+export async function buildApp(context: BuilderContext, plan: BuildPlan, work: BuildWorkspace): Promise<number> {
   const { key, reason } = await dependencyKey({
     root: plan.source,
     packageJson: plan.packageJson,
     manager: plan.manager,
     nodeVersion: plan.node.version,
-    toolchainVersion: workshop.toolchain.version,
+    toolchainVersion: context.toolchain.version,
     hasInstallCommand: plan.request.installCommand !== null,
   })
   if (key === null) {
     plan.log.say(`Dependencies are installed anew for each build, because ${reason}`)
-    return await buildInPlace(workshop, plan, work)
+    return await buildInPlace(context, plan, work)
   }
-  return await workshop.cache.withDependencies(plan.request.tenant, key, async (kept) =>
-    kept === null ? await buildAndKeep(workshop, plan, work, key) : await buildWith(workshop, plan, work, kept),
+  return await context.cache.withDependencies(plan.request.tenant, key, async (kept) =>
+    kept === null ? await buildAndKeep(context, plan, work, key) : await buildWith(context, plan, work, kept),
   )
 }
 
 /** Everything happens in the app's own folder. */
-async function buildInPlace(workshop: Workshop, plan: Plan, { run, dirs }: Work): Promise<number> {
+async function buildInPlace(context: BuilderContext, plan: BuildPlan, { run, dirs }: BuildWorkspace): Promise<number> {
   const { installCommand } = plan.request
-  await withDownloads(workshop, plan, { run, dirs }, async (installing) => {
+  await withDownloads(context, plan, { run, dirs }, async (installing) => {
     await install(run, installing, installCommand)
     await runBuildScript(plan, { run, dirs })
     if (installCommand === null) {
@@ -42,37 +42,47 @@ async function buildInPlace(workshop: Workshop, plan: Plan, { run, dirs }: Work)
   return await run.trees.seal(dirs.app, run.uid)
 }
 
-async function buildWith(workshop: Workshop, plan: Plan, work: Work, kept: KeptDependencies): Promise<number> {
+async function buildWith(
+  context: BuilderContext,
+  plan: BuildPlan,
+  work: BuildWorkspace,
+  kept: KeptDependencies,
+): Promise<number> {
   const { run, dirs } = work
   plan.log.say('Dependencies unchanged: installed nothing')
-  await lend(run, kept.full, join(dirs.app, 'node_modules'))
+  await cloneWritable(run, kept.full, join(dirs.app, 'node_modules'))
   const [shared, built] = await Promise.allSettled([
-    share(run, kept.production, imageModules(dirs)),
+    cloneReadOnly(run, kept.production, imageModules(dirs)),
     runBuildScript(plan, work),
   ])
   throwRejected(built, shared)
-  return kept.productionBytes + (await finish(workshop, work))
+  return kept.productionBytes + (await finish(context, work))
 }
 
 /** Installs, and makes the production tree while the build script runs. What was installed serves the next try, too. */
-async function buildAndKeep(workshop: Workshop, plan: Plan, work: Work, key: string): Promise<number> {
+async function buildAndKeep(
+  context: BuilderContext,
+  plan: BuildPlan,
+  work: BuildWorkspace,
+  key: string,
+): Promise<number> {
   const { run, dirs } = work
   const made = join(dirs.dir, 'dependencies')
   const full = join(made, 'full')
   await mkdir(made, { mode: 0o711 })
-  return await withDownloads(workshop, plan, work, async (installing) => {
+  return await withDownloads(context, plan, work, async (installing) => {
     await install(run, installing, null)
     const bytes = await sealInstalled(run, installing, full)
     const [kept, built] = await Promise.allSettled([
       makeProduction(run, installing, full, join(made, 'production')).then(async (productionBytes) => {
-        await share(run, join(made, 'production'), imageModules(dirs))
-        await workshop.cache.keepDependencies(plan.request.tenant, key, made, { bytes, productionBytes })
+        await cloneReadOnly(run, join(made, 'production'), imageModules(dirs))
+        await context.cache.keepDependencies(plan.request.tenant, key, made, { bytes, productionBytes })
         return productionBytes
       }),
       runBuildScript(plan, work),
     ])
     throwRejected(built, kept)
-    return (kept.status === 'fulfilled' ? kept.value : 0) + (await finish(workshop, work))
+    return (kept.status === 'fulfilled' ? kept.value : 0) + (await finish(context, work))
   })
 }
 
@@ -80,7 +90,7 @@ async function buildAndKeep(workshop: Workshop, plan: Plan, work: Work, key: str
 const imageModules = (dirs: WorkDirs) => join(dirs.dir, 'image-modules')
 
 /** The build's own `node_modules` goes, the production tree comes. Answers the bytes of the app without it. */
-async function finish({ staging }: Workshop, { run, dirs }: Work): Promise<number> {
+async function finish({ staging }: BuilderContext, { run, dirs }: BuildWorkspace): Promise<number> {
   const modules = join(dirs.app, 'node_modules')
   await staging.discard(modules)
   const bytes = await run.trees.seal(dirs.app, run.uid)
@@ -97,7 +107,10 @@ function throwRejected(...results: PromiseSettledResult<unknown>[]): void {
 }
 
 /** The manifest's command, else the `build` script of package.json, else nothing (contract 4.1). */
-async function runBuildScript({ request, packageJson, manager, log }: Plan, { run, dirs }: Work): Promise<void> {
+async function runBuildScript(
+  { request, packageJson, manager, log }: BuildPlan,
+  { run, dirs }: BuildWorkspace,
+): Promise<void> {
   const script = scriptOf(packageJson, 'build') === null ? null : [manager.name, 'run', 'build']
   const command = request.buildCommand ?? script
   if (command === null) {
@@ -118,9 +131,9 @@ async function runBuildScript({ request, packageJson, manager, log }: Plan, { ru
 }
 
 async function withDownloads<T>(
-  { cache }: Workshop,
-  { request, manager }: Plan,
-  { run, dirs }: Work,
+  { cache }: BuilderContext,
+  { request, manager }: BuildPlan,
+  { run, dirs }: BuildWorkspace,
   work: (installing: WorkDirs) => Promise<T>,
 ): Promise<T> {
   if (!commandsOf(manager).verifiesDownloads) {

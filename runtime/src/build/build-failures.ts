@@ -23,12 +23,12 @@ export function explain(failed: FailedStep): BuildFailure {
     kind: 'SOURCE_FILES_BUILD_FAILED' as const,
     message: `${failed.command} ended with exit code ${failed.result.exitCode}${hint(failed)}.`,
   }
-  return new BuildFailure(failure.kind, [failure.message, ...lastWords(tail)].join('\n'))
+  return new BuildFailure(failure.kind, [failure.message, ...lastOutput(tail)].join('\n'))
 }
 
-type Explained = { kind: BuildFailure['kind']; message: string }
+type ClassifiedFailure = { kind: BuildFailure['kind']; message: string }
 
-function ofLimits({ command, result, limits, tail }: FailedStep): Explained | null {
+function ofLimits({ command, result, limits, tail }: FailedStep): ClassifiedFailure | null {
   const isHeapFull = tail.some((line) => /JavaScript heap out of memory|Reached heap limit/.test(line))
   if (result.outOfMemory || isHeapFull) {
     const limitMb = Math.round(limits.memoryBytes / 1e6)
@@ -61,7 +61,7 @@ const UNREADABLE = [
 const UNREACHABLE =
   /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ERR_SOCKET_TIMEOUT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER_CERT_LOCALLY)\b|\b50[0234] (Bad Gateway|Service Unavailable|Gateway Time-?out|Internal Server Error)/i
 
-function ofInstall({ tail, manager }: FailedStep): Explained | null {
+function ofInstall({ tail, manager }: FailedStep): ClassifiedFailure | null {
   const lockfile = manager.lockfile?.name ?? 'the lockfile'
   const says = (patterns: RegExp[]) => tail.some((line) => patterns.some((pattern) => pattern.test(line)))
   if (says(OUT_OF_SYNC)) {
@@ -83,7 +83,7 @@ function ofInstall({ tail, manager }: FailedStep): Explained | null {
 
 const DISK_FULL = 'The disk of the build host is full. This is not the squid’s fault: tell the operator.'
 
-function ofHost(tail: string[]): Explained | null {
+function ofHost(tail: string[]): ClassifiedFailure | null {
   const isFull = tail.some((line) => /\bENOSPC\b|No space left on device/.test(line))
   return isFull ? { kind: 'UNEXPECTED', message: DISK_FULL } : null
 }
@@ -94,7 +94,7 @@ export function explainOwn(error: unknown): unknown {
   return code === 'ENOSPC' || code === 'EDQUOT' ? new BuildFailure('UNEXPECTED', DISK_FULL) : error
 }
 
-function fault(message: string): Explained {
+function fault(message: string): ClassifiedFailure {
   return { kind: 'SOURCE_FILES_BUILD_FAILED', message }
 }
 
@@ -106,7 +106,7 @@ function hint({ result, step }: FailedStep): string {
 }
 
 /** The end of the output, without what says nothing. */
-function lastWords(tail: string[]): string[] {
+function lastOutput(tail: string[]): string[] {
   const isNoise = (line: string) =>
     line.trim() === '' || /A complete log of this run|^npm error\s*$|npm notice/.test(line)
   return tail.filter((line) => !isNoise(line)).slice(-12)

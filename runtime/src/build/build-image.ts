@@ -2,13 +2,13 @@ import { type BuildRequest, type Image, type Unpacked } from '../builder.ts'
 import { join } from 'node:path'
 import { buildApp } from './build-app.ts'
 import { type BuildLog, megabytes, seconds } from './build-log.ts'
-import { type Workshop, openWork } from './build-work.ts'
+import { type BuilderContext, openWorkspace } from './build-work.ts'
 import { readTextFile } from './manifest-file.ts'
 import type { PackageManager } from './package-manager.ts'
 import type { InstalledNode, InstalledTool } from './toolchain.ts'
 
 /** One build, everything about it decided, nothing done yet. */
-export type Plan = {
+export type BuildPlan = {
   image: string
   request: BuildRequest
   /** The unpacked source. */
@@ -23,15 +23,15 @@ export type Plan = {
 }
 
 /** Runs the build and stores its image. Whatever happens, nothing of it runs or lies around afterwards. */
-export async function buildImage(workshop: Workshop, plan: Plan): Promise<Image> {
+export async function buildImage(context: BuilderContext, plan: BuildPlan): Promise<Image> {
   const startedAt = performance.now()
-  const work = await openWork(workshop, plan)
+  const work = await openWorkspace(context, plan)
   try {
-    const bytes = await buildApp(workshop, plan, work)
+    const bytes = await buildApp(context, plan, work)
     const { node, manager, unpacked, image, log } = plan
-    await workshop.images.keep(image, work.dirs.app, {
+    await context.images.keep(image, work.dirs.app, {
       nodeBinDir: node.binDir,
-      toolchainBinDir: workshop.toolchain.binDir,
+      toolchainBinDir: context.toolchain.binDir,
       managerBinDir: plan.managerTool?.binDir ?? null,
       sdk: await sdkOf(work.dirs.app, plan.packageJson),
       nodeVersion: node.version,
@@ -43,7 +43,7 @@ export async function buildImage(workshop: Workshop, plan: Plan): Promise<Image>
     log.say(`Image ready: ${megabytes(bytes)}, after ${seconds(performance.now() - startedAt)}`)
     return { image, bytes, reused: false }
   } finally {
-    await workshop.staging.discard(work.dirs.dir)
+    await context.staging.discard(work.dirs.dir)
   }
 }
 

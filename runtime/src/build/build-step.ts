@@ -26,7 +26,7 @@ export type BuildRun = {
   signal: AbortSignal
 }
 
-export type Step = {
+export type BuildStep = {
   step: 'install' | 'build' | 'prune'
   command: string[]
   cwd: string
@@ -45,7 +45,7 @@ export const BOX_PREFIX = 'build-'
  */
 export async function runStep(
   run: BuildRun,
-  { step, command, cwd, env, writableDirs, isQuiet = false }: Step,
+  { step, command, cwd, env, writableDirs, isQuiet = false }: BuildStep,
 ): Promise<void> {
   run.signal.throwIfAborted()
   const shown = command.join(' ')

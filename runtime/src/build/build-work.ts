@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Host } from '../process/host.ts'
 import type { BuildCache } from './build-cache.ts'
 import { makeBuildHome } from './build-home.ts'
-import type { Plan } from './build-image.ts'
+import type { BuildPlan } from './build-image.ts'
 import type { BuildRun } from './build-step.ts'
 import type { ImageStore } from './image-store.ts'
 import type { NpmConfig } from './npm-config.ts'
@@ -12,7 +12,7 @@ import type { Toolchain } from './toolchain.ts'
 import type { TreeTasks } from './tree-tasks.ts'
 
 /** What all builds of one builder share. */
-export type Workshop = {
+export type BuilderContext = {
   host: Host
   staging: Staging
   cache: BuildCache
@@ -32,10 +32,13 @@ export type WorkDirs = {
   source: string
 }
 
-export type Work = { run: BuildRun; dirs: WorkDirs }
+export type BuildWorkspace = { run: BuildRun; dirs: WorkDirs }
 
 /** Lays out the folders of a build, the source in `app`. The caller discards `dirs.dir`. */
-export async function openWork({ host, staging, toolchain, npmConfig, trees }: Workshop, plan: Plan): Promise<Work> {
+export async function openWorkspace(
+  { host, staging, toolchain, npmConfig, trees }: BuilderContext,
+  plan: BuildPlan,
+): Promise<BuildWorkspace> {
   const { path: dir, name } = await staging.make()
   const { request, node, managerTool } = plan
   const uid = host.uidOf(`build:${request.tenant}`)

@@ -4,11 +4,11 @@ import { type BuildRequest, type Builder, BuildFailure, type Image } from '../bu
 import { endBoxes } from '../process/box.ts'
 import type { Host } from '../process/host.ts'
 import { openBuildCache } from './build-cache.ts'
-import { type Plan, buildImage } from './build-image.ts'
+import { type BuildPlan, buildImage } from './build-image.ts'
 import { explainOwn } from './build-failures.ts'
 import { BuildLog } from './build-log.ts'
 import { BOX_PREFIX } from './build-step.ts'
-import type { Workshop } from './build-work.ts'
+import type { BuilderContext } from './build-work.ts'
 import { openImageStore } from './image-store.ts'
 import type { NpmConfig } from './npm-config.ts'
 import { choosePackageManager } from './package-manager.ts'
@@ -17,7 +17,7 @@ import { openStaging } from './staging.ts'
 import type { InstalledNode, Toolchain } from './toolchain.ts'
 import { NODE_VERSIONS } from './tools.ts'
 import { TreeTasks } from './tree-tasks.ts'
-import { Places, Turns } from './turns.ts'
+import { Semaphore, KeyedMutex } from './semaphore.ts'
 
 export type BuilderOptions = {
   /** Source trees, caches and half-built things; every uid must be able to walk here. */
@@ -45,25 +45,25 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
   const trees = await openSourceTrees(join(dir, 'trees'), staging)
   const cache = await openBuildCache(join(dir, 'cache'), staging, maxCacheBytes)
   const images = await openImageStore(imagesDir, staging)
-  const workshop: Workshop = { host, staging, cache, images, toolchain, npmConfig, trees: new TreeTasks() }
-  const places = new Places(concurrency)
-  const turns = new Turns()
+  const context: BuilderContext = { host, staging, cache, images, toolchain, npmConfig, trees: new TreeTasks() }
+  const semaphore = new Semaphore(concurrency)
+  const turns = new KeyedMutex()
 
-  async function buildOnce(plan: Plan): Promise<Image> {
+  async function buildOnce(plan: BuildPlan): Promise<Image> {
     const { image, log, request } = plan
     const known = await images.find(image)
     if (known !== null) {
       log.say('This very source was built before: its image is used again')
       return { image, bytes: known.bytes, reused: true }
     }
-    if (places.areAllTaken) {
+    if (semaphore.areAllTaken) {
       log.say('Waiting for another build to end')
     }
-    const giveBack = await places.take(request.signal)
+    const release = await semaphore.take(request.signal)
     try {
-      return await buildImage(workshop, plan)
+      return await buildImage(context, plan)
     } finally {
-      giveBack()
+      release()
       await cache.collect()
     }
   }
@@ -96,7 +96,7 @@ async function explained<T>(work: Promise<T>): Promise<T> {
 }
 
 /** Decides everything that is known before anything runs. @throws BuildFailure */
-async function makePlan(request: BuildRequest, trees: SourceTrees, toolchain: Toolchain): Promise<Plan> {
+async function makePlan(request: BuildRequest, trees: SourceTrees, toolchain: Toolchain): Promise<BuildPlan> {
   const { tenant, installCommand, buildCommand, packageManager } = request
   const { root, unpacked } = await trees.find(request.key)
   const { packageJson } = unpacked

@@ -31,7 +31,7 @@ export async function sealInstalled(run: BuildRun, dirs: WorkDirs, full: string)
     await mkdir(full)
   }
   const bytes = await run.trees.seal(full, run.uid)
-  await lend(run, full, installed)
+  await cloneWritable(run, full, installed)
   return bytes
 }
 
@@ -39,12 +39,12 @@ export async function sealInstalled(run: BuildRun, dirs: WorkDirs, full: string)
  * Lets the build's user work in `to` with a sealed tree: it may add and remove files, but a file it did not write is ours
  * and stays as it is. Where builds run as the user we are, nothing would keep them from writing, so each gets copies.
  */
-export async function lend({ trees, uid }: BuildRun, sealed: string, to: string): Promise<void> {
+export async function cloneWritable({ trees, uid }: BuildRun, sealed: string, to: string): Promise<void> {
   await trees.clone(sealed, to, { uid, shares: uid === null ? 'nothing' : 'packages' })
 }
 
 /** The same files once more, still sealed: the production tree's way into an image. */
-export async function share({ trees, uid }: BuildRun, sealed: string, to: string): Promise<void> {
+export async function cloneReadOnly({ trees, uid }: BuildRun, sealed: string, to: string): Promise<void> {
   await trees.clone(sealed, to, { uid: null, shares: uid === null ? 'nothing' : 'everything' })
 }
 
@@ -56,11 +56,11 @@ export async function makeProduction(run: BuildRun, dirs: WorkDirs, full: string
   const place = join(dirs.dir, 'production')
   await mkdir(place)
   await copyManagersFiles(run, dirs.source, place)
-  await lend(run, full, join(place, 'node_modules'))
+  await cloneWritable(run, full, join(place, 'node_modules'))
   if (await prune(run, dirs, place)) {
     await rename(join(place, 'node_modules'), production)
   } else {
-    await share(run, full, production)
+    await cloneReadOnly(run, full, production)
   }
   return await run.trees.seal(production, run.uid)
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dependencyKey } from './dependency-key.ts'
-import { type Wish, choosePackageManager } from './package-manager.ts'
+import { type PackageManagerRequest, choosePackageManager } from './package-manager.ts'
 
 const PNPM_9 = "lockfileVersion: '9.0'\n"
 const YARN_1 = '# yarn lockfile v1\n'
@@ -17,11 +17,11 @@ beforeEach(() => {
 
 afterEach(() => rmSync(root, { recursive: true }))
 
-const choose = (files: Record<string, string>, packageJson = {}, wish: Partial<Wish> = {}) => {
+const choose = (files: Record<string, string>, packageJson = {}, desired: Partial<PackageManagerRequest> = {}) => {
   for (const [name, text] of Object.entries(files)) {
     writeFileSync(join(root, name), text)
   }
-  return choosePackageManager(root, packageJson, { packageManager: 'auto', hasInstallCommand: false, ...wish })
+  return choosePackageManager(root, packageJson, { packageManager: 'auto', hasInstallCommand: false, ...desired })
 }
 
 describe('the package manager', () => {

@@ -27,7 +27,7 @@ const LOCKFILES: { name: string; manager: ManagerName }[] = [
   { name: 'yarn.lock', manager: 'yarn' },
 ]
 
-export type Wish = {
+export type PackageManagerRequest = {
   packageManager: 'auto' | ManagerName
   /** True when the manifest's `build.install.cmd` replaces the install: then a lockfile may be missing. */
   hasInstallCommand: boolean
@@ -40,14 +40,14 @@ export type Wish = {
 export async function choosePackageManager(
   root: string,
   packageJson: Record<string, unknown>,
-  wish: Wish,
+  desired: PackageManagerRequest,
 ): Promise<PackageManager> {
   const field = parseField(packageJson.packageManager)
   const found = LOCKFILES.filter(({ name }) => existsSync(join(root, name)))
-  const asked = wish.packageManager === 'auto' ? null : wish.packageManager
+  const asked = desired.packageManager === 'auto' ? null : desired.packageManager
   const taken = takeLockfile(found, asked, field?.name ?? null)
   if (taken === null) {
-    if (wish.hasInstallCommand) {
+    if (desired.hasInstallCommand) {
       return await withTool(asked ?? field?.name ?? 'npm', null, field, [])
     }
     throw missingLockfile(asked, found[0]?.name ?? null)

@@ -27,9 +27,9 @@ function sealEntry(absolute: string, path: string, progress: Progress): void {
   const { uid } = progress
   const stats = lstatSync(absolute)
   if (stats.isSymbolicLink()) {
-    takeOver(absolute, uid)
+    chownToServer(absolute, uid)
   } else if (stats.isDirectory()) {
-    takeOver(absolute, uid)
+    chownToServer(absolute, uid)
     setMode(absolute, 0o755, stats)
     readdirSync(absolute).forEach((name) => sealEntry(`${absolute}/${name}`, join(path, name), progress))
   } else if (stats.isFile()) {
@@ -43,7 +43,7 @@ function sealEntry(absolute: string, path: string, progress: Progress): void {
 function sealFile(absolute: string, path: string, stats: Stats, uid: number | null): void {
   const mode = (stats.mode & 0o100) === 0 ? 0o644 : 0o755
   if (uid === null || stats.uid === uid) {
-    takeOver(absolute, uid)
+    chownToServer(absolute, uid)
     setMode(absolute, mode, stats)
   } else if (stats.uid !== process.getuid?.() || (stats.mode & 0o7777) !== mode) {
     // Changing the mode or owner of a foreign file would change it wherever else it is linked.
@@ -55,7 +55,7 @@ function sealFile(absolute: string, path: string, stats: Stats, uid: number | nu
   }
 }
 
-function takeOver(path: string, uid: number | null): void {
+function chownToServer(path: string, uid: number | null): void {
   if (uid !== null) {
     lchownSync(path, process.getuid?.() ?? 0, process.getgid?.() ?? 0)
   }

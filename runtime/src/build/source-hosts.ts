@@ -6,22 +6,22 @@ const configures = /\.set(?:Gateway|Portal|DataSource|RpcEndpoint)\s*\(/
 const quotedAddress = /(['"`])((?:https?|wss?):\/\/[^'"`\s]+)\1/g
 const isSource = /\.[cm]?[jt]s$/
 const notOurs = /(?:^|\/)(?:node_modules|lib|dist|builds|\.git)(?:\/|$)/
-const mostFiles = 500
-const mostBytes = 300_000
-const mostHosts = 10
+const maxFiles = 500
+const maxBytes = 300_000
+const maxHosts = 10
 
 /** Hosts, with their ports, that the sources of a squid name where they configure a processor's data source; only to help people. */
 export async function findSourceHosts(root: string): Promise<string[]> {
   const paths = await readdir(root, { recursive: true })
-  const sources = paths.filter((path) => isSource.test(path) && !notOurs.test(path)).slice(0, mostFiles)
+  const sources = paths.filter((path) => isSource.test(path) && !notOurs.test(path)).slice(0, maxFiles)
   const hosts = new Set<string>()
   for (const path of sources) for (const host of await hostsIn(join(root, path))) hosts.add(host)
-  return [...hosts].slice(0, mostHosts)
+  return [...hosts].slice(0, maxHosts)
 }
 
 async function hostsIn(path: string): Promise<string[]> {
   const info = await stat(path).catch(() => null)
-  if (!info?.isFile() || info.size > mostBytes) return []
+  if (!info?.isFile() || info.size > maxBytes) return []
   const text = await readFile(path, 'utf8')
   if (!configures.test(text)) return []
   return [...text.matchAll(quotedAddress)].flatMap(([, , url]) =>

@@ -1,28 +1,28 @@
 import { expect, test } from 'vitest'
-import { Places, Turns } from './turns.ts'
+import { Semaphore, KeyedMutex } from './semaphore.ts'
 
 const never = new AbortController().signal
 
 test('places are given in the order of asking, and one who gave up is passed over', async () => {
-  const places = new Places(1)
+  const semaphore = new Semaphore(1)
   const order: string[] = []
-  const giveBack = await places.take(never)
-  const second = places.take(never).then((free) => (order.push('second'), free))
+  const giveBack = await semaphore.take(never)
+  const second = semaphore.take(never).then((free) => (order.push('second'), free))
   const impatient = new AbortController()
-  const gaveUp = places.take(impatient.signal).catch((error: unknown) => error)
-  const fourth = places.take(never).then((free) => (order.push('fourth'), free))
+  const gaveUp = semaphore.take(impatient.signal).catch((error: unknown) => error)
+  const fourth = semaphore.take(never).then((free) => (order.push('fourth'), free))
   impatient.abort(new Error('cancelled'))
   expect(await gaveUp).toMatchObject({ message: 'cancelled' })
-  expect(places.areAllTaken).toBe(true)
+  expect(semaphore.areAllTaken).toBe(true)
   giveBack()
   ;(await second)()
   ;(await fourth)()
   expect(order).toEqual(['second', 'fourth'])
-  expect(places.areAllTaken).toBe(false)
+  expect(semaphore.areAllTaken).toBe(false)
 })
 
 test('turns: one at a time for a key, others beside it, also after a failure', async () => {
-  const turns = new Turns()
+  const turns = new KeyedMutex()
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   const log: string[] = []
   const first = turns.run('a', never, async () => {

@@ -187,15 +187,15 @@ function asFailure(error: unknown): unknown {
     return invalid('The archive is damaged or not a .tar.gz file. Deploy again')
   }
   if (code === 'EEXIST' || code === 'ENOTDIR' || code === 'EISDIR' || code === 'ENOTEMPTY') {
-    return invalid(`The archive holds the same path twice (${said(error)})`)
+    return invalid(`The archive holds the same path twice (${messageWithoutPaths(error)})`)
   }
   const isFromTar = 'tarCode' in error
   const isDisk = isFromTar && /^E[A-Z]+$/.test(code) && code !== 'ENOENT'
-  return isFromTar && !isDisk ? invalid(`The archive cannot be unpacked (${said(error)})`) : error
+  return isFromTar && !isDisk ? invalid(`The archive cannot be unpacked (${messageWithoutPaths(error)})`) : error
 }
 
 /** What the error says, without the paths of this host. */
-function said(error: Error): string {
+function messageWithoutPaths(error: Error): string {
   return error.message.replace(/^[A-Z_]+: /, '').replace(/'?\/[^']*'?/g, '…')
 }
 

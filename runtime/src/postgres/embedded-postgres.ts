@@ -8,7 +8,7 @@ import { clusterOwner, reachableBinaries, run, runningPort, superuser } from './
 import type { SystemUser } from './system-user.ts'
 
 export type EmbeddedPostgresOptions = {
-  /** Everything goes below it; other uids must be able to reach it (`reachableDir`). */
+  /** Everything goes below it; other uids must be able to reach it (`traversableDir`). */
   dir: string
   /** `-c` settings, for example to give up durability in tests. */
   settings?: Record<string, string>
@@ -38,11 +38,11 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 }
 
 /** Long enough for a Postgres that recovers. */
-const longestStartMs = 120_000
+const maxStartMs = 120_000
 
 /** Two processes that start or stop one cluster at once would be in each other's way. */
 async function alone<T>(dir: string, work: () => Promise<T>): Promise<T> {
-  const lock = await waitForFileLock(join(dir, 'start.lock'), 'exclusive', longestStartMs)
+  const lock = await waitForFileLock(join(dir, 'start.lock'), 'exclusive', maxStartMs)
   if (!lock) throw new Error(`Another process has been starting or stopping the Postgres in ${dir} for two minutes.`)
   try {
     return await work()

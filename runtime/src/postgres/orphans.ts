@@ -3,13 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { listProcesses, signal } from '../process/processes.ts'
 
 /** How long they may take to notice by themselves that the postmaster is gone. */
-const patienceMs = 3_000
+const endTimeoutMs = 3_000
 
 /**
  * Ends what is left of a postmaster that was killed: it would keep a new one from starting. Only while no postmaster runs, nor can be started.
  */
 export async function endOrphans(dataDir: string): Promise<void> {
-  const untilMs = performance.now() + patienceMs
+  const untilMs = performance.now() + endTimeoutMs
   while (orphansOf(dataDir).length > 0 && performance.now() < untilMs) await pause(50)
   for (const pid of orphansOf(dataDir)) signal(pid, 'SIGKILL')
 }

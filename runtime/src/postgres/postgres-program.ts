@@ -14,7 +14,7 @@ import {
 import { findPackageJSON } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { isOpenToOthers } from '../reachable.ts'
+import { isOpenToOthers } from '../traversable-dir.ts'
 import { findOrMakeUser, type SystemUser } from './system-user.ts'
 
 export const superuser = 'shoal'

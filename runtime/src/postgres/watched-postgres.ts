@@ -16,8 +16,8 @@ export type WatchOptions = EmbeddedPostgresOptions & {
   gaveUp: (error: PostgresGaveUp) => void
 }
 
-const lookMs = 500
-const mostFailures = 3
+const pollMs = 500
+const maxFailures = 3
 const withinMs = 60_000
 
 /**
@@ -34,10 +34,10 @@ export function watchEmbeddedPostgres({ log, gaveUp, ...options }: WatchOptions)
     const nowMs = performance.now()
     failures = [...failures.filter((atMs) => atMs > nowMs - withinMs), nowMs]
     log(`${what} The end of its log:\n${endOfLog(dataDir)}`)
-    if (failures.length < mostFailures) return true
+    if (failures.length < maxFailures) return true
     gaveUp(
       new PostgresGaveUp(
-        `The embedded Postgres ended or did not start ${mostFailures} times within a minute, so the server ends. The end of ${logFile(dataDir)}:\n${endOfLog(dataDir)}`,
+        `The embedded Postgres ended or did not start ${maxFailures} times within a minute, so the server ends. The end of ${logFile(dataDir)}:\n${endOfLog(dataDir)}`,
       ),
     )
     return false
@@ -45,7 +45,7 @@ export function watchEmbeddedPostgres({ log, gaveUp, ...options }: WatchOptions)
 
   const watch = async () => {
     while (!closing.signal.aborted) {
-      await pause(lookMs, undefined, { signal: closing.signal }).catch(() => undefined)
+      await pause(pollMs, undefined, { signal: closing.signal }).catch(() => undefined)
       if (closing.signal.aborted || runningPort(dataDir) !== null) continue
       if (!failed('The embedded Postgres has ended by itself; it is started again.')) return
       const problem = await restartEmbeddedPostgres(options).then(

@@ -102,8 +102,8 @@ describeKinds(bothOrNone, (kind) => {
   test('a wish that was recorded and not done yet is done by the next server', async () => {
     await serveAndKill([container('processor', {})], 1)
     const file = join(host.options.stateDir, 'containers/one/workload.json')
-    const wish: Workload = JSON.parse(readFileSync(file, 'utf8'))
-    writeFileSync(file, JSON.stringify({ ...wish, containers: [container('other', {})] }))
+    const desired: Workload = JSON.parse(readFileSync(file, 'utf8'))
+    writeFileSync(file, JSON.stringify({ ...desired, containers: [container('other', {})] }))
     await host.revive()
     await vi.waitFor(
       async () => expect(await host.runtime.observe()).toMatchObject([{ container: 'other', state: 'running' }]),
@@ -137,10 +137,10 @@ describeKinds(bothOrNone, (kind) => {
     const counters = { restarts: 4, oomKills: 2, exitCode: 9, outOfMemory: false, oomKillsBefore: 0 }
     const spent = { cpuSeconds: 1, throttledSeconds: 0 }
     writeFileSync(file, JSON.stringify({ ...kept, ...counters, spent, ...changes }))
-    const wish = join(host.options.stateDir, 'containers/one/workload.json')
-    const { containers, ...workload }: Workload = JSON.parse(readFileSync(wish, 'utf8'))
+    const desired = join(host.options.stateDir, 'containers/one/workload.json')
+    const { containers, ...workload }: Workload = JSON.parse(readFileSync(desired, 'utf8'))
     const withoutGrace = containers.map((spec) => ({ ...spec, stopGraceMs: undefined }))
-    writeFileSync(wish, JSON.stringify({ ...workload, containers: withoutGrace }))
+    writeFileSync(desired, JSON.stringify({ ...workload, containers: withoutGrace }))
   }
 
   test('what an earlier release recorded as running goes on, as a run that keeps its id', async () => {

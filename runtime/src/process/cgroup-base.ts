@@ -47,10 +47,10 @@ function makeV2Base(label: string): CgroupBase | null {
   if (!mount) return null
   // Root of the host: beside the other slices, as container engines do. Else: below our own cgroup, where it was delegated to us.
   for (const parent of [mount.path, join(mount.path, ownCgroups().get('') ?? '/')]) {
-    if (!firstWritable([parent]) || !passControllersDown(parent)) continue
+    if (!firstWritable([parent]) || !delegateControllers(parent)) continue
     const unified = join(parent, label)
     mkdirSync(unified, { recursive: true })
-    if (passControllersDown(unified)) return { version: 2, unified }
+    if (delegateControllers(unified)) return { version: 2, unified }
   }
   return null
 }
@@ -59,7 +59,7 @@ function makeV2Base(label: string): CgroupBase | null {
  * Lets children of `dir` have limits. A cgroup with processes of its own may not do that (the kernel's "no internal
  * processes" rule), so those move to a leaf beside the containers.
  */
-function passControllersDown(dir: string): boolean {
+function delegateControllers(dir: string): boolean {
   const file = join(dir, 'cgroup.subtree_control')
   const missing = () => V2_CONTROLLERS.filter((name) => !words(readFileSync(file, 'utf8')).includes(name))
   if (missing().length === 0) return true

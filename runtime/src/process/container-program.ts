@@ -1,9 +1,9 @@
 import { accessSync, chmodSync, chownSync, constants, mkdirSync, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import type { ContainerSpec } from '../driver.ts'
-import { IMAGE_GONE } from '../how-it-ended.ts'
-import { type ImagePlace, imageDir, imagePlace } from '../image.ts'
-import type { ContainerFiles, ContainerWish } from './container-record.ts'
+import { IMAGE_GONE } from '../exit-message.ts'
+import { type ImagePaths, imageDir, imagePlace } from '../image.ts'
+import type { ContainerFiles, DesiredContainer } from './container-record.ts'
 import type { Host } from './host.ts'
 import { type Program, markProgram } from './launch-script.ts'
 import type { Confinement } from './sandbox.ts'
@@ -15,11 +15,11 @@ const SYSTEM_DIRS = ['/usr/local/bin', '/usr/bin', '/bin']
 const HEAP_SHARE = 0.7
 
 /** Why a container cannot be started at all: a sentence for people. */
-export class CannotStart extends Error {
-  override name = 'CannotStart'
+export class StartError extends Error {
+  override name = 'StartError'
 }
 
-export type ContainerPlace = {
+export type LaunchContext = {
   host: Host
   imagesDir: string
   /** What every Node program of a container loads first, where all of them can read it. */
@@ -33,19 +33,19 @@ export type ContainerPlace = {
 
 /**
  * What to run for a wish, in an image that is there, with a command that is there. `words` come before those of the confinement.
- * @throws CannotStart
+ * @throws StartError
  */
 export function containerProgram(
-  place: ContainerPlace,
-  wish: ContainerWish,
+  place: LaunchContext,
+  desired: DesiredContainer,
 ): { program: Program; confinement: Confinement; words: string[] } {
-  const image = findImage(place.imagesDir, wish.image)
-  const [name = ''] = wish.spec.command
+  const image = findImage(place.imagesDir, desired.image)
+  const [name = ''] = desired.spec.command
   if (!isCommand(name, image))
-    throw new CannotStart(`There is no command "${name}": it is neither in node_modules/.bin nor on the system`)
+    throw new StartError(`There is no command "${name}": it is neither in node_modules/.bin nor on the system`)
   const { host, files, socketDir, uid } = place
-  const gid = host.uidOf(`tenant ${wish.tenant}`)
-  if (gid !== null) giveTo(imageDir(place.imagesDir, wish.image), gid)
+  const gid = host.uidOf(`tenant ${desired.tenant}`)
+  if (gid !== null) chownTo(imageDir(place.imagesDir, desired.image), gid)
   const scratch = host.sandbox === 'bwrap' ? [] : [files.tmp]
   for (const dir of [files.home, ...scratch]) makeOwned(dir, uid)
   const folder = workFolder(host.workFolders, image.appDir, files.workFolder, uid)
@@ -53,7 +53,7 @@ export function containerProgram(
   return {
     words: folder.words,
     program: markProgram(
-      { command: wish.spec.command, cwd: folder.cwd, env: containerEnv(place, wish.spec, image, scratch[0]) },
+      { command: desired.spec.command, cwd: folder.cwd, env: containerEnv(place, desired.spec, image, scratch[0]) },
       place.mark,
     ),
     confinement: {
@@ -66,9 +66,9 @@ export function containerProgram(
 }
 
 function containerEnv(
-  { files, preloads, socketDir }: ContainerPlace,
+  { files, preloads, socketDir }: LaunchContext,
   { env, ports, resources }: ContainerSpec,
-  image: ImagePlace,
+  image: ImagePaths,
   tmp: string | undefined,
 ): Record<string, string> {
   const heapMiB = Math.max(16, Math.floor((resources.memoryBytes * HEAP_SHARE) / 1024 / 1024))
@@ -88,16 +88,16 @@ function containerEnv(
 /** Node splits NODE_OPTIONS at spaces outside of double quotes. */
 const quoteNodeOption = (text: string): string => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 
-function findImage(imagesDir: string, image: string): ImagePlace {
+function findImage(imagesDir: string, image: string): ImagePaths {
   try {
     return imagePlace(imagesDir, image)
   } catch (cause) {
-    throw new CannotStart(IMAGE_GONE, { cause })
+    throw new StartError(IMAGE_GONE, { cause })
   }
 }
 
 /** As execvp(3) would find it. */
-function isCommand(name: string, { appDir, pathDirs }: ImagePlace): boolean {
+function isCommand(name: string, { appDir, pathDirs }: ImagePaths): boolean {
   if (name.includes('/')) return isExecutable(isAbsolute(name) ? name : resolve(appDir, name))
   return [...pathDirs, ...SYSTEM_DIRS].some((dir) => isExecutable(join(dir, name)))
 }
@@ -112,7 +112,7 @@ function isExecutable(file: string): boolean {
 }
 
 /** Other tenants must not read it, also where there is no sandbox to hide it. */
-function giveTo(dir: string, gid: number): void {
+function chownTo(dir: string, gid: number): void {
   chownSync(dir, -1, gid)
   chmodSync(dir, 0o750)
 }

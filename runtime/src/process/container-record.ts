@@ -6,10 +6,10 @@ import { errorCode } from '../error-code.ts'
 import type { CgroupBase, RunCounters } from './cgroup-files.ts'
 
 /** What a container is made from: the part of the wish that, when it changes, makes another container of it. */
-export type ContainerWish = Pick<Workload, 'tenant' | 'version' | 'image'> & { spec: ContainerSpec }
+export type DesiredContainer = Pick<Workload, 'tenant' | 'version' | 'image'> & { spec: ContainerSpec }
 
 /** Tells two wishes apart, but for how they are stopped; the order in which the environment is listed does not matter. */
-export function wishKey({ tenant, version, image, spec }: ContainerWish): string {
+export function desiredKey({ tenant, version, image, spec }: DesiredContainer): string {
   const { name, command, env, resources, restart, ports } = spec
   const parts = [
     tenant,
@@ -137,12 +137,12 @@ export function readRecord(file: string): ContainerRecord | null {
 }
 
 /** What is wished of a workload; null when it is to be removed. Earlier releases did not write how long programs have to end. */
-export function readWish(file: string): Workload | null {
-  const wish = readJson(file) as Workload | null
+export function readDesired(file: string): Workload | null {
+  const desired = readJson(file) as Workload | null
   return (
-    wish && {
-      ...wish,
-      containers: wish.containers.map((spec) => ({ ...spec, stopGraceMs: spec.stopGraceMs ?? STOP_GRACE_MS })),
+    desired && {
+      ...desired,
+      containers: desired.containers.map((spec) => ({ ...spec, stopGraceMs: spec.stopGraceMs ?? STOP_GRACE_MS })),
     }
   )
 }
@@ -151,7 +151,7 @@ export function readWish(file: string): Workload | null {
 export const STOP_GRACE_MS = 5000
 
 /** `<stateDir>/containers/<workload>/` holds `workload.json`, the wish, and a directory for each container. */
-export const WISH = 'workload.json'
+export const WORKLOAD_FILE = 'workload.json'
 export const workloadsDirIn = (stateDir: string): string => join(stateDir, 'containers')
 
 /** The files of one container. Others may walk through its directory; everything but `home`, `tmp` and `workFolder` is ours alone. */
@@ -191,7 +191,7 @@ export const nameOf = (id: string): string => encodeURIComponent(id).replace(/^\
 export const idOf = (name: string): string => decodeURIComponent(name)
 
 /** A directory others may walk through and not list. */
-export function makeWalkable(dir: string): void {
+export function makeTraversable(dir: string): void {
   mkdirSync(dir, { recursive: true })
   chmodSync(dir, 0o711)
 }

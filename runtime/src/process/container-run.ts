@@ -2,7 +2,7 @@ import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../clock.ts'
 import type { EndedHow, Resources, Restart } from '../driver.ts'
-import { isFinal } from '../how-it-ended.ts'
+import { isFinal } from '../exit-message.ts'
 import type { ChangeWriter } from './changes.ts'
 import { type Cgroup, openCgroup } from './cgroup.ts'
 import type { CgroupUsage, RunCounters } from './cgroup-files.ts'
@@ -10,10 +10,10 @@ import { containerProgram } from './container-program.ts'
 import {
   type ContainerFiles,
   type ContainerRecord,
-  type ContainerWish,
+  type DesiredContainer,
   type RecordedEnd,
   type RecordedRun,
-  makeWalkable,
+  makeTraversable,
   removeTree,
 } from './container-record.ts'
 import { type Host, boxMark, shortHash } from './host.ts'
@@ -25,7 +25,7 @@ import { confine } from './sandbox.ts'
 import type { Sockets } from './sockets.ts'
 
 /** What all containers of a host have in common. */
-export type Site = {
+export type HostContext = {
   host: Host
   imagesDir: string
   /** What every Node program of a container loads first, where all of them can read it. */
@@ -42,19 +42,19 @@ export type Site = {
 }
 
 /** One container's place on the host. `key` is unique there. */
-export type Place = { site: Site; key: string; files: ContainerFiles }
+export type ContainerContext = { hostContext: HostContext; key: string; files: ContainerFiles }
 
 /** A name short enough for cgroups, from which a process's container is told. */
 export const BOX_PREFIX = 'c-'
 export const boxName = (key: string): string => `${BOX_PREFIX}${shortHash(key)}`
 
-export function containerCgroup({ key }: Place, record: ContainerRecord): Cgroup | null {
+export function containerCgroup({ key }: ContainerContext, record: ContainerRecord): Cgroup | null {
   return record.cgroups && openCgroup(record.cgroups, boxName(key))
 }
 
-export function programTree(place: Place, record: ContainerRecord, run: Run | null): ProgramTree {
+export function programTree(place: ContainerContext, record: ContainerRecord, run: Run | null): ProgramTree {
   return {
-    mark: boxMark(place.site.host, boxName(place.key)),
+    mark: boxMark(place.hostContext.host, boxName(place.key)),
     cgroup: containerCgroup(place, record),
     root: run?.shim ?? null,
     isRootSpared: true,
@@ -64,58 +64,58 @@ export function programTree(place: Place, record: ContainerRecord, run: Run | nu
 
 /**
  * Makes everything a run needs: user, directories, limits, sockets. Answers how to start it and what to remember of it.
- * @throws CannotStart
+ * @throws StartError
  */
-export async function prepareRun(place: Place, wish: ContainerWish, record: ContainerRecord) {
-  const { site, key, files } = place
-  const uid = site.host.uidOf(`version ${wish.version}`)
-  makeWalkable(files.dir)
+export async function prepareRun(place: ContainerContext, desired: DesiredContainer, record: ContainerRecord) {
+  const { hostContext, key, files } = place
+  const uid = hostContext.host.uidOf(`version ${desired.version}`)
+  makeTraversable(files.dir)
   const run = record.run + 1
   // Only of the run before: the shim makes the new one's.
   removeTree(files.runs)
   mkdirSync(files.runs, { mode: 0o700 })
-  const socketDir = site.sockets.prepare(key, uid)
+  const socketDir = hostContext.sockets.prepare(key, uid)
   const { program, confinement, words } = containerProgram(
     {
-      host: site.host,
-      imagesDir: site.imagesDir,
-      preloads: site.preloads,
+      host: hostContext.host,
+      imagesDir: hostContext.imagesDir,
+      preloads: hostContext.preloads,
       files,
-      mark: boxMark(site.host, boxName(key)),
+      mark: boxMark(hostContext.host, boxName(key)),
       socketDir,
       uid,
     },
-    wish,
+    desired,
   )
-  const resources = record.crashes === 0 ? whileStarting(place, wish) : wish.spec.resources
+  const resources = record.crashes === 0 ? whileStarting(place, desired) : desired.spec.resources
   const limits = await moveToOurCgroups(place, record, resources)
   const changes: Partial<ContainerRecord> = { ...limits.changes, uid, run, logBytesBefore: logBytes(files.log) }
   const start: RunStart = {
-    shimFile: site.shimFile,
+    shimFile: hostContext.shimFile,
     dir: files.run(run),
-    graceMs: wish.spec.stopGraceMs,
+    graceMs: desired.spec.stopGraceMs,
     logFile: files.log,
     joinFiles: limits.cgroup?.joinFiles ?? [],
-    confinement: [...words, ...confine(site.host.sandbox, confinement)],
+    confinement: [...words, ...confine(hostContext.host.sandbox, confinement)],
     program,
   }
   return { start, changes }
 }
 
 /** Node alone needs a second of a core before a squid's first line: on a fifth of one, every start would take five. */
-function whileStarting({ site }: Place, { spec: { resources } }: ContainerWish): Resources {
-  return site.startUpMs > 0 ? { ...resources, cpuCores: Math.max(1, resources.cpuCores) } : resources
+function whileStarting({ hostContext }: ContainerContext, { spec: { resources } }: DesiredContainer): Resources {
+  return hostContext.startUpMs > 0 ? { ...resources, cpuCores: Math.max(1, resources.cpuCores) } : resources
 }
 
 /** The program has had its time to start: from now on it gets what its profile has. */
-export function endStartUp(place: Place, wish: ContainerWish, record: ContainerRecord): void {
+export function endStartUp(place: ContainerContext, desired: DesiredContainer, record: ContainerRecord): void {
   const cgroup = containerCgroup(place, record)
-  if (cgroup?.usage()) cgroup.create(wish.spec.resources)
+  if (cgroup?.usage()) cgroup.create(desired.spec.resources)
 }
 
 /** A server that was started elsewhere makes its cgroups elsewhere. */
-async function moveToOurCgroups(place: Place, record: ContainerRecord, resources: Resources) {
-  const base = place.site.host.cgroups
+async function moveToOurCgroups(place: ContainerContext, record: ContainerRecord, resources: Resources) {
+  const base = place.hostContext.host.cgroups
   const isSame = JSON.stringify(base) === JSON.stringify(record.cgroups)
   if (!isSame) await containerCgroup(place, record)?.remove()
   const cgroup = base && openCgroup(base, boxName(place.key))
@@ -126,30 +126,33 @@ async function moveToOurCgroups(place: Place, record: ContainerRecord, resources
 }
 
 /** Removes what a container without programs has outside of its own directory. Answers what to remember of it. */
-export async function leaveHost(place: Place, record: ContainerRecord): Promise<Partial<ContainerRecord>> {
-  place.site.sockets.remove(place.key)
+export async function releaseHostResources(
+  place: ContainerContext,
+  record: ContainerRecord,
+): Promise<Partial<ContainerRecord>> {
+  place.hostContext.sockets.remove(place.key)
   await containerCgroup(place, record)?.remove()
   return { cgroups: null }
 }
 
 /** Ends programs of a container of which no record is left (its file was lost with the power). */
-export async function endStrays({ site, key }: Place): Promise<void> {
+export async function killOrphans({ hostContext, key }: ContainerContext): Promise<void> {
   const name = boxName(key)
-  const cgroup = site.host.cgroups && openCgroup(site.host.cgroups, name)
-  await endPrograms({ mark: boxMark(site.host, name), cgroup, root: null }, { graceMs: 0, spare: null })
+  const cgroup = hostContext.host.cgroups && openCgroup(hostContext.host.cgroups, name)
+  await endPrograms({ mark: boxMark(hostContext.host, name), cgroup, root: null }, { graceMs: 0, spare: null })
   await cgroup?.remove()
 }
 
 /** Ends all programs of a run, gently first. Answers as `Run.ended` does. */
-export async function stopRun(place: Place, record: ContainerRecord, run: Run): Promise<number | null> {
+export async function stopRun(place: ContainerContext, record: ContainerRecord, run: Run): Promise<number | null> {
   // Where bwrap is used it is the top process, and a SIGTERM to it kills the whole sandbox at once.
-  const spare = place.site.host.sandbox === 'bwrap' ? await topProcess(run) : null
+  const spare = place.hostContext.host.sandbox === 'bwrap' ? await topProcess(run) : null
   await endPrograms(programTree(place, record, run), { graceMs: record.stopGraceMs, spare })
   return run.ended
 }
 
 /** The run's main program has ended: nothing of it is left afterwards, and its log is whole. */
-export async function cleanUpRun(place: Place, record: ContainerRecord, run: Run | null): Promise<void> {
+export async function cleanUpRun(place: ContainerContext, record: ContainerRecord, run: Run | null): Promise<void> {
   await endPrograms(programTree(place, record, run), { graceMs: 0, spare: null })
   sealLog(place.files.log)
 }
@@ -174,7 +177,7 @@ export type SeenEnd = { exitCode: number | null; survived: number; isStopped: bo
  * How a run that just ended did so. A kill for memory is how it ended, whatever the programs around the killed one made of it: its
  * exit code is never 0 then.
  */
-export function endOf(place: Place, record: ContainerRecord, run: RecordedRun, end: SeenEnd): RecordedEnd {
+export function endOf(place: ContainerContext, record: ContainerRecord, run: RecordedRun, end: SeenEnd): RecordedEnd {
   const counted = containerCgroup(place, record)?.usage()
   const byKernel = counted ? countedInRun(record, counted).oomKills : null
   const isHeapFull = end.exitCode !== 0 && !byKernel && endedForHeap(place.files.log, record.logBytesBefore)
@@ -191,20 +194,20 @@ export function endOf(place: Place, record: ContainerRecord, run: RecordedRun, e
 }
 
 /** As the shim wrote down its end, which may be long ago when no server was there. */
-function endedAt({ site, files }: Place, record: ContainerRecord, { startedAt }: RecordedRun): Date {
+function endedAt({ hostContext, files }: ContainerContext, record: ContainerRecord, { startedAt }: RecordedRun): Date {
   const exit = statSync(join(files.run(record.run), 'exit'), { throwIfNoEntry: false })
   const agoMs = exit ? Math.max(0, Date.now() - exit.mtimeMs) : 0
-  return new Date(Math.max(new Date(startedAt).getTime(), site.clock.now().getTime() - agoMs))
+  return new Date(Math.max(new Date(startedAt).getTime(), hostContext.clock.now().getTime() - agoMs))
 }
 
 /** The exit code of what was killed. */
 const KILLED = 137
 
 /** Removes every trace of a container that has no programs any more. */
-export async function forgetContainer(place: Place, record: ContainerRecord | null): Promise<void> {
+export async function removeFiles(place: ContainerContext, record: ContainerRecord | null): Promise<void> {
   if (record) {
-    await leaveHost(place, record)
-    place.site.logs.end(record.logId)
+    await releaseHostResources(place, record)
+    place.hostContext.logs.end(record.logId)
   }
   removeTree(place.files.dir)
 }

@@ -1,4 +1,4 @@
-import type { LastRun, Observation, Resources, Run, Usage } from '../driver.ts'
+import type { LastRun, Observation, Resources, Run, ContainerUsage } from '../driver.ts'
 import { type ContainerRecord, type RecordedEnd, type RecordedRun, runGoingOn } from './container-record.ts'
 import type { RunUsage } from './container-usage.ts'
 
@@ -39,7 +39,7 @@ export function usageOf(
   record: ContainerRecord,
   limits: Resources,
   measure: () => RunUsage,
-): Usage | null {
+): ContainerUsage | null {
   const open = runGoingOn(record)
   const run = open ?? record.lastRun
   if (!run) return null

@@ -1,29 +1,29 @@
 import { backoffMs, crashesInARow } from '../backoff.ts'
 import type { Timer } from '../clock.ts'
-import type { ContainerState, Observation, Usage } from '../driver.ts'
-import { ENDED, howItEnded, isFinal } from '../how-it-ended.ts'
-import { CannotStart } from './container-program.ts'
+import type { ContainerState, Observation, ContainerUsage } from '../driver.ts'
+import { ENDED, exitMessage, isFinal } from '../exit-message.ts'
+import { StartError } from './container-program.ts'
 import {
   type ContainerRecord,
-  type ContainerWish,
-  makeWalkable,
+  type DesiredContainer,
+  makeTraversable,
   newRecord,
   newRun,
   readRecord,
   removeTree,
-  wishKey,
+  desiredKey,
   writeJson,
 } from './container-record.ts'
 import {
-  type Place,
+  type ContainerContext,
   cleanUpRun,
   containerCgroup,
   countedInRun,
   endOf,
   endStartUp,
-  endStrays,
-  forgetContainer,
-  leaveHost,
+  killOrphans,
+  removeFiles,
+  releaseHostResources,
   prepareRun,
   programTree,
   stopRun,
@@ -42,10 +42,10 @@ import { SurvivedKills } from './survived-kills.ts'
 export class Container {
   readonly workload: string
   readonly name: string
-  readonly #place: Place
+  readonly #place: ContainerContext
   readonly #meter = new ProcessMeter()
   readonly #survivedKills = new SurvivedKills()
-  #wish: ContainerWish | null = null
+  #wish: DesiredContainer | null = null
   #record: ContainerRecord | null = null
   #run: Run | null = null
   #retry: Timer | null = null
@@ -53,17 +53,17 @@ export class Container {
   #steps: Promise<void> = Promise.resolve()
   #isLetGo = false
 
-  constructor(place: Place, workload: string, name: string) {
+  constructor(place: ContainerContext, workload: string, name: string) {
     this.#place = place
     this.workload = workload
     this.name = name
   }
 
   /** Takes up what an earlier server left; `wish` is what was wished then. Comes before everything else. */
-  async adopt(wish: ContainerWish | null): Promise<void> {
-    this.#wish = wish
+  async adopt(desired: DesiredContainer | null): Promise<void> {
+    this.#wish = desired
     this.#record = readRecord(this.#place.files.record)
-    if (!this.#record) return endStrays(this.#place)
+    if (!this.#record) return killOrphans(this.#place)
     this.#save({})
     this.#keepLog(this.#record)
     if (!this.#record.current) return
@@ -74,8 +74,8 @@ export class Container {
   }
 
   /** Null: it shall be gone. Answers when what is wished then is done, as far as that is in our hands. */
-  want(wish: ContainerWish | null): Promise<void> {
-    this.#wish = wish
+  setDesired(desired: DesiredContainer | null): Promise<void> {
+    this.#wish = desired
     return this.#step(() => this.#settle())
   }
 
@@ -95,18 +95,18 @@ export class Container {
     await this.#step(async () => {
       if (this.#run) await this.#endRun(this.#run)
       if (!this.#record) return
-      this.#save(await leaveHost(this.#place, this.#record))
+      this.#save(await releaseHostResources(this.#place, this.#record))
     })
-    await this.letGo()
+    await this.detach()
   }
 
   /** Does nothing more once this answers; the program goes on. */
-  async letGo(): Promise<void> {
+  async detach(): Promise<void> {
     this.#isLetGo = true
     this.#retry?.cancel()
     this.#startUp?.cancel()
     await this.#steps
-    this.#run?.letGo()
+    this.#run?.detach()
   }
 
   /** What runs of it has this process at its top; null when nothing does. */
@@ -120,10 +120,10 @@ export class Container {
   }
 
   /** `all`: every process of the host, looked up only when there are no cgroups. */
-  usage(at: Date, all: () => ProcessInfo[]): Usage | null {
-    const [record, wish] = [this.#record, this.#wish]
-    if (!record || !wish) return null
-    return usageOf(this.#names(), at, record, wish.spec.resources, () => this.#measure(record, all))
+  usage(at: Date, all: () => ProcessInfo[]): ContainerUsage | null {
+    const [record, desired] = [this.#record, this.#wish]
+    if (!record || !desired) return null
+    return usageOf(this.#names(), at, record, desired.spec.resources, () => this.#measure(record, all))
   }
 
   #measure(record: ContainerRecord, all: () => ProcessInfo[]): RunUsage {
@@ -148,30 +148,31 @@ export class Container {
   }
 
   async #settle(): Promise<void> {
-    const wish = this.#wish
-    const isOther = !wish || this.#record?.key !== wishKey(wish)
+    const desired = this.#wish
+    const isOther = !desired || this.#record?.key !== desiredKey(desired)
     if (isOther && this.#run) await this.#endRun(this.#run)
-    if (!wish) return this.#forget()
-    if (isOther) this.#renew(wish)
-    else if (this.#record?.stopGraceMs !== wish.spec.stopGraceMs) this.#save({ stopGraceMs: wish.spec.stopGraceMs })
-    if (this.#isDue()) await this.#begin(wish)
+    if (!desired) return this.#forget()
+    if (isOther) this.#renew(desired)
+    else if (this.#record?.stopGraceMs !== desired.spec.stopGraceMs)
+      this.#save({ stopGraceMs: desired.spec.stopGraceMs })
+    if (this.#isDue()) await this.#begin(desired)
     this.#planRetry()
   }
 
   async #forget(): Promise<void> {
     this.#retry?.cancel()
-    await forgetContainer(this.#place, this.#record)
+    await removeFiles(this.#place, this.#record)
     this.#record = null
-    this.#place.site.changes.note(this.workload, this.name)
+    this.#place.hostContext.changes.note(this.workload, this.name)
   }
 
   /** A container of the same name takes the place of the one before. */
-  #renew(wish: ContainerWish): void {
+  #renew(desired: DesiredContainer): void {
     const { dir, home, tmp, workFolder } = this.#place.files
     for (const scratch of [home, tmp, workFolder]) removeTree(scratch)
-    makeWalkable(dir)
-    const { stopGraceMs } = wish.spec
-    this.#record = newRecord(wishKey(wish), this.#now(), { stopGraceMs, before: this.#record })
+    makeTraversable(dir)
+    const { stopGraceMs } = desired.spec
+    this.#record = newRecord(desiredKey(desired), this.#now(), { stopGraceMs, before: this.#record })
     this.#save({})
     this.#keepLog(this.#record)
   }
@@ -182,16 +183,16 @@ export class Container {
     return record.state === 'starting' || (record.retryAt !== null && new Date(record.retryAt) <= this.#now())
   }
 
-  async #begin(wish: ContainerWish): Promise<void> {
+  async #begin(desired: DesiredContainer): Promise<void> {
     if (!this.#record) return
     try {
-      const { start, changes } = await prepareRun(this.#place, wish, this.#record)
+      const { start, changes } = await prepareRun(this.#place, desired, this.#record)
       this.#save({ ...changes, current: newRun(this.#record, this.#now()) })
       this.#survivedKills.reset()
       this.#meter.reset()
       this.#follow(await startRun(start))
     } catch (error) {
-      this.#cannot(error instanceof CannotStart ? error.message : `The host could not start it: ${String(error)}`)
+      this.#cannot(error instanceof StartError ? error.message : `The host could not start it: ${String(error)}`)
     }
   }
 
@@ -212,13 +213,13 @@ export class Container {
 
   /** An adopted run may be long past its start, or in the middle of it. */
   #limitStartUp(run: Run): void {
-    const { site } = this.#place
+    const { hostContext } = this.#place
     const sinceMs = this.#record ? new Date(this.#record.since).getTime() : 0
     const end = async () => {
       if (this.#run === run && this.#wish && this.#record) endStartUp(this.#place, this.#wish, this.#record)
     }
-    const leftMs = Math.max(0, sinceMs + site.startUpMs - this.#now().getTime())
-    this.#startUp = site.clock.setTimeout(() => void this.#step(end), leftMs)
+    const leftMs = Math.max(0, sinceMs + hostContext.startUpMs - this.#now().getTime())
+    this.#startUp = hostContext.clock.setTimeout(() => void this.#step(end), leftMs)
   }
 
   /** Ends the run because it is told to, unless it has just ended by itself. Then the container is as before its start. */
@@ -234,7 +235,7 @@ export class Container {
     const ended = await this.#closeRun(exitCode, false)
     const { lastRun } = ended
     if (!this.#record || !lastRun) return
-    const reason = howItEnded(lastRun.exitCode, lastRun.how === 'oom')
+    const reason = exitMessage(lastRun.exitCode, lastRun.how === 'oom')
     const ranMs = new Date(lastRun.endedAt).getTime() - new Date(lastRun.startedAt).getTime()
     const crashes = crashesInARow(this.#record.crashes, ranMs)
     if (isFinal(this.#wish?.spec.restart, lastRun.exitCode))
@@ -278,12 +279,12 @@ export class Container {
     const retryAt = this.#record?.retryAt
     if (!retryAt || this.#isLetGo) return
     const ms = Math.max(0, new Date(retryAt).getTime() - this.#now().getTime())
-    this.#retry = this.#place.site.clock.setTimeout(() => void this.#step(() => this.#settle()), ms)
+    this.#retry = this.#place.hostContext.clock.setTimeout(() => void this.#step(() => this.#settle()), ms)
   }
 
   #enter(state: ContainerState, changes: Partial<ContainerRecord>): void {
     this.#save({ retryAt: null, ...changes, state, since: this.#now().toISOString() })
-    this.#place.site.changes.note(this.workload, this.name)
+    this.#place.hostContext.changes.note(this.workload, this.name)
   }
 
   #save(changes: Partial<ContainerRecord>): void {
@@ -293,8 +294,8 @@ export class Container {
   }
 
   #keepLog({ logId }: ContainerRecord): void {
-    const { site, files } = this.#place
-    site.logs.add({ id: logId, workload: this.workload, container: this.name, file: files.log })
+    const { hostContext, files } = this.#place
+    hostContext.logs.add({ id: logId, workload: this.workload, container: this.name, file: files.log })
   }
 
   #names() {
@@ -302,6 +303,6 @@ export class Container {
   }
 
   #now(): Date {
-    return this.#place.site.clock.now()
+    return this.#place.hostContext.clock.now()
   }
 }

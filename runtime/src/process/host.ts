@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Shortcoming } from '../driver.ts'
+import type { HostLimitation } from '../driver.ts'
 import { makeCgroupBase } from './cgroup-base.ts'
 import type { CgroupBase } from './cgroup-files.ts'
 import { type BwrapState, type Sandbox, canDropTo, tryBwrap } from './sandbox.ts'
@@ -21,7 +21,7 @@ export type Host = {
   uidOf(key: string): number | null
   /** One line for the log: which sandbox, limits and users programs get here. */
   summary: string
-  shortcomings: Shortcoming[]
+  shortcomings: HostLimitation[]
 }
 
 export type HostOptions = {
@@ -79,8 +79,8 @@ export function shortcomings(has: {
   hasUids: boolean
   bwrap: BwrapState | { is: 'off' }
   hasCgroups: boolean
-}): Shortcoming[] {
-  const found: Shortcoming[] = []
+}): HostLimitation[] {
+  const found: HostLimitation[] = []
   if (!has.hasCgroups)
     found.push(
       'Memory and CPU limits of squids are not enforced: this host lets us make no cgroups (only the JavaScript heap is limited).',

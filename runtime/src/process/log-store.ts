@@ -5,7 +5,7 @@ import type { LogBatch, LogCursor, LogLine } from '../driver.ts'
 import { LogTail, keptFromFile } from './log-tail.ts'
 
 /** Lines are handed on within 200 ms of their writing. */
-const LOOK_MS = 100
+const POLL_MS = 100
 /** Lines of one batch: enough to make batches cheap, few enough to hold in memory. */
 const BATCH_LINES = 5000
 /** Logs that nobody came for in this time go. */
@@ -63,7 +63,7 @@ export class LogStore {
         } else {
           const forgotten = this.#forgetRead(tails)
           if (forgotten) yield forgotten
-          else await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined)
+          else await sleep(POLL_MS, undefined, { signal }).catch(() => undefined)
         }
       }
     } finally {

@@ -2,7 +2,14 @@ import { lstatSync, mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ContainerName, Directory, Endpoint, EndpointListener, Workload, WorkloadId } from '../driver.ts'
 import { ChangeReader } from './changes.ts'
-import { type ContainerRecord, containerFiles, nameOf, readJson, WISH, workloadsDirIn } from './container-record.ts'
+import {
+  type ContainerRecord,
+  containerFiles,
+  nameOf,
+  readJson,
+  WORKLOAD_FILE,
+  workloadsDirIn,
+} from './container-record.ts'
 import { shortHash } from './host.ts'
 import { Sockets } from './sockets.ts'
 
@@ -23,7 +30,13 @@ export function createProcessDirectory(options: ProcessDirectoryOptions): Direct
 }
 
 /** Which sockets a container that was asked for has; a change of it is told. */
-type Asked = { id: WorkloadId; container: ContainerName; port: number; socket: string; waitingSinceMs: number | null }
+type EndpointQuery = {
+  id: WorkloadId
+  container: ContainerName
+  port: number
+  socket: string
+  waitingSinceMs: number | null
+}
 
 type Read<T> = { stamp: string; value: T }
 
@@ -31,7 +44,7 @@ class ProcessDirectory implements Directory {
   readonly #options: ProcessDirectoryOptions
   readonly #ports = new Map<WorkloadId, Read<Map<ContainerName, number[]>>>()
   readonly #uids = new Map<string, Read<number | null>>()
-  readonly #asked = new Map<string, Asked>()
+  readonly #asked = new Map<string, EndpointQuery>()
   readonly #listeners = new Set<EndpointListener>()
   #place: { workloadsDir: string; sockets: Sockets; changes: ChangeReader; timer: NodeJS.Timeout } | null = null
 
@@ -75,13 +88,13 @@ class ProcessDirectory implements Directory {
   /** The user the container runs as, null for our own; undefined when there is no such container or port. */
   #uidOf(id: WorkloadId, container: ContainerName, port: number): number | null | undefined {
     const dir = join(this.#place?.workloadsDir ?? '', nameOf(id))
-    const ports = readNewest(this.#ports, id, join(dir, WISH), portsOf)
+    const ports = readNewest(this.#ports, id, join(dir, WORKLOAD_FILE), portsOf)
     if (!ports?.get(container)?.includes(port)) return undefined
     const { record } = containerFiles(join(dir, nameOf(container)))
     return readNewest(this.#uids, `${id}/${container}`, record, (text) => (text as ContainerRecord).uid)
   }
 
-  #note(key: string, asked: Asked): void {
+  #note(key: string, asked: EndpointQuery): void {
     const known = this.#asked.get(`${key}:${asked.port}`)
     const waitingSinceMs = asked.socket === '' ? (known?.waitingSinceMs ?? performance.now()) : null
     this.#asked.set(`${key}:${asked.port}`, { ...asked, waitingSinceMs })
@@ -117,8 +130,8 @@ class ProcessDirectory implements Directory {
   }
 }
 
-function portsOf(wish: unknown): Map<ContainerName, number[]> {
-  return new Map((wish as Workload).containers.map(({ name, ports }) => [name, ports]))
+function portsOf(desired: unknown): Map<ContainerName, number[]> {
+  return new Map((desired as Workload).containers.map(({ name, ports }) => [name, ports]))
 }
 
 /** What `parse` makes of a JSON file, read again only when the file was replaced; undefined when it is not there. */

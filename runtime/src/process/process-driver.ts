@@ -8,7 +8,7 @@ import type {
   LogCursor,
   Observation,
   Runtime,
-  Usage,
+  ContainerUsage,
   Workload,
   WorkloadId,
 } from '../driver.ts'
@@ -17,15 +17,15 @@ import { Container } from './container.ts'
 import {
   containerFiles,
   idOf,
-  makeWalkable,
+  makeTraversable,
   nameOf,
-  readWish,
+  readDesired,
   removeTree,
-  WISH,
+  WORKLOAD_FILE,
   workloadsDirIn,
   writeJson,
 } from './container-record.ts'
-import type { Site } from './container-run.ts'
+import type { HostContext } from './container-run.ts'
 import { removeCgroupBase } from './cgroup.ts'
 import { type HostOptions, prepareHost, shortHash } from './host.ts'
 import { LogStore } from './log-store.ts'
@@ -53,7 +53,7 @@ class ProcessRuntime implements Runtime {
   readonly #containers = new Map<WorkloadId, Map<ContainerName, Container>>()
   /** Removals that go on; a wish for the same workload waits for them. */
   readonly #removals = new Map<WorkloadId, Promise<void>>()
-  #site: Site | null = null
+  #site: HostContext | null = null
 
   constructor(options: ProcessDriverOptions) {
     this.#options = options
@@ -76,15 +76,15 @@ class ProcessRuntime implements Runtime {
       clock,
       startUpMs,
     }
-    makeWalkable(this.#workloadsDir())
+    makeTraversable(this.#workloadsDir())
     const ids = readdirSync(this.#workloadsDir()).map(idOf)
     const wishes = await Promise.all(ids.map(async (id) => ({ id, wish: await this.#adopt(id) })))
     const found = [...this.#containers].flatMap(([id, containers]) =>
       [...containers.values()].map(({ name, shim }) => ({ key: `${id}/${name}`, shim })),
     )
     await endUnrecorded(this.#site, found)
-    for (const { id, wish } of wishes) {
-      if (wish) this.#pursue(wish)
+    for (const { id, wish: desired } of wishes) {
+      if (desired) this.#pursue(desired)
       else void this.remove(id).catch(() => undefined)
     }
     return host.shortcomings
@@ -92,8 +92,8 @@ class ProcessRuntime implements Runtime {
 
   async apply(workload: Workload): Promise<void> {
     await this.#removals.get(workload.id)
-    makeWalkable(this.#workloadDir(workload.id))
-    writeJson(join(this.#workloadDir(workload.id), WISH), workload)
+    makeTraversable(this.#workloadDir(workload.id))
+    writeJson(join(this.#workloadDir(workload.id), WORKLOAD_FILE), workload)
     this.#pursue(workload)
   }
 
@@ -115,11 +115,11 @@ class ProcessRuntime implements Runtime {
     return removal
   }
 
-  async usage(): Promise<Usage[]> {
+  async usage(): Promise<ContainerUsage[]> {
     const at = this.#started().clock.now()
     let processes: ReturnType<typeof listProcesses> | undefined
     const all = () => (processes ??= listProcesses())
-    const usages: Usage[] = []
+    const usages: ContainerUsage[] = []
     for (const [index, container] of this.#all().entries()) {
       const usage = container.usage(at, all)
       if (usage) usages.push(usage)
@@ -139,7 +139,7 @@ class ProcessRuntime implements Runtime {
 
   async close(containers: 'stop' | 'keep'): Promise<void> {
     if (!this.#site) return
-    await Promise.all(this.#all().map((container) => (containers === 'stop' ? container.stop() : container.letGo())))
+    await Promise.all(this.#all().map((container) => (containers === 'stop' ? container.stop() : container.detach())))
     const { host, sockets, changes } = this.#site
     changes.close()
     sockets.removeIfEmpty()
@@ -155,16 +155,16 @@ class ProcessRuntime implements Runtime {
       const spec = specs.get(name)
       const container = containers.get(name) ?? this.#open(workload.id, name)
       containers.set(name, container)
-      void container.want(spec ? { tenant, version, image, spec } : null)
+      void container.setDesired(spec ? { tenant, version, image, spec } : null)
     }
   }
 
   async #remove(id: WorkloadId): Promise<void> {
     // Without its wish a workload is taken as removed, also by a later server.
-    rmSync(join(this.#workloadDir(id), WISH), { force: true })
+    rmSync(join(this.#workloadDir(id), WORKLOAD_FILE), { force: true })
     const containers = [...(this.#containers.get(id)?.values() ?? [])]
     for (const { name } of containers) this.#started().changes.note(id, name)
-    await Promise.all(containers.map((container) => container.want(null)))
+    await Promise.all(containers.map((container) => container.setDesired(null)))
     const left = containers.map((container) => container.observation()).find((observation) => observation !== null)
     if (left) throw new Error(`Container ${left.container} of ${id} could not be removed: ${left.reason}`)
     this.#containers.delete(id)
@@ -174,7 +174,7 @@ class ProcessRuntime implements Runtime {
   /** Takes up what an earlier server left of a workload. Answers what was wished; null when it is to be removed. */
   async #adopt(id: WorkloadId): Promise<Workload | null> {
     const dir = this.#workloadDir(id)
-    const workload = readWish(join(dir, WISH))
+    const workload = readDesired(join(dir, WORKLOAD_FILE))
     const containers = this.#containersOf(id)
     const names = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory())
     for (const name of names.map((entry) => idOf(entry.name))) {
@@ -188,7 +188,7 @@ class ProcessRuntime implements Runtime {
 
   #open(id: WorkloadId, name: ContainerName): Container {
     const files = containerFiles(join(this.#workloadDir(id), nameOf(name)))
-    return new Container({ site: this.#started(), key: `${id}/${name}`, files }, id, name)
+    return new Container({ hostContext: this.#started(), key: `${id}/${name}`, files }, id, name)
   }
 
   #containersOf(id: WorkloadId): Map<ContainerName, Container> {
@@ -209,7 +209,7 @@ class ProcessRuntime implements Runtime {
     return join(this.#workloadsDir(), nameOf(id))
   }
 
-  #started(): Site {
+  #started(): HostContext {
     if (!this.#site) throw new Error('The runtime was not started')
     return this.#site
   }

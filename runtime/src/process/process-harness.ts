@@ -8,7 +8,7 @@ import type { Behaviour, Elsewhere, Harness } from '../driver-suite.ts'
 import { ManualClock } from '../manual-clock.ts'
 import { endBoxes } from './box.ts'
 import { cgroupNames, removeCgroupBase } from './cgroup.ts'
-import { makeWalkable } from './container-record.ts'
+import { makeTraversable } from './container-record.ts'
 import { type Host, prepareHost } from './host.ts'
 import { type Kind, noteHost } from './host-harness.ts'
 import { markOf } from './launch-script.ts'
@@ -38,7 +38,7 @@ export async function openProcessHarness(
   chmodSync(root, 0o711)
   const clock = new ManualClock()
   const options = { ...kind, stateDir: join(root, 'state'), imagesDir: join(root, 'images'), clock, ...more }
-  makeWalkable(options.imagesDir)
+  makeTraversable(options.imagesDir)
   makeImage(options.imagesDir, 'image-1', PROGRAM)
   const host = await prepareHost(options)
   noteHost(host)

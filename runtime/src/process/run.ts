@@ -9,7 +9,7 @@ import { findProcess, isSameProcess } from './processes.ts'
 import { PLAIN_ENV } from './sandbox.ts'
 
 /** How often an adopted run is looked at: it is no child of ours, so nobody tells us of its end. */
-const LOOK_MS = 250
+const POLL_MS = 250
 
 /** How often shim.sh looks whether all programs have ended. */
 const LOOK_OF_SHIM_MS = 50
@@ -22,7 +22,7 @@ export type Run = {
   ended: Promise<number | null>
   hasEnded: () => boolean
   /** Stops waiting; the run goes on. */
-  letGo(): void
+  detach(): void
 }
 
 export type RunStart = {
@@ -69,7 +69,7 @@ export async function startRun(start: RunStart): Promise<Run> {
       shim: { pid, startedAt: findProcess(pid)?.startedAt ?? '' },
       ended: exited.then(() => readExit(dir)),
       hasEnded: () => child.exitCode !== null || child.signalCode !== null,
-      letGo: () => child.removeAllListeners(),
+      detach: () => child.removeAllListeners(),
     }
   } finally {
     closeSync(script)
@@ -79,7 +79,7 @@ export async function startRun(start: RunStart): Promise<Run> {
 
 /** What an earlier server left of a run: it goes on, or it ended with a code, or it never began and now never will. */
 export async function adoptRun(dir: string): Promise<Run | { exitCode: number | null } | 'never began'> {
-  if (isCalledOff(dir)) return 'never began'
+  if (claimRunDir(dir)) return 'never began'
   const pids = await readPids(dir)
   if (!pids || !isSameProcess(pids.shim.pid, pids.shim.startedAt)) return { exitCode: readExit(dir) }
   return { dir, shim: pids.shim, ...watch(dir, pids.shim) }
@@ -91,7 +91,7 @@ export async function topProcess(run: Run): Promise<number | null> {
 }
 
 /** Takes the run's place before its shim does. */
-function isCalledOff(dir: string): boolean {
+function claimRunDir(dir: string): boolean {
   try {
     mkdirSync(dir)
     return true
@@ -123,15 +123,15 @@ function readExit(dir: string): number | null {
   }
 }
 
-function watch(dir: string, shim: Run['shim']): Pick<Run, 'ended' | 'hasEnded' | 'letGo'> {
+function watch(dir: string, shim: Run['shim']): Pick<Run, 'ended' | 'hasEnded' | 'detach'> {
   const { promise, resolve } = Promise.withResolvers<number | null>()
   const hasEnded = () => existsSync(join(dir, 'exit')) || !isSameProcess(shim.pid, shim.startedAt)
   const timer = setInterval(() => {
     if (!hasEnded()) return
     clearInterval(timer)
     resolve(readExit(dir))
-  }, LOOK_MS)
-  return { ended: promise, hasEnded, letGo: () => clearInterval(timer) }
+  }, POLL_MS)
+  return { ended: promise, hasEnded, detach: () => clearInterval(timer) }
 }
 
 /** A file that only its descriptor leads to: it holds the squid's secrets and must not stay behind. */

@@ -15,7 +15,7 @@ describe.each([
   })
   afterEach(() => host.dispose())
 
-  const wish = () => ({
+  const desired = () => ({
     id: 'one',
     tenant: 'org',
     version: 'one',
@@ -37,7 +37,7 @@ describe.each([
   const programs = () => containerPids(host.host).filter((pid) => commandLine(pid).includes('main.cjs'))
 
   test('ends programs that carry its mark and that no record names', async () => {
-    await host.runtime.apply(wish())
+    await host.runtime.apply(desired())
     await runs(1)
     await host.kill()
     rmSync(join(host.options.stateDir, 'containers/one'), { recursive: true })
@@ -50,9 +50,9 @@ describe.each([
   test('ends the second copy of a program that another worker has started', async () => {
     const other = createProcessRuntime(host.options)
     await other.start()
-    await host.runtime.apply(wish())
+    await host.runtime.apply(desired())
     await runs(1)
-    await other.apply(wish())
+    await other.apply(desired())
     await runs(2)
     await host.kill()
     await other.close('keep')

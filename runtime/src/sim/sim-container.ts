@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { backoffMs, crashesInARow } from '../backoff.ts'
 import type { Clock, Timer } from '../clock.ts'
-import type { ContainerSpec, ContainerState, EndedHow, LastRun, Observation, Run, Usage } from '../driver.ts'
-import { ENDED, IMAGE_GONE, howItEnded, isFinal } from '../how-it-ended.ts'
+import type { ContainerSpec, ContainerState, EndedHow, LastRun, Observation, Run, ContainerUsage } from '../driver.ts'
+import { ENDED, IMAGE_GONE, exitMessage, isFinal } from '../exit-message.ts'
 import { type SimBehaviour, type SimSync, sdkLine } from './behaviour.ts'
 import type { SimLog } from './sim-log.ts'
 
 const KILLED = 137
 const TERMINATED = 143
 
-export type SimPlace = {
+export type SimContainerOptions = {
   clock: Clock
   workload: string
   spec: ContainerSpec
@@ -40,7 +40,7 @@ export type SimProgress = { lastBlock: number; headBlock: number; blocksPerSecon
 export class SimContainer {
   readonly spec: ContainerSpec
   readonly log: SimLog
-  readonly #place: SimPlace
+  readonly #place: SimContainerOptions
   #state: ContainerState = 'starting'
   #since: Date
   #retryAt: Date | null = null
@@ -54,7 +54,7 @@ export class SimContainer {
   readonly #timers = new Set<Timer>()
   #isStopped = false
 
-  constructor(place: SimPlace) {
+  constructor(place: SimContainerOptions) {
     this.#place = place
     this.spec = place.spec
     this.log = place.log
@@ -119,7 +119,7 @@ export class SimContainer {
   }
 
   /** Null when it has never run. */
-  usage(): Usage | null {
+  usage(): ContainerUsage | null {
     const { resources } = this.spec
     const run = this.#run ?? this.#history.lastRun
     if (!run) return null
@@ -194,7 +194,7 @@ export class SimContainer {
     const isDone = exitCode === 0 && isFinal(this.spec.restart, exitCode)
     this.#cancelTimers()
     this.#closeRun({ exitCode, how: outOfMemory ? 'oom' : isDone ? 'done' : 'error' })
-    const reason = howItEnded(exitCode, outOfMemory)
+    const reason = exitMessage(exitCode, outOfMemory)
     const crashes = crashesInARow(this.#crashes, ranMs)
     if (!isFinal(this.spec.restart, exitCode)) return this.#fail('backoff', reason ?? ENDED, crashes)
     this.#crashes = crashes - 1

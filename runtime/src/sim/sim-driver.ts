@@ -9,7 +9,7 @@ import type {
   LogCursor,
   Observation,
   Runtime,
-  Usage,
+  ContainerUsage,
   Workload,
   WorkloadId,
 } from '../driver.ts'
@@ -39,7 +39,7 @@ export function createSimRuntime(options: SimRuntimeOptions = {}): SimRuntime {
   return new SimRuntime(options)
 }
 
-type SimWorkload = { wish: Workload; containers: Map<ContainerName, SimContainer> }
+type SimWorkload = { desired: Workload; containers: Map<ContainerName, SimContainer> }
 
 /** What outlives a runtime, as processes outlive a server. */
 export class SimHost {
@@ -76,18 +76,19 @@ export class SimRuntime implements Runtime {
     return ['Squids are only played: SHOAL_RUNTIME is sim']
   }
 
-  async apply(wish: Workload): Promise<void> {
-    const known = this.host.workloads.get(wish.id)
+  async apply(desired: Workload): Promise<void> {
+    const known = this.host.workloads.get(desired.id)
     const containers = new Map<ContainerName, SimContainer>()
-    for (const spec of wish.containers) {
+    for (const spec of desired.containers) {
       const before = known?.containers.get(spec.name)
-      const isSame = before && known?.wish.image === wish.image && isSameProgram(before.spec, spec)
+      const isSame = before && known?.desired.image === desired.image && isSameProgram(before.spec, spec)
       if (before && !isSame) before.stop()
-      containers.set(spec.name, isSame ? before : this.#open(wish, spec, before))
+      containers.set(spec.name, isSame ? before : this.#open(desired, spec, before))
     }
-    this.host.workloads.set(wish.id, { wish: structuredClone(wish), containers })
-    for (const [name, container] of known?.containers ?? []) if (!containers.has(name)) this.#forget(wish.id, container)
-    for (const name of containers.keys()) this.host.tell(wish.id, name)
+    this.host.workloads.set(desired.id, { desired: structuredClone(desired), containers })
+    for (const [name, container] of known?.containers ?? [])
+      if (!containers.has(name)) this.#forget(desired.id, container)
+    for (const name of containers.keys()) this.host.tell(desired.id, name)
   }
 
   async retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void> {
@@ -104,7 +105,7 @@ export class SimRuntime implements Runtime {
     for (const container of containers) this.#forget(id, container)
   }
 
-  async usage(): Promise<Usage[]> {
+  async usage(): Promise<ContainerUsage[]> {
     return this.#all().flatMap((container) => container.usage() ?? [])
   }
 
@@ -122,20 +123,20 @@ export class SimRuntime implements Runtime {
     this.host.servers.closeAll()
   }
 
-  #open(wish: Workload, spec: ContainerSpec, before: SimContainer | undefined): SimContainer {
+  #open(desired: Workload, spec: ContainerSpec, before: SimContainer | undefined): SimContainer {
     const { clock = systemClock, behaviour, hasImage = () => true } = this.#options
     const { logs, servers } = this.host
     return new SimContainer({
       clock,
-      workload: wish.id,
+      workload: desired.id,
       spec: structuredClone(spec),
-      behaviour: behaviourOf(wish, spec, behaviour),
-      hasImage: () => hasImage(wish.image),
-      log: before?.log ?? logs.open(wish.id, spec.name),
+      behaviour: behaviourOf(desired, spec, behaviour),
+      hasImage: () => hasImage(desired.image),
+      log: before?.log ?? logs.open(desired.id, spec.name),
       history: before?.history,
       wrote: () => logs.wake(),
-      stopped: () => servers.close(`${wish.id}/${spec.name}`),
-      changed: () => this.host.tell(wish.id, spec.name),
+      stopped: () => servers.close(`${desired.id}/${spec.name}`),
+      changed: () => this.host.tell(desired.id, spec.name),
     })
   }
 

@@ -20,7 +20,7 @@ import { keysFile, keysName, openKeyRing, placeOfKeys } from '../key-ring.ts'
 import { stopUnused } from '../open-app.ts'
 import { beginClusterBackup, type ClusterBackup } from './cluster-store.ts'
 import { type BackupManifest, platform, shoalVersion } from './manifest.ts'
-import { placesOf, refuseExternalDatabase, type Places } from './places.ts'
+import { installationPaths, refuseExternalDatabase, type InstallationPaths } from './paths.ts'
 import type { Progress } from './progress.ts'
 
 type BackupOptions = { to: string; withKeys: boolean; progress: Progress; signal: AbortSignal }
@@ -36,7 +36,7 @@ export async function backUp(config: Config, options: BackupOptions): Promise<Ba
   refuseExternalDatabase(config)
   const file = resolve(options.to)
   if (!existsSync(config.dataDir)) throw new Error(`There is nothing to back up: ${config.dataDir} does not exist.`)
-  const places = placesOf(config)
+  const places = installationPaths(config)
   check(config, places, file, options.withKeys)
   const postgresDir = join(places.stateDir, 'postgres')
   const postgres = await startEmbeddedPostgres({ dir: postgresDir })
@@ -44,7 +44,7 @@ export async function backUp(config: Config, options: BackupOptions): Promise<Ba
     const cluster = await beginClusterBackup(postgres.url('shoal'))
     try {
       const made = await write(config, places, file, cluster, options)
-      noteBackup(config, made)
+      recordBackup(config, made)
       return made
     } finally {
       await cluster.close()
@@ -56,12 +56,12 @@ export async function backUp(config: Config, options: BackupOptions): Promise<Ba
 }
 
 /** For `/readyz`, which tells how old the last one is. */
-function noteBackup({ dataDir }: Config, { file, bytes }: Backup): void {
+function recordBackup({ dataDir }: Config, { file, bytes }: Backup): void {
   const note = { at: systemClock.now().toISOString(), file, bytes }
   writeFileSync(backupNote(dataDir), JSON.stringify(note), { mode: 0o600 })
 }
 
-function check(config: Config, { dataDir, stateDir }: Places, file: string, withKeys: boolean): void {
+function check(config: Config, { dataDir, stateDir }: InstallationPaths, file: string, withKeys: boolean): void {
   if (!existsSync(join(stateDir, 'postgres/data/PG_VERSION')))
     throw new Error(`There is nothing to back up: ${dataDir} holds no database. Is SHOAL_DATA_DIR right?`)
   if (config.SHOAL_SECRETS_KEY === undefined && !existsSync(keysFile(config)))
@@ -75,7 +75,7 @@ function check(config: Config, { dataDir, stateDir }: Places, file: string, with
 
 async function write(
   config: Config,
-  places: Places,
+  places: InstallationPaths,
   file: string,
   cluster: ClusterBackup,
   options: BackupOptions,

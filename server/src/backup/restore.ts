@@ -17,7 +17,7 @@ import { keysFile, keysName, openKeyRing } from '../key-ring.ts'
 import { locksName } from '../installation/holders.ts'
 import { holdInstallation } from '../installation/installation.ts'
 import { BackupManifest, checkFits } from './manifest.ts'
-import { ofDataDir, placesOf, refuseExternalDatabase, type Places } from './places.ts'
+import { ofDataDir, installationPaths, refuseExternalDatabase, type InstallationPaths } from './paths.ts'
 import type { Progress } from './progress.ts'
 
 type RestoreOptions = { from: string; force: boolean; progress: Progress; signal: AbortSignal }
@@ -31,11 +31,11 @@ type Restored = {
   notes: string[]
 }
 
-const asideName = 'before-restore-'
+const previousDataPrefix = 'before-restore-'
 
 /** What a directory may hold and be empty: a note and the locks of ours, what file systems put there, and what an earlier restore moved aside. */
 const isNothing = (name: string) =>
-  ['reachable-at', 'lost+found', locksName].includes(name) || name.startsWith(asideName)
+  ['reachable-at', 'lost+found', locksName].includes(name) || name.startsWith(previousDataPrefix)
 
 /**
  * Makes the data directory what a backup holds, its database recovered and ready to start. Nothing is put in its place before all
@@ -62,9 +62,9 @@ async function restoreAlone(
   manifest: BackupManifest,
   options: RestoreOptions,
 ): Promise<Restored> {
-  const places = placesOf(config)
+  const places = installationPaths(config)
   refuseRunning(config, places)
-  const occupied = await occupiedOf(places)
+  const occupied = await nonEmptyDirs(places)
   if (occupied.length > 0 && !options.force)
     throw new Error(
       `${occupied.join(' and ')} ${occupied.length > 1 ? 'are' : 'is'} not empty. Restore into another SHOAL_DATA_DIR, or add --force to move what is there aside.`,
@@ -81,7 +81,7 @@ async function restoreAlone(
     await relocateImages(join(staging, 'images'), manifest.stateDir, places.stateDir)
     options.signal.throwIfAborted()
     refuseRunning(config, places)
-    const movedAside = await moveAside(places, staging, manifest.hasKeys)
+    const movedAside = await movePreviousData(places, staging, manifest.hasKeys)
     await putInPlace(places, staging)
     const notes = await notesOf(config, places, manifest, leftOut)
     return { dataDir: config.dataDir, asOf: manifest.endedAt, holds: manifest.holds, movedAside, notes }
@@ -97,14 +97,14 @@ async function readManifest(file: string): Promise<BackupManifest> {
   return parsed.data
 }
 
-function refuseRunning(config: Config, { stateDir }: Places): void {
+function refuseRunning(config: Config, { stateDir }: InstallationPaths): void {
   if (runningPort(join(stateDir, 'postgres/data')) !== null)
     throw new Error(
       `The Postgres of ${config.dataDir} runs, and perhaps squids do: a server left them running. Stop them first: start npm start on this data directory and end it with Ctrl-C.`,
     )
 }
 
-async function occupiedOf({ dataDir, stateDir }: Places): Promise<string[]> {
+async function nonEmptyDirs({ dataDir, stateDir }: InstallationPaths): Promise<string[]> {
   const occupied: string[] = []
   for (const dir of new Set([dataDir, stateDir]))
     if ((await readdir(dir)).some((name) => !isNothing(name) && name !== keysName)) occupied.push(dir)
@@ -115,7 +115,11 @@ async function occupiedOf({ dataDir, stateDir }: Places): Promise<string[]> {
  * Within each directory, since that may be a mount, which cannot be renamed. Keys stay where they are unless the backup brings its
  * own: they are likely to be the ones it needs.
  */
-async function moveAside({ dataDir, stateDir }: Places, staging: string, bringsKeys: boolean): Promise<string[]> {
+async function movePreviousData(
+  { dataDir, stateDir }: InstallationPaths,
+  staging: string,
+  bringsKeys: boolean,
+): Promise<string[]> {
   const stamp = systemClock
     .now()
     .toISOString()
@@ -126,7 +130,7 @@ async function moveAside({ dataDir, stateDir }: Places, staging: string, bringsK
     const names = (await readdir(dir)).filter(isOld)
     const hasKeys = existsSync(join(dir, keysName))
     if (names.length === 0 && !(hasKeys && bringsKeys)) continue
-    const aside = join(dir, `${asideName}${stamp}`)
+    const aside = join(dir, `${previousDataPrefix}${stamp}`)
     await mkdir(aside, { mode: 0o711 })
     for (const name of names) await rename(join(dir, name), join(aside, name))
     if (hasKeys) await (bringsKeys ? rename : copyFile)(join(dir, keysName), join(aside, keysName))
@@ -136,7 +140,7 @@ async function moveAside({ dataDir, stateDir }: Places, staging: string, bringsK
 }
 
 /** The database last: a directory without it is not taken for an installation. */
-async function putInPlace({ dataDir, stateDir }: Places, staging: string): Promise<void> {
+async function putInPlace({ dataDir, stateDir }: InstallationPaths, staging: string): Promise<void> {
   const names = (await readdir(staging)).filter((name) => name !== 'postgres')
   for (const name of [...names, 'postgres']) {
     const isOfDataDir = dataDir !== stateDir && ofDataDir.includes(name)
@@ -148,7 +152,7 @@ async function putInPlace({ dataDir, stateDir }: Places, staging: string): Promi
 
 async function notesOf(
   config: Config,
-  { stateDir }: Places,
+  { stateDir }: InstallationPaths,
   manifest: BackupManifest,
   leftOut: string[],
 ): Promise<string[]> {

@@ -25,7 +25,7 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 /** Longer than the pauses of those who ask every ten seconds: a new connection costs more than what most of them ask. */
 const idleTimeoutMillis = minutes(1)
 
-/** Connects when it is first asked. Whoever asks while the database is away gets DatabaseUnavailable; see `patience.ts`. */
+/** Connects when it is first asked. Whoever asks while the database is away gets DatabaseUnavailable; see `query-timeouts.ts`. */
 export function connect(url: string, options: { max?: number } = {}): Database {
   const max = options.max ?? 20
   const pool = createWatchedPool({ connectionString: url, max, idleTimeoutMillis, application_name: 'shoal' })

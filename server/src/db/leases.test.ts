@@ -5,7 +5,7 @@ import { startPostgresProxy } from '../testing/postgres-proxy.ts'
 import { until } from '../testing/until.ts'
 import { cloneDatabase } from '../testing/test-database.ts'
 import type { Database } from './database.ts'
-import { openLocks, startLeading, type Locks } from './leases.ts'
+import { openLocks, runAsLeader, type Locks } from './leases.ts'
 
 const space = 42
 let database: Database
@@ -73,12 +73,12 @@ test('one leads at a time, and another when it dies', async () => {
   const log = pino({ level: 'silent' })
   const leading = new Set<string>()
   let terms = 0
-  let mostAtOnce = 0
+  let maxConcurrent = 0
   const lead = (name: string) =>
-    startLeading(database, log, 'test', async (_, signal) => {
+    runAsLeader(database, log, 'test', async (_, signal) => {
       leading.add(name)
       terms++
-      mostAtOnce = Math.max(mostAtOnce, leading.size)
+      maxConcurrent = Math.max(maxConcurrent, leading.size)
       await new Promise((done) => signal.addEventListener('abort', done))
       leading.delete(name)
     })
@@ -91,7 +91,7 @@ test('one leads at a time, and another when it dies', async () => {
     }
     await all[0]?.close()
     await until(() => expect([...leading]).toEqual([expect.stringMatching(/[bc]/)]))
-    expect(mostAtOnce).toBe(1)
+    expect(maxConcurrent).toBe(1)
   } finally {
     await Promise.all(all.map((one) => one.close()))
   }
@@ -102,7 +102,7 @@ test('Postgres itself finds out when the machine of a leader or of a holder of l
   // Over TCP and as long as the connection lives: what Postgres says of its sockets is what holds.
   const shown: string[] = []
   const log = pino({ level: 'silent' })
-  const leading = startLeading(database, log, 'keepalive', async (client, signal) => {
+  const leading = runAsLeader(database, log, 'keepalive', async (client, signal) => {
     for (const name of ['idle', 'interval', 'count']) {
       const { rows } = await client.query<Record<string, string>>(`show tcp_keepalives_${name}`)
       shown.push(Object.values(rows[0] ?? {})[0] ?? '')
@@ -124,7 +124,7 @@ test(
     const far = { ...database, url: proxy.via(database.url) }
     let isLeading = false
     let abortedMs = 0
-    const leading = startLeading(far, pino({ level: 'silent' }), 'vanished', async (client, signal) => {
+    const leading = runAsLeader(far, pino({ level: 'silent' }), 'vanished', async (client, signal) => {
       isLeading = true
       signal.addEventListener('abort', () => (abortedMs = performance.now()))
       while (!signal.aborted) {

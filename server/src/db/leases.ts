@@ -62,10 +62,10 @@ export function openLocks(database: Database, space: number): Locks {
     if (current) return current
     const next = openHolder(database, 'shoal-locks').then((holder) => ({ ...holder, held: new Set<number>() }))
     current = next
-    const forget = () => {
+    const clear = () => {
       if (current === next) current = null
     }
-    next.then(({ lost }) => lost.addEventListener('abort', forget, { once: true }), forget)
+    next.then(({ lost }) => lost.addEventListener('abort', clear, { once: true }), clear)
     return next
   }
 
@@ -98,7 +98,7 @@ export function openLocks(database: Database, space: number): Locks {
   }
 }
 
-export type Leading = {
+export type LeaderHandle = {
   /** Ends the work and gives the lease back. */
   close: () => Promise<void>
 }
@@ -108,16 +108,16 @@ export type Leading = {
  * The connection it is given holds the lease: what is written through it can only have been written by the leader. `signal`
  * aborts when the connection breaks or on `close`; `lead` then has to come to an end. When it ends otherwise it begins again.
  */
-export function startLeading(
+export function runAsLeader(
   database: Database,
   log: Logger,
   name: string,
   lead: (client: Client, signal: AbortSignal) => Promise<void>,
-): Leading {
+): LeaderHandle {
   const closing = new AbortController()
 
   /** One connection's time: asks for the lease until it is had, then leads until that ends. */
-  const term = async () => {
+  const leadOnce = async () => {
     const { client, lost } = await openHolder(database, `shoal-${name}`)
     const signal = AbortSignal.any([closing.signal, lost])
     const key = [`shoal:${name}`]
@@ -131,7 +131,7 @@ export function startLeading(
   }
   const done = (async () => {
     while (!closing.signal.aborted) {
-      await term().catch((error: unknown) => {
+      await leadOnce().catch((error: unknown) => {
         if (!closing.signal.aborted) log.warn({ err: error, name }, 'leading was interrupted')
       })
       await pause(retryMs, closing.signal)

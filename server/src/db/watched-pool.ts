@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
 import pg from 'pg'
-import { patience } from './patience.ts'
+import { queryTimeouts } from './query-timeouts.ts'
 import { canConnect } from './probe.ts'
 import { connectionErrorOf, DatabaseUnavailable } from './unavailable.ts'
 
@@ -73,7 +73,7 @@ class WatchedPool extends pg.Pool {
       answer(new DatabaseUnavailable(`The database cannot be asked now: ${why}`), undefined, () => {})
     }
     // An answer that has arrived while this process was busy counts.
-    const timer = setTimeout(() => setImmediate(giveUp), patience().connectMs())
+    const timer = setTimeout(() => setImmediate(giveUp), queryTimeouts().connectMs())
     super.connect((error, client, release) => {
       if (!decide()) return client ? release() : undefined
       answer(connectionErrorOf(error) as Error | undefined, client, release)
@@ -129,7 +129,7 @@ export function watchedClient(url: string): typeof pg.Client {
 
     /** Breaks the connection when its question outlasts the patience. Answers how to stop watching. */
     #watch(): () => void {
-      const { checkAfterMs, checkMs, questionMs } = patience()
+      const { checkAfterMs, checkMs, questionMs } = queryTimeouts()
       const startedMs = performance.now()
       let isOver = false
       let timer: NodeJS.Timeout

@@ -9,7 +9,7 @@ let bed: GatewayBed
 beforeAll(async () => void (bed = await openGatewayBed()))
 afterAll(() => bed.close())
 
-type Told = { method: string; url: string; headers: Record<string, string>; body: string }
+type NotifiedRoute = { method: string; url: string; headers: Record<string, string>; body: string }
 
 /** A squid that tells what it was asked, with the headers it was given. */
 async function echo(name: string, wish: { row?: Partial<SquidRow>; headers?: Record<string, string> } = {}) {
@@ -26,7 +26,7 @@ async function echo(name: string, wish: { row?: Partial<SquidRow>; headers?: Rec
 }
 
 const ask = (path: string, init?: RequestInit) => fetch(`${bed.url}/acme/${path}`, init)
-const told = async (path: string, init?: RequestInit) => (await (await ask(path, init)).json()) as Told
+const told = async (path: string, init?: RequestInit) => (await (await ask(path, init)).json()) as NotifiedRoute
 
 describe('a request', () => {
   test('reaches the api by slot and by tag, and what is below /api', async () => {
@@ -70,7 +70,7 @@ describe('a request', () => {
       forwarded: 'for=6.6.6.6',
     }
     const answer = await ask('headers@v1/api/', { headers })
-    expect(((await answer.json()) as Told).headers).toEqual(
+    expect(((await answer.json()) as NotifiedRoute).headers).toEqual(
       expect.objectContaining({
         authorization: 'Bearer x',
         host: new URL(bed.url).host,

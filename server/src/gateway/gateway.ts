@@ -7,17 +7,17 @@ import { addressParser, type Target } from './address.ts'
 import {
   bodyOf,
   noSuchAddress,
-  brokenOff,
+  upstreamClosed,
   noSuchProgram,
   notAnswering,
   sendAnswer,
   unknownSquid,
   whyClosed,
-  type Answer,
+  type GatewayError,
 } from './answers.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { IngressMeter } from './meter.ts'
-import { defaultHoldingPace, Holding, type HoldingPace } from './holding.ts'
+import { defaultHoldingLimits, Holding, type HoldingLimits } from './holding.ts'
 import { createPortalRoute } from './portal/index.ts'
 import { forward } from './proxy.ts'
 import { RouteReports } from './route-reports.ts'
@@ -31,7 +31,7 @@ import { Upstreams } from './upstreams.ts'
 export type Gateway = Required<Answering> & { close: () => Promise<void> }
 
 /** Where squids, RPC endpoints and datasets are reached: an origin of its own, apart from the console's (design 3). */
-export async function createGateway(app: App, pace: HoldingPace = defaultHoldingPace): Promise<Gateway> {
+export async function createGateway(app: App, pace: HoldingLimits = defaultHoldingLimits): Promise<Gateway> {
   const reports = new RouteReports(app)
   const table = await openRoutingTable(app, (squidId, route) => reports.note(squidId, route?.generation ?? null))
   await reports.beat()
@@ -45,7 +45,7 @@ export async function createGateway(app: App, pace: HoldingPace = defaultHolding
   if (app.vitals) app.vitals.gateway = () => ({ routesReadMs: table.readMs(), problem: reports.problem() })
 
   /** The version and program an address means, or what to say instead. */
-  const find = (target: Target | null): { route: Route; target: Target } | { refused: Answer; route?: Route } => {
+  const find = (target: Target | null): { route: Route; target: Target } | { refused: GatewayError; route?: Route } => {
     if (!target) return { refused: noSuchAddress }
     const route = table.find(target.org, target.reference)
     if (!route) return { refused: unknownSquid(target.reference) }
@@ -66,7 +66,7 @@ export async function createGateway(app: App, pace: HoldingPace = defaultHolding
       return () => void stream.off('close', listener)
     }
     let hasWaited = false
-    return async (bytes: number): Promise<Answer | null> => {
+    return async (bytes: number): Promise<GatewayError | null> => {
       const current = table.find(target.org, target.reference) ?? route
       // What shows metrics asks again by itself.
       const isHeld = target.program.kind === 'api'
@@ -145,12 +145,12 @@ export async function createGateway(app: App, pace: HoldingPace = defaultHolding
         ? await forwardUpgrade(req, socket, head, upstream, target.path, isProxyTrusted, app.draining)
         : 'not there'
       if (typeof led === 'number') return led
-      if (led === 'broken off' && sendings > 0) return refuse(brokenOff(route))
+      if (led === 'broken off' && sendings > 0) return refuse(upstreamClosed(route))
       if (upstream && led === 'not there') upstreams.avoid(upstream)
-      const refused = socket.destroyed ? brokenOff(route) : await wait(head.length)
+      const refused = socket.destroyed ? upstreamClosed(route) : await wait(head.length)
       return refused ? refuse(refused) : await lead(sendings + (led === 'broken off' ? 1 : 0))
     }
-    const refuse = (answer: Answer) => {
+    const refuse = (answer: GatewayError) => {
       refuseUpgrade(socket, answer.status, bodyOf(answer))
       return answer.status
     }

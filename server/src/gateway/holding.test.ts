@@ -5,7 +5,7 @@ import type { SquidRow } from '../modules/squids/index.ts'
 import { until } from '../testing/until.ts'
 import { openGatewayBed, type GatewayBed } from './testing/testbed.ts'
 
-const mostHeld = 20
+const maxHeld = 20
 
 let bed: GatewayBed
 let squid: SquidRow
@@ -42,7 +42,7 @@ const millis = async (work: () => Promise<unknown>): Promise<number> => {
 
 describe('while no program of a version answers', () => {
   beforeEach(async () => {
-    bed = await openGatewayBed({}, { heldMs: 15_000, mostHeld })
+    bed = await openGatewayBed({}, { heldMs: 15_000, maxHeld })
     squid = await bed.version({ processors: { eth: {} } })
   })
   afterEach(() => bed.close())
@@ -90,7 +90,7 @@ describe('while no program of a version answers', () => {
   })
 
   test('so many wait and no more; the place of a caller that hangs up is free again', async () => {
-    const calls = Array.from({ length: mostHeld }, () => ask())
+    const calls = Array.from({ length: maxHeld }, () => ask())
     await until(async () => expect((await fetch(api(), { signal: AbortSignal.timeout(500) })).status).toBe(503))
     calls.pop()?.destroy()
     await until(async () => await expect(fetch(api(), { signal: AbortSignal.timeout(500) })).rejects.toThrow('timeout'))

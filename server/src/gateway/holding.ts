@@ -6,16 +6,16 @@ import type { RoutingTable } from './routing-table.ts'
 import { canConnect, type Upstreams } from './upstreams.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
-export type HoldingPace = {
+export type HoldingLimits = {
   /** The longest a request waits in all. */
   heldMs: number
   /** A version that did not answer for so long has failed: its requests are refused at once, until it answers again. */
   failedAfterMs: number
   /** Requests of one version that wait at the same time. */
-  mostHeld: number
+  maxHeld: number
 }
 
-export const defaultHoldingPace: HoldingPace = { heldMs: 15_000, failedAfterMs: 60_000, mostHeld: 1_000 }
+export const defaultHoldingLimits: HoldingLimits = { heldMs: 15_000, failedAfterMs: 60_000, maxHeld: 1_000 }
 
 /** Between two looks when nothing was told. */
 const probeMs = 250
@@ -40,11 +40,11 @@ export class Holding {
   readonly #room = new WaitingRoom()
   readonly #table: RoutingTable
   readonly #upstreams: Upstreams
-  readonly #pace: HoldingPace
+  readonly #pace: HoldingLimits
   readonly #stops: (() => void)[]
   #isClosed = false
 
-  constructor(table: RoutingTable, upstreams: Upstreams, directory: Directory, pace: HoldingPace) {
+  constructor(table: RoutingTable, upstreams: Upstreams, directory: Directory, pace: HoldingLimits) {
     this.#table = table
     this.#upstreams = upstreams
     this.#pace = pace
@@ -69,7 +69,7 @@ export class Holding {
     const gate = this.#gateOf(route)
     const nowMs = performance.now()
     const hasFailed = gate.downSinceMs !== null && nowMs - gate.downSinceMs > this.#pace.failedAfterMs
-    if (this.#isClosed || hasFailed || nowMs >= endMs || gate.waiting.size >= this.#pace.mostHeld) return false
+    if (this.#isClosed || hasFailed || nowMs >= endMs || gate.waiting.size >= this.#pace.maxHeld) return false
     const { promise, resolve: end } = Promise.withResolvers<boolean>()
     const leave = this.#room.enter(route.org, bytes, () => end(false))
     if (!leave) return false

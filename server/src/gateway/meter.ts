@@ -1,9 +1,9 @@
 import type { App } from '../app.ts'
-import { addIngress, bucketCount, bucketOf, type IngressMinute } from '../modules/metrics/index.ts'
+import { addIngressMinutes, bucketCount, bucketOf, type IngressMinute } from '../modules/metrics/index.ts'
 
 const flushMs = 1_000
 /** While the database is away no more than this many minutes and versions are kept. */
-const mostPending = 100_000
+const maxPending = 100_000
 
 /** Counts requests, bytes and latencies of every version, and adds them to the database each second. */
 export class IngressMeter {
@@ -39,7 +39,7 @@ export class IngressMeter {
     if (known) return known
     const histogram = Array.from({ length: bucketCount }, () => 0)
     const row = { squidId, minute: this.#minute, successes: 0, errors: 0, successBytes: 0, errorBytes: 0, histogram }
-    if (this.#pending.size < mostPending) this.#pending.set(key, row)
+    if (this.#pending.size < maxPending) this.#pending.set(key, row)
     return row
   }
 
@@ -59,7 +59,7 @@ export class IngressMeter {
     if (rows.size === 0) return
     this.#pending = new Map()
     try {
-      await addIngress(this.#app.database, [...rows.values()])
+      await addIngressMinutes(this.#app.database, [...rows.values()])
     } catch (error) {
       this.#app.log.warn({ err: error }, 'the gateway cannot write its counts')
       for (const row of rows.values()) this.#putBack(row)

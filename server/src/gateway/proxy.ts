@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { brokenOff, notAnswering, timedOut, type Answer } from './answers.ts'
+import { upstreamClosed, notAnswering, timedOut, type GatewayError } from './answers.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
-import { isHarmlessTwice } from './repeatable.ts'
+import { isSafeToRetry } from './retry-safety.ts'
 import type { Route } from './routes-store.ts'
 import { canConnect, isAvoided, type Upstream } from './upstreams.ts'
 
@@ -21,17 +21,17 @@ export type Forward = {
   /** Makes sure the next `pick` knows the newest generation. */
   refresh: () => Promise<void>
   /** Waits until it is worth another try, with so many bytes of the body; answers what to tell the caller when it is not. */
-  wait: (bytes: number) => Promise<Answer | null>
+  wait: (bytes: number) => Promise<GatewayError | null>
   /** Ends event streams, whose clients then ask again. */
   draining?: AbortSignal | undefined
 }
 
-export type Outcome = { status: number; bytes: number; elapsedMs: number } | { refused: Answer }
+export type Outcome = { status: number; bytes: number; elapsedMs: number } | { refused: GatewayError }
 
 /** Bodies up to this size are read first, so that a request can be sent again to a program that does answer. */
-const mostHeldBytes = 65_536
+const maxHeldBytes = 65_536
 /** Once it was sent: whatever it did to the one program, it must not do to all of them. */
-const mostSendings = 2
+const maxAttempts = 2
 
 const notSent = new Set([
   'ECONNREFUSED',
@@ -50,10 +50,10 @@ const notBegun = new Set(['UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])
  * connected to, the request waits. Never rejects.
  */
 export async function forward(f: Forward): Promise<Outcome> {
-  const body = await heldBody(f.req).catch(() => undefined)
+  const body = await bufferSmallBody(f.req).catch(() => undefined)
   // The caller hung up before the request was complete.
-  if (body === undefined) return { refused: brokenOff(f.route) }
-  const bytes = body === streamed ? mostHeldBytes : (body?.length ?? 0)
+  if (body === undefined) return { refused: upstreamClosed(f.route) }
+  const bytes = body === streamed ? maxHeldBytes : (body?.length ?? 0)
   for (let sendings = 0; ;) {
     const upstream = f.pick()
     // A body that was read for a program that is not there could not be sent to another one.
@@ -63,13 +63,13 @@ export async function forward(f: Forward): Promise<Outcome> {
       const code = codeOf(outcome.failed)
       if (body === streamed && !notBegun.has(code)) return { refused: explain(f.route, code) }
       if (!notSent.has(code)) {
-        const mayRepeat = ++sendings < mostSendings && body !== streamed && isHarmlessTwice(f.req, body)
+        const mayRepeat = ++sendings < maxAttempts && body !== streamed && isSafeToRetry(f.req, body)
         if (!mayRepeat || f.res.destroyed) return { refused: explain(f.route, code) }
         await f.refresh().catch(() => undefined)
         continue
       }
     }
-    if (f.res.destroyed) return { refused: brokenOff(f.route) }
+    if (f.res.destroyed) return { refused: upstreamClosed(f.route) }
     if (upstream) f.avoid(upstream)
     const next = upstream && f.pick()
     if (next && !isAvoided(next)) continue
@@ -85,11 +85,11 @@ const streamed = Symbol('streamed')
  * The body when it is small and of known length, null when there is none.
  * By events: an async iterator costs more than all the rest of forwarding a small query (docs/benchmarks.md).
  */
-function heldBody(req: IncomingMessage): Promise<Buffer | null | typeof streamed> {
+function bufferSmallBody(req: IncomingMessage): Promise<Buffer | null | typeof streamed> {
   if (req.headers['transfer-encoding'] !== undefined) return Promise.resolve(streamed)
   const length = Number(req.headers['content-length'] ?? 0)
   if (length === 0) return Promise.resolve(null)
-  if (length > mostHeldBytes) return Promise.resolve(streamed)
+  if (length > maxHeldBytes) return Promise.resolve(streamed)
   return new Promise((done, fail) => {
     const chunks: Buffer[] = []
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -162,9 +162,9 @@ function endWith(draining: AbortSignal | undefined, res: ServerResponse): void {
   res.once('close', () => draining?.removeEventListener('abort', end))
 }
 
-function explain(route: Route, code: string): Answer {
+function explain(route: Route, code: string): GatewayError {
   if (notSent.has(code)) return notAnswering(route)
-  return code === 'UND_ERR_HEADERS_TIMEOUT' ? timedOut(route) : brokenOff(route)
+  return code === 'UND_ERR_HEADERS_TIMEOUT' ? timedOut(route) : upstreamClosed(route)
 }
 
 const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '')

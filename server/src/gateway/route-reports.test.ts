@@ -9,7 +9,7 @@ beforeEach(async () => void (bed = await openGatewayBed()))
 afterEach(() => bed.close())
 
 const behind = (squidId: number, generation: number) =>
-  gatewaysBehind(bed.t.app.db, { squidId, generation, seenWithinMs: 15_000 })
+  gatewaysBehind(bed.t.app.db, { squidId, generation, aliveWithinMs: 15_000 })
 const count = async (table: string) => (await bed.t.app.database.pool.query(`select 1 from ${table}`)).rowCount
 
 test('every gateway says when it leads to another generation, and one that starts later says all', async () => {

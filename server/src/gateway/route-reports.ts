@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { App } from '../app.ts'
-import { beatGateway, deleteGateway, noteGatewayRoutes } from '../modules/squids/index.ts'
+import { beatGateway, deleteGateway, saveGatewayRoutes } from '../modules/squids/index.ts'
 
-export type ReportPace = {
+export type ReportIntervals = {
   beatMs: number
   /** Without a heartbeat for so long the gateway is not ready: soon an update will not wait for it any more. */
   staleMs: number
 }
 
-export const defaultReportPace: ReportPace = { beatMs: 5_000, staleMs: 10_000 }
+export const defaultReportIntervals: ReportIntervals = { beatMs: 5_000, staleMs: 10_000 }
 
 /** Before what could not be written is written again. */
 const retryMs = 1_000
@@ -20,7 +20,7 @@ const retryMs = 1_000
 export class RouteReports {
   readonly id = randomUUID()
   readonly #app: Pick<App, 'db' | 'log'>
-  readonly #pace: ReportPace
+  readonly #pace: ReportIntervals
   /** What this gateway leads to. */
   readonly #led = new Map<number, number>()
   /** What of it is not written yet; null: nothing any more. */
@@ -30,7 +30,7 @@ export class RouteReports {
   #isClosed = false
   readonly #timer: NodeJS.Timeout
 
-  constructor(app: Pick<App, 'db' | 'log'>, pace: ReportPace = defaultReportPace) {
+  constructor(app: Pick<App, 'db' | 'log'>, pace: ReportIntervals = defaultReportIntervals) {
     this.#app = app
     this.#pace = pace
     this.#timer = setInterval(() => void this.beat(), pace.beatMs).unref()
@@ -83,7 +83,7 @@ export class RouteReports {
       const routes = this.#pending
       this.#pending = new Map()
       try {
-        await noteGatewayRoutes(this.#app.db, this.id, routes)
+        await saveGatewayRoutes(this.#app.db, this.id, routes)
       } catch (error) {
         this.#pending = new Map([...routes, ...this.#pending])
         this.#app.log.warn({ err: error }, 'the gateway cannot write where it leads requests')

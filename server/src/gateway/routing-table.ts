@@ -31,20 +31,20 @@ export async function openRoutingTable(
   const byReference = new Map<string, Route>()
   const byId = new Map<number, Route>()
 
-  const forget = (squidId: number) => {
+  const evict = (squidId: number) => {
     const known = byId.get(squidId)
     byId.delete(squidId)
     // A tag may have gone to another version meanwhile.
     for (const key of known ? keysOf(known) : []) if (byReference.get(key) === known) byReference.delete(key)
   }
   const put = (route: Route) => {
-    forget(route.squidId)
+    evict(route.squidId)
     byId.set(route.squidId, route)
     for (const key of keysOf(route)) byReference.set(key, route)
     onRoute(route.squidId, route)
   }
   const remove = (squidId: number) => {
-    forget(squidId)
+    evict(squidId)
     onRoute(squidId)
   }
   const read = async (squidId: number) => {

@@ -20,7 +20,7 @@ export type Upstream = {
 const idleMs = 60_000
 const sweepMs = 30_000
 /** A replica that did not answer is left out for this long while there are others. */
-const avoidedMs = 1_000
+const cooldownMs = 1_000
 
 /** Connections to squids, kept alive and shared by all requests. */
 export class Upstreams {
@@ -62,7 +62,7 @@ export class Upstreams {
 
   /** It could not be connected to: others come first for a moment, and the runtime is asked again where it is. */
   avoid(upstream: Upstream): void {
-    upstream.avoidUntilMs = performance.now() + avoidedMs
+    upstream.avoidUntilMs = performance.now() + cooldownMs
     const { workload, container, port } = upstream
     const endpoint = this.#directory.endpoint(workload, container, port)
     const hasMoved = !endpoint || JSON.stringify(addressOf(endpoint)) !== JSON.stringify(upstream.endpoint)

@@ -1,5 +1,5 @@
 /** What all held requests of a gateway may take. */
-const mostBytes = 64 * 1024 * 1024
+const maxBytes = 64 * 1024 * 1024
 /** A held request takes its body and at least this: its headers, its connection, what of an unread body has arrived. */
 export const leastBytes = 16_384
 
@@ -10,18 +10,18 @@ type Guest = { bytes: number; evict: () => void }
  * whoever floods it crowds out only itself.
  */
 export class WaitingRoom {
-  readonly #mostBytes: number
+  readonly #maxBytes: number
   readonly #orgs = new Map<string, { bytes: number; guests: Set<Guest> }>()
   #bytes = 0
 
-  constructor(most = mostBytes) {
-    this.#mostBytes = most
+  constructor(most = maxBytes) {
+    this.#maxBytes = most
   }
 
   /** Answers how to leave, or null when there is no room. `evict` is called when the place is given to another; it need not leave then. */
   enter(org: string, bodyBytes: number, evict: () => void): (() => void) | null {
     const guest = { bytes: bodyBytes + leastBytes, evict }
-    if (!this.#makeRoom(org, guest.bytes)) return null
+    if (!this.#evict(org, guest.bytes)) return null
     const own = this.#orgs.get(org) ?? { bytes: 0, guests: new Set() }
     this.#orgs.set(org, own)
     own.guests.add(guest)
@@ -29,8 +29,8 @@ export class WaitingRoom {
     return () => this.#remove(org, guest)
   }
 
-  #makeRoom(org: string, bytes: number): boolean {
-    while (this.#bytes + bytes > this.#mostBytes) {
+  #evict(org: string, bytes: number): boolean {
+    while (this.#bytes + bytes > this.#maxBytes) {
       const [largest, taken] = [...this.#orgs].reduce((a, b) => (b[1].bytes > a[1].bytes ? b : a), ['', nothing])
       if (largest === org || taken.bytes <= (this.#orgs.get(org)?.bytes ?? 0) + bytes) return false
       const newest = [...taken.guests].at(-1)

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
 import type { App } from '../app.ts'
-import { asRequest } from '../db/patience.ts'
+import { asRequest } from '../db/query-timeouts.ts'
 import { newestSampleAt } from '../modules/metrics/index.ts'
 import { connectionsOf } from '../modules/squids/index.ts'
 import { ownMetrics } from '../own-metrics.ts'

@@ -32,14 +32,14 @@ const latest = new WeakMap<Checked['database'], { look: Promise<Readiness>; atMs
 export function readiness(app: Checked): Promise<Readiness> {
   const known = latest.get(app.database)
   if (known && performance.now() - known.atMs < freshMs) return known.look
-  const look = lookNow(app)
+  const look = checkNow(app)
   latest.set(app.database, { look, atMs: performance.now() })
   return look
 }
 
-async function lookNow(app: Checked): Promise<Readiness> {
+async function checkNow(app: Checked): Promise<Readiness> {
   const [database, disk] = await Promise.all([
-    inTime(askDatabase(app.database.url), 'does not answer'),
+    inTime(queryDatabase(app.database.url), 'does not answer'),
     inTime(readDisk(app.config.dataDir), null),
   ])
   const worker = app.vitals?.worker?.()
@@ -66,7 +66,7 @@ async function lookNow(app: Checked): Promise<Readiness> {
 const inTime = <T>(work: Promise<T>, otherwise: T): Promise<T> =>
   Promise.race([work.catch(() => otherwise), pause(limitMs, otherwise, { ref: false })])
 
-const askDatabase = async (url: string) => ((await canAsk(url, limitMs)) ? 'ok' : 'does not answer')
+const queryDatabase = async (url: string) => ((await canAsk(url, limitMs)) ? 'ok' : 'does not answer')
 
 const freePart = ({ freeBytes, sizeBytes }: Disk) => (sizeBytes === 0 ? 1 : freeBytes / sizeBytes)
 

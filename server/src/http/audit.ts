@@ -2,7 +2,7 @@ import type { App } from '../app.ts'
 import type { Actor, AuditNote, OrgScope, Request } from '../modules/call.ts'
 import { recordAudit } from '../modules/auth/index.ts'
 
-type Done = {
+type AuditedCall = {
   name: string
   call: { request: Request; params: unknown; actor?: Actor; org?: OrgScope }
   note: AuditNote | null
@@ -12,7 +12,7 @@ type Done = {
  * One row for every change that succeeded, and for every read whose handler says that it changed something (links of mails).
  * The request's body is never written: a handler says what changed, without secrets.
  */
-export async function writeAudit(app: App, { name, call, note }: Done): Promise<void> {
+export async function writeAudit(app: App, { name, call, note }: AuditedCall): Promise<void> {
   await recordAudit(app.db, {
     at: app.clock.now(),
     action: name,

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { Writable } from 'node:stream'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
-import { asRequest } from '../db/patience.ts'
+import { asRequest } from '../db/query-timeouts.ts'
 import { isUnavailable } from '../db/unavailable.ts'
 import { createLog } from '../log.ts'
 import { startTestApp, type TestApp, type TestUser } from '../testing/index.ts'

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { App } from '../app.ts'
 import { notFound } from '../errors.ts'
-import { asRequest } from '../db/patience.ts'
+import { asRequest } from '../db/query-timeouts.ts'
 import { escapeHtml, newestMails, openMail } from '../mail/index.ts'
 import type { Mail } from '../mail/mailer.ts'
 import { isLocal } from './request.ts'

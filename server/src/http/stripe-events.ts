@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { App } from '../app.ts'
-import { asRequest } from '../db/patience.ts'
+import { asRequest } from '../db/query-timeouts.ts'
 import { stripeEventsOf } from '../modules/billing/index.ts'
 
 /** Where Stripe sends its events. Apart from the contract: the signature is of the very bytes, and nobody else calls it. */

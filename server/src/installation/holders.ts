@@ -31,7 +31,7 @@ export const locksName = 'locks'
 const fileOf = (dir: string, pid: number) => join(dir, `process-${pid}.json`)
 
 /** Notes this process, and removes the notes of those that were killed. It holds no password. Answers how to take the note back. */
-export function noteHolder(dir: string, clock: Clock, about: Pick<Holder, 'command' | 'roles'>): () => void {
+export function recordHolder(dir: string, clock: Clock, about: Pick<Holder, 'command' | 'roles'>): () => void {
   const { pid } = process
   livingHolders(dir)
   const holder: Holder = {

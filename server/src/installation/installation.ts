@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { reasonOf, sentenceOfSetting, WrongSetting } from '../wrong-setting.ts'
-import { describeHolder, livingHolders, locksDir, noteHolder } from './holders.ts'
+import { describeHolder, livingHolders, locksDir, recordHolder } from './holders.ts'
 
 /** For the operator to resolve; its message says who uses the installation. */
 export class InstallationInUse extends Error {
@@ -19,9 +19,9 @@ export type Installation = {
 }
 
 /** A start of another process takes the lock for an instant to see whether it can have it. */
-const patienceMs = 500
+const lockTimeoutMs = 500
 /** A command that stops the Postgres it started is done soon. */
-const commandPatienceMs = 10_000
+const commandLockTimeoutMs = 10_000
 
 /**
  * A process that is the whole installation and takes it down at its end needs it for itself, as `npm start` and `npm run dev` do.
@@ -54,12 +54,12 @@ export async function holdInstallation(
   let lock: FileLock | null = await take(dir, options.alone ? 'exclusive' : 'shared')
   if (!lock) throw new InstallationInUse(refusal(config, dir, options.alone))
   let isAlone = options.alone
-  const removeNote = noteHolder(dir, systemClock, { command: commandOf(config), roles: options.roles })
+  const removeNote = recordHolder(dir, systemClock, { command: commandOf(config), roles: options.roles })
   return {
     becomeAlone: async () => {
       if (isAlone) return true
       lock?.release()
-      lock = await waitForFileLock(file, 'exclusive', patienceMs)
+      lock = await waitForFileLock(file, 'exclusive', lockTimeoutMs)
       isAlone = lock !== null
       return isAlone
     },
@@ -73,9 +73,9 @@ export async function holdInstallation(
 const lockFile = (dir: string) => join(dir, 'installation.lock')
 
 async function take(dir: string, mode: 'shared' | 'exclusive'): Promise<FileLock | null> {
-  const lock = await waitForFileLock(lockFile(dir), mode, patienceMs)
+  const lock = await waitForFileLock(lockFile(dir), mode, lockTimeoutMs)
   if (lock || livingHolders(dir).some(({ roles }) => roles.length > 0)) return lock
-  return await waitForFileLock(lockFile(dir), mode, commandPatienceMs)
+  return await waitForFileLock(lockFile(dir), mode, commandLockTimeoutMs)
 }
 
 function refusal(config: Config, dir: string, alone: boolean): string {

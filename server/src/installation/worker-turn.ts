@@ -16,10 +16,10 @@ export type WorkerTurn = {
   close: () => Promise<void>
 }
 
-export type WorkerTurnPace = { retryMs: number; heartbeatMs: number; frozenAfterMs: number }
+export type StandbyIntervals = { retryMs: number; heartbeatMs: number; frozenAfterMs: number }
 
 /** A standby takes over within 5 s, and tells of a frozen active worker within 15 s. */
-const defaultPace: WorkerTurnPace = { retryMs: 500, heartbeatMs: 2_000, frozenAfterMs: 10_000 }
+const defaultIntervals: StandbyIntervals = { retryMs: 500, heartbeatMs: 2_000, frozenAfterMs: 10_000 }
 
 export type WorkerTurnOptions = {
   config: Pick<Config, 'dataDir'>
@@ -28,7 +28,7 @@ export type WorkerTurnOptions = {
   work: () => Promise<() => Promise<void>>
   /** A standby could not take over: the process has to end. */
   failed: (error: unknown) => void
-  pace?: WorkerTurnPace
+  pace?: StandbyIntervals
 }
 
 /**
@@ -38,11 +38,11 @@ export type WorkerTurnOptions = {
  * @returns when this process works or stands by. @throws what `work` throws when it is called at once
  */
 export async function takeWorkerTurn(options: WorkerTurnOptions): Promise<WorkerTurn> {
-  const { log, work, failed, pace = defaultPace } = options
+  const { log, work, failed, pace = defaultIntervals } = options
   const dir = locksDir(options.config)
   const lockFile = join(dir, 'worker.lock')
-  const noteFile = join(dir, 'worker.json')
-  const watch = watchHeartbeat(noteFile, pace)
+  const activeFile = join(dir, 'worker.json')
+  const watch = watchHeartbeat(activeFile, pace)
   let state: WorkerState = { is: 'active' }
   let timer: NodeJS.Timeout | undefined
   let end = () => Promise.resolve()
@@ -50,8 +50,8 @@ export async function takeWorkerTurn(options: WorkerTurnOptions): Promise<Worker
 
   const begin = async (lock: FileLock) => {
     state = { is: 'active' }
-    noteActive(noteFile)
-    const beating = setInterval(() => beat(noteFile), pace.heartbeatMs)
+    writeActive(activeFile)
+    const beating = setInterval(() => beat(activeFile), pace.heartbeatMs)
     try {
       const stop = await work()
       end = async () => {
@@ -67,7 +67,7 @@ export async function takeWorkerTurn(options: WorkerTurnOptions): Promise<Worker
   }
 
   const standBy = () => {
-    const now: WorkerState = { is: 'standby', activeIs: activeOf(noteFile), ...watch() }
+    const now: WorkerState = { is: 'standby', activeIs: activeOf(activeFile), ...watch() }
     const before = state
     state = now
     if (before.is === 'active') log.info(`This worker stands by; the active one is ${now.activeIs}.`)
@@ -100,7 +100,7 @@ export async function takeWorkerTurn(options: WorkerTurnOptions): Promise<Worker
   }
 }
 
-function noteActive(file: string): void {
+function writeActive(file: string): void {
   const { pid } = process
   const startedAt = findProcess(pid)?.startedAt ?? ''
   writeHolder(file, {
@@ -127,7 +127,7 @@ function beat(file: string): void {
   }
 }
 
-function watchHeartbeat(file: string, pace: WorkerTurnPace): () => { frozenForMs: number | null } {
+function watchHeartbeat(file: string, pace: StandbyIntervals): () => { frozenForMs: number | null } {
   let stamp = 0
   let changedMs = performance.now()
   return () => {

@@ -1,4 +1,4 @@
-export { escapeHtml, writeLetter } from './letter.ts'
+export { escapeHtml, renderMail } from './mail-template.ts'
 export { createMailer, mailContext, openMail } from './mailer.ts'
 export { mailJobs, sendMail, sendMailNow } from './send-mail.ts'
 export { newestMails } from './store.ts'

@@ -2,7 +2,7 @@ import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { days } from '../clock.ts'
 import { startTestApp, type TestApp } from '../testing/index.ts'
-import { mailJobs, writeLetter } from './index.ts'
+import { mailJobs, renderMail } from './index.ts'
 
 type Received = { from: string; to: string[]; raw: string }
 
@@ -37,7 +37,7 @@ afterAll(async () => {
   await t.close()
 })
 
-const letter = writeLetter({
+const letter = renderMail({
   to: 'ada@example.com',
   subject: 'Hello\r\nBcc: everybody@example.com',
   name: 'Ada & <b>',

@@ -7,7 +7,7 @@ import { deleteMail, deleteMailsBefore, findMail } from './store.ts'
 
 export const sendMail = { name: 'mail.send', retryLimit: 10 }
 
-const patience = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 }
+const smtpTimeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 }
 
 /** What cannot be sent, and what nobody read in the outbox, is dropped after this. */
 const keptMs = days(7)
@@ -41,7 +41,7 @@ export async function sendMailNow(app: App, mail: Mail, id: string): Promise<voi
 }
 
 async function transmit({ config }: App, mail: Mail, id: string): Promise<void> {
-  const transport = createTransport({ url: config.SHOAL_MAIL_URL, ...patience })
+  const transport = createTransport({ url: config.SHOAL_MAIL_URL, ...smtpTimeouts })
   try {
     const messageId = `<shoal-${id}@${new URL(config.publicUrl).hostname}>`
     // No answering machine answers.

@@ -1,16 +1,16 @@
 import type { ChainService } from '../rpc/chain-service.ts'
-import { choose, needsReceipts, needsTransactions, portalBlock, type PortalBlock } from './evm-items.ts'
+import { selectItems, needsReceipts, needsTransactions, portalBlock, type PortalBlock } from './evm-items.ts'
 import { logFilter, type EvmQuery, type RawBlock, type RawLog, type RawReceipt } from './evm-query.ts'
 
 /** Read together; larger would keep a slow reader's answers in memory. */
-const blocksAtOnce = 50
+const blockBatchSize = 50
 /** How many ancestors a caller on a dropped branch is told of, to find the last block it shares with the chain. */
-const ancestorsTold = 32
+const maxAncestors = 32
 
 export type BlockRef = { number: number; hash: string }
 
 /** The chain could not be read now; the caller asks again. */
-export class Unreadable extends Error {
+export class ChainUnreadableError extends Error {
   override name = 'Unreadable'
 }
 
@@ -45,7 +45,7 @@ export class EvmDataset {
     if (!parentBlockHash || fromBlock === 0) return null
     const parent = await this.block(fromBlock - 1)
     if (parent?.hash === parentBlockHash.toLowerCase()) return null
-    const first = Math.max(0, fromBlock - ancestorsTold)
+    const first = Math.max(0, fromBlock - maxAncestors)
     const numbers = Array.from({ length: fromBlock - first }, (_, i) => first + i)
     const blocks = await this.#ask(numbers.map((n) => ['eth_getBlockByNumber', [hex(n), false]]))
     return blocks.flatMap((b) => refOf(b as RawBlock | null) ?? [])
@@ -57,8 +57,8 @@ export class EvmDataset {
    */
   async *blocks(query: EvmQuery, last: number): AsyncGenerator<PortalBlock> {
     let parent: string | null = null
-    for (let from = query.fromBlock; from <= last; from += blocksAtOnce) {
-      const to = Math.min(from + blocksAtOnce - 1, last)
+    for (let from = query.fromBlock; from <= last; from += blockBatchSize) {
+      const to = Math.min(from + blockBatchSize - 1, last)
       const chunk = await this.#chunk(query, from, to, { isFirst: from === query.fromBlock, isLast: to === last })
       if (
         chunk.first !== null &&
@@ -88,8 +88,8 @@ export class EvmDataset {
     )) as (RawBlock | null)[]
     const whole = blocks.filter((b): b is RawBlock => b !== null)
     if (whole.length !== numbers.length || !doBelongTogether(whole, byBlock))
-      throw new Unreadable('The chain changed while it was read.')
-    const chosen = whole.map((block) => choose(query, block, byBlock.get(Number(block.number)) ?? []))
+      throw new ChainUnreadableError('The chain changed while it was read.')
+    const chosen = whole.map((block) => selectItems(query, block, byBlock.get(Number(block.number)) ?? []))
     const receipts = await this.#receipts(
       query,
       whole.filter((_, i) => (chosen[i]?.transactions.length ?? 0) > 0),
@@ -120,8 +120,8 @@ export class EvmDataset {
     const outcomes = await this.#service.answerAll(calls.map(([method, params]) => ({ method, params })))
     const results = []
     for (const outcome of outcomes) {
-      if (outcome.kind === 'error') throw new Unreadable(outcome.error.message)
-      const json = outcome.kind === 'result' ? outcome.json : await wholeOf(outcome.chunks)
+      if (outcome.kind === 'error') throw new ChainUnreadableError(outcome.error.message)
+      const json = outcome.kind === 'result' ? outcome.json : await readFully(outcome.chunks)
       results.push(JSON.parse(json.toString()) as unknown)
     }
     return results
@@ -140,7 +140,7 @@ function doBelongTogether(blocks: readonly RawBlock[], logs: ReadonlyMap<number,
   })
 }
 
-async function wholeOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+async function readFully(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = []
   for await (const chunk of chunks) parts.push(chunk)
   return Buffer.concat(parts)

@@ -50,10 +50,10 @@ export const needsReceipts = (query: EvmQuery): boolean =>
 export const needsTransactions = (query: EvmQuery): boolean =>
   query.transactions.length > 0 || query.logs.some((r) => r.transaction)
 
-export type Chosen = { logs: RawLog[]; transactions: RawTransaction[] }
+export type SelectedItems = { logs: RawLog[]; transactions: RawTransaction[] }
 
 /** What of a block is asked for: what matches, and what belongs to it. */
-export function choose(query: EvmQuery, block: RawBlock, logsOfBlock: readonly RawLog[]): Chosen {
+export function selectItems(query: EvmQuery, block: RawBlock, logsOfBlock: readonly RawLog[]): SelectedItems {
   const transactions = block.transactions.filter((tx) => typeof tx !== 'string')
   const [logs, wanted] = [new Set<RawLog>(), new Set<string>()]
   const addLogsOf = (index: string) => {
@@ -82,7 +82,7 @@ export function choose(query: EvmQuery, block: RawBlock, logsOfBlock: readonly R
 export function portalBlock(
   query: EvmQuery,
   block: RawBlock,
-  chosen: Chosen,
+  chosen: SelectedItems,
   receipts: ReadonlyMap<string, RawReceipt>,
 ): PortalBlock {
   const header = project(block, ['number', 'hash', 'parentHash'], query.fields?.block, numbers.block)

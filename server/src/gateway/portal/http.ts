@@ -52,7 +52,7 @@ export async function sendLines(
 }
 
 const unzip = promisify(gunzip)
-const mostBytes = 2_000_000
+const maxBytes = 2_000_000
 
 /** The body as JSON; null when it is none, or too long. */
 export async function readJson(req: IncomingMessage): Promise<unknown> {
@@ -61,12 +61,12 @@ export async function readJson(req: IncomingMessage): Promise<unknown> {
   for await (const part of req as AsyncIterable<Buffer>) {
     parts.push(part)
     length += part.length
-    if (length > mostBytes) return null
+    if (length > maxBytes) return null
   }
   try {
     const body = Buffer.concat(parts)
     const isZipped = req.headers['content-encoding'] === 'gzip'
-    return JSON.parse((isZipped ? await unzip(body, { maxOutputLength: mostBytes }) : body).toString())
+    return JSON.parse((isZipped ? await unzip(body, { maxOutputLength: maxBytes }) : body).toString())
   } catch {
     return null
   }

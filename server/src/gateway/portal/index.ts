@@ -5,7 +5,7 @@ import { openServices } from '../rpc/services.ts'
 import { EvmDataset } from './evm-dataset.ts'
 import { sendJson } from './http.ts'
 import { PortalMeter } from './meter.ts'
-import { answerOwn } from './own-route.ts'
+import { serveLocalDataset } from './local-dataset-route.ts'
 import { Relay } from './relay.ts'
 
 export type PortalRoute = {
@@ -30,7 +30,8 @@ export function createPortalRoute(app: App): PortalRoute {
     const source = sourceOf(app.config, dataset)
     const service = source === 'rpc' && dataset.chain ? await services.find(dataset.chain.id) : null
     const given = { req, res, dataset, path: rest.split('?')[0] ?? '' }
-    if (service) meter.count(dataset.id, versionOf(req), await answerOwn({ ...given, blocks: new EvmDataset(service) }))
+    if (service)
+      meter.count(dataset.id, versionOf(req), await serveLocalDataset({ ...given, blocks: new EvmDataset(service) }))
     else if (source === 'portal' && relay)
       meter.count(dataset.id, versionOf(req), await relay.pass(req, res, dataset.id, rest))
     else

@@ -22,14 +22,14 @@ export type Account = {
   month: string
   monthEndsMs: number
   /** Why nothing is answered, whatever is asked. */
-  refusal: Refusal | null
+  refusal: RpcRefusal | null
   rate: TokenBucket
 }
-export type Refusal = { status: number; error: RpcError }
+export type RpcRefusal = { status: number; error: RpcError }
 
 /** A status that changed shows after so long at the latest; a replaced token is told at once. */
 const keptMs = 5_000
-const mostKept = 10_000
+const maxKept = 10_000
 
 /** Whose tokens are asked with, read from the database and kept for a few seconds. */
 export class Accounts {
@@ -54,7 +54,7 @@ export class Accounts {
     const kept = this.#byToken.get(token)
     const isNewMonth = kept?.loaded && this.#app.clock.now().getTime() >= kept.loaded.monthEndsMs
     if (kept && performance.now() < kept.untilMs && !isNewMonth) return kept.loaded ?? kept.account
-    if (this.#byToken.size >= mostKept) this.#byToken.clear()
+    if (this.#byToken.size >= maxKept) this.#byToken.clear()
     const account = this.#load(token)
     const entry = { account, loaded: null as Account | null, untilMs: performance.now() + keptMs }
     this.#byToken.set(token, entry)
@@ -66,7 +66,7 @@ export class Accounts {
   }
 
   /** After counts were written: what the database now knows. */
-  noteUsed(totals: readonly { orgId: number; month: string; used: number }[], own: ReadonlyMap<number, number>): void {
+  recordUse(totals: readonly { orgId: number; month: string; used: number }[], own: ReadonlyMap<number, number>): void {
     for (const total of totals) this.#oweOthers(total, own.get(total.orgId) ?? 0)
     const byOrg = new Map(totals.map((t) => [`${t.orgId} ${t.month}`, t.used]))
     for (const { loaded } of this.#byToken.values())
@@ -111,7 +111,7 @@ export class Accounts {
   }
 }
 
-function refusalOf({ status, isPlayground }: TokenOwner): Refusal | null {
+function refusalOf({ status, isPlayground }: TokenOwner): RpcRefusal | null {
   if (isPlayground) return null
   if (isUnpaid(status)) return refusal(403, codes.unauthorized, 'Payment is overdue. Please update your card details.')
   if (status === 'DRAFT')
@@ -123,7 +123,7 @@ function refusalOf({ status, isPlayground }: TokenOwner): Refusal | null {
   return null
 }
 
-const refusal = (status: number, code: number, message: string): Refusal => ({ status, error: { code, message } })
+const refusal = (status: number, code: number, message: string): RpcRefusal => ({ status, error: { code, message } })
 
 export const unknownToken = refusal(
   401,
@@ -132,7 +132,7 @@ export const unknownToken = refusal(
 )
 
 /** `pending` are requests that were answered and not yet written. Null while there is room for `count` more. */
-export function overQuota(account: Account, pending: number, count: number): Refusal | null {
+export function overQuota(account: Account, pending: number, count: number): RpcRefusal | null {
   const asked = account.used + pending + count
   if (account.cap !== null && asked > account.cap)
     return refusal(
@@ -150,7 +150,7 @@ export function overQuota(account: Account, pending: number, count: number): Ref
 }
 
 /** Null while the organization is within its rate. */
-export function overRate(account: Account, count: number): Refusal | null {
+export function overRate(account: Account, count: number): RpcRefusal | null {
   if (account.rate.take(count)) return null
   const seconds = Math.ceil(account.rate.waitMs(count) / 1000)
   return refusal(429, codes.limitExceeded, `Too many RPC requests at once. Try again in ${seconds} s.`)

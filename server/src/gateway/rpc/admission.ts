@@ -1,5 +1,5 @@
 import type { App } from '../../app.ts'
-import { Accounts, overQuota, overRate, unknownToken, type Account, type Refusal } from './accounts.ts'
+import { Accounts, overQuota, overRate, unknownToken, type Account, type RpcRefusal } from './accounts.ts'
 import type { Call, Outcome } from './json-rpc.ts'
 import { Meter } from './meter.ts'
 
@@ -16,7 +16,7 @@ export class Admission {
 
   constructor(app: App) {
     this.#accounts = new Accounts(app)
-    this.#meter = new Meter(app, (totals, own) => this.#accounts.noteUsed(totals, own))
+    this.#meter = new Meter(app, (totals, own) => this.#accounts.recordUse(totals, own))
   }
 
   /** Null for a token that is not, or no longer, an organization's. */
@@ -25,12 +25,12 @@ export class Admission {
   }
 
   /** Why `count` calls are not answered; null when they are, and then they are taken from the rate. */
-  refuse(account: Account | null, count: number): Refusal | null {
+  refuse(account: Account | null, count: number): RpcRefusal | null {
     return this.refuseAny(account, count) ?? (account && overRate(account, count))
   }
 
   /** As `refuse`, apart from the rate: what no waiting changes. */
-  refuseAny(account: Account | null, count = 1): Refusal | null {
+  refuseAny(account: Account | null, count = 1): RpcRefusal | null {
     if (!account) return unknownToken
     return account.refusal ?? overQuota(account, this.#meter.pendingOf(account.orgId), count)
   }

@@ -1,6 +1,6 @@
 const failuresToOpen = 5
 const firstPauseMs = 1_000
-const longestPauseMs = 30_000
+const maxPauseMs = 30_000
 
 /**
  * Keeps calls away from a node that fails: after five failures in a row it opens for a second, and for twice as long each time
@@ -25,7 +25,7 @@ export class Breaker {
   failed(): void {
     this.#failures += 1
     if (this.#failures < failuresToOpen) return
-    this.#openUntilMs = performance.now() + Math.min(longestPauseMs, firstPauseMs * 2 ** this.#openings)
+    this.#openUntilMs = performance.now() + Math.min(maxPauseMs, firstPauseMs * 2 ** this.#openings)
     this.#openings += 1
     // One failure more and it is open again.
     this.#failures = failuresToOpen - 1

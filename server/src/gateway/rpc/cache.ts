@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import type { DiskCache } from './disk-cache.ts'
 
 /** Longer keys are hashed: an eth_call may carry a contract's code. */
-const longestKey = 200
-const largestBytes = 4_194_304
+const maxKey = 200
+const maxBytes = 4_194_304
 /** What an entry costs beside its bytes. */
 const overheadBytes = 200
 
@@ -15,18 +15,18 @@ export function keyOf(identity: string, method: string, params: unknown): string
   const written = JSON.stringify(params)
   const asked = /[A-F]/.test(written) ? written.replaceAll(/"0x[0-9a-fA-F]*"/g, (hex) => hex.toLowerCase()) : written
   const key = `${identity} ${method} ${asked}`
-  return key.length <= longestKey ? key : hash('sha256', key, 'base64')
+  return key.length <= maxKey ? key : hash('sha256', key, 'base64')
 }
 
 /** Answers that never change: the recently used in memory, all on disk where there is one. */
 export class Cache {
   readonly #entries = new Map<string, Buffer>()
-  readonly #mostBytes: number
+  readonly #maxBytes: number
   readonly #disk: DiskCache | null
   #bytes = 0
 
-  constructor(mostBytes: number, disk: DiskCache | null = null) {
-    this.#mostBytes = mostBytes
+  constructor(maxBytes: number, disk: DiskCache | null = null) {
+    this.#maxBytes = maxBytes
     this.#disk = disk
   }
 
@@ -49,7 +49,7 @@ export class Cache {
 
   /** The bytes are copied: they may be a part of a much larger answer. */
   set(key: string, json: Buffer): void {
-    if (json.length > largestBytes || this.#entries.has(key)) return
+    if (json.length > maxBytes || this.#entries.has(key)) return
     const own = Buffer.from(json)
     this.#remember(key, own)
     this.#disk?.set(key, own)
@@ -59,7 +59,7 @@ export class Cache {
     this.#entries.set(key, json)
     this.#bytes += sizeOf(key, json)
     for (const [oldest, body] of this.#entries) {
-      if (this.#bytes <= this.#mostBytes) break
+      if (this.#bytes <= this.#maxBytes) break
       this.#entries.delete(oldest)
       this.#bytes -= sizeOf(oldest, body)
     }

@@ -1,16 +1,16 @@
 import type { Logger } from 'pino'
 import type { Chain } from '../../modules/rpc/index.ts'
-import { Asker, type Request } from './ask.ts'
-import { askBatch } from './ask-batch.ts'
+import { UpstreamCaller, type Request } from './call-upstream.ts'
+import { callBatch } from './call-batch.ts'
 import { keyOf, type Cache } from './cache.ts'
 import { codes, ourError, type Outcome } from './json-rpc.ts'
-import { isRefused, planOf, type HeadTag, type Plan } from './plan.ts'
+import { isRefused, callPolicyOf, type HeadTag, type CallPolicy } from './call-policy.ts'
 import { Pool } from './pool.ts'
 import type { Block } from './upstream.ts'
 
-type Asked = { method: string; params: unknown }
+type CacheableCall = { method: string; params: unknown }
 /** What is left to ask of a node, and where to put what it says. */
-export type Open = { request: Request; key: string | null; settle: (outcome: Outcome) => void }
+export type OpenCall = { request: Request; key: string | null; settle: (outcome: Outcome) => void }
 
 /**
  * One chain as callers see it. A call is answered from the cache, by waiting with others for the same answer, or by a node; which
@@ -19,7 +19,7 @@ export type Open = { request: Request; key: string | null; settle: (outcome: Out
 export class ChainService {
   readonly pool: Pool
   readonly #cache: Cache
-  readonly #asker: Asker
+  readonly #asker: UpstreamCaller
   /** Calls that are under way, for others that ask the same. */
   readonly #shared = new Map<string, Promise<Outcome>>()
   readonly #looks = new Map<HeadTag, Promise<Block | null>>()
@@ -27,22 +27,22 @@ export class ChainService {
   constructor(chain: Chain, cache: Cache, log: Logger) {
     this.pool = new Pool(chain, log)
     this.#cache = cache
-    this.#asker = new Asker(this.pool)
+    this.#asker = new UpstreamCaller(this.pool)
   }
 
   /** Never rejects. */
-  answer(call: Asked): Outcome | Promise<Outcome> {
+  answer(call: CacheableCall): Outcome | Promise<Outcome> {
     const notReady = this.pool.ready()
     if (notReady) return notReady.then(() => this.#answer(call))
     return this.#answer(call)
   }
 
   /** In the order of the calls; what has to be asked is asked in one batch. Never rejects. */
-  async answerAll(calls: readonly Asked[]): Promise<Outcome[]> {
+  async answerAll(calls: readonly CacheableCall[]): Promise<Outcome[]> {
     await this.pool.ready()
-    const open: Open[] = []
+    const open: OpenCall[] = []
     const outcomes = calls.map((call) => Promise.resolve(this.#answer(call, open)))
-    if (open.length > 0) void askBatch(this.pool, this.#asker, open)
+    if (open.length > 0) void callBatch(this.pool, this.#asker, open)
     return Promise.all(outcomes)
   }
 
@@ -51,8 +51,8 @@ export class ChainService {
   }
 
   /** With `open`, what needs a node and can wait for others is left there. */
-  #answer({ method, params }: Asked, open?: Open[]): Outcome | Promise<Outcome> {
-    const plan = planOf(this.pool.chain.type, method, params)
+  #answer({ method, params }: CacheableCall, open?: OpenCall[]): Outcome | Promise<Outcome> {
+    const plan = callPolicyOf(this.pool.chain.type, method, params)
     if (isRefused(plan)) return ourError(codes.methodNotFound, plan.refused)
     if (plan.head) return this.#head(plan, plan.head, method, params)
     const request = { method, params, plan }
@@ -75,7 +75,7 @@ export class ChainService {
   }
 
   /** What the newest block is, asked now, never lower than what was said before (design: served heads do not go back). */
-  async #head(plan: Plan, tag: HeadTag, method: string, params: unknown): Promise<Outcome> {
+  async #head(plan: CallPolicy, tag: HeadTag, method: string, params: unknown): Promise<Outcome> {
     const { pool } = this
     const looking = this.#looks.get(tag) ?? (tag === 'finalized' ? pool.latestFinal() : pool.latest(plan))
     this.#looks.set(tag, looking)
@@ -87,7 +87,7 @@ export class ChainService {
     return 'json' in pinned ? { kind: 'result', json: Buffer.from(pinned.json) } : this.#answer(pinned)
   }
 
-  #keep(key: string, plan: Plan, outcome: Outcome): void {
+  #keep(key: string, plan: CallPolicy, outcome: Outcome): void {
     if (outcome.kind !== 'result' || plan.lasts === 'never') return
     const { json } = outcome
     // Nothing, or an empty list by hash, may be something later.
@@ -96,11 +96,11 @@ export class ChainService {
   }
 
   /** Looking for what cannot be there would cost as much as small answers do. */
-  #mayBeKept({ lasts, height }: Plan): boolean {
+  #mayBeKept({ lasts, height }: CallPolicy): boolean {
     return lasts !== 'never' && (typeof height !== 'number' || height <= this.pool.heads.finalNumber)
   }
 
-  #isFinal({ height }: Plan, json: Buffer): boolean {
+  #isFinal({ height }: CallPolicy, json: Buffer): boolean {
     const final = this.pool.heads.finalNumber
     if (typeof height === 'number') return height <= final
     try {
@@ -112,7 +112,7 @@ export class ChainService {
   }
 }
 
-function later(open: Open[], request: Request, key: string): Promise<Outcome> {
+function later(open: OpenCall[], request: Request, key: string): Promise<Outcome> {
   const { promise, resolve } = Promise.withResolvers<Outcome>()
   open.push({ request, key, settle: resolve })
   return promise

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Logger } from 'pino'
 
 const flushMs = 250
-const mostWaiting = 500
+const maxWaiting = 500
 const busyMs = 2_000
 
 /**
@@ -12,7 +12,7 @@ const busyMs = 2_000
  * opened by several gateways of one host. The oldest go when it is full. Writing is done a little later, all at once.
  */
 class DiskCache {
-  readonly #mostBytes: number
+  readonly #maxBytes: number
   readonly #db: DatabaseSync
   readonly #get: ReturnType<DatabaseSync['prepare']>
   readonly #add: ReturnType<DatabaseSync['prepare']>
@@ -22,9 +22,9 @@ class DiskCache {
   readonly #log: Logger
 
   /** @throws Error of SQLite, with its `errcode` */
-  constructor(db: DatabaseSync, mostBytes: number, log: Logger) {
+  constructor(db: DatabaseSync, maxBytes: number, log: Logger) {
     this.#db = db
-    this.#mostBytes = mostBytes
+    this.#maxBytes = maxBytes
     this.#log = log
     this.#get = this.#db.prepare('select body from answers where key = ?')
     this.#add = this.#db.prepare('insert or ignore into answers (key, body) values (?, ?)')
@@ -51,7 +51,7 @@ class DiskCache {
 
   set(key: string, body: Buffer): void {
     // More than can be written in time is not worth the memory.
-    if (this.#waiting.size >= mostWaiting) this.flush()
+    if (this.#waiting.size >= maxWaiting) this.flush()
     this.#waiting.set(key, body)
     this.#timer ??= setTimeout(() => this.flush(), flushMs).unref()
   }
@@ -65,7 +65,7 @@ class DiskCache {
     try {
       this.#db.exec('begin immediate')
       for (const [key, body] of rows) if (this.#add.run(key, body).changes > 0) this.#bytes += body.length + key.length
-      this.#makeRoom()
+      this.#evict()
       this.#db.exec('commit')
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('rollback')
@@ -79,8 +79,8 @@ class DiskCache {
     this.#db.close()
   }
 
-  #makeRoom(): void {
-    while (this.#bytes > this.#mostBytes) {
+  #evict(): void {
+    while (this.#bytes > this.#maxBytes) {
       const oldest = 'select id from answers order by id limit 32'
       const freed = this.#db
         .prepare(`select sum(length(body) + length(key)) as bytes from answers where id in (${oldest})`)
@@ -94,8 +94,8 @@ class DiskCache {
 }
 
 /** Null when the file can be neither used nor replaced: that costs the cache, not the gateway. */
-export function openDiskCache(file: string, mostBytes: number, log: Logger): DiskCache | null {
-  const open = () => new DiskCache(opened(file), mostBytes, log)
+export function openDiskCache(file: string, maxBytes: number, log: Logger): DiskCache | null {
+  const open = () => new DiskCache(opened(file), maxBytes, log)
   try {
     mkdirSync(dirname(file), { recursive: true })
     return open()
@@ -119,7 +119,8 @@ const notKept = 'the cache of RPC answers cannot be opened; answers are not kept
 /** SQLITE_CORRUPT and SQLITE_NOTADB. Any other error, such as a lock of another gateway, says nothing about the file. */
 const brokenFile = new Set([11, 26])
 
-const schema = 'create table if not exists answers (id integer primary key, key text not null unique, body blob not null)'
+const schema =
+  'create table if not exists answers (id integer primary key, key text not null unique, body blob not null)'
 
 function opened(file: string): DatabaseSync {
   if (!existsSync(file)) create(file)

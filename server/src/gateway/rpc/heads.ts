@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import type { Chain } from '../../modules/rpc/index.ts'
 import type { Protocol } from './protocol.ts'
-import { NoAnswer, type Block, type Upstream } from './upstream.ts'
+import { UpstreamError, type Block, type Upstream } from './upstream.ts'
 
 /** Where nodes do not say what is final: deeper than any reorganization that chains without finality have seen. */
 const defaultFinalityBlocks = 256
 /** After so long below the served head, the chain itself must have gone back: a devnet made anew, or a rollback by its operators. */
-const goneBackMs = 30_000
+const rollbackAfterMs = 30_000
 const finalHashesKept = 512
 const toleratedBlocks = 8
 
@@ -47,10 +47,10 @@ export class Heads {
       await this.#lookAtFinal(node)
       // Back again. One that was never away may answer this and fail at calls: that is for the breaker to tell.
       if (node.fault !== null) node.breaker.succeeded()
-      node.fault = lieOf(node, claimed) ?? this.#quarrel(node)
+      node.fault = disprovenClaim(node, claimed) ?? this.#quarrel(node)
     } catch (error) {
       node.fault = sentenceOf(error)
-      if (error instanceof NoAnswer) {
+      if (error instanceof UpstreamError) {
         node.breaker.failed()
         // It may come back as something else.
         if (!error.wasSent) node.identity = null
@@ -87,7 +87,7 @@ export class Heads {
     clearTimeout(timer)
   }
 
-  /** Asks the node how high it is, and notes it. False when it claims a block that it cannot show. @throws NoAnswer */
+  /** Asks the node how high it is, and notes it. False when it claims a block that it cannot show. @throws UpstreamError */
   async refresh(node: Upstream): Promise<boolean> {
     const claimed = await this.#protocol.claim(node)
     if (node.head !== null && claimed <= node.head.number) return true
@@ -118,7 +118,7 @@ export class Heads {
   }
 
   async #show(node: Upstream, claimed: number): Promise<boolean> {
-    if (!Number.isSafeInteger(claimed) || claimed < 0) throw new NoAnswer('it does not say how high it is', true)
+    if (!Number.isSafeInteger(claimed) || claimed < 0) throw new UpstreamError('it does not say how high it is', true)
     const block = await this.#protocol.show(node, claimed)
     if (block) node.head = block
     return block !== null
@@ -172,7 +172,7 @@ export class Heads {
       return
     }
     this.#behindSinceMs ??= performance.now()
-    if (performance.now() - this.#behindSinceMs < goneBackMs) return
+    if (performance.now() - this.#behindSinceMs < rollbackAfterMs) return
     this.#log.warn({ chain: this.#chain.id, from: this.servedLatest, to: this.best }, 'the chain went back')
     this.#forget()
   }
@@ -196,7 +196,7 @@ export class Heads {
  * Balancers in front of many nodes often claim a block a moment before each of them has it: that is no lie, the block is just not
  * believed yet. Claiming far more than one can show, twice, is.
  */
-function lieOf(node: Upstream, claimed: number): string | null {
+function disprovenClaim(node: Upstream, claimed: number): string | null {
   const shown = node.head?.number ?? -1
   const isLie = node.head === null ? node.unshown > 0 : node.unshown > 1 && claimed - shown > toleratedBlocks
   return isLie ? `It claims block ${claimed} and cannot show it.` : null

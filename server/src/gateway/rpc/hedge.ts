@@ -1,20 +1,20 @@
-import type { Plan } from './plan.ts'
+import type { CallPolicy } from './call-policy.ts'
 import type { Pool } from './pool.ts'
 import type { Upstream } from './upstream.ts'
-import { within } from './within.ts'
+import { withTimeout } from './with-timeout.ts'
 
 /** Hedging sooner would double the calls for the sake of jitter. */
-const soonestMs = 25
-const beforeKnownMs = 1_000
+const minHedgeDelayMs = 25
+const defaultHedgeDelayMs = 1_000
 /** Of what may be hedged at most so much is, so that a slow day of all nodes is not answered with twice the load. */
-const mostShare = 0.1
+const maxShare = 0.1
 
 /** What one node came to; after `weak` somebody else may do better. */
-type Tried = { kind: 'answered' | 'weak'; from: Upstream }
+type AttemptResult = { kind: 'answered' | 'weak'; from: Upstream }
 
-type Hedgeable<T extends Tried> = {
+type HedgeRequest<T extends AttemptResult> = {
   first: Upstream
-  plan: Plan
+  plan: CallPolicy
   /** What takes about as long: how long it usually takes is kept by this name. */
   kind: string
   /** Nodes that were asked; a second one is added. */
@@ -34,14 +34,14 @@ export class Hedger {
   }
 
   /** The better of the two. Never rejects. */
-  async ask<T extends Tried>({ first, plan, kind, tried, send }: Hedgeable<T>): Promise<T> {
+  async ask<T extends AttemptResult>({ first, plan, kind, tried, send }: HedgeRequest<T>): Promise<T> {
     if (this.#pool.heads.healthy.length < 2) return send(first)
     this.#seen += 1
     const giveUp = new AbortController()
     const answer = send(first, giveUp.signal)
-    const afterMs = Math.max(soonestMs, first.latencies(kind).p95Ms ?? beforeKnownMs)
-    if ((await within(answer, afterMs)) !== 'late') return answer
-    const second = this.#hedged < this.#seen * mostShare + 1 ? this.#pool.pick(plan, kind, tried) : null
+    const afterMs = Math.max(minHedgeDelayMs, first.latencies(kind).p95Ms ?? defaultHedgeDelayMs)
+    if ((await withTimeout(answer, afterMs)) !== 'late') return answer
+    const second = this.#hedged < this.#seen * maxShare + 1 ? this.#pool.pick(plan, kind, tried) : null
     if (!second) return answer
     this.#hedged += 1
     tried.add(second)
@@ -53,7 +53,7 @@ export class Hedger {
 }
 
 /** The first that answered, or the last that did not. */
-async function firstAnswered<T extends Tried>(a: Promise<T>, b: Promise<T>): Promise<T> {
+async function firstAnswered<T extends AttemptResult>(a: Promise<T>, b: Promise<T>): Promise<T> {
   const first = await Promise.race([a, b])
   if (first.kind === 'answered') return first
   const [one, other] = await Promise.all([a, b])

@@ -26,16 +26,16 @@ export function sendNothing(res: ServerResponse): void {
 }
 
 /** Null when it is longer than allowed; the rest is not read then. Rejects when the caller hangs up. */
-export function readText(req: IncomingMessage, mostBytes: number): Promise<string | null> {
+export function readText(req: IncomingMessage, maxBytes: number): Promise<string | null> {
   return new Promise((resolve, reject) => {
-    if (Number(req.headers['content-length'] ?? 0) > mostBytes) return resolve(null)
+    if (Number(req.headers['content-length'] ?? 0) > maxBytes) return resolve(null)
     const parts: Buffer[] = []
     let length = 0
     // Events, since an async iterator over every small body would cost as much as answering it.
     req.on('data', (part: Buffer) => {
       parts.push(part)
       length += part.length
-      if (length <= mostBytes) return
+      if (length <= maxBytes) return
       req.removeAllListeners('data').pause()
       resolve(null)
     })

@@ -23,8 +23,8 @@ export type RpcRoute = {
   close: () => Promise<void>
 }
 
-const mostBodyBytes = 5_000_000
-const mostBatch = 1_000
+const maxBodyBytes = 5_000_000
+const maxBatch = 1_000
 
 /** The data plane of RPC: `/rpc/{chain}/{token}` (spec 2.11, contract 6.5). */
 export function createRpcRoute(app: App, limits: Partial<SocketLimits> = {}): RpcRoute {
@@ -38,15 +38,15 @@ export function createRpcRoute(app: App, limits: Partial<SocketLimits> = {}): Rp
       return sendError(res, 405, 'null', { code: codes.invalidRequest, message: 'Send JSON-RPC 2.0 by POST.' })
     const account = await admission.find(token)
     const service = await services.find(chainId)
-    const body = await readText(req, mostBodyBytes)
+    const body = await readText(req, maxBodyBytes)
     if (body === null) {
       res.setHeader('connection', 'close')
       return sendError(res, 413, 'null', {
         code: codes.limitExceeded,
-        message: `The body is larger than ${mostBodyBytes / 1e6} MB.`,
+        message: `The body is larger than ${maxBodyBytes / 1e6} MB.`,
       })
     }
-    const parsed = parseCalls(body, mostBatch)
+    const parsed = parseCalls(body, maxBatch)
     const [first] = parsed.calls
     const firstId = parsed.isBatch ? 'null' : (first?.id ?? 'null')
     if (!service)

@@ -8,7 +8,7 @@ const namesAnHour = 300
 const otherName = 'other'
 
 type Totals = Awaited<ReturnType<typeof addUsage>>
-type Counted = { orgId: number; chain: string; method: string; version: string }
+type RequestKey = { orgId: number; chain: string; method: string; version: string }
 
 /** Counts what was asked, and writes it every second by adding: a process that is killed loses the last second, no more. */
 export class Meter {
@@ -31,7 +31,7 @@ export class Meter {
   }
 
   /** `wasAnswered`: by a node or the cache, an error of the node included. */
-  count({ orgId, chain, method, version }: Counted, wasAnswered: boolean): void {
+  count({ orgId, chain, method, version }: RequestKey, wasAnswered: boolean): void {
     const hourMs = Math.floor(this.#app.clock.now().getTime() / 3_600_000) * 3_600_000
     if (hourMs !== this.#hourMs) {
       this.#hourMs = hourMs

@@ -2,19 +2,19 @@ import type { Logger } from 'pino'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chain } from '../../modules/rpc/index.ts'
 import { Heads } from './heads.ts'
-import type { Plan } from './plan.ts'
+import type { CallPolicy } from './call-policy.ts'
 import { protocols, type Protocol } from './protocol.ts'
 import { Upstream, type Block } from './upstream.ts'
-import { within } from './within.ts'
+import { withTimeout } from './with-timeout.ts'
 
 /** A pool nobody asks stops looking at its nodes, which may be other people's. */
 const idleMs = 60_000
 /** How long a caller waits for a node that is at or above what was served. */
-const patienceMs = 3_000
+const headWaitMs = 3_000
 /** Nodes that are not archives keep the state of about this many blocks. */
 const stateKeptBlocks = 128
 /** Then the next node is asked how high it is; what the slow one says still counts when it comes. */
-const headPatienceMs = 500
+const headPollTimeoutMs = 500
 
 /** The nodes of one chain, looked at for as long as somebody asks. */
 export class Pool {
@@ -82,7 +82,7 @@ export class Pool {
    * The best node for a call: healthy, high enough, not over its rate, of the best priority, and likely to answer first.
    * Null when there is none now.
    */
-  pick(plan: Plan, method: string, tried?: ReadonlySet<Upstream>): Upstream | null {
+  pick(plan: CallPolicy, method: string, tried?: ReadonlySet<Upstream>): Upstream | null {
     const { healthy, best, servedLatest } = this.heads
     const needed =
       plan.height === 'head'
@@ -106,8 +106,8 @@ export class Pool {
   }
 
   /** As `pick`, but waits a while for a node to catch up, to recover or to be allowed more. */
-  async await(plan: Plan, method: string, tried?: ReadonlySet<Upstream>): Promise<Upstream | null> {
-    const until = performance.now() + patienceMs
+  async await(plan: CallPolicy, method: string, tried?: ReadonlySet<Upstream>): Promise<Upstream | null> {
+    const until = performance.now() + headWaitMs
     for (;;) {
       const found = this.pick(plan, method, tried)
       if (found) return found
@@ -119,7 +119,7 @@ export class Pool {
   }
 
   /** The newest block to tell a caller of, asked for now. Null when no node answers and none was ever seen. */
-  async latest(plan: Plan): Promise<Block | null> {
+  async latest(plan: CallPolicy): Promise<Block | null> {
     const tried = new Set<Upstream>()
     for (let upstream = this.pick(plan, 'head', tried); upstream; upstream = this.pick(plan, 'head', tried)) {
       tried.add(upstream)
@@ -127,7 +127,7 @@ export class Pool {
         upstream.breaker.failed()
         return false
       })
-      if ((await within(looked, headPatienceMs)) === true) break
+      if ((await withTimeout(looked, headPollTimeoutMs)) === true) break
     }
     return this.heads.serveLatest()
   }

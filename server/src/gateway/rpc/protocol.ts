@@ -1,5 +1,5 @@
 import type { RpcChainType } from '@shoal/contract'
-import type { HeadTag } from './plan.ts'
+import type { HeadTag } from './call-policy.ts'
 import type { Block, Upstream } from './upstream.ts'
 
 /** How to learn of a node, by kind of chain. All may throw what `Upstream.ask` throws. */

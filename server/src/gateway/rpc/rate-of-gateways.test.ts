@@ -13,7 +13,7 @@ afterAll(() => t.close())
 /** What a gateway does with a request, without the node. */
 function gateway(token: string) {
   const accounts = new Accounts(t.app)
-  const meter = new Meter(t.app, (totals, own) => accounts.noteUsed(totals, own))
+  const meter = new Meter(t.app, (totals, own) => accounts.recordUse(totals, own))
   return {
     ask: async (): Promise<boolean> => {
       const account = await accounts.find(token)

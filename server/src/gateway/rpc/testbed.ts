@@ -101,14 +101,14 @@ export async function startTestPlane(
 
 type Call = { id: unknown; method: string; params: unknown[] }
 /** Null passes the call on. `down` breaks the connection. */
-export type Mischief = (call: Call) => 'down' | { result: unknown } | { error: unknown } | { delayMs: number } | null
+export type NodeFault = (call: Call) => 'down' | { result: unknown } | { error: unknown } | { delayMs: number } | null
 
 export type FaultyNode = {
   url: string
   /** The node behind it. */
   target: string
   /** What it does instead of being a good node, from now on; null for nothing. */
-  mischief: Mischief | null
+  mischief: NodeFault | null
   /** Every call that reached it, in order. */
   calls: Call[]
   /** Some nodes answer a batch with one error. */
@@ -158,7 +158,7 @@ async function pass(target: string, call: Call): Promise<unknown> {
   return answer.json()
 }
 
-export type Answer = { id?: unknown; result?: unknown; error?: { code: number; message: string; data?: unknown } }
+export type NodeReply = { id?: unknown; result?: unknown; error?: { code: number; message: string; data?: unknown } }
 
 /** One call or a batch, as bytes on the wire; answers status and parsed body. */
 export async function post(url: string, body: unknown, headers: Record<string, string> = {}) {
@@ -168,7 +168,7 @@ export async function post(url: string, body: unknown, headers: Record<string, s
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
   const text = await answer.text()
-  return { status: answer.status, body: (text === '' ? null : JSON.parse(text)) as Answer, text }
+  return { status: answer.status, body: (text === '' ? null : JSON.parse(text)) as NodeReply, text }
 }
 
 export const call = (method: string, params: unknown[] = [], id: unknown = 1) => ({

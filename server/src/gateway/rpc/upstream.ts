@@ -10,8 +10,8 @@ import { TokenBucket } from './token-bucket.ts'
 export type Block = { number: number; hash: string }
 
 /** A node did not answer, or not with JSON-RPC. `wasSent`: it may have acted on the call all the same. */
-export class NoAnswer extends Error {
-  override name = 'NoAnswer'
+export class UpstreamError extends Error {
+  override name = 'UpstreamError'
   readonly wasSent: boolean
   constructor(message: string, wasSent: boolean) {
     super(message)
@@ -23,7 +23,7 @@ const connections = 64
 const connectTimeoutMs = 5_000
 const answerTimeoutMs = 30_000
 /** Of questions about the node itself, which cost it nothing. */
-const lookTimeoutMs = 5_000
+const probeTimeoutMs = 5_000
 const neverSent = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -106,7 +106,7 @@ export class Upstream {
     else this.breaker.failed()
   }
 
-  /** @throws NoAnswer */
+  /** @throws UpstreamError */
   async post(body: string, options: PostOptions = {}): Promise<Reply> {
     const { signal, timeoutMs = answerTimeoutMs, wholeBytes = Infinity } = options
     try {
@@ -125,17 +125,17 @@ export class Upstream {
     }
   }
 
-  /** For looking at the node itself. @throws NoAnswer; Error with the node's own words */
+  /** For looking at the node itself. @throws UpstreamError; Error with the node's own words */
   async ask(method: string, params: unknown[]): Promise<unknown> {
     const { status, bytes } = await this.post(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), {
-      timeoutMs: lookTimeoutMs,
+      timeoutMs: probeTimeoutMs,
     })
-    if (status >= 300) throw new NoAnswer(`it answers with HTTP ${status}`, true)
+    if (status >= 300) throw new UpstreamError(`it answers with HTTP ${status}`, true)
     let answer
     try {
       answer = readAnswer(bytes)
     } catch {
-      throw new NoAnswer('it does not answer with JSON-RPC', true)
+      throw new UpstreamError('it does not answer with JSON-RPC', true)
     }
     if ('error' in answer) throw new Error(this.redact(answer.error).message)
     return JSON.parse(answer.result.toString())
@@ -147,10 +147,10 @@ export class Upstream {
 }
 
 /** Never the error's own message: it holds the address. */
-export function toNoAnswer(error: unknown): NoAnswer {
-  if (error instanceof NoAnswer) return error
+export function toNoAnswer(error: unknown): UpstreamError {
+  if (error instanceof UpstreamError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return new NoAnswer(sentences[code] ?? 'the connection broke', !neverSent.has(code))
+  return new UpstreamError(sentences[code] ?? 'the connection broke', !neverSent.has(code))
 }
 
 const sentences: Record<string, string> = {

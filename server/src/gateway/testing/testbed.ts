@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { announceSquid, apiPort, updateSquid, workloadIdOf, type SquidRow } from '../../modules/squids/index.ts'
-import { makeVersion, type VersionWish } from '../../modules/squids/testing/make-version.ts'
+import { makeVersion, type VersionSpec } from '../../modules/squids/testing/make-version.ts'
 import { until } from '../../testing/until.ts'
 import { startTestApp, type TestApp, type TestAppOptions, type TestOrg } from '../../testing/index.ts'
 import { listen } from '../../listener.ts'
 import { createGateway } from '../gateway.ts'
-import { defaultHoldingPace, type HoldingPace } from '../holding.ts'
+import { defaultHoldingLimits, type HoldingLimits } from '../holding.ts'
 
 /** A server where the gateway looks for a container's port. */
 export type SquidServer = { server: Server; close: () => Promise<void> }
@@ -24,7 +24,7 @@ export type GatewayBed = {
   /** One more gateway on the same database. */
   another: () => Promise<{ gateway: { close: () => Promise<void> }; url: string }>
   /** A version that the gateway knows. Its containers are servers of the test; none of them is there until `serve`. */
-  version: (wish?: VersionWish) => Promise<SquidRow>
+  version: (wish?: VersionSpec) => Promise<SquidRow>
   serve: (squid: SquidRow, listener: RequestListener, at?: ServedAt) => Promise<SquidServer>
   /** What the engine's switch does; without a change it only tells. */
   change: (squid: SquidRow, change?: Partial<SquidRow>) => Promise<void>
@@ -36,7 +36,7 @@ type ServedAt = { container?: string; port?: number; generation?: number }
 /** The gateway on a database of its own, before servers on unix sockets that a test makes as it needs them. */
 export async function openGatewayBed(
   options: TestAppOptions = {},
-  pace: Partial<HoldingPace> = { heldMs: 300 },
+  pace: Partial<HoldingLimits> = { heldMs: 300 },
 ): Promise<GatewayBed> {
   const opened = new AsyncDisposableStack()
   const dir = mkdtempSync(join(tmpdir(), 'gw-'))
@@ -52,7 +52,7 @@ export async function openGatewayBed(
   const t = await startTestApp({ runtime, directory, ...options })
   opened.defer(t.close)
   const start = async () => {
-    const { close, ...answering } = await createGateway(t.app, { ...defaultHoldingPace, ...pace })
+    const { close, ...answering } = await createGateway(t.app, { ...defaultHoldingLimits, ...pace })
     const listener = await listen(0, '127.0.0.1')
     listener.answerBy(answering)
     const gateway = {

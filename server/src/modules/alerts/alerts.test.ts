@@ -3,7 +3,7 @@ import type { SimBehaviour, SimSync } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { days, hours, minutes } from '../../clock.ts'
 import type { TestOrg } from '../../testing/index.ts'
-import { addIngress, bucketCount, bucketOf } from '../metrics/index.ts'
+import { addIngressMinutes, bucketCount, bucketOf } from '../metrics/index.ts'
 import { addUsage, monthOf } from '../rpc/index.ts'
 import { deleteSquid, sealWorkload, setLastDeploy, updateSquid, type SquidRow } from '../squids/index.ts'
 import { makeVersion, specOf, workloadOf } from '../squids/testing/make-version.ts'
@@ -87,7 +87,7 @@ test('every kind of alert is opened when its cause is there, once, and ended whe
   await a.pass(minutes(2))
   const histogram = Array.from({ length: bucketCount }, (_, i) => (i === bucketOf(5000) ? 30 : 0))
   const minute = new Date(Math.floor(a.clock.now().getTime() / 60_000) * 60_000)
-  await addIngress(app.database, [
+  await addIngressMinutes(app.database, [
     { squidId: slow.id, minute, successes: 30, errors: 0, successBytes: 0, errorBytes: 0, histogram },
   ])
   const height = 1000 + seconds()

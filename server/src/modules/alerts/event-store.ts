@@ -12,7 +12,7 @@ export const squidIdsOf = (rows: readonly (EventRow | null)[]): number[] => [
 ]
 
 /** More are not shown at once: whoever has so many needs no list. */
-const mostOpen = 500
+const maxOpen = 500
 
 /** The worst first, of these the newest. */
 export async function listOpen(db: Db, orgId: number): Promise<EventRow[]> {
@@ -21,7 +21,7 @@ export async function listOpen(db: Db, orgId: number): Promise<EventRow[]> {
     .from(alertEvents)
     .where(and(eq(alertEvents.orgId, orgId), isNull(alertEvents.endedAt)))
     .orderBy(sql`${alertEvents.severity} = 'WARNING'`, desc(alertEvents.startedAt), desc(alertEvents.id))
-    .limit(mostOpen)
+    .limit(maxOpen)
 }
 
 /** Of all organizations. */
@@ -71,7 +71,7 @@ export async function listInTrouble(db: Db): Promise<{ orgId: number; status: Or
 }
 
 /** What ended or ran out before then. */
-export async function forgetBefore(db: Db, at: Date): Promise<void> {
+export async function deleteEndedBefore(db: Db, at: Date): Promise<void> {
   await db.delete(alertEvents).where(lt(alertEvents.endedAt, at))
   await db.delete(alertMutes).where(lt(alertMutes.until, at))
 }

@@ -1,5 +1,5 @@
 export { channelUrlContext, signingSecretContext } from './channels/present.ts'
 export { channelJobs } from './channels/jobs.ts'
-export { startTelling } from './channels/telling.ts'
+export { startAlertDelivery } from './channels/delivery-loop.ts'
 export { alertsHandlers } from './handlers.ts'
-export { startAlerts } from './turn.ts'
+export { startAlerts } from './round.ts'

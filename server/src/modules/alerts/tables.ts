@@ -13,7 +13,7 @@ const orgId = () =>
     .references(() => orgs.id, { onDelete: 'cascade' })
 
 /** What an organization changed of a rule; the others are as `alertRules` of the contract has them. */
-export const alertChosenRules = pgTable(
+export const alertRules = pgTable(
   'alert_rules',
   {
     orgId: orgId(),

@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-const beginning = 'shoal_'
-const shownLength = beginning.length + 4
+const tokenPrefix = 'shoal_'
+const shownLength = tokenPrefix.length + 4
 
 /** A fresh key of an API token: `shoal_` and 256 random bits. */
-export const newApiTokenKey = (): string => `${beginning}${randomBytes(32).toString('base64url')}`
+export const newApiTokenKey = (): string => `${tokenPrefix}${randomBytes(32).toString('base64url')}`
 
-export const isApiTokenKey = (key: string): boolean => key.startsWith(beginning)
+export const isApiTokenKey = (key: string): boolean => key.startsWith(tokenPrefix)
 
 /** What a list shows to recognise it by. */
 export const shownPrefix = (key: string): string => key.slice(0, shownLength)

@@ -6,7 +6,7 @@ import { readSessionToken } from './sessions.ts'
 import { findApiTokenByHash, findSession, touchApiToken, touchSession } from './store.ts'
 
 /** `lastSeenAt` and `lastUsedAt` are this exact, so that a busy caller costs no write a call. */
-const seenEveryMs = minutes(1)
+const saveLastSeenEveryMs = minutes(1)
 
 /**
  * Who calls, by the `authorization` header: `token <key>` as the public client sends it or `Bearer <key>` (contract 1), each
@@ -22,7 +22,7 @@ async function byApiToken(app: App, key: string): Promise<Actor | null> {
   const now = app.clock.now()
   const found = await findApiTokenByHash(app.db, hashOf(key))
   if (!found || (found.expiresAt && found.expiresAt <= now)) return null
-  if (!found.lastUsedAt || now.getTime() - found.lastUsedAt.getTime() >= seenEveryMs)
+  if (!found.lastUsedAt || now.getTime() - found.lastUsedAt.getTime() >= saveLastSeenEveryMs)
     await touchApiToken(app.db, found.id, now)
   return { ...found.user, sessionId: null, apiTokenId: found.id }
 }
@@ -32,6 +32,6 @@ async function bySession(app: App, token: string): Promise<Actor | null> {
   const found = id ? await findSession(app.db, id) : null
   const now = app.clock.now()
   if (!found || found.expiresAt <= now) return null
-  if (now.getTime() - found.lastSeenAt.getTime() >= seenEveryMs) await touchSession(app.db, found.id, now)
+  if (now.getTime() - found.lastSeenAt.getTime() >= saveLastSeenEveryMs) await touchSession(app.db, found.id, now)
   return { ...found.user, sessionId: found.id, apiTokenId: null }
 }

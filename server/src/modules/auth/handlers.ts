@@ -5,7 +5,7 @@ import type { Accounts } from './accounts.ts'
 import { newChallenge } from './altcha.ts'
 import { botCheckOptions, checkBot } from './bot-check.ts'
 import { confirmEmail } from './confirm-email.ts'
-import { askOauth, configuredProviders, finishOauth, startOauth } from './oauth.ts'
+import { fetchOauth, configuredProviders, finishOauth, startOauth } from './oauth.ts'
 import { confirmRestore, sendRestoreLink } from './restore.ts'
 import { checkPassword, signIn } from './sign-in.ts'
 import { signUp } from './sign-up.ts'
@@ -40,7 +40,7 @@ export function authHandlers(app: App, accounts: Accounts): Handlers<Contract['a
     },
     getOauthUrl: async ({ params, request }) => ({ url: startOauth(app, params.provider, request) }),
     signInWithOauth: async ({ params, body, request }) => {
-      const answer = await askOauth(app, params.provider, body, request)
+      const answer = await fetchOauth(app, params.provider, body, request)
       return await request.inTransaction(async () => {
         const { token, userId, isNew } = await finishOauth(app, accounts, answer, request)
         request.audit({ userId, after: { isNewAccount: isNew } })

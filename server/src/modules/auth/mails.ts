@@ -1,14 +1,14 @@
 import type { Config } from '../../config.ts'
-import { writeLetter } from '../../mail/index.ts'
+import { renderMail } from '../../mail/index.ts'
 import type { Mail } from '../../mail/mailer.ts'
 
-type To = { email: string; fullName: string }
+type MailRecipient = { email: string; fullName: string }
 
 const ifNotYou = 'If this was not you, ignore this mail: nothing happens.'
 
 /** The link leads to the API, which sends the browser on to the console (contract 10). */
-export function confirmationMail(config: Config, { email, fullName }: To, code: string): Mail {
-  return writeLetter({
+export function confirmationMail(config: Config, { email, fullName }: MailRecipient, code: string): Mail {
+  return renderMail({
     to: email,
     subject: 'Confirm your email',
     name: fullName,
@@ -22,8 +22,8 @@ export function confirmationMail(config: Config, { email, fullName }: To, code: 
 }
 
 /** To the owner of an account when somebody signs up with its email: the one who signed up is told nothing. */
-export function alreadySignedUpMail(config: Config, { email, fullName }: To): Mail {
-  return writeLetter({
+export function alreadySignedUpMail(config: Config, { email, fullName }: MailRecipient): Mail {
+  return renderMail({
     to: email,
     subject: 'You have an account already',
     name: fullName,
@@ -36,8 +36,8 @@ export function alreadySignedUpMail(config: Config, { email, fullName }: To): Ma
   })
 }
 
-export function restoreMail(config: Config, { email, fullName }: To, token: string): Mail {
-  return writeLetter({
+export function restoreMail(config: Config, { email, fullName }: MailRecipient, token: string): Mail {
+  return renderMail({
     to: email,
     subject: 'Set a new password',
     name: fullName,
@@ -48,8 +48,8 @@ export function restoreMail(config: Config, { email, fullName }: To, token: stri
 }
 
 /** Told after the fact, so that an owner learns of a change that was not theirs. */
-export function passwordChangedMail(config: Config, { email, fullName }: To): Mail {
-  return writeLetter({
+export function passwordChangedMail(config: Config, { email, fullName }: MailRecipient): Mail {
+  return renderMail({
     to: email,
     subject: 'Your password was changed',
     name: fullName,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { App } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import { externalServices, type ExternalServices } from '../../external-services.ts'
-import { askJson } from './ask-json.ts'
+import { fetchJson } from './fetch-json.ts'
 
 /** What a provider says of the person. `email` is null unless the provider has confirmed it. */
 export type OauthProfile = { subject: string; email: string | null; fullName: string; avatarUrl: string | null }
@@ -61,7 +61,7 @@ const GoogleUser = z.object({
 })
 
 async function googleProfile({ profileUrl }: ExternalServices['google'], accessToken: string): Promise<OauthProfile> {
-  const user = GoogleUser.parse(await askJson(profileUrl, { accessToken }))
+  const user = GoogleUser.parse(await fetchJson(profileUrl, { accessToken }))
   const email = user.email_verified ? (user.email?.toLowerCase() ?? null) : null
   return { subject: user.sub, email, fullName: nameOf(user.name, email), avatarUrl: user.picture ?? null }
 }
@@ -71,8 +71,8 @@ const GithubEmails = z.array(z.object({ email: z.email(), primary: z.boolean(), 
 
 /** The public profile holds an email that nobody confirmed; the list of emails says which one is confirmed. */
 async function githubProfile(addresses: ExternalServices['github'], accessToken: string): Promise<OauthProfile> {
-  const user = GithubUser.parse(await askJson(addresses.profileUrl, { accessToken }))
-  const emails = GithubEmails.parse(await askJson(addresses.emailsUrl, { accessToken }))
+  const user = GithubUser.parse(await fetchJson(addresses.profileUrl, { accessToken }))
+  const emails = GithubEmails.parse(await fetchJson(addresses.emailsUrl, { accessToken }))
   const email = emails.find((e) => e.primary && e.verified)?.email.toLowerCase() ?? null
   return {
     subject: String(user.id),

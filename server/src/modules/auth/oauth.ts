@@ -48,7 +48,7 @@ type OauthAnswer = { key: OauthProvider; provider: Provider; profile: OauthProfi
  * Exchanges the provider's code for what it tells about the person.
  * @throws Refusal 400 when the answer is not to a question of this browser, or the provider says no
  */
-export async function askOauth(
+export async function fetchOauth(
   app: App,
   name: string,
   given: { code: string; state: string },
@@ -58,7 +58,7 @@ export async function askOauth(
   const attempt = readAttempt(app, request.cookie(cookieName))
   request.setCookie(cookieName, null, 0)
   if (!attempt || attempt.provider !== key || attempt.state !== given.state) throw failed(provider)
-  return { key, provider, profile: await askProvider(app, key, provider, given.code, attempt.verifier) }
+  return { key, provider, profile: await fetchProfile(app, key, provider, given.code, attempt.verifier) }
 }
 
 /**
@@ -96,7 +96,7 @@ function readAttempt(app: App, cookie: string | null): z.infer<typeof Attempt> |
   }
 }
 
-async function askProvider(app: App, key: OauthProvider, provider: Provider, code: string, verifier: string) {
+async function fetchProfile(app: App, key: OauthProvider, provider: Provider, code: string, verifier: string) {
   try {
     const client = clientOf(app, key, provider)
     const tokens = await client.validateAuthorizationCode(provider.addresses.tokenUrl, code, verifier)

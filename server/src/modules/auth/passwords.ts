@@ -5,10 +5,10 @@ const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
 export const hashPassword = (password: string): Promise<string> => hash(password, parameters)
 
-const nobodysHash = hashPassword('nobody has this password')
+const dummyHash = hashPassword('nobody has this password')
 
 /** Takes as long for an account without a password, or for none, as for any other. */
 export async function isPassword(passwordHash: string | null | undefined, password: string): Promise<boolean> {
-  const isRight = await verify(passwordHash ?? (await nobodysHash), password)
+  const isRight = await verify(passwordHash ?? (await dummyHash), password)
   return isRight && Boolean(passwordHash)
 }

@@ -25,4 +25,4 @@ export async function tryToConsume(
 }
 
 /** Takes one back that turned out not to count. */
-export const giveBack = (app: App, key: string): Promise<void> => countOneLess(app.db, key)
+export const refundAttempt = (app: App, key: string): Promise<void> => countOneLess(app.db, key)

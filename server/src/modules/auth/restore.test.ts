@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hours, minutes } from '../../clock.ts'
 import { startTestApp, type TestApp } from '../../testing/index.ts'
 import { authJobs } from './index.ts'
-import { takeTry } from './sign-in-tries.ts'
+import { consumeAttempt } from './sign-in-attempts.ts'
 
 let t: TestApp
 beforeAll(async () => void (t = await startTestApp()))
@@ -69,7 +69,8 @@ test('a link proves the email too', async () => {
 
 test('whoever is locked out by the tries of strangers gets in by a link at once', async () => {
   const { id } = await t.make.user({ email: 'locked@example.com', password: 'old password' })
-  for (let n = 0; n < 80; n++) await takeTry(t.app, { email: 'locked@example.com', ownerId: id, ip: `10.0.0.${n}` })
+  for (let n = 0; n < 80; n++)
+    await consumeAttempt(t.app, { email: 'locked@example.com', ownerId: id, ip: `10.0.0.${n}` })
   await expect(signIn('locked@example.com', 'old password')).rejects.toMatchObject({ status: 429 })
   await confirm(await restoreToken('locked@example.com'), 'new password')
   await expect(signIn('locked@example.com', 'new password')).resolves.toMatchObject({})

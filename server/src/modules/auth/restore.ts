@@ -16,7 +16,7 @@ import { newEmailLink } from './confirm-email.ts'
 import { isMailAllowed } from './mail-limit.ts'
 import { passwordChangedMail, restoreMail } from './mails.ts'
 import { hashPassword } from './passwords.ts'
-import { forgetTries, trustAddress } from './sign-in-tries.ts'
+import { resetAttempts, trustAddress } from './sign-in-attempts.ts'
 import { endSessionsOf } from './store.ts'
 
 export const sendRestoreLink = { name: 'auth.sendRestoreLink' }
@@ -50,7 +50,7 @@ export async function confirmRestore(
     await setPasswordHash(tx, account.id, passwordHash)
     await endSessionsOf(tx, account.id)
   })
-  await forgetTries(app, account.email)
+  await resetAttempts(app, account.email)
   await trustAddress(app, account.id, request.ip)
   await app.mailer.send(passwordChangedMail(app.config, account))
   return account

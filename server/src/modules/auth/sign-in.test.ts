@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { days, hours } from '../../clock.ts'
 import { startTestApp, type TestApp } from '../../testing/index.ts'
-import { takeTry } from './sign-in-tries.ts'
+import { consumeAttempt } from './sign-in-attempts.ts'
 
 let t: TestApp
 beforeAll(async () => void (t = await startTestApp()))
@@ -54,7 +54,7 @@ test('nor by time', async () => {
 
 /** Failed tries as `signIn` counts them, without the cost of checking a password. */
 async function failTimes(times: number, email: string, ipOf: (n: number) => string, ownerId: number | null = null) {
-  for (let n = 0; n < times; n++) await takeTry(t.app, { email, ownerId, ip: ipOf(n) })
+  for (let n = 0; n < times; n++) await consumeAttempt(t.app, { email, ownerId, ip: ipOf(n) })
 }
 
 test('strangers may fail 80 times an hour for one account, wherever they are; then even the right password waits', async () => {
@@ -94,7 +94,7 @@ test('right passwords do not count', async () => {
 
 test('one address may fail 100 times an hour over all accounts; an IPv6 network is one address', async () => {
   for (let n = 0; n < 100; n++)
-    await takeTry(t.app, { email: `many-${n}@example.com`, ownerId: null, ip: `2001:db8::${n.toString(16)}` })
+    await consumeAttempt(t.app, { email: `many-${n}@example.com`, ownerId: null, ip: `2001:db8::${n.toString(16)}` })
   await expect(signIn('one-more@example.com', 'guess', '2001:db8::ffff')).rejects.toMatchObject(tooMany)
   await expect(signIn('one-more@example.com', 'guess', '2001:db8:0:1::1')).rejects.toMatchObject(wrong)
 })

@@ -4,7 +4,7 @@ import type { Request } from '../call.ts'
 import { findConfirmedAccount, findUnconfirmedAccount, type Account } from './account-store.ts'
 import { isPassword } from './passwords.ts'
 import { startSession } from './sessions.ts'
-import { takeTry, trustAddress } from './sign-in-tries.ts'
+import { consumeAttempt, trustAddress } from './sign-in-attempts.ts'
 
 /**
  * Whose email and password it is. Counts the try; only failures stay counted. Always checks two passwords, real or not, so that time tells nothing about who has
@@ -18,7 +18,7 @@ export async function checkPassword(
 ): Promise<Account> {
   const confirmed = await findConfirmedAccount(app.db, email)
   const unconfirmed = await findUnconfirmedAccount(app.db, email)
-  const giveTryBack = await takeTry(app, { email, ownerId: confirmed?.id ?? null, ip: request.ip })
+  const giveTryBack = await consumeAttempt(app, { email, ownerId: confirmed?.id ?? null, ip: request.ip })
   const [isConfirmeds, isUnconfirmeds] = await Promise.all([
     isPassword(confirmed?.passwordHash, password),
     isPassword(unconfirmed?.passwordHash, password),

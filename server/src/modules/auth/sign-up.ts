@@ -4,7 +4,7 @@ import type { Accounts, NewAccount } from './accounts.ts'
 import { sendConfirmation } from './confirm-email.ts'
 import { startSession } from './sessions.ts'
 
-type Given = {
+type SignUpInput = {
   email: string
   fullName: string
   password: string
@@ -20,7 +20,7 @@ type Given = {
 export async function signUp(
   app: App,
   accounts: Accounts,
-  given: Given,
+  given: SignUpInput,
   request: Request,
 ): Promise<{ token: string; userId: number }> {
   const account: NewAccount = {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { externalServices } from '../../external-services.ts'
-import { askJson } from './ask-json.ts'
+import { fetchJson } from './fetch-json.ts'
 
 const Verdict = z.object({ success: z.boolean(), 'error-codes': z.array(z.string()).default([]) })
 
@@ -14,7 +14,7 @@ export async function isTurnstileSolved(app: App, token: string, ip: string): Pr
   })
   try {
     const url = app.external?.turnstileVerifyUrl ?? externalServices.turnstileVerifyUrl
-    const verdict = Verdict.parse(await askJson(url, { body }))
+    const verdict = Verdict.parse(await fetchJson(url, { body }))
     if (!verdict.success) app.log.info({ errorCodes: verdict['error-codes'] }, 'Turnstile refused a token')
     return verdict.success
   } catch (error) {

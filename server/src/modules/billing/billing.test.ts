@@ -4,17 +4,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hours, minutes } from '../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
 import { setDiscount } from './discount.ts'
-import { setStatus } from './standing/set-status.ts'
-import { startStory, type Story } from './testing/story.ts'
+import { setStatus } from './account-status/set-status.ts'
+import { startStory, type BillingScenario } from './testing/story.ts'
 
 let t: TestApp
 let turn: () => Promise<void>
 
-let story: Story
-const running: Story['running'] = (...given) => story.running(...given)
-const database: Story['database'] = (...given) => story.database(...given)
-const pass: Story['pass'] = (...given) => story.pass(...given)
-const card: Story['card'] = (...given) => story.card(...given)
+let story: BillingScenario
+const running: BillingScenario['running'] = (...given) => story.running(...given)
+const database: BillingScenario['database'] = (...given) => story.database(...given)
+const pass: BillingScenario['pass'] = (...given) => story.pass(...given)
+const card: BillingScenario['card'] = (...given) => story.card(...given)
 
 beforeAll(async () => {
   t = await startTestApp()

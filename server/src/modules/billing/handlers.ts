@@ -9,18 +9,18 @@ import { findSquid } from '../squids/index.ts'
 import { costsOf, squidCostOf, summaryOf } from './costs/costs.ts'
 import { estimateOf } from './costs/estimate.ts'
 import { listHibernatedByCap } from './limits/hibernation-store.ts'
-import { collect, invoiceNumber } from './payments/collect.ts'
+import { chargeUnpaidInvoices, invoiceNumber } from './payments/collect.ts'
 import { accountOf, changeAccount, listPaymentMethods, listUnpaid } from './payments/payment-store.ts'
 import { customerOf, makeMethodDefault, removeMethod, replaceMethod } from './payments/methods.ts'
 import { providerOf } from './payments/provider-of.ts'
 import { enterTestCard } from './payments/test-provider.ts'
 import { readPriceBook } from './prices/price-book.ts'
-import { shownPrices } from './prices/shown.ts'
+import { publicPrices } from './prices/public-prices.ts'
 import { checkedFontFile } from './receipts/font-file.ts'
 import { listInvoices, selectInvoice } from './receipts/invoice-store.ts'
 import { allReceipts, receiptFor } from './receipts/months.ts'
 import { mergeSquids, netOf } from './receipts/receipt.ts'
-import { hasFailedCharges } from './standing/standing.ts'
+import { hasFailedCharges } from './account-status/account-status.ts'
 
 export function billingHandlers(app: App): Handlers<Contract['billing']> {
   const book = readPriceBook(app.config)
@@ -73,7 +73,7 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
         await removeMethod(app, org, params.id)
         request.audit({ subject: org.code, before: { paymentMethod: params.id } })
       })
-      await provider.forget(params.id)
+      await provider.deleteMethod(params.id)
       return { existing: await listPaymentMethods(app.db, org.id) }
     },
     pay: async ({ org, request }) => {
@@ -85,7 +85,7 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
         throw refuse('NOTHING_DUE', 'Nothing is due. If the organization should be active, please write to support.')
       // Before the money moves: what was asked for is known whatever becomes of it.
       await request.inTransaction(async () => request.audit({ subject: org.code }))
-      return await collect(app, provider, org.id, { isScheduled: false })
+      return await chargeUnpaidInvoices(app, provider, org.id, { isScheduled: false })
     },
     getReceipt: async ({ org, params, query }) => {
       const receipt = await receiptFor(app, book, org.id, monthParam(params))
@@ -132,11 +132,11 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       request.audit({ subject: org.code, before: settingsOf(before), after: settingsOf(after) })
       return after
     },
-    getPrices: async () => shownPrices(book, app.clock.now()),
+    getPrices: async () => publicPrices(book, app.clock.now()),
   }
 
   async function chargeDefault(org: OrgScope) {
-    const { status } = await collect(app, provider, org.id, { isScheduled: false })
+    const { status } = await chargeUnpaidInvoices(app, provider, org.id, { isScheduled: false })
     return { status, existing: await listPaymentMethods(app.db, org.id) }
   }
 

@@ -4,7 +4,7 @@ import { until } from '../../testing/until.ts'
 import { startDeployApp, type DeployApp } from '../deployments/testing/deploy-app.ts'
 import { startObserving } from '../squids/index.ts'
 import { invoices } from './tables.ts'
-import { billingTurn } from './turn.ts'
+import { billingRound } from './round.ts'
 
 let t: DeployApp
 let turn: () => Promise<void>
@@ -13,7 +13,7 @@ const close: (() => Promise<void>)[] = []
 beforeAll(async () => {
   t = await startDeployApp()
   close.push(t.close)
-  turn = billingTurn(t.app)
+  turn = billingRound(t.app)
   const observing = startObserving(t.app, {
     containersMs: 20,
     processorsMs: 1000,

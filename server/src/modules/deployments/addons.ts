@@ -36,7 +36,7 @@ export async function readAddons(
 }
 
 /** Addons as they will be, to see early whether every expression has a value. */
-export function pretendedAddons(plan: SquidPlan): Addons {
+export function placeholderAddons(plan: SquidPlan): Addons {
   const word = 'pending'
   const postgres = { host: word, port: 5432, database: word, user: word, password: word, url: word }
   return { ...(plan.postgres ? { postgres } : {}), rpc: rpcContext(plan.rpc, () => word) }

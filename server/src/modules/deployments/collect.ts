@@ -1,7 +1,7 @@
 import type { WorkerApp } from '../../app.ts'
 import type { Job } from '../../jobs/jobs.ts'
 import { hours, systemClock } from '../../clock.ts'
-import { forgetImage, isImageKnown, lockImage, orgsWithUnusedImages, unusedImagesOf } from '../squids/index.ts'
+import { deleteImage, isImageKnown, lockImage, orgsWithUnusedImages, unusedImagesOf } from '../squids/index.ts'
 import { hasUnfinished, lockOrg } from './store.ts'
 import { collectUploads } from './uploads.ts'
 
@@ -20,7 +20,7 @@ const sweptAfterMs = hours(24)
  */
 export async function collectImages(app: WorkerApp): Promise<void> {
   const unused: string[] = []
-  for (const orgId of await orgsWithUnusedImages(app.db)) unused.push(...(await forgetUnused(app, orgId)))
+  for (const orgId of await orgsWithUnusedImages(app.db)) unused.push(...(await collectUnused(app, orgId)))
   const oldMs = systemClock.now().getTime() - sweptAfterMs
   const stored = (await app.builder.listImages()).filter(({ storedAtMs }) => storedAtMs < oldMs)
   for (const image of new Set([...unused, ...stored.map((one) => one.image)])) await removeUnknown(app, image)
@@ -29,12 +29,12 @@ export async function collectImages(app: WorkerApp): Promise<void> {
 /**
  * Only of organizations without a deployment in progress, and none can begin meanwhile: a build could be about to use one of them again.
  */
-async function forgetUnused(app: WorkerApp, orgId: number): Promise<string[]> {
+async function collectUnused(app: WorkerApp, orgId: number): Promise<string[]> {
   return await app.db.transaction(async (tx) => {
     await lockOrg(tx, orgId)
     if (await hasUnfinished(tx, orgId)) return []
     const images = await unusedImagesOf(tx, orgId)
-    for (const image of images) await forgetImage(tx, image)
+    for (const image of images) await deleteImage(tx, image)
     return images
   })
 }

@@ -74,7 +74,7 @@ test('restart makes a new generation with the present secrets', async () => {
   const first = await d.deployed({ env: { KEY: '${{ secrets.KEY }}' } }, { name: 'restarted', slot: 'v1' })
   const id = first.squid?.id ?? 0
   const key = () =>
-    [...t.runtime.host.workloads.values()].find((w) => w.wish.version === String(id))?.wish.containers[0]
+    [...t.runtime.host.workloads.values()].find((w) => w.desired.version === String(id))?.desired.containers[0]
   expect(key()?.env['KEY']).toBe('one')
   await d.api.secrets.change({
     params: { code: d.org.code },
@@ -117,7 +117,9 @@ test('a hard reset erases the database, an update keeps it', async () => {
   const { squid } = await d.deployed({}, { name: 'reset', slot: 'v1' })
   const id = squid?.id ?? 0
   const url = () =>
-    [...t.runtime.host.workloads.values()].find((w) => w.wish.version === String(id))?.wish.containers[0]?.env['DB_URL']
+    [...t.runtime.host.workloads.values()].find((w) => w.desired.version === String(id))?.desired.containers[0]?.env[
+      'DB_URL'
+    ]
   const query = async (text: string) => {
     const database = connect(url() ?? '')
     try {
@@ -191,8 +193,8 @@ test("addon rpc brings the gateway's address of each network, by variable and by
     },
     { name: 'with-rpc', slot: 'v1' },
   )
-  const workload = [...t.runtime.host.workloads.values()].find((w) => w.wish.version === String(squid?.id))
-  for (const { env } of workload?.wish.containers ?? []) {
+  const workload = [...t.runtime.host.workloads.values()].find((w) => w.desired.version === String(squid?.id))
+  for (const { env } of workload?.desired.containers ?? []) {
     expect(env['RPC_ETH_HTTP']).toMatch(/^http.*\/rpc\/eth\//)
     expect(env['RPC_ARBITRUM_ONE_HTTP']).toMatch(/\/rpc\/arbitrum-one\//)
     expect(env['MINE']).toBe(env['RPC_ETH_HTTP'])

@@ -1,16 +1,16 @@
 import type { WorkerApp } from '../../app.ts'
 import { openLocks, type Lock, type Locks } from '../../db/leases.ts'
 import { notificationsOf } from '../../db/notifications.ts'
-import { createHiding } from '../squids/index.ts'
-import { createLook } from './look.ts'
+import { createRedactorSource } from '../squids/index.ts'
+import { createSnapshotReader } from './runtime-snapshot.ts'
 import { runDeployment, type Worker } from './run-deployment.ts'
-import type { Pace } from './step.ts'
+import type { EngineIntervals } from './step.ts'
 import { deploymentsChannel, listUnfinished } from './store.ts'
 
 const lockSpace = 5_404_101
 
 /** Deployments one worker runs at once; most of their time is waiting. */
-const mostAtOnce = 32
+const maxConcurrent = 32
 
 export type Engine = {
   /** By version; shared with the reconcile loop of this worker. */
@@ -21,10 +21,15 @@ export type Engine = {
 }
 
 /** Takes up deployments that nobody works on: at once when told of one, and by a sweep for those it was not told of. */
-export function startEngine(app: WorkerApp, pace: Pace): Engine {
+export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine {
   const stopping = new AbortController()
   const running = new Map<number, Promise<void>>()
-  const worker: Worker = { app, pace, look: createLook(app.runtime), hiding: createHiding(app) }
+  const worker: Worker = {
+    app,
+    intervals,
+    snapshots: createSnapshotReader(app.runtime),
+    hiding: createRedactorSource(app),
+  }
   const locks = openLocks(app.database, lockSpace)
   let sweeping: Promise<void> | null = null
   let isAskedAgain = false
@@ -44,9 +49,9 @@ export function startEngine(app: WorkerApp, pace: Pace): Engine {
   }
 
   async function takeUpAll(): Promise<void> {
-    if (stopping.signal.aborted || running.size >= mostAtOnce) return
+    if (stopping.signal.aborted || running.size >= maxConcurrent) return
     for (const { id, squidId } of await listUnfinished(app.db)) {
-      if (stopping.signal.aborted || running.size >= mostAtOnce) return
+      if (stopping.signal.aborted || running.size >= maxConcurrent) return
       if (running.has(id)) continue
       const lock = await locks.tryLock(squidId)
       if (!lock) continue
@@ -61,7 +66,7 @@ export function startEngine(app: WorkerApp, pace: Pace): Engine {
       // The row tells where it stands: a worker goes on with the next sweep.
       if (!stopping.signal.aborted) app.log.warn({ err: error, deploymentId: id }, 'let go of a deployment')
     } finally {
-      const wasFull = running.size >= mostAtOnce
+      const wasFull = running.size >= maxConcurrent
       running.delete(id)
       if (wasFull) void sweep()
       await lock.release().catch((error: unknown) => app.log.warn({ err: error }, 'a lock was not released'))
@@ -69,7 +74,7 @@ export function startEngine(app: WorkerApp, pace: Pace): Engine {
   }
 
   const stopListening = notificationsOf(app.database).listen(deploymentsChannel, { heard: () => void sweep() })
-  const timer = setInterval(() => void sweep(), pace.sweepMs)
+  const timer = setInterval(() => void sweep(), intervals.sweepMs)
   void sweep()
   return {
     locks,

@@ -1,9 +1,9 @@
 import type { Db } from '../../db/database.ts'
 import { setLastDeploy, type SquidRow } from '../squids/index.ts'
-import { plans, type RunnableType } from './plans.ts'
+import { stepsByType, type RunnableType } from './plans.ts'
 import { insertDeployment, type DeploymentRow, type NewDeployment } from './store.ts'
 
-type Wish = { type: RunnableType; userId: number | null; requestKey: string } & Partial<
+type NewDeploymentRequest = { type: RunnableType; userId: number | null; requestKey: string } & Partial<
   Pick<
     NewDeployment,
     'tag' | 'isHardReset' | 'uploadId' | 'manifestPath' | 'sourceDeploymentId' | 'image' | 'isSlotGenerated'
@@ -18,11 +18,11 @@ export async function enqueue(
   db: Db,
   at: Date,
   squid: Pick<SquidRow, 'id' | 'orgId' | 'name' | 'slot'>,
-  wish: Wish,
+  request: NewDeploymentRequest,
 ): Promise<DeploymentRow> {
-  const [first] = plans[wish.type]
+  const [first] = stepsByType[request.type]
   const row = await insertDeployment(db, {
-    ...wish,
+    ...request,
     orgId: squid.orgId,
     squidId: squid.id,
     squidName: squid.name,

@@ -14,10 +14,10 @@ export class DeployFailure extends Error {
   }
 }
 
-type Told = { orgCode: string; deploymentId: number }
+type FailureContext = { orgCode: string; deploymentId: number }
 
 /** What is told of an error; null for one that is nobody's known fault. */
-export function failureOf(error: unknown, told: Told): DeployFailure | null {
+export function failureOf(error: unknown, told: FailureContext): DeployFailure | null {
   if (error instanceof DeployFailure) return error
   if (error instanceof BuildFailure) return new DeployFailure(error.kind, error.message)
   if (error instanceof InvalidManifest)
@@ -27,7 +27,7 @@ export function failureOf(error: unknown, told: Told): DeployFailure | null {
 }
 
 /** Ours to mend: the stack goes to the server's log, the person gets a number to ask about. */
-export const unexpected = ({ deploymentId }: Told): DeployFailure =>
+export const unexpected = ({ deploymentId }: FailureContext): DeployFailure =>
   new DeployFailure(
     'UNEXPECTED',
     `Something failed on our side. Please deploy again; if it repeats, tell support about deployment ${deploymentId}.`,

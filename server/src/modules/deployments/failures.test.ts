@@ -191,7 +191,7 @@ describe('a broken update leaves the running version answering', () => {
       const { failureReason } = await failed(squid, slot)
       expect(failureReason).toContain(reason)
     })
-    expect(noticed).toMatchObject({ refusals: 0, mostWriters: 1 })
+    expect(noticed).toMatchObject({ refusals: 0, maxWriters: 1 })
     expect(noticed.answers).toBeGreaterThan(3)
   })
 
@@ -226,7 +226,7 @@ describe('a broken update leaves the running version answering', () => {
     const noticed = await probeWhile(t, squidId, async () => {
       await d.deployed({ build: { prints: ['new'] } }, slot)
     })
-    expect(noticed).toMatchObject({ refusals: 0, mostWriters: 1 })
+    expect(noticed).toMatchObject({ refusals: 0, maxWriters: 1 })
   })
 })
 

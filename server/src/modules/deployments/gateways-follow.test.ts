@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { beatGateway, gatewaysBehind, noteGatewayRoutes } from '../squids/index.ts'
+import { beatGateway, gatewaysBehind, saveGatewayRoutes } from '../squids/index.ts'
 import { listLogs } from './log-store.ts'
-import { quickPace, startDeployApp, type Deployer, type DeployApp } from './testing/deploy-app.ts'
+import { fastIntervals, startDeployApp, type Deployer, type DeployApp } from './testing/deploy-app.ts'
 
 let t: DeployApp
 let deployer: Deployer
@@ -22,7 +22,7 @@ const tick = () => new Promise((done) => void setTimeout(done, 10))
 const generations = async () =>
   [...new Set((await t.runtime.observe()).map((o) => String(o.workload.split('.')[1])))].sort()
 const behind = (squidId: number, generation: number) =>
-  gatewaysBehind(t.app.db, { squidId, generation, seenWithinMs: 15_000 })
+  gatewaysBehind(t.app.db, { squidId, generation, aliveWithinMs: 15_000 })
 const squidIdOf = async (): Promise<number> => {
   const { rows } = await t.app.database.pool.query<{ id: string }>('select id from squids')
   return Number(rows[0]?.id)
@@ -32,8 +32,8 @@ test('an update ends the old generation only when the slowest gateway leads to t
   await deployer.deployed({}, v1)
   const squidId = await squidIdOf()
   for (const gateway of ['quick', 'slow']) await beatGateway(t.app.db, gateway)
-  await noteGatewayRoutes(t.app.db, 'quick', new Map([[squidId, 2]]))
-  await noteGatewayRoutes(t.app.db, 'slow', new Map([[squidId, 1]]))
+  await saveGatewayRoutes(t.app.db, 'quick', new Map([[squidId, 2]]))
+  await saveGatewayRoutes(t.app.db, 'slow', new Map([[squidId, 1]]))
   expect(await behind(squidId, 2)).toEqual(['slow'])
   const beating = setInterval(() => void beatGateway(t.app.db, 'slow'), 100)
   const update = await deployer.deploy({}, v1)
@@ -42,9 +42,9 @@ test('an update ends the old generation only when the slowest gateway leads to t
     (await pool.query('select 1 from squids where id = $1 and generation = 2', [squidId])).rowCount === 1
   while (!(await switched())) await tick()
   // Much longer than answers in flight are given.
-  for (const endMs = performance.now() + 25 * quickPace.drainMs; performance.now() < endMs; await tick())
+  for (const endMs = performance.now() + 25 * fastIntervals.drainMs; performance.now() < endMs; await tick())
     expect(await generations()).toEqual(['1', '2'])
-  await noteGatewayRoutes(t.app.db, 'slow', new Map([[squidId, 2]]))
+  await saveGatewayRoutes(t.app.db, 'slow', new Map([[squidId, 2]]))
   await deployer.ended(update)
   clearInterval(beating)
   expect(await generations()).toEqual(['2'])

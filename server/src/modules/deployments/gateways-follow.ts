@@ -7,18 +7,18 @@ import { pause } from './wait.ts'
  * it is gone, or finds out by itself when it wakes up. After a minute the update goes on without those that are behind.
  */
 export async function gatewaysFollow(
-  { app, pace, journal, signal }: StepContext,
+  { app, intervals, journal, signal }: StepContext,
   squidId: number,
   generation: number,
 ): Promise<void> {
-  const endMs = performance.now() + pace.gatewaysMs
+  const endMs = performance.now() + intervals.gatewaysMs
   for (;;) {
-    const behind = await gatewaysBehind(app.db, { squidId, generation, seenWithinMs: pace.gatewaySeenMs })
+    const behind = await gatewaysBehind(app.db, { squidId, generation, aliveWithinMs: intervals.gatewaySeenMs })
     if (behind.length === 0) return
     if (performance.now() > endMs) {
       app.log.warn({ squidId, generation, gateways: behind }, 'gateways still lead to the generation before')
       return journal.warn('Not every gateway leads to the new programs yet. The old ones end now.')
     }
-    await pause(pace.pollMs, signal)
+    await pause(intervals.pollMs, signal)
   }
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../clock.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
-import { mostOutputLines, openJournal } from './journal.ts'
+import { maxOutputLines, openJournal } from './journal.ts'
 import { listLogs } from './log-store.ts'
 
 let t: DeployApp
@@ -41,11 +41,11 @@ test('lines are kept in the order they came, whoever wrote them', async () => {
 
 test('output ends at its limit with a word about it; our own lines are always kept', async () => {
   const { id, journal } = await newJournal()
-  for (let n = 0; n < mostOutputLines + 500; n++) journal.output('info', 'x')
+  for (let n = 0; n < maxOutputLines + 500; n++) journal.output('info', 'x')
   journal.error('the reason')
   await journal.flush()
   const lines = await messages(id)
-  expect(lines).toHaveLength(mostOutputLines + 1)
+  expect(lines).toHaveLength(maxOutputLines + 1)
   expect(lines.at(-2)).toContain('the rest is left out')
   expect(lines.at(-1)).toBe('the reason')
 })

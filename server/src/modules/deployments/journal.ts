@@ -21,8 +21,8 @@ export type Journal = {
 }
 
 /** Lines of output a deployment keeps. */
-export const mostOutputLines = 20_000
-const mostCharacters = 4_000
+export const maxOutputLines = 20_000
+const maxCharacters = 4_000
 const flushMs = 150
 const batch = 1_000
 
@@ -31,7 +31,7 @@ type JournalOptions = { db: Db; clock: Clock; deploymentId: number; redactor: ()
 
 export async function openJournal({ db, clock, deploymentId, redactor }: JournalOptions): Promise<Journal> {
   let seq = await nextLogSeq(db, deploymentId)
-  let room = mostOutputLines - seq
+  let room = maxOutputLines - seq
   let waiting: LogRow[] = []
   let writing: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout | null = null
@@ -73,7 +73,7 @@ export async function openJournal({ db, clock, deploymentId, redactor }: Journal
     output: (severity, line) => {
       room--
       if (room > 0) add(severity, line)
-      if (room === 0) add('warn', `… the output is longer than ${mostOutputLines} lines; the rest is left out.`)
+      if (room === 0) add('warn', `… the output is longer than ${maxOutputLines} lines; the rest is left out.`)
     },
     flush,
     close: async (what) => {
@@ -87,4 +87,4 @@ export async function openJournal({ db, clock, deploymentId, redactor }: Journal
 const readable = (message: string): string => storableText(stripVTControlCharacters(message))
 
 /** Not endless. What must be hidden was hidden before: half a value would not be found. */
-const cut = (text: string): string => (text.length > mostCharacters ? `${text.slice(0, mostCharacters)} … (cut)` : text)
+const cut = (text: string): string => (text.length > maxCharacters ? `${text.slice(0, maxCharacters)} … (cut)` : text)

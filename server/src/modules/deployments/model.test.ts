@@ -2,13 +2,13 @@ import type { Deployment } from '@shoal/contract'
 import fc from 'fast-check'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { collectDatabases, listWanted, ownerConnection } from '../squids/index.ts'
+import { collectDatabases, listDesired, ownerConnection } from '../squids/index.ts'
 import { minutes } from '../../clock.ts'
 import { connect } from '../../db/database.ts'
 import { startEngine } from './engine.ts'
-import { sightOf } from './look.ts'
-import { oddVersions } from './reconcile.ts'
-import { quickPace, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
+import { snapshotOf } from './runtime-snapshot.ts'
+import { driftedVersions } from './reconcile.ts'
+import { fastIntervals, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 import { mortal } from './testing/mortal-app.ts'
 import type { TestSquid } from './testing/squid-files.ts'
 
@@ -54,7 +54,7 @@ const reference = (real: Real, slot: Slot) => ({ code: d.org.code, reference: `$
 async function finish(deployment: Deployment, kill: Kill): Promise<Deployment> {
   if (kill) {
     const victim = mortal(t.app, kill)
-    const engine = startEngine(victim.app, quickPace)
+    const engine = startEngine(victim.app, fastIntervals)
     const { pool } = t.app.database
     const isOver = async () =>
       (await pool.query('select 1 from deployments where id = $1 and finished_at is not null', [deployment.id]))
@@ -63,7 +63,7 @@ async function finish(deployment: Deployment, kill: Kill): Promise<Deployment> {
     await victim.bury()
     void engine.close()
   }
-  const engine = startEngine(t.app, quickPace)
+  const engine = startEngine(t.app, fastIntervals)
   try {
     return await d.ended(deployment)
   } finally {
@@ -260,7 +260,7 @@ async function compare(model: Model, real: Real): Promise<void> {
   }
   expect(await collectDatabases(t.app)).toEqual([])
   // The reconcile loop would find nothing to do.
-  expect(oddVersions(sightOf(observations), await listWanted(t.app.db))).toEqual([])
+  expect(driftedVersions(snapshotOf(observations), await listDesired(t.app.db))).toEqual([])
 }
 
 /** Data stays until it is erased. */

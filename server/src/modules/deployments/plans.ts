@@ -1,21 +1,21 @@
 import type { DeploymentType } from '@shoal/contract'
 import type { Step } from './step.ts'
 import { build } from './steps/build.ts'
-import { addIngress, removeIngress, takeTag } from './steps/ingress.ts'
+import { publishUrls, removeIngress, takeTag } from './steps/ingress.ts'
 import { deleteAddons, deletePrograms, hibernate, reset } from './steps/stop.ts'
 import { syncAddons } from './steps/sync-addons.ts'
 import { syncSquid } from './steps/sync-squid.ts'
 import { unpack } from './steps/unpack.ts'
 
 /** What a deployment of each type does, in order (contract 2.4, design 8). Nothing asks for SCALE: scale is in the manifest. */
-export const plans: Record<Exclude<DeploymentType, 'SCALE'>, readonly [Step, ...Step[]]> = {
-  DEPLOY: [unpack, build, syncAddons, syncSquid, addIngress],
-  DEPLOY_HARD_RESET: [unpack, build, reset, syncAddons, syncSquid, addIngress],
+export const stepsByType: Record<Exclude<DeploymentType, 'SCALE'>, readonly [Step, ...Step[]]> = {
+  DEPLOY: [unpack, build, syncAddons, syncSquid, publishUrls],
+  DEPLOY_HARD_RESET: [unpack, build, reset, syncAddons, syncSquid, publishUrls],
   RESTART: [syncAddons, syncSquid],
-  ROLLBACK: [syncAddons, syncSquid, addIngress],
+  ROLLBACK: [syncAddons, syncSquid, publishUrls],
   HIBERNATE: [hibernate],
   DELETE: [deletePrograms, deleteAddons, removeIngress],
-  SET_TAG: [addIngress],
+  SET_TAG: [publishUrls],
   REMOVE_TAG: [takeTag],
 }
-export type RunnableType = keyof typeof plans
+export type RunnableType = keyof typeof stepsByType

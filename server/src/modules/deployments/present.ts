@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
 import type { OrgScope } from '../call.ts'
 import { keptAmong } from '../squids/index.ts'
-import { plans } from './plans.ts'
+import { stepsByType } from './plans.ts'
 import { listLastLogs, listLogs, type LogRow } from './log-store.ts'
 import { listSteps, type DeploymentWithUser } from './store.ts'
 import { selectDeployment, type StepRow } from './store.ts'
@@ -65,7 +65,7 @@ function present({ deployment: d, user }: DeploymentWithUser, org: OrgScope, now
       startedAt: s.startedAt.toISOString(),
       elapsedMs: s.finishedAt || d.finishedAt ? elapsed(s.startedAt, s.finishedAt ?? end) : null,
     })),
-    plan: d.type === 'SCALE' ? [] : plans[d.type].map(({ status }) => status),
+    plan: d.type === 'SCALE' ? [] : stepsByType[d.type].map(({ status }) => status),
     failureReason: d.failureReason,
     organization: { id: org.id, code: org.code, name: org.name },
     user,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Workload } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { containerNames, listWanted, ownerConnection, type Wanted } from '../squids/index.ts'
-import { sightOf } from './look.ts'
-import { oddVersions } from './reconcile.ts'
+import { containerNames, listDesired, ownerConnection, type DesiredVersion } from '../squids/index.ts'
+import { snapshotOf } from './runtime-snapshot.ts'
+import { driftedVersions } from './reconcile.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 
 let t: DeployApp
@@ -33,11 +33,11 @@ test('what a host lost comes back, without init; what nobody wants goes', async 
   const [lost] = [...t.runtime.host.workloads.values()]
   await t.runtime.remove(`${squid?.id}.1`)
   await untilRunning(wanted)
-  const stray = (id: string): Workload => ({ ...(lost?.wish as Workload), id })
+  const stray = (id: string): Workload => ({ ...(lost?.desired as Workload), id })
   await t.runtime.apply(stray(`${squid?.id}.7`))
   await t.runtime.apply(stray('999999.1'))
   await untilRunning(wanted)
-  const api = lost?.wish.containers.filter((c) => c.name === 'api') ?? []
+  const api = lost?.desired.containers.filter((c) => c.name === 'api') ?? []
   await t.runtime.apply({ ...stray(`${squid?.id}.1`), containers: api })
   await untilRunning(wanted)
 })
@@ -46,7 +46,7 @@ test('a hibernated version stays asleep', async () => {
   const { squid } = await d.deployed({}, { slot: 'v1' })
   const [before] = [...t.runtime.host.workloads.values()]
   await d.ended(await d.api.squids.hibernate({ params: { code: d.org.code, reference: 'test-squid@v1' } }))
-  await t.runtime.apply(before?.wish as Workload)
+  await t.runtime.apply(before?.desired as Workload)
   expect(await running()).toHaveLength(2)
   await untilRunning([])
   expect(squid).not.toBeNull()
@@ -91,7 +91,7 @@ test('a database whose version is gone is collected when a worker starts', async
 })
 
 test('a look at a thousand versions where all is well is cheap', async () => {
-  const wanted: Wanted[] = Array.from({ length: 1_000 }, (_, id) => ({
+  const wanted: DesiredVersion[] = Array.from({ length: 1_000 }, (_, id) => ({
     id,
     orgId: 1,
     generation: 3,
@@ -99,8 +99,8 @@ test('a look at a thousand versions where all is well is cheap', async () => {
     processors: ['eth', 'base'],
     runs: true,
   }))
-  const look = () =>
-    sightOf(
+  const snapshots = () =>
+    snapshotOf(
       wanted.flatMap(({ id, apiReplicas, processors }) =>
         containerNames(apiReplicas, processors).map((container) => ({
           workload: `${id}.3`,
@@ -115,9 +115,9 @@ test('a look at a thousand versions where all is well is cheap', async () => {
       ),
     )
   const startedMs = performance.now()
-  expect(oddVersions(look(), wanted)).toEqual([])
+  expect(driftedVersions(snapshots(), wanted)).toEqual([])
   expect(performance.now() - startedMs).toBeLessThan(500)
-  expect(oddVersions(look(), wanted.slice(0, 999))).toEqual([999])
-  expect(oddVersions(look(), [...wanted, { ...(wanted[0] as Wanted), id: 5_000 }])).toEqual([5_000])
-  expect(await listWanted(t.app.db)).toEqual([])
+  expect(driftedVersions(snapshots(), wanted.slice(0, 999))).toEqual([999])
+  expect(driftedVersions(snapshots(), [...wanted, { ...(wanted[0] as DesiredVersion), id: 5_000 }])).toEqual([5_000])
+  expect(await listDesired(t.app.db)).toEqual([])
 })

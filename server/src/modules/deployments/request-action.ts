@@ -17,12 +17,12 @@ import {
 import type { SquidRow } from '../squids/index.ts'
 import { enqueue } from './enqueue.ts'
 import { requestKeyOf } from './request-key.ts'
-import { whyCapped, whyNoCompute } from './requirements.ts'
-import { lockOrg, selectRecentDelete, selectTwin, selectUnfinishedOf, type DeploymentRow } from './store.ts'
+import { capRefusal, computeRefusal } from './requirements.ts'
+import { lockOrg, selectRecentDelete, selectDuplicate, selectUnfinishedOf, type DeploymentRow } from './store.ts'
 
 /** For so long a repeated request that finds its work done is answered as if it were the first one. */
 const repeatedMs = minutes(1)
-const mostTags = 50
+const maxTags = 50
 
 export type Action = { reference: string } & (
   | { type: 'RESTART' | 'HIBERNATE' | 'DELETE' }
@@ -57,16 +57,16 @@ export async function requestAction(app: App, org: OrgScope, actor: Actor, actio
   return await app.db.transaction(async (tx) => {
     const standing = await lockOrg(tx, org.id)
     const squid = await selectSquid(tx, squidId)
-    const twin = await selectTwin(tx, requestKey, endedAfter)
+    const twin = await selectDuplicate(tx, requestKey, endedAfter)
     const isUndone = twin?.finishedAt && type === 'REMOVE_TAG' && (await hasTag(tx, squidId, tag ?? ''))
     if (twin && !isUndone) return twin
     if (!squid || !standing) throw notFound('Squid')
     await refuseWhileBusy(tx, squid, rules[type])
     if (type === 'RESTART' || type === 'ROLLBACK') {
-      const reason = whyNoCompute(standing, app.config)
+      const reason = computeRefusal(standing, app.config)
       if (reason) throw refuse('ORGANIZATION_NOT_ACTIVE', reason)
       // What runs may be restarted: it costs no more than before.
-      const capped = squid.wanted === 'hibernated' ? whyCapped(standing, app.config, app.clock.now()) : null
+      const capped = squid.wanted === 'hibernated' ? capRefusal(standing, app.config, app.clock.now()) : null
       if (capped) throw refuse('SPENDING_CAP_REACHED', capped)
     }
     const image = await imageFor(tx, squid, action)
@@ -124,8 +124,8 @@ async function checkTags(db: Db, squid: SquidRow, type: Action['type'], tag: str
   const tags = await tagsOf(db, squid.id)
   if (type === 'REMOVE_TAG' && !tags.includes(tag))
     throw refuse('NO_SUCH_TAG', `${squid.name}@${squid.slot} has no tag "${tag}".`)
-  if (type === 'SET_TAG' && !tags.includes(tag) && tags.length >= mostTags)
-    throw refuse('TOO_MANY_TAGS', `A version may have ${mostTags} tags. Remove one that is not needed.`)
+  if (type === 'SET_TAG' && !tags.includes(tag) && tags.length >= maxTags)
+    throw refuse('TOO_MANY_TAGS', `A version may have ${maxTags} tags. Remove one that is not needed.`)
 }
 
 function validTag(text: string): string {

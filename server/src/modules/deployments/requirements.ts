@@ -7,10 +7,10 @@ import { DeployFailure } from './failure.ts'
 /** Playground databases have this much room (contract 6.3). */
 const playgroundStorageBytes = 10 * 2 ** 30
 
-export type OrgStanding = { code: string; status: OrgStatus; isPlayground: boolean; deletedAt: Date | null }
+export type OrgDeployState = { code: string; status: OrgStatus; isPlayground: boolean; deletedAt: Date | null }
 
 /** Null when programs of the organization may run; otherwise why not, and what to do. */
-export function whyNoCompute(org: OrgStanding, config: Pick<Config, 'publicUrl'>): string | null {
+export function computeRefusal(org: OrgDeployState, config: Pick<Config, 'publicUrl'>): string | null {
   const billing = `${config.publicUrl}/billing?organization=${org.code}`
   if (org.deletedAt) return `Organization ${org.code} is being deleted.`
   if (isUnpaid(org.status))
@@ -21,7 +21,7 @@ export function whyNoCompute(org: OrgStanding, config: Pick<Config, 'publicUrl'>
 }
 
 /** Null when its spending cap lets something new run; otherwise why not, and what to do. */
-export function whyCapped(
+export function capRefusal(
   org: { code: string; deploysStoppedUntil: Date | null },
   config: Pick<Config, 'publicUrl'>,
   now: Date,
@@ -33,18 +33,18 @@ export function whyCapped(
 
 /** @throws Refusal 405 when nothing may be deployed to the organization now */
 export function refuseUnlessDeployable(
-  org: (OrgStanding & { deploysStoppedUntil: Date | null }) | null,
+  org: (OrgDeployState & { deploysStoppedUntil: Date | null }) | null,
   config: Pick<Config, 'publicUrl'>,
   now: Date,
 ): void {
-  const reason = org ? whyNoCompute(org, config) : 'The organization is gone.'
+  const reason = org ? computeRefusal(org, config) : 'The organization is gone.'
   if (reason) throw refuse('ORGANIZATION_NOT_ACTIVE', reason)
-  const capped = org && whyCapped(org, config, now)
+  const capped = org && capRefusal(org, config, now)
   if (capped) throw refuse('SPENDING_CAP_REACHED', capped)
 }
 
 /** @throws DeployFailure for what the organization's plan or this installation does not have */
-export function checkPlan(plan: SquidPlan, org: Pick<OrgStanding, 'isPlayground'>): void {
+export function checkPlan(plan: SquidPlan, org: Pick<OrgDeployState, 'isPlayground'>): void {
   if (plan.hasHasura)
     throw unsupported('hasura', 'Serve GraphQL with the api section, for example by squid-graphql-server')
   if (plan.hasNeon) throw unsupported('neon', 'Use the addon postgres')
@@ -62,7 +62,7 @@ export function checkPlan(plan: SquidPlan, org: Pick<OrgStanding, 'isPlayground'
 }
 
 /** Null when a version with this plan could be deployed; otherwise what `checkPlan` would say. */
-export function whyNotOffered(plan: SquidPlan, org: Pick<OrgStanding, 'isPlayground'>): string | null {
+export function whyNotOffered(plan: SquidPlan, org: Pick<OrgDeployState, 'isPlayground'>): string | null {
   try {
     checkPlan(plan, org)
     return null
@@ -92,8 +92,8 @@ const unsupported = (addon: string, instead: string) =>
   )
 
 /** What Linux hands a program: 128 KiB a variable with its name, and 2 MiB in all, of which the platform's own need little. */
-const longestVariable = 128 * 1024 - 1
-const largestEnvironment = 1_000_000
+const maxVariable = 128 * 1024 - 1
+const maxEnvironment = 1_000_000
 
 /** @throws DeployFailure for an environment that no program can be started with */
 export function checkEnvironments({ deploy, init, api, processors }: Environments): void {
@@ -103,17 +103,17 @@ export function checkEnvironments({ deploy, init, api, processors }: Environment
       name,
       bytes: Buffer.byteLength(name) + Buffer.byteLength(value) + 2,
     }))
-    const long = sizes.find(({ bytes }) => bytes > longestVariable)
+    const long = sizes.find(({ bytes }) => bytes > maxVariable)
     if (long)
       throw new DeployFailure(
         'REQUIREMENTS',
-        `The variable ${long.name} of ${container} has ${kb(long.bytes)}; a program can be given ${kb(longestVariable)}. Shorten it, or read it from a file of the squid.`,
+        `The variable ${long.name} of ${container} has ${kb(long.bytes)}; a program can be given ${kb(maxVariable)}. Shorten it, or read it from a file of the squid.`,
       )
     const bytes = sizes.reduce((total, size) => total + size.bytes, 0)
-    if (bytes > largestEnvironment)
+    if (bytes > maxEnvironment)
       throw new DeployFailure(
         'REQUIREMENTS',
-        `The environment of ${container} has ${kb(bytes)}; a program can be given ${kb(largestEnvironment)}. Shorten the values in the manifest, or delete secrets that are not needed: every squid is given all of them.`,
+        `The environment of ${container} has ${kb(bytes)}; a program can be given ${kb(maxEnvironment)}. Shorten the values in the manifest, or delete secrets that are not needed: every squid is given all of them.`,
       )
   }
 }

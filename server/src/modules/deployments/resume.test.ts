@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { collectDatabases } from '../squids/index.ts'
 import { startEngine } from './engine.ts'
-import { addNotes, claim, Superseded, updateMine } from './store.ts'
-import { quickPace, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
+import { addNotes, claim, SupersededError, updateClaimed } from './store.ts'
+import { fastIntervals, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 import { deaths, isFull, killPlanName } from './testing/kill-plan.ts'
-import { mortal, type Death } from './testing/mortal-app.ts'
+import { mortal, type KillPoint } from './testing/mortal-app.ts'
 
 let t: DeployApp
 let d: Deployer
@@ -39,9 +39,9 @@ const isOver = async ({ id }: Deployment) => {
 }
 
 /** True when the worker died; false when it came to the end of the deployment before. */
-async function workUntilDeath(deployment: Deployment, death: Death): Promise<boolean> {
+async function workUntilDeath(deployment: Deployment, death: KillPoint): Promise<boolean> {
   const victim = mortal(t.app, death)
-  const engine = startEngine(victim.app, quickPace)
+  const engine = startEngine(victim.app, fastIntervals)
   while (!victim.isDead() && !(await isOver(deployment))) await sleep(5)
   const isDead = victim.isDead()
   await victim.bury()
@@ -55,7 +55,7 @@ async function workUntilDeath(deployment: Deployment, death: Death): Promise<boo
  */
 async function killEverywhere(
   begin: () => Promise<Deployment>,
-  check: (ended: Deployment, death: Death) => Promise<void>,
+  check: (ended: Deployment, death: KillPoint) => Promise<void>,
   { stride = 3 } = {},
 ): Promise<number> {
   const startedMs = performance.now()
@@ -64,7 +64,7 @@ async function killEverywhere(
   for (const death of deaths(stride)) {
     const deployment = await begin()
     const hasDied = await workUntilDeath(deployment, death)
-    const engine = startEngine(t.app, quickPace)
+    const engine = startEngine(t.app, fastIntervals)
     try {
       await check(await d.ended(deployment), death)
     } finally {
@@ -130,8 +130,10 @@ describe('a worker killed anywhere leaves a deployment that another one brings t
         expect(ended, JSON.stringify(death)).toMatchObject({ failed: 'REQUIREMENTS' })
         expect(ended.logs.at(-1)?.message).toBe(ended.failureReason)
         await isWhole(ended)
-        const workload = [...t.runtime.host.workloads.values()].find((w) => w.wish.version === String(ended.squid?.id))
-        expect(workload?.wish.image).toBe(image)
+        const workload = [...t.runtime.host.workloads.values()].find(
+          (w) => w.desired.version === String(ended.squid?.id),
+        )
+        expect(workload?.desired.image).toBe(image)
       },
     )
   })
@@ -241,7 +243,7 @@ test('what an earlier worker still writes is refused', async () => {
   const earlier = await claim(t.app.db, id)
   const later = await claim(t.app.db, id)
   if (!earlier || !later) throw new Error('It ended already')
-  await expect(updateMine(t.app.db, earlier, { image: 'x' })).rejects.toThrow(Superseded)
-  await expect(addNotes(t.app.db, earlier, {}, t.time.now())).rejects.toThrow(Superseded)
-  expect(await updateMine(t.app.db, later, { image: 'y' })).toMatchObject({ image: 'y' })
+  await expect(updateClaimed(t.app.db, earlier, { image: 'x' })).rejects.toThrow(SupersededError)
+  await expect(addNotes(t.app.db, earlier, {}, t.time.now())).rejects.toThrow(SupersededError)
+  expect(await updateClaimed(t.app.db, later, { image: 'y' })).toMatchObject({ image: 'y' })
 })

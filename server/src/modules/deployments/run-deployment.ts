@@ -2,14 +2,24 @@ import type { WorkerApp } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
 import type { Lock } from '../../db/leases.ts'
 import { isUnavailable } from '../../db/unavailable.ts'
-import { deleteSquid, dropDatabase, selectSquid, setLastDeploy, type Hiding } from '../squids/index.ts'
+import { deleteSquid, dropDatabase, selectSquid, setLastDeploy, type RedactorSource } from '../squids/index.ts'
 import { DeployFailure, failureOf, unexpected } from './failure.ts'
 import { openJournal } from './journal.ts'
-import type { Look } from './look.ts'
-import { plans, type RunnableType } from './plans.ts'
-import { settle } from './settle.ts'
-import type { Pace, Step, StepContext } from './step.ts'
-import { addNotes, beginStep, claim, endStep, holdMine, selectOrg, stepsDone, Superseded, updateMine } from './store.ts'
+import type { SnapshotReader } from './runtime-snapshot.ts'
+import { stepsByType, type RunnableType } from './plans.ts'
+import { reconcileVersion } from './settle.ts'
+import type { EngineIntervals, Step, StepContext } from './step.ts'
+import {
+  addNotes,
+  beginStep,
+  claim,
+  endStep,
+  holdMine,
+  selectOrg,
+  stepsDone,
+  SupersededError,
+  updateClaimed,
+} from './store.ts'
 import type { DeploymentRow } from './store.ts'
 import { treeKey } from './steps/unpack.ts'
 import { pause } from './wait.ts'
@@ -17,11 +27,11 @@ import { pause } from './wait.ts'
 /** A step is tried this often when something of ours fails. */
 const tries = 3
 /** Workers that may die over one deployment before it is taken for the cause. */
-const mostAttempts = 30
+const maxAttempts = 30
 /** How often the clock is compared with the deadline. */
 const tickMs = 100
 
-export type Worker = { app: WorkerApp; pace: Pace; look: Look; hiding: Hiding }
+export type Worker = { app: WorkerApp; intervals: EngineIntervals; snapshots: SnapshotReader; hiding: RedactorSource }
 
 /**
  * Works on a deployment from where it stands to its end. Whoever calls it holds the version's lock. Lets go without a trace
@@ -29,8 +39,8 @@ export type Worker = { app: WorkerApp; pace: Pace; look: Look; hiding: Hiding }
  */
 export async function runDeployment(worker: Worker, id: number, lock: Lock, stopping: AbortSignal): Promise<void> {
   const { app } = worker
-  const letGo = AbortSignal.any([stopping, lock.lost])
-  letGo.throwIfAborted()
+  const releaseSignal = AbortSignal.any([stopping, lock.lost])
+  releaseSignal.throwIfAborted()
   const deployment = await claim(app.db, id)
   if (!deployment) return
   const org = await selectOrg(app.db, deployment.orgId)
@@ -43,15 +53,15 @@ export async function runDeployment(worker: Worker, id: number, lock: Lock, stop
     deployment,
     org,
     { journal, redact: async (text) => (await redactor())(text) },
-    letGo,
+    releaseSignal,
   )
   try {
-    await runSteps(context, letGo)
+    await runSteps(context, releaseSignal)
     await removeTree(context)
     await finish(context, { status: 'OK' })
   } catch (error) {
     // A database that is away is nobody's fault: whichever worker finds it back goes on.
-    if (letGo.aborted || error instanceof Superseded || isUnavailable(error)) throw error
+    if (releaseSignal.aborted || error instanceof SupersededError || isUnavailable(error)) throw error
     const told = { orgCode: org.code, deploymentId: id }
     const known = failureOf(error, told)
     if (!known) app.log.error({ err: error, deploymentId: id }, 'deployment failed')
@@ -62,19 +72,19 @@ export async function runDeployment(worker: Worker, id: number, lock: Lock, stop
   }
 }
 
-async function runSteps(context: StepContext, letGo: AbortSignal): Promise<void> {
+async function runSteps(context: StepContext, releaseSignal: AbortSignal): Promise<void> {
   const { app, deployment, journal } = context
   const { failure } = deployment.notes
   if (failure) throw new DeployFailure(failure.kind, failure.message)
-  if (deployment.attempt > mostAttempts)
+  if (deployment.attempt > maxAttempts)
     throw new Error(`${deployment.attempt} workers have stopped in the middle of this deployment`)
   if (deployment.attempt > 1) journal.info('The worker was stopped in the middle; another one goes on.')
   const done = await stepsDone(app.db, deployment.id)
-  for (const [seq, step] of plans[deployment.type as RunnableType].entries())
-    if (!done.has(seq)) await runStep(context, step, seq, letGo)
+  for (const [seq, step] of stepsByType[deployment.type as RunnableType].entries())
+    if (!done.has(seq)) await runStep(context, step, seq, releaseSignal)
 }
 
-async function runStep(context: StepContext, step: Step, seq: number, letGo: AbortSignal): Promise<void> {
+async function runStep(context: StepContext, step: Step, seq: number, releaseSignal: AbortSignal): Promise<void> {
   const { app, journal } = context
   const { id } = context.deployment
   const { status, deadlineAt } = context.deployment
@@ -94,13 +104,13 @@ async function runStep(context: StepContext, step: Step, seq: number, letGo: Abo
         context.signal.throwIfAborted()
         if (left === 1 || isUnavailable(error) || failureOf(error, { orgCode: '', deploymentId: id })) throw error
         app.log.warn({ err: error, deploymentId: id, step: step.status }, 'a step is tried again')
-        await pause(context.pace.retryMs, context.signal)
+        await pause(context.intervals.retryMs, context.signal)
         context.isResumed = true
       }
     }
   } finally {
     deadline.end()
-    setSignal(context, letGo)
+    setSignal(context, releaseSignal)
   }
   await journal.flush()
   await context.change((tx) => endStep(tx, id, seq, app.clock.now()))
@@ -139,7 +149,7 @@ function startDeadline(context: StepContext, step: Step): { end: () => void } {
 
 function setSignal(context: StepContext, signal: AbortSignal): void {
   context.signal = signal
-  context.hands = { ...context.hands, signal }
+  context.engine = { ...context.engine, signal }
 }
 
 /** The beginning of what is said of a failure after the switch. */
@@ -161,13 +171,13 @@ async function fail(context: StepContext, failure: DeployFailure): Promise<void>
 
 /** What ran before runs again. Should it not work now, the reconcile loop goes on with it. */
 async function cleanUp(context: StepContext): Promise<void> {
-  const { app, deployment, hands } = context
+  const { app, deployment, engine } = context
   try {
     await removeTree(context)
-    const signal = AbortSignal.any([hands.signal, AbortSignal.timeout(60_000)])
-    await settle({ ...hands, signal }, deployment.squidId)
+    const signal = AbortSignal.any([engine.signal, AbortSignal.timeout(60_000)])
+    await reconcileVersion({ ...engine, signal }, deployment.squidId)
   } catch (error) {
-    hands.signal.throwIfAborted()
+    engine.signal.throwIfAborted()
     app.log.warn({ err: error, deploymentId: deployment.id }, 'clean-up is left to the reconcile loop')
   }
 }
@@ -177,7 +187,7 @@ async function cleanUp(context: StepContext): Promise<void> {
  * the next try; the deployment and its log stay. Answers whether its row may go.
  */
 async function dropNeverRan(context: StepContext): Promise<boolean> {
-  const { app, deployment, journal, hands } = context
+  const { app, deployment, journal, engine } = context
   const squid = await selectSquid(app.db, deployment.squidId)
   if (squid === null || squid.image !== null) return false
   // The database's password is known, and hidden in the log, for as long as there is a database.
@@ -186,7 +196,7 @@ async function dropNeverRan(context: StepContext): Promise<boolean> {
     await dropDatabase(app, squid.id)
     return true
   } catch (error) {
-    hands.signal.throwIfAborted()
+    engine.signal.throwIfAborted()
     app.log.warn({ err: error, deploymentId: deployment.id }, 'a version that never ran is left to the reconcile loop')
     return false
   }
@@ -196,9 +206,9 @@ async function removeTree({ app, deployment }: StepContext): Promise<void> {
   if (deployment.uploadId) await app.builder.removeTree(treeKey(deployment.id))
 }
 
-type End = { status: 'OK' } | { failed: DeployFailure['kind']; failureReason: string }
+type DeploymentOutcome = { status: 'OK' } | { failed: DeployFailure['kind']; failureReason: string }
 
-async function finish(context: StepContext, end: End, isGone = false): Promise<void> {
+async function finish(context: StepContext, end: DeploymentOutcome, isGone = false): Promise<void> {
   await context.journal.flush()
   await advance(context, { ...end, notes: {}, deadlineAt: null, finishedAt: context.app.clock.now() }, { isGone })
 }
@@ -212,7 +222,7 @@ async function advance(
   const { app } = context
   const updatedAt = app.clock.now()
   await app.db.transaction(async (tx) => {
-    const row = await updateMine(tx, context.deployment, { ...change, updatedAt })
+    const row = await updateClaimed(tx, context.deployment, { ...change, updatedAt })
     await more(tx)
     const { id, type, status, failed, squidId } = row
     const isSwitched = context.deployment.notes.rollout === 'switched'
@@ -223,7 +233,7 @@ async function advance(
 }
 
 function contextOf(
-  { app, pace, look }: Worker,
+  { app, intervals, snapshots }: Worker,
   deployment: DeploymentRow,
   org: { id: number; code: string; isPlayground: boolean },
   log: Pick<StepContext, 'journal' | 'redact'>,
@@ -231,8 +241,8 @@ function contextOf(
 ): StepContext {
   const context: StepContext = {
     app,
-    pace,
-    hands: { app, look, pollMs: pace.pollMs, signal },
+    intervals,
+    engine: { app, snapshots, pollMs: intervals.pollMs, signal },
     org,
     deployment,
     ...log,

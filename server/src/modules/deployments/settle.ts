@@ -1,31 +1,31 @@
 import type { WorkloadId } from '@shoal/runtime'
 import type { WorkerApp } from '../../app.ts'
 import { openWorkload, selectSquid, workloadIdOf } from '../squids/index.ts'
-import type { Look } from './look.ts'
+import type { SnapshotReader } from './runtime-snapshot.ts'
 import { until } from './wait.ts'
 
 /** What it takes to move containers. */
-export type Hands = { app: WorkerApp; look: Look; pollMs: number; signal: AbortSignal }
+export type EngineContext = { app: WorkerApp; snapshots: SnapshotReader; pollMs: number; signal: AbortSignal }
 
 /**
  * Brings what runs of a version to what its row wants: every other generation goes, then the wanted one is made so (one
  * writer at a time). The end of every failure, of every switch, and what the reconcile loop does. Whoever calls it holds the
  * version's lock.
  */
-export async function settle(hands: Hands, squidId: number): Promise<void> {
-  const squid = await selectSquid(hands.app.db, squidId)
+export async function reconcileVersion(engine: EngineContext, squidId: number): Promise<void> {
+  const squid = await selectSquid(engine.app.db, squidId)
   const wanted = squid?.sealedWorkload ? workloadIdOf(squidId, squid.generation) : null
-  await removeOthers(hands, squidId, wanted === null ? [] : [wanted])
+  await removeOthers(engine, squidId, wanted === null ? [] : [wanted])
   if (squid?.sealedWorkload)
-    await hands.app.runtime.apply(openWorkload(hands.app.sealer, squidId, squid.sealedWorkload))
+    await engine.app.runtime.apply(openWorkload(engine.app.sealer, squidId, squid.sealedWorkload))
 }
 
 /** Nothing of the version's other generations runs afterwards. */
-export async function removeOthers(hands: Hands, squidId: number, keep: WorkloadId[]): Promise<void> {
-  const { app, look, pollMs, signal } = hands
+export async function removeOthers(engine: EngineContext, squidId: number, keep: WorkloadId[]): Promise<void> {
+  const { app, snapshots, pollMs, signal } = engine
   await until(
     async () => {
-      const others = (await look()).generationsOf(squidId).filter((id) => !keep.includes(id))
+      const others = (await snapshots()).generationsOf(squidId).filter((id) => !keep.includes(id))
       for (const id of others) await app.runtime.remove(id)
       return others.length === 0 ? 'gone' : null
     },

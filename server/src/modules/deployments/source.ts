@@ -1,7 +1,7 @@
-import { listKeptImages, parseManifest, planOf, type SquidPlan, type SquidRow } from '../squids/index.ts'
+import { listKeptImages, parseManifest, parsePlan, type SquidPlan, type SquidRow } from '../squids/index.ts'
 import type { Manifest } from '@subsquid/manifest'
 import { DeployFailure } from './failure.ts'
-import { storable } from './storable.ts'
+import { sanitizeForJsonb } from './storable.ts'
 import type { StepContext } from './step.ts'
 
 /** What a deployment makes run: the code of its own archive, of an image that was kept, or of the version as it is. */
@@ -18,12 +18,12 @@ export type Source = {
 export async function sourceOf(context: StepContext, squid: SquidRow): Promise<Source> {
   const { manifestRaw, packageJson, image, imageBytes } = await findSource(context, squid)
   const manifest = parseManifest(manifestRaw)
-  return { manifestRaw, packageJson, image, imageBytes, manifest, plan: planOf(manifest) }
+  return { manifestRaw, packageJson, image, imageBytes, manifest, plan: parsePlan(manifest) }
 }
 
-type Found = Pick<Source, 'manifestRaw' | 'packageJson' | 'image' | 'imageBytes'>
+type SourceContents = Pick<Source, 'manifestRaw' | 'packageJson' | 'image' | 'imageBytes'>
 
-async function findSource({ app, deployment }: StepContext, squid: SquidRow): Promise<Found> {
+async function findSource({ app, deployment }: StepContext, squid: SquidRow): Promise<SourceContents> {
   const { type, notes } = deployment
   if (type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET')
     return {
@@ -46,4 +46,4 @@ async function findSource({ app, deployment }: StepContext, squid: SquidRow): Pr
 
 /** The manifest as it is shown: all defaults filled in, expressions as they were written. */
 export const shownManifest = (source: Source, squidName: string): Record<string, unknown> =>
-  storable({ ...source.manifest.toObject(), name: squidName })
+  sanitizeForJsonb({ ...source.manifest.toObject(), name: squidName })

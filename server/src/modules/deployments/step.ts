@@ -3,12 +3,12 @@ import type { WorkerApp } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
 import type { SquidRow } from '../squids/index.ts'
 import type { Journal } from './journal.ts'
-import type { Hands } from './settle.ts'
+import type { EngineContext } from './settle.ts'
 import type { DeploymentRow } from './store.ts'
 import type { DeploymentNotes } from './tables.ts'
 
 /** How long the engine waits between looks and for things to calm down. Real time; tests make it short. */
-export type Pace = {
+export type EngineIntervals = {
   /** Between two looks at containers. */
   pollMs: number
   /** Between two looks for deployments nobody was told of. */
@@ -24,14 +24,14 @@ export type Pace = {
   /** Then, before the old generation ends: answers in flight finish. */
   drainMs: number
   /** How long all programs must have answered before an old generation is given up for them. */
-  provenMs: number
+  healthyForMs: number
   /** The same when there is no old one to lose. */
-  provenFirstMs: number
+  firstHealthyForMs: number
   /** How long a processor without metrics must run. */
-  steadyMs: number
+  minUptimeMs: number
 }
 
-export const defaultPace: Pace = {
+export const defaultIntervals: EngineIntervals = {
   pollMs: 50,
   sweepMs: 1_000,
   reconcileMs: 3_000,
@@ -39,23 +39,23 @@ export const defaultPace: Pace = {
   gatewaysMs: 60_000,
   gatewaySeenMs: 15_000,
   drainMs: 2_000,
-  provenMs: 1_500,
-  provenFirstMs: 200,
-  steadyMs: 8_000,
+  healthyForMs: 1_500,
+  firstHealthyForMs: 200,
+  minUptimeMs: 8_000,
 }
 
 /** What a step is given. */
 export type StepContext = {
   app: WorkerApp
-  pace: Pace
-  hands: Hands
+  intervals: EngineIntervals
+  engine: EngineContext
   org: { id: number; code: string; isPlayground: boolean }
   /** As of now: replaced when notes are added. */
   deployment: DeploymentRow
   journal: Journal
   /** Hides what no log may hold, in a text that is cut before the journal sees it. */
   redact: (text: string) => Promise<string>
-  /** Aborted at the step's deadline, and when this worker must let go; the same as in `hands`. */
+  /** Aborted at the step's deadline, and when this worker must let go; the same as in `engine`. */
   signal: AbortSignal
   /** True when an earlier worker may have begun this step. */
   isResumed: boolean

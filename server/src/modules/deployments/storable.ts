@@ -1,7 +1,7 @@
 const maxDepth = 100
 
 /** The value as Postgres' jsonb can keep it: no NUL, no half of a character, nothing nested without end. */
-export function storable(value: Record<string, unknown>): Record<string, unknown> {
+export function sanitizeForJsonb(value: Record<string, unknown>): Record<string, unknown> {
   return clean(value, 0) as Record<string, unknown>
 }
 

@@ -12,7 +12,7 @@ export type NewDeployment = typeof deployments.$inferInsert
 export const deploymentsChannel = 'shoal_deployments'
 
 /** Another worker has taken the deployment up; whoever sees this must stop. */
-export class Superseded extends Error {
+export class SupersededError extends Error {
   override name = 'Superseded'
 }
 
@@ -38,7 +38,11 @@ export async function insertDeployment(db: Db, deployment: NewDeployment): Promi
 }
 
 /** The deployment an earlier, identical request started: the one that runs, or one that ended after `endedAfter`. */
-export async function selectTwin(db: Db, requestKey: string, endedAfter: Date | null): Promise<DeploymentRow | null> {
+export async function selectDuplicate(
+  db: Db,
+  requestKey: string,
+  endedAfter: Date | null,
+): Promise<DeploymentRow | null> {
   const [row] = await db
     .select()
     .from(deployments)
@@ -129,16 +133,20 @@ export async function claim(db: Db, id: number): Promise<DeploymentRow | null> {
   return row ?? null
 }
 
-type Mine = Pick<DeploymentRow, 'id' | 'attempt'>
+type ClaimedDeployment = Pick<DeploymentRow, 'id' | 'attempt'>
 
 /** @throws Superseded */
-export async function updateMine(db: Db, mine: Mine, change: Partial<NewDeployment>): Promise<DeploymentRow> {
+export async function updateClaimed(
+  db: Db,
+  mine: ClaimedDeployment,
+  change: Partial<NewDeployment>,
+): Promise<DeploymentRow> {
   const [row] = await db
     .update(deployments)
     .set(change)
     .where(and(eq(deployments.id, mine.id), eq(deployments.attempt, mine.attempt), isNull(deployments.finishedAt)))
     .returning()
-  if (!row) throw new Superseded(`Deployment ${mine.id} was taken up by another worker`)
+  if (!row) throw new SupersededError(`Deployment ${mine.id} was taken up by another worker`)
   return row
 }
 
@@ -146,19 +154,19 @@ export async function updateMine(db: Db, mine: Mine, change: Partial<NewDeployme
  * The deployment stays this worker's until the transaction ends: one that takes it up waits. A worker that vanishes meanwhile holds
  * others up for a minute at most. @throws Superseded
  */
-export async function holdMine(tx: Db, mine: Mine): Promise<void> {
+export async function holdMine(tx: Db, mine: ClaimedDeployment): Promise<void> {
   await tx.execute(sql`set local idle_in_transaction_session_timeout = '60s'`)
   const [row] = await tx
     .select({ id: deployments.id })
     .from(deployments)
     .where(and(eq(deployments.id, mine.id), eq(deployments.attempt, mine.attempt), isNull(deployments.finishedAt)))
     .for('no key update')
-  if (!row) throw new Superseded(`Deployment ${mine.id} was taken up by another worker`)
+  if (!row) throw new SupersededError(`Deployment ${mine.id} was taken up by another worker`)
 }
 
 /** Adds to the notes; what is not named stays. @throws Superseded */
-export function addNotes(db: Db, mine: Mine, notes: DeploymentNotes, at: Date): Promise<DeploymentRow> {
-  return updateMine(db, mine, {
+export function addNotes(db: Db, mine: ClaimedDeployment, notes: DeploymentNotes, at: Date): Promise<DeploymentRow> {
+  return updateClaimed(db, mine, {
     notes: sql`${deployments.notes} || ${JSON.stringify(notes)}::jsonb` as unknown as DeploymentNotes,
     updatedAt: at,
   })

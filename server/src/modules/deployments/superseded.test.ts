@@ -7,7 +7,7 @@ import { until } from '../../testing/until.ts'
 import { startEngine } from './engine.ts'
 import { collectImages } from './collect.ts'
 import { claim, lockOrg } from './store.ts'
-import { quickPace, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
+import { fastIntervals, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 import { pausing } from './testing/paused-app.ts'
 
 let t: DeployApp
@@ -62,13 +62,13 @@ describe('a worker whose machine slept, and whose deployment another one has tak
       if (isSuperseded) changed = result.rowCount ?? 0
       return result
     })
-    const engine = startEngine(sleeper.app, quickPace)
+    const engine = startEngine(sleeper.app, fastIntervals)
     await until(() => expect(sleeper.wasReached()).toBe(true), 30_000)
     await engine.close()
     await sleeper.close()
     expect(changed).toBe(0)
     // Whoever goes on brings it to its end.
-    const other = startEngine(t.app, quickPace)
+    const other = startEngine(t.app, fastIntervals)
     try {
       expect(await d.ended(deployment)).toMatchObject({ status: 'OK', failed: 'NO' })
     } finally {
@@ -89,12 +89,12 @@ describe('time', () => {
 
   test('a step that another worker resumes has the time that is left, and the worker that passes it records the failure', async () => {
     const deployment = await d.deploy(endless, { name: 'slow', slot: 'v1' })
-    const first = startEngine(t.app, quickPace)
+    const first = startEngine(t.app, fastIntervals)
     await until(async () => expect((await row(deployment.id))?.status).toBe('SQUID_SYNCING'))
     await first.close()
     const before = (await row(deployment.id))?.deadline
     t.time.advance(minutes(50))
-    const second = startEngine(t.app, quickPace)
+    const second = startEngine(t.app, fastIntervals)
     try {
       await until(async () => {
         const { rows } = await t.app.database.pool.query('select 1 from deployments where id = $1 and attempt > 1', [

@@ -27,7 +27,7 @@ const keptMs = hours(24)
 const partIdleMs = hours(1)
 
 /** Archives an organization may have waiting at once. */
-const mostWaiting = 100
+const maxWaiting = 100
 
 const folder = (app: App) => join(app.config.dataDir, 'uploads')
 
@@ -40,10 +40,10 @@ const fileOf = (app: App, sha256: string) => join(folder(app), sha256)
  */
 export async function openUpload(app: App, orgId: number, userId: number): Promise<string> {
   refuseUnlessDeployable(await selectOrg(app.db, orgId), app.config, app.clock.now())
-  if ((await countWaitingUploads(app.db, orgId)) >= mostWaiting)
+  if ((await countWaitingUploads(app.db, orgId)) >= maxWaiting)
     throw refuse(
       'TOO_MANY_UPLOADS',
-      `${mostWaiting} archives were sent and not deployed. Deploy them, or try again tomorrow.`,
+      `${maxWaiting} archives were sent and not deployed. Deploy them, or try again tomorrow.`,
     )
   const id = randomUUID()
   await insertUpload(app.db, { id, orgId, userId, createdAt: app.clock.now() })

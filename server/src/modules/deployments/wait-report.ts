@@ -4,9 +4,9 @@ import type { StepContext } from './step.ts'
 const firstMs = 10_000
 const everyMs = 30_000
 const tailLines = 10
-const longestAnswer = 200
+const maxAnswer = 200
 /** An answer is only redacted up to here; more of it is never shown. */
-const longestRead = 20_000
+const maxRead = 20_000
 
 /** A container that is not ready yet. `is`: a sentence. `answer`: what it answered, as it did. */
 export type Awaited = { workload: string; container: string; is: string; answer: string | null }
@@ -47,8 +47,8 @@ export function createWaitReport(context: StepContext): WaitReport {
 
 /** `api: It answers HTTP with status 500. Its answer begins with: …`. Without secrets, also where it is cut. */
 export async function sentenceOf({ redact }: StepContext, { container, is, answer }: Awaited): Promise<string> {
-  const text = answer === null ? '' : (await redact(answer.slice(0, longestRead))).replaceAll(/\s+/g, ' ').trim()
-  return `${container}: ${is}${text ? ` Its answer begins with: ${text.slice(0, longestAnswer)}` : ''}`
+  const text = answer === null ? '' : (await redact(answer.slice(0, maxRead))).replaceAll(/\s+/g, ' ').trim()
+  return `${container}: ${is}${text ? ` Its answer begins with: ${text.slice(0, maxAnswer)}` : ''}`
 }
 
 /** The last lines of a container's log, unless they are those of `shown`. */

@@ -5,16 +5,16 @@
  */
 const gramSizes = [1, 2, 3, 5] as const
 
-const largestBits = 2 ** 19
-const smallestBits = 2 ** 12
+const maxBits = 2 ** 19
+const minBits = 2 ** 12
 /** A filter is folded in half while no more than this share of its bits is set: then a block without the gram rarely seems to have it. */
-const fullest = 0.2
+const maxFillRatio = 0.2
 
 /** Grams asked for at most: each further one hardly excludes another block. */
-const askedGrams = 8
+const queryGrams = 8
 
 /** Both sides of every comparison go through this. */
-export const folded = (text: string): string => text.toLowerCase()
+export const caseFolded = (text: string): string => text.toLowerCase()
 
 /** Calls back with a well mixed 32-bit number for each gram of the folded text. */
 function eachGram(text: string, size: number, found: (hash: number) => void): void {
@@ -29,26 +29,26 @@ function eachGram(text: string, size: number, found: (hash: number) => void): vo
 
 /** Of the texts of one block. Its size in bits is a power of two. */
 export function bloomOf(texts: string[]): Buffer {
-  const bits = Buffer.alloc(largestBits / 8)
-  const mask = largestBits - 1
+  const bits = Buffer.alloc(maxBits / 8)
+  const mask = maxBits - 1
   for (const text of texts) {
-    const plain = folded(text)
+    const plain = caseFolded(text)
     for (const size of gramSizes)
       eachGram(plain, size, (hash) => {
         const bit = hash & mask
         bits[bit >> 3] = (bits[bit >> 3] ?? 0) | (1 << (bit & 7))
       })
   }
-  return shrunk(bits)
+  return halveFilter(bits)
 }
 
 /** A filter of half the size is the two halves laid over one another, since the hash is cut to the size. */
-function shrunk(bits: Buffer): Buffer {
+function halveFilter(bits: Buffer): Buffer {
   let now = bits
-  while (now.length * 8 > smallestBits) {
+  while (now.length * 8 > minBits) {
     const half = Buffer.from(now.subarray(0, now.length / 2))
     for (let i = 0; i < half.length; i++) half[i] = (half[i] ?? 0) | (now[half.length + i] ?? 0)
-    if (setBits(half) > half.length * 8 * fullest) break
+    if (setBits(half) > half.length * 8 * maxFillRatio) break
     now = half
   }
   return now
@@ -62,18 +62,18 @@ function setBits(bits: Buffer): number {
 
 /** What to look for in filters for a term: hashes of its grams of the largest fitting size. Empty when it is too short to tell. */
 export function hashesOfTerm(term: string): number[] {
-  const plain = folded(term)
+  const plain = caseFolded(term)
   const size = gramSizes.findLast((size) => size <= plain.length)
   if (size === undefined) return []
   const hashes: number[] = []
   eachGram(plain, size, (hash) => hashes.push(hash))
-  const step = Math.max(1, Math.ceil(hashes.length / askedGrams))
+  const step = Math.max(1, Math.ceil(hashes.length / queryGrams))
   const spread = hashes.filter((_, i) => i % step === 0 || i === hashes.length - 1)
   return [...new Set(spread)]
 }
 
 /** Whether the block behind the filter may hold the gram; `log-store.ts` asks the same in SQL. */
-export function mayHold(bloom: Buffer, hash: number): boolean {
+export function mightContain(bloom: Buffer, hash: number): boolean {
   const bit = hash & (bloom.length * 8 - 1)
   return ((bloom[bit >> 3] ?? 0) & (1 << (bit & 7))) !== 0
 }

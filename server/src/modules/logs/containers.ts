@@ -7,15 +7,15 @@ export const notProcessors = ['init', 'api', 'db']
 /** Names of old that the public client still asks for (contract 2.6). */
 const formerNames: Record<string, string> = { 'query-node': 'api', 'db-migrate': 'init' }
 
-export type ContainersAsked = { names: string[]; allProcessors: boolean }
+export type ContainerFilter = { names: string[]; allProcessors: boolean }
 
 /** `processor` asks for all of them: the client cannot name one (contract 2.6). */
-export function containersAsked(containers: string[]): ContainersAsked {
+export function parseContainers(containers: string[]): ContainerFilter {
   return {
     names: containers.filter((name) => name !== 'processor').map((name) => formerNames[name] ?? name),
     allProcessors: containers.includes('processor'),
   }
 }
 
-export const isAsked = ({ names, allProcessors }: ContainersAsked, container: string): boolean =>
+export const isAsked = ({ names, allProcessors }: ContainerFilter, container: string): boolean =>
   names.includes(container) || (allProcessors && !notProcessors.includes(container))

@@ -1,12 +1,12 @@
-import { levelsAsked } from './levels.ts'
-import { containersAsked, isAsked, type ContainersAsked } from './containers.ts'
-import { folded } from './bloom.ts'
+import { levelsQueried } from './levels.ts'
+import { parseContainers, isAsked, type ContainerFilter } from './containers.ts'
+import { caseFolded } from './bloom.ts'
 
 /** What a caller wants to see; null: all. */
 export type LogFilter = {
   /** Numbers of levels. */
   levels: number[] | null
-  containers: ContainersAsked | null
+  containers: ContainerFilter | null
   /** Found anywhere in what is shown of a line, whatever the case of its letters. */
   search: string | null
 }
@@ -14,8 +14,8 @@ export type LogFilter = {
 type FilterQuery = { level?: string[] | undefined; container?: string[] | undefined; search?: string | undefined }
 
 export const filterOf = ({ level = [], container = [], search = '' }: FilterQuery): LogFilter => ({
-  levels: level.length > 0 ? levelsAsked(level) : null,
-  containers: container.length > 0 ? containersAsked(container) : null,
+  levels: level.length > 0 ? levelsQueried(level) : null,
+  containers: container.length > 0 ? parseContainers(container) : null,
   search: search === '' ? null : search,
 })
 
@@ -27,7 +27,7 @@ type Line = { level: number; container: string; ns: string | null; message: stri
 export function matches(filter: LogFilter, line: Line): boolean {
   if (filter.levels && !filter.levels.includes(line.level)) return false
   if (filter.containers && !isAsked(filter.containers, line.container)) return false
-  return filter.search === null || folded(textOf(line)).includes(folded(filter.search))
+  return filter.search === null || caseFolded(textOf(line)).includes(caseFolded(filter.search))
 }
 
 const textOf = ({ ns, message, fields }: Line) => [ns, message, fields].filter((part) => part !== null).join(' ')

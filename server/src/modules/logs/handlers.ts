@@ -9,7 +9,7 @@ import { follow } from './follow/follow.ts'
 import { createTails } from './follow/tails.ts'
 import { downloadHistory } from './history/download.ts'
 import { readHistory } from './history/read-history.ts'
-import { findTimeOf, type Direction, type Place } from './lines-store.ts'
+import { findTimeOf, type Direction, type LinePosition } from './lines-store.ts'
 
 export function logsHandlers(app: App): Handlers<Contract['logs']> {
   const tails = createTails(app)
@@ -63,7 +63,7 @@ function timeParam(name: string, text: string): number {
 }
 
 /** @throws Refusal 400 */
-function parseNextPage(text: string): Place {
+function parseNextPage(text: string): LinePosition {
   const [, atMs, seq] = /^(-?\d{1,16})\.(\d{1,16})$/.exec(text) ?? []
   if (atMs === undefined || seq === undefined) throw invalidField('nextPage', 'Must be what the page before answered')
   return { atMs: Number(atMs), seq: Number(seq) }
@@ -73,7 +73,7 @@ function parseNextPage(text: string): Place {
  * The place a page that begins with this line goes on after.
  * @throws Refusal 404 when the line is no longer kept
  */
-async function placeBefore(app: App, squidId: number, seq: number, direction: Direction): Promise<Place> {
+async function placeBefore(app: App, squidId: number, seq: number, direction: Direction): Promise<LinePosition> {
   const atMs = await findTimeOf(app.db, squidId, seq)
   if (atMs === null) throw notFound('Log line')
   return { atMs, seq: direction === 'desc' ? seq + 1 : seq - 1 }

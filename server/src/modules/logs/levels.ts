@@ -55,7 +55,7 @@ const including: Partial<Record<string, LogLevel[]>> = {
 }
 
 /** The levels a filter asks for, as numbers; words that are no level ask for nothing. */
-export function levelsAsked(levels: string[]): number[] {
+export function levelsQueried(levels: string[]): number[] {
   const names = levels.flatMap((level) => including[level] ?? logLevels.filter((name) => name === level))
   return [...new Set(names.map(levelNumber))]
 }

@@ -18,7 +18,7 @@ export type StoredLine = {
 export const logsChannel = 'shoal_logs'
 
 /** Lines in the order of arrival, both ends included. */
-export type Run = { firstSeq: number; lastSeq: number }
+export type SeqRange = { firstSeq: number; lastSeq: number }
 
 /** What a search looks through: all that is shown of a line. Blocks are made of the same text. */
 export const searchedText = `concat_ws(' ', ns, message, fields)`
@@ -60,7 +60,7 @@ export async function readAfter(db: Db, squidId: number, seq: number, limit: num
 }
 
 /** How many lines of a run the filter lets through. */
-export async function countLines(db: Db, squidId: number, run: Run, filter: LogFilter): Promise<number> {
+export async function countLines(db: Db, squidId: number, run: SeqRange, filter: LogFilter): Promise<number> {
   const { firstSeq, lastSeq } = run
   const conditions = [sql`squid_id = ${squidId}`, sql`seq between ${firstSeq} and ${lastSeq}`, ...conditionsOf(filter)]
   const { rows } = await db.execute<{ count: number }>(
@@ -71,22 +71,22 @@ export async function countLines(db: Db, squidId: number, run: Run, filter: LogF
 
 export type Direction = 'asc' | 'desc'
 /** A place in the order by time, then arrival. */
-export type Place = { atMs: number; seq: number }
+export type LinePosition = { atMs: number; seq: number }
 
-export type LinesAsked = {
+export type LineQuery = {
   squidId: number
-  runs: Run[]
+  runs: SeqRange[]
   fromMs: number | null
   toMs: number | null
   /** Strictly beyond it, in the direction. */
-  after: Place | null
+  after: LinePosition | null
   filter: LogFilter
   direction: Direction
   limit: number
 }
 
 /** The first `limit` lines of some runs that match, in the direction of time. */
-export async function readRuns(db: Db, asked: LinesAsked): Promise<StoredLine[]> {
+export async function readRuns(db: Db, asked: LineQuery): Promise<StoredLine[]> {
   const order = sql.raw(asked.direction)
   // Numbers in the text of the query, so that Postgres sees how few lines these are.
   const runs = asked.runs.map(({ firstSeq, lastSeq }) => sql.raw(`seq between ${firstSeq} and ${lastSeq}`))
@@ -102,7 +102,7 @@ export async function readRuns(db: Db, asked: LinesAsked): Promise<StoredLine[]>
   return rows
 }
 
-function boundsOf({ fromMs, toMs, after, direction }: LinesAsked): SQL[] {
+function boundsOf({ fromMs, toMs, after, direction }: LineQuery): SQL[] {
   const bounds: SQL[] = []
   if (fromMs !== null) bounds.push(sql`at >= ${timeOf(fromMs)}`)
   if (toMs !== null) bounds.push(sql`at <= ${timeOf(toMs)}`)

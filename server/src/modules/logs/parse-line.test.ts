@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { containersAsked, isAsked, shownContainer } from './containers.ts'
-import { levelName, levelsAsked } from './levels.ts'
+import { parseContainers, isAsked, shownContainer } from './containers.ts'
+import { levelName, levelsQueried } from './levels.ts'
 import { joinStacks, parseLine, payloadOf } from './parse-line.ts'
 
 const levelOf = (line: string) => levelName(parseLine(line).level)
@@ -117,13 +117,13 @@ describe('a stack', () => {
 
 describe('what a filter asks for', () => {
   test('error includes all that is worse, and debug the traces', () => {
-    expect(levelsAsked(['ERROR']).map(levelName)).toEqual(['ERROR', 'CRITICAL', 'FATAL'])
-    expect(levelsAsked(['FATAL', 'WARNING']).map(levelName)).toEqual(['FATAL', 'WARNING'])
-    expect(levelsAsked(['NONSENSE'])).toEqual([])
+    expect(levelsQueried(['ERROR']).map(levelName)).toEqual(['ERROR', 'CRITICAL', 'FATAL'])
+    expect(levelsQueried(['FATAL', 'WARNING']).map(levelName)).toEqual(['FATAL', 'WARNING'])
+    expect(levelsQueried(['NONSENSE'])).toEqual([])
   })
 
   test('knows the names of old, and processor means all of them', () => {
-    const asked = containersAsked(['query-node', 'processor'])
+    const asked = parseContainers(['query-node', 'processor'])
     expect(['api', 'init', 'db', 'eth', 'processor'].filter((name) => isAsked(asked, name))).toEqual([
       'api',
       'eth',

@@ -1,5 +1,5 @@
 export { metricsHandlers } from './handlers.ts'
-export { addIngress, type IngressMinute } from './ingress/add-ingress-store.ts'
+export { addIngressMinutes, type IngressMinute } from './ingress/add-ingress-store.ts'
 export { bucketCount, bucketOf } from './ingress/histogram.ts'
 export { monitoringHandlers } from './monitoring/handlers.ts'
 export { latencyPercentiles, latestSamples, observedHours, processorHistory } from './observed.ts'

@@ -42,10 +42,10 @@ export function keptDays(config: Config, level: Exclude<Level, 'months'>): numbe
 }
 
 /** Whether a level still holds what was at a time. */
-export type IsKept = (level: Level, atMs: number) => boolean
+export type RetentionCheck = (level: Level, atMs: number) => boolean
 
 export const isKept =
-  ({ clock, config }: Pick<App, 'clock' | 'config'>): IsKept =>
+  ({ clock, config }: Pick<App, 'clock' | 'config'>): RetentionCheck =>
   (level, atMs) =>
     level === 'months' || atMs >= Date.parse(dayOf(clock.now().getTime() - days(keptDays(config, level))))
 

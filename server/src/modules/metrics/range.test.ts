@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { days, hours, minutes } from '../../clock.ts'
-import type { IsKept, Level } from './levels.ts'
+import type { RetentionCheck, Level } from './levels.ts'
 import { timeGroupOf } from './range.ts'
 
 const to = Date.parse('2026-03-29T12:00Z')
-const groupOf = (ms: number, kept: IsKept = () => true) => timeGroupOf({ fromMs: to - ms, toMs: to }, kept)
+const groupOf = (ms: number, kept: RetentionCheck = () => true) => timeGroupOf({ fromMs: to - ms, toMs: to }, kept)
 
 test('a range is drawn by the minute, hour, day or month', () => {
   expect([hours(6), hours(6) + 1, days(14), days(15), days(366), days(367)].map((ms) => groupOf(ms))).toEqual([
@@ -19,7 +19,7 @@ test('a range is drawn by the minute, hour, day or month', () => {
 
 test('what is kept no more is drawn from what is, and not as a time without requests', () => {
   const only =
-    (...levels: Level[]): IsKept =>
+    (...levels: Level[]): RetentionCheck =>
     (level) =>
       levels.includes(level)
   expect(groupOf(minutes(30), only('hours', 'days', 'months'))).toBe('Hour')

@@ -1,12 +1,12 @@
 import { timeGroups, type TimeGroup } from '@shoal/contract'
 import { days, hours } from '../../clock.ts'
 import { invalidField } from '../../errors.ts'
-import { levelOfGroup, type IsKept } from './levels.ts'
+import { levelOfGroup, type RetentionCheck } from './levels.ts'
 
 /** `to` is not part of it. Milliseconds. */
 export type Range = { fromMs: number; toMs: number }
 
-const longestMs = days(366 * 5)
+const maxMs = days(366 * 5)
 
 /**
  * The asked time, by default the last `defaultMs`; never beyond now, where nothing is known.
@@ -20,7 +20,7 @@ export function rangeOf(
   const toMs = Math.min(query.to ? timeOf(query.to) : Infinity, now.getTime())
   const fromMs = query.from ? timeOf(query.from) : toMs - defaultMs
   if (fromMs > toMs) throw invalidField('from', 'Must be before the end')
-  if (toMs - fromMs > longestMs) throw invalidField('from', 'The range must not be longer than five years')
+  if (toMs - fromMs > maxMs) throw invalidField('from', 'The range must not be longer than five years')
   return { fromMs, toMs }
 }
 
@@ -30,21 +30,21 @@ function timeOf(text: string): number {
   return Date.parse(hasZone ? text : `${text}Z`)
 }
 
-const longestOf: Record<TimeGroup, number> = { Minute: hours(6), Hour: days(14), Day: days(366), Month: Infinity }
+const maxOf: Record<TimeGroup, number> = { Minute: hours(6), Hour: days(14), Day: days(366), Month: Infinity }
 
 /**
  * How finely a chart of the range is drawn (spec 3, timeGroup): never finer than what is kept of its beginning, since a
  * time that was dropped would read as one without requests.
  */
-export function timeGroupOf({ fromMs, toMs }: Range, isKept: IsKept): TimeGroup {
-  const fits = (group: TimeGroup) => toMs - fromMs <= longestOf[group] && isKept(levelOfGroup[group], fromMs)
+export function timeGroupOf({ fromMs, toMs }: Range, isKept: RetentionCheck): TimeGroup {
+  const fits = (group: TimeGroup) => toMs - fromMs <= maxOf[group] && isKept(levelOfGroup[group], fromMs)
   return timeGroups.find(fits) ?? 'Month'
 }
 
 /** The beginnings of all buckets that touch the range, in UTC. */
 export function bucketsOf({ fromMs, toMs }: Range, group: TimeGroup): Date[] {
   const buckets: Date[] = []
-  for (let at = startOf(fromMs, group); at < toMs; at = nextOf(at, group)) buckets.push(new Date(at))
+  for (let at = startOf(fromMs, group); at < toMs; at = nextBucket(at, group)) buckets.push(new Date(at))
   return buckets
 }
 
@@ -56,7 +56,7 @@ function startOf(ms: number, group: TimeGroup): number {
   return Date.UTC(at.getUTCFullYear(), at.getUTCMonth())
 }
 
-function nextOf(ms: number, group: TimeGroup): number {
+function nextBucket(ms: number, group: TimeGroup): number {
   if (group !== 'Month') return ms + lengths[group]
   const at = new Date(ms)
   return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1)

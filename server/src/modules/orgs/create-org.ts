@@ -7,7 +7,7 @@ import { addRole } from './role-store.ts'
 import { addOrg, isBeingDeleted, type OrgRow } from './store.ts'
 
 export type NewOrg = { code: string; name: string; email: string; adminId: number }
-export type MadeOrg = OrgRow & { adminRoleId: number }
+export type CreatedOrg = OrgRow & { adminRoleId: number }
 
 /** Words that stand where an organization's code may stand: in paths of the API and in the gateway's host names and paths. */
 const reservedCodes =
@@ -19,7 +19,7 @@ const reservedCodes =
  * Makes an organization with its first administrator. It starts as a draft: no card, no deploys (contract 6.3).
  * @throws Refusal 400 on the field `code` when it is taken
  */
-export async function createOrg(app: App, given: NewOrg & { isEmailConfirmed?: boolean }): Promise<MadeOrg> {
+export async function createOrg(app: App, given: NewOrg & { isEmailConfirmed?: boolean }): Promise<CreatedOrg> {
   if (reservedCodes.includes(given.code)) throw codeTaken()
   const now = app.clock.now()
   return app.db.transaction(async (tx) => {

@@ -6,7 +6,7 @@ import { createOrg } from './create-org.ts'
 import { acceptInvite, inviteMember, rejectInvite } from './invitations.ts'
 import { changeRole, removeMember, roleAnswer } from './members.ts'
 import { orgAnswer } from './org-answer.ts'
-import { askToConfirmOrgEmail, confirmOrgEmail, resendOrgEmail } from './org-email.ts'
+import { sendOrgEmailConfirmation, confirmOrgEmail, resendOrgEmail } from './org-email.ts'
 import { listRoles } from './role-store.ts'
 import { changeOrg, getOrg, listOrgsOf, quotaUsed } from './store.ts'
 
@@ -17,7 +17,7 @@ export function orgsHandlers(app: App): Handlers<Contract['orgs']> {
     create: async ({ body, actor, request }) => {
       const isOwnEmail = body.email === actor.email
       const org = await createOrg(app, { ...body, adminId: actor.userId, isEmailConfirmed: isOwnEmail })
-      const asked = isOwnEmail ? org : await askToConfirmOrgEmail(app, org.id, body.email)
+      const asked = isOwnEmail ? org : await sendOrgEmailConfirmation(app, org.id, body.email)
       request.audit({ orgId: org.id, subject: org.code, after: { name: org.name, email: body.email } })
       return orgAnswer(asked, 'admin')
     },
@@ -25,7 +25,7 @@ export function orgsHandlers(app: App): Handlers<Contract['orgs']> {
       const before = await getOrg(app.db, org.id)
       let after = body.name === undefined ? before : await changeOrg(app.db, org.id, { name: body.name })
       const isNewEmail = body.email !== undefined && body.email !== before.email && body.email !== before.pendingEmail
-      if (isNewEmail && body.email) after = await askToConfirmOrgEmail(app, org.id, body.email)
+      if (isNewEmail && body.email) after = await sendOrgEmailConfirmation(app, org.id, body.email)
       request.audit({ subject: org.code, before: namesOf(before), after: namesOf(after) })
       return orgAnswer(after, org.roleType)
     },
@@ -63,12 +63,12 @@ export function orgsHandlers(app: App): Handlers<Contract['orgs']> {
       return roleAnswer(role)
     },
     acceptInvite: async ({ actor, params, request }) => {
-      const { code, orgId } = await acceptInvite(app, actor, whichInvite(params))
+      const { code, orgId } = await acceptInvite(app, actor, parseInvitationRef(params))
       request.audit({ orgId, subject: actor.email })
       return { code }
     },
     rejectInvite: async ({ actor, params, request }) => {
-      const { code, orgId } = await rejectInvite(app, actor, whichInvite(params))
+      const { code, orgId } = await rejectInvite(app, actor, parseInvitationRef(params))
       request.audit({ orgId, subject: actor.email })
       return { code }
     },
@@ -93,7 +93,7 @@ function idOf(text: string, what: string): number {
   return parsed.data
 }
 
-const whichInvite = ({ code, id }: { code: string; id: string }) => ({
+const parseInvitationRef = ({ code, id }: { code: string; id: string }) => ({
   code: code.toLowerCase(),
   id: idOf(id, 'Invitation'),
 })

@@ -2,7 +2,7 @@ export { createOrg, createPlayground } from './create-org.ts'
 export { orgsHandlers } from './handlers.ts'
 export { addMember } from './members.ts'
 export { orgAnswer } from './org-answer.ts'
-export { listAdminEmails, listInvitationsTo, noticeEmail } from './role-store.ts'
+export { listAdminEmails, listInvitationsTo, notificationEmail } from './role-store.ts'
 export {
   changeOrg,
   deletePlaygroundsOf,

@@ -48,13 +48,17 @@ export async function inviteMember(
   return { ...role, email, fullName: null }
 }
 
-type Which = { code: string; id: number }
+type InvitationRef = { code: string; id: number }
 
 /**
  * Makes the caller a member, once.
  * @throws Refusal 404 when there is no such invitation to the caller's email
  */
-export async function acceptInvite(app: App, actor: Actor, which: Which): Promise<{ code: string; orgId: number }> {
+export async function acceptInvite(
+  app: App,
+  actor: Actor,
+  which: InvitationRef,
+): Promise<{ code: string; orgId: number }> {
   return app.db.transaction(async (tx) => {
     const invitation = await findInvitation(tx, which, actor.email)
     if (!invitation) throw notFound('Invitation')
@@ -67,7 +71,11 @@ export async function acceptInvite(app: App, actor: Actor, which: Which): Promis
 }
 
 /** @throws Refusal 404 when there is no such invitation to the caller's email */
-export async function rejectInvite(app: App, actor: Actor, which: Which): Promise<{ code: string; orgId: number }> {
+export async function rejectInvite(
+  app: App,
+  actor: Actor,
+  which: InvitationRef,
+): Promise<{ code: string; orgId: number }> {
   const invitation = await findInvitation(app.db, which, actor.email)
   if (!invitation || !(await deleteInvitation(app.db, invitation.orgId, actor.email))) throw notFound('Invitation')
   return { code: which.code, orgId: invitation.orgId }

@@ -1,6 +1,6 @@
 import type { RoleType } from '@shoal/contract'
 import type { Config } from '../../config.ts'
-import { writeLetter } from '../../mail/index.ts'
+import { renderMail } from '../../mail/index.ts'
 import type { Mail } from '../../mail/mailer.ts'
 import type { OrgRow } from './store.ts'
 
@@ -17,7 +17,7 @@ type Invitation = {
 /** The link accepts the invitation of whoever is signed in with this email (spec 2.2). */
 export function invitationMail(config: Config, { id, email, type, org, invitedBy }: Invitation): Mail {
   const link = new URLSearchParams({ organization: org.code, acceptInviteId: String(id) })
-  return writeLetter({
+  return renderMail({
     to: email,
     subject: `Invitation to ${displayName(org)}`,
     name: null,
@@ -32,7 +32,7 @@ export function invitationMail(config: Config, { id, email, type, org, invitedBy
 
 /** The link leads to the API, which sends the browser on to the settings page (spec 2.6). */
 export function orgEmailMail(config: Config, org: OrgRow, email: string, code: string): Mail {
-  return writeLetter({
+  return renderMail({
     to: email,
     subject: `Confirm the email of ${displayName(org)}`,
     name: null,

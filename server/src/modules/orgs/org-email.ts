@@ -12,7 +12,7 @@ const linkLifetimeMs = days(3)
  * Notes where notifications shall go and sends a link there; until it is opened they go where they went. An older link is
  * worth nothing from now on.
  */
-export async function askToConfirmOrgEmail(app: App, orgId: number, email: string): Promise<OrgRow> {
+export async function sendOrgEmailConfirmation(app: App, orgId: number, email: string): Promise<OrgRow> {
   const code = randomBytes(32).toString('base64url')
   const org = await changeOrg(app.db, orgId, {
     pendingEmail: email,
@@ -29,7 +29,7 @@ export async function resendOrgEmail(app: App, orgId: number, email: string | un
   const wanted = email ?? org.pendingEmail
   if (!wanted || wanted === org.email)
     throw refuse('ALREADY_CONFIRMED', 'The email of the organization is confirmed already.')
-  await askToConfirmOrgEmail(app, orgId, wanted)
+  await sendOrgEmailConfirmation(app, orgId, wanted)
 }
 
 /** The organization as it is now, and as it was; null for a link that is not good any more. */

@@ -133,7 +133,7 @@ export async function listAdminEmails(db: Db, orgId: number): Promise<string[]> 
 }
 
 /** Where notices of the organization go: its confirmed email; of a playground that of its owner. Null while none is confirmed. */
-export async function noticeEmail(db: Db, orgId: number): Promise<string | null> {
+export async function notificationEmail(db: Db, orgId: number): Promise<string | null> {
   const [row] = await db
     .select({ own: orgs.email, owners: users.email })
     .from(orgs)

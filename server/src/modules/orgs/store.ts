@@ -6,7 +6,7 @@ import { orgs, quotaUsage, roles } from './tables.ts'
 
 export type OrgRow = typeof orgs.$inferSelect
 
-const isThere = isNull(orgs.deletedAt)
+const isNotDeleted = isNull(orgs.deletedAt)
 
 /** What `userId` is in the organization; null for strangers, and when there is no such organization or it was deleted. */
 export async function findMembership(db: Db, code: string, userId: number): Promise<OrgScope | null> {
@@ -23,7 +23,7 @@ export async function findMembership(db: Db, code: string, userId: number): Prom
     })
     .from(roles)
     .innerJoin(orgs, eq(orgs.id, roles.orgId))
-    .where(and(eq(orgs.code, code), eq(roles.userId, userId), isThere))
+    .where(and(eq(orgs.code, code), eq(roles.userId, userId), isNotDeleted))
   return row ?? null
 }
 
@@ -33,7 +33,7 @@ export function listOrgsOf(db: Db, userId: number): Promise<(OrgRow & { roleType
     .select({ org: orgs, roleType: roles.type })
     .from(roles)
     .innerJoin(orgs, eq(orgs.id, roles.orgId))
-    .where(and(eq(roles.userId, userId), isThere))
+    .where(and(eq(roles.userId, userId), isNotDeleted))
     .orderBy(desc(orgs.isPlayground), sql`lower(coalesce(${orgs.name}, ${orgs.code}))`, asc(orgs.code))
     .then((rows) => rows.map((row) => ({ ...row.org, roleType: row.roleType })))
 }
@@ -48,7 +48,7 @@ export async function findOrgByCode(db: Db, code: string): Promise<OrgRow | null
   const [row] = await db
     .select()
     .from(orgs)
-    .where(and(eq(orgs.code, code), isThere))
+    .where(and(eq(orgs.code, code), isNotDeleted))
   return row ?? null
 }
 
@@ -88,7 +88,7 @@ export async function findOrgByEmailLink(db: Db, hash: string, now: Date): Promi
   const [row] = await db
     .select()
     .from(orgs)
-    .where(and(eq(orgs.pendingEmailLinkHash, hash), gt(orgs.pendingEmailExpiresAt, now), isThere))
+    .where(and(eq(orgs.pendingEmailLinkHash, hash), gt(orgs.pendingEmailExpiresAt, now), isNotDeleted))
   return row ?? null
 }
 

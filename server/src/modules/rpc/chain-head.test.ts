@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { nextHead, type ChainHead } from './chain-head.ts'
-import { msPerBlockOf, msPerMoveOf, nextPace, unknownPace } from './head-pace.ts'
+import { msPerBlockOf, msPerMoveOf, nextBlockRate, unknownBlockRate } from './block-rate.ts'
 
 const startMs = Date.parse('2026-01-15T12:00:00Z')
 const at = (seconds: number) => new Date(startMs + seconds * 1000)
@@ -15,9 +15,9 @@ function watch(seconds: number, from = 0, last?: ChainHead): ChainHead | undefin
 
 test('the pace of a chain is learned by looking at it', () => {
   const head = watch(3600)
-  expect(msPerBlockOf(head?.pace ?? unknownPace)).toBeCloseTo(12_000, -3)
-  expect(msPerMoveOf(head?.pace ?? unknownPace)).toBeCloseTo(12_000, -3)
-  expect(msPerBlockOf(watch(60)?.pace ?? unknownPace)).toBeNull()
+  expect(msPerBlockOf(head?.pace ?? unknownBlockRate)).toBeCloseTo(12_000, -3)
+  expect(msPerMoveOf(head?.pace ?? unknownBlockRate)).toBeCloseTo(12_000, -3)
+  expect(msPerBlockOf(watch(60)?.pace ?? unknownBlockRate)).toBeNull()
 })
 
 test('what nobody watched, and a halt, change nothing of it', () => {
@@ -25,8 +25,8 @@ test('what nobody watched, and a halt, change nothing of it', () => {
   const unwatched = watch(0, 3600 + 7200, before)
   expect(unwatched?.pace).toEqual(before?.pace)
   expect(unwatched?.movedAt).toEqual(at(10_800))
-  const pace = before?.pace ?? unknownPace
-  expect(nextPace(pace, 86_400_000, 1).msPerMove).toBeLessThan(2 * pace.msPerMove)
+  const pace = before?.pace ?? unknownBlockRate
+  expect(nextBlockRate(pace, 86_400_000, 1).msPerMove).toBeLessThan(2 * pace.msPerMove)
 })
 
 test('nodes that are some blocks behind take nothing back; a chain made anew begins anew', () => {
@@ -34,5 +34,5 @@ test('nodes that are some blocks behind take nothing back; a chain made anew beg
   const behind = nextHead(before, { chain: 'eth', headBlock: 1290, finalBlock: null }, at(3605))
   expect(behind).toEqual({ ...before, observedAt: at(3605) })
   const anew = nextHead(before, { chain: 'eth', headBlock: 3, finalBlock: null }, at(3605))
-  expect(anew).toMatchObject({ headBlock: 3, movedAt: at(3605), pace: unknownPace })
+  expect(anew).toMatchObject({ headBlock: 3, movedAt: at(3605), pace: unknownBlockRate })
 })

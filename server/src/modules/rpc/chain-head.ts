@@ -1,5 +1,5 @@
 import { minutes } from '../../clock.ts'
-import { nextPace, unknownPace, type HeadPace } from './head-pace.ts'
+import { nextBlockRate, unknownBlockRate, type BlockRate } from './block-rate.ts'
 
 /** Where a chain is, as its nodes show it. */
 export type ChainHead = {
@@ -8,7 +8,7 @@ export type ChainHead = {
   /** Null where no node says what is final. */
   finalBlock: number | null
   movedAt: Date
-  pace: HeadPace
+  pace: BlockRate
   observedAt: Date
 }
 
@@ -24,10 +24,10 @@ export function nextHead(
   now: Date,
 ): ChainHead {
   if (!last || headBlock < last.headBlock - toleratedBlocks)
-    return { chain, headBlock, finalBlock, movedAt: now, pace: unknownPace, observedAt: now }
+    return { chain, headBlock, finalBlock, movedAt: now, pace: unknownBlockRate, observedAt: now }
   const blocks = headBlock - last.headBlock
   if (blocks <= 0) return { ...last, finalBlock: finalBlock ?? last.finalBlock, observedAt: now }
   const wasWatched = now.getTime() - last.observedAt.getTime() <= watchedMs
-  const pace = wasWatched ? nextPace(last.pace, now.getTime() - last.movedAt.getTime(), blocks) : last.pace
+  const pace = wasWatched ? nextBlockRate(last.pace, now.getTime() - last.movedAt.getTime(), blocks) : last.pace
   return { chain, headBlock, finalBlock: finalBlock ?? last.finalBlock, movedAt: now, pace, observedAt: now }
 }

@@ -13,7 +13,7 @@ export const rpcWatchChannel = 'shoal_rpc_watch'
 
 /** An upstream nobody looked at for longer is left out. */
 const freshMs = minutes(1)
-const longestRangeMs = days(400)
+const maxRangeMs = days(400)
 
 export function rpcHandlers(app: App): Handlers<Contract['rpc']> {
   const chains = chainsOf(app)
@@ -89,7 +89,7 @@ function rangeOf(query: { from?: string | undefined; to?: string | undefined }, 
   const to = query.to ? new Date(query.to) : now
   const from = query.from ? new Date(query.from) : new Date(to.getTime() - days(7))
   if (from >= to) throw invalidField('from', 'from must be before to')
-  if (to.getTime() - from.getTime() > longestRangeMs) throw invalidField('from', 'At most 400 days at once')
+  if (to.getTime() - from.getTime() > maxRangeMs) throw invalidField('from', 'At most 400 days at once')
   return { from, to }
 }
 

@@ -1,7 +1,7 @@
 export type { ChainHead } from './chain-head.ts'
 export { iconPathOf } from './icon.ts'
 export { chainsOf, gatewayRootOf, type Chain } from './chains.ts'
-export { msPerBlockOf, msPerMoveOf, nextPace, unknownPace, type HeadPace } from './head-pace.ts'
+export { msPerBlockOf, msPerMoveOf, nextBlockRate, unknownBlockRate, type BlockRate } from './block-rate.ts'
 export { rpcHandlers, rpcWatchChannel } from './handlers.ts'
 export { rpcJobs } from './jobs.ts'
 export { observeHeads } from './observe-heads.ts'

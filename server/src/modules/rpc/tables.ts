@@ -11,7 +11,7 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/pg-core'
 import { orgs } from '../orgs/index.ts'
-import { unknownPace, type HeadPace } from './head-pace.ts'
+import { unknownBlockRate, type BlockRate } from './block-rate.ts'
 
 const bigId = () => bigint({ mode: 'number' })
 const time = () => timestamp({ withTimezone: true })
@@ -79,7 +79,7 @@ export const chainHeads = pgTable('chain_heads', {
   finalBlock: bigId(),
   /** When `headBlock` last rose. */
   movedAt: time().notNull(),
-  pace: jsonb().$type<HeadPace>().notNull().default(unknownPace),
+  pace: jsonb().$type<BlockRate>().notNull().default(unknownBlockRate),
   /** When a healthy node was last seen; an old head is no head. */
   observedAt: time().notNull(),
 })

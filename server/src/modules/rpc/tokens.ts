@@ -3,7 +3,7 @@ import type { App } from '../../app.ts'
 import { rpcUrlOf } from './chains.ts'
 import { addToken, findToken, notify, orgCodeOf, replaceToken, type TokenRow } from './store.ts'
 
-const beginning = 'shoal_rpc_'
+const tokenPrefix = 'shoal_rpc_'
 
 /** Told when an organization's token was replaced; the payload is the organization's id. */
 export const rpcTokenChannel = 'shoal_rpc_token'
@@ -13,12 +13,12 @@ export const hashOfRpcToken = (token: string): string => createHash('sha256').up
 
 /** Whether it can be one of ours at all; spares the database a look for what cannot be there. */
 export const looksLikeRpcToken = (token: string): boolean =>
-  token.length === beginning.length + 32 && token.startsWith(beginning)
+  token.length === tokenPrefix.length + 32 && token.startsWith(tokenPrefix)
 
 export const rpcTokenContext = (orgId: number) => `rpc-token:${orgId}`
 
 function newToken({ sealer, clock }: App, orgId: number): { token: string; row: TokenRow } {
-  const token = `${beginning}${randomBytes(24).toString('base64url')}`
+  const token = `${tokenPrefix}${randomBytes(24).toString('base64url')}`
   const sealed = sealer.seal(token, rpcTokenContext(orgId))
   return { token, row: { orgId, hash: hashOfRpcToken(token), sealed, createdAt: clock.now() } }
 }

@@ -2,7 +2,7 @@
 export type Redactor = (text: string) => string
 
 /** Shorter values stand in ordinary text by chance, and are too easily guessed to be worth hiding. */
-export const shortestHidden = 6
+export const minHidden = 6
 
 const mask = '***'
 const nothingToHide: Redactor = (text) => text
@@ -15,18 +15,18 @@ export function createRedactor(values: Iterable<string>): Redactor {
   const forms = new Set([...values].flatMap(linesOf).flatMap(formsOf))
   if (forms.size === 0) return nothingToHide
   // The longest first: of two values of which one begins with the other, no end is left standing.
-  const longestFirst = [...forms].sort((a, b) => b.length - a.length)
+  const byLengthDescending = [...forms].sort((a, b) => b.length - a.length)
   const steps = [
-    ...longestFirst.filter(isLong).map(wholly),
-    ...inPatterns(longestFirst.filter((form) => !isLong(form))),
+    ...byLengthDescending.filter(isLong).map(wholly),
+    ...inPatterns(byLengthDescending.filter((form) => !isLong(form))),
   ]
   return (text) => steps.reduce((clean, step) => step(clean), text)
 }
 
 /** V8 refuses patterns of some ten thousand characters, and a value may have more. */
-const longestForm = 1_000
-const longestPattern = 10_000
-const isLong = (form: string): boolean => form.length > longestForm
+const maxForm = 1_000
+const maxPattern = 10_000
+const isLong = (form: string): boolean => form.length > maxForm
 
 const wholly =
   (form: string): Redactor =>
@@ -38,7 +38,7 @@ function inPatterns(forms: string[]): Redactor[] {
   const groups: string[][] = []
   let length = Infinity
   for (const form of forms) {
-    if (length + form.length > longestPattern) {
+    if (length + form.length > maxPattern) {
       groups.push([])
       length = 0
     }
@@ -69,7 +69,7 @@ const linesOf = (value: string): string[] =>
 
 /** As it is, in JSON, in JSON within JSON, and in an address. */
 function formsOf(value: string): string[] {
-  if (value.length < shortestHidden) return []
+  if (value.length < minHidden) return []
   const inJson = JSON.stringify(value).slice(1, -1)
   const inJsonTwice = JSON.stringify(inJson).slice(1, -1)
   return [value, inJson, inJsonTwice, encodeURIComponent(value.toWellFormed())]

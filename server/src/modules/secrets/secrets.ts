@@ -7,10 +7,10 @@ import { deleteSecret, listSealedValues, listSecrets, lockSecret, putSecret, ret
 const most = 500
 
 /** Bytes of all names and values of an organization: each of its programs is given all of them (see `docs/secrets.md`). */
-const mostBytes = 256_000
+const maxBytes = 256_000
 
 /** How many values of one name are still hidden in logs after they were replaced. */
-const mostRetired = 10
+const maxRetired = 10
 
 /** A value moved to another row does not open. */
 export const secretContext = (orgId: number, name: string) => `secret ${orgId} ${name}`
@@ -56,7 +56,7 @@ export async function changeSecrets(app: App, orgId: number, userId: number, cha
     for (const change of changes) {
       const name = change.name.trim().toUpperCase()
       const before = await lockSecret(tx, orgId, name)
-      if (before) await retireSecret(tx, before, mostRetired)
+      if (before) await retireSecret(tx, before, maxRetired)
       if (change.action === 'DELETE') {
         if (!before) throw invalid('UNKNOWN_SECRET', `There is no secret "${name.slice(0, 100)}".`)
         await deleteSecret(tx, orgId, name)
@@ -75,10 +75,10 @@ export async function changeSecrets(app: App, orgId: number, userId: number, cha
     if ((await listSecrets(tx, orgId)).length > most)
       throw refuse('TOO_MANY_SECRETS', `An organization may have ${most} secrets. Delete some that are not needed.`)
     const bytes = await bytesOf(app, tx, orgId)
-    if (bytes > mostBytes && bytes > bytesBefore)
+    if (bytes > maxBytes && bytes > bytesBefore)
       throw refuse(
         'SECRETS_TOO_LARGE',
-        `The secrets of an organization may have ${mostBytes / 1000} kB in all, since every squid is given them; these would have ${Math.ceil(bytes / 1000)} kB. Shorten or delete some.`,
+        `The secrets of an organization may have ${maxBytes / 1000} kB in all, since every squid is given them; these would have ${Math.ceil(bytes / 1000)} kB. Shorten or delete some.`,
       )
   })
 }

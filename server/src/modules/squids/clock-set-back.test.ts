@@ -2,7 +2,7 @@ import type { Squid } from '@shoal/contract'
 import { createSimRuntime, ManualClock } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { hours, minutes } from '../../clock.ts'
-import type { Leading } from '../../db/leases.ts'
+import type { LeaderHandle } from '../../db/leases.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
 import { until } from '../../testing/until.ts'
 import { startObserving } from './observe.ts'
@@ -14,7 +14,7 @@ let t: TestApp
 let clock: ManualClock
 let backMs = 0
 let org: TestOrg
-let observing: Leading
+let observing: LeaderHandle
 beforeEach(async () => {
   clock = new ManualClock()
   backMs = 0

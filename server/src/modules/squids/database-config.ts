@@ -47,7 +47,7 @@ export function databaseSettings(
   ofCluster('max_pred_locks_per_transaction', plan.config.max_pred_locks_per_transaction, cluster.predLocks)
   if (plan.version !== null && plan.version !== cluster.version)
     warnings.push(`The manifest asks for Postgres ${plan.version}; this installation runs Postgres ${cluster.version}.`)
-  if (plan.isAutoresizeAsked)
+  if (plan.isAutoresizeRequested)
     warnings.push(
       `Storage does not grow by itself here: raise scale.addons.postgres.storage before ${plan.storage} are full.`,
     )

@@ -26,7 +26,7 @@ export async function selectSquidDatabase(db: Db, squidId: number): Promise<Squi
 }
 
 /** Keeps the passwords of a row that is there already. */
-export async function noteSquidDatabase(db: Db, row: typeof squidDatabases.$inferInsert): Promise<SquidDatabaseRow> {
+export async function saveSquidDatabase(db: Db, row: typeof squidDatabases.$inferInsert): Promise<SquidDatabaseRow> {
   const { version, profile, maxExternalConnections, totalBytes } = row
   const [kept] = await db
     .insert(squidDatabases)
@@ -45,7 +45,7 @@ export async function noteSquidDatabase(db: Db, row: typeof squidDatabases.$infe
   return kept
 }
 
-export async function forgetSquidDatabase(db: Db, squidId: number): Promise<void> {
+export async function deleteSquidDatabase(db: Db, squidId: number): Promise<void> {
   await db.delete(squidDatabases).where(eq(squidDatabases.squidId, squidId))
 }
 

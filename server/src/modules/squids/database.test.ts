@@ -12,7 +12,7 @@ import {
   type SquidConnection,
 } from './database.ts'
 import { parseManifest } from './manifest.ts'
-import { planOf, type SquidPlan } from './plan.ts'
+import { parsePlan, type SquidPlan } from './plan.ts'
 import { deleteSquid, insertSquid } from './store.ts'
 
 let t: TestApp
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => t?.close())
 
 const planWith = (postgres: object = {}, scale: object = {}): SquidPlan =>
-  planOf(
+  parsePlan(
     parseManifest(
       JSON.stringify({
         deploy: { addons: { postgres }, processor: { cmd: ['x'] } },

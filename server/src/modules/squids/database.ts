@@ -8,11 +8,11 @@ import {
   dropDatabaseAndRoles,
   ensureOwnedDatabase,
   ensureRole,
-  forgetSquidDatabase,
+  deleteSquidDatabase,
   installationPrefix,
   lastSquidId,
   namesWithPrefix,
-  noteSquidDatabase,
+  saveSquidDatabase,
   openDatabases,
   selectSquidDatabase,
   setRoleSettings,
@@ -26,7 +26,7 @@ import { billedProfile, connectionLimit } from './profiles.ts'
 /** Readers of a version whose manifest does not say; the docs ask people to stay under 10 (contract 6.3). */
 const defaultExternalConnections = 10
 
-type DatabaseWish = {
+type DesiredDatabase = {
   squidId: number
   plan: SquidPlan
   isPlayground: boolean
@@ -38,8 +38,8 @@ type DatabaseWish = {
  * Makes the version's database and roles as the manifest wants them; twice is once, and it may be cut off anywhere.
  * Answers sentences about what the manifest asked for and does not get.
  */
-export async function syncDatabase(app: App, wish: DatabaseWish): Promise<string[]> {
-  const { squidId, plan, isPlayground, change = (work) => app.db.transaction(work) } = wish
+export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<string[]> {
+  const { squidId, plan, isPlayground, change = (work) => app.db.transaction(work) } = desired
   const { postgres } = plan
   if (!postgres) return []
   const cluster = app.squidsDatabase
@@ -57,7 +57,7 @@ export async function syncDatabase(app: App, wish: DatabaseWish): Promise<string
     maxExternalConnections,
     totalBytes: postgres.totalBytes,
   }
-  const row = await change((tx) => noteSquidDatabase(tx, noted))
+  const row = await change((tx) => saveSquidDatabase(tx, noted))
   await ensureRole(cluster, {
     name: row.role,
     password: app.sealer.open(row.sealedPassword, passwordContext(squidId, 'owner')),
@@ -84,7 +84,7 @@ export async function eraseDatabase(app: App, squidId: number): Promise<void> {
 /** Nothing is left of it afterwards; gone is fine. */
 export async function dropDatabase(app: App, squidId: number): Promise<void> {
   await eraseDatabase(app, squidId)
-  await forgetSquidDatabase(app.db, squidId)
+  await deleteSquidDatabase(app.db, squidId)
 }
 
 export type SquidConnection = NonNullable<Contexts['addons']['postgres']>
@@ -143,9 +143,9 @@ export async function closeOtherDatabases(app: App): Promise<string[]> {
   return left
 }
 
-type Names = Pick<SquidDatabaseRow, 'database' | 'role' | 'readRole'>
+type DatabaseNames = Pick<SquidDatabaseRow, 'database' | 'role' | 'readRole'>
 
-async function databaseNames(app: App, squidId: number): Promise<Names> {
+async function databaseNames(app: App, squidId: number): Promise<DatabaseNames> {
   const name = `${await installationPrefix(app.db)}_${squidId}`
   return { database: name, role: name, readRole: `${name}_ro` }
 }

@@ -46,7 +46,7 @@ export function secretNamesOf(manifest: Manifest, secrets: Variables): string[] 
  * @throws UnknownSecrets when a secret is missing and the expression has no fallback
  * @throws InvalidManifest for any other expression without a value
  */
-export function evaluate(manifest: Manifest, secrets: Variables, contexts: Contexts): Environments {
+export function evaluateEnvironments(manifest: Manifest, secrets: Variables, contexts: Contexts): Environments {
   const used = namesInExpressions(manifest)
   const listed = manifest.deploy?.secrets ?? []
   const isUnknown = (name: string) => secrets[name.toUpperCase()] === undefined
@@ -58,7 +58,7 @@ export function evaluate(manifest: Manifest, secrets: Variables, contexts: Conte
     deploy = manifest.eval(context).deploy
   } catch (error) {
     const unknown = used.filter(isUnknown)
-    if (unknown.length > 0) throw new UnknownSecrets(upper(blamed(manifest, unknown, context)))
+    if (unknown.length > 0) throw new UnknownSecrets(upper(requiredSecrets(manifest, unknown, context)))
     throw new InvalidManifest(error instanceof Error ? error.message : String(error))
   }
   return {
@@ -70,7 +70,7 @@ export function evaluate(manifest: Manifest, secrets: Variables, contexts: Conte
 }
 
 /** Of the unknown secrets those without which it does not work; one with a fallback in its expression is not to blame. */
-function blamed(manifest: Manifest, unknown: string[], context: Contexts & { secrets: Variables }): string[] {
+function requiredSecrets(manifest: Manifest, unknown: string[], context: Contexts & { secrets: Variables }): string[] {
   const works = (missing: string) => {
     const others = unknown.filter((name) => name !== missing).map((name) => [name, 'pretended'] as const)
     try {

@@ -2,7 +2,7 @@ import { alertRules, type AlertEvent, type AlertKind, type AlertRule, type Squid
 import { hours, minutes } from '../../clock.ts'
 import { diskUsage } from './disk-usage.ts'
 import { crashReason, isCrashLooping } from './present-processor.ts'
-import type { SeenApi, SeenContainer, SeenDatabase, SeenProcessor } from './present-store.ts'
+import type { ObservedApi, ObservedContainer, ObservedDatabase, ObservedProcessor } from './present-store.ts'
 import { processorFindings } from './processor-findings.ts'
 import type { LastDeploy } from './tables.ts'
 
@@ -34,16 +34,16 @@ export const usualLimits = limitsOf(
 )
 
 /** What is known of a version; observations only of the generation that serves. */
-export type Watched = {
+export type AlertFacts = {
   status: Squid['status']
   image: string | null
   lastDeploy: LastDeploy | null
   apiReplicas: number
   processors: string[]
-  database: Pick<SeenDatabase, 'usedBytes' | 'totalBytes'> | null
-  containers: SeenContainer[]
-  seen: SeenProcessor[]
-  apis: SeenApi[]
+  database: Pick<ObservedDatabase, 'usedBytes' | 'totalBytes'> | null
+  containers: ObservedContainer[]
+  seen: ObservedProcessor[]
+  apis: ObservedApi[]
 }
 
 /** A program that ran out of memory is worth a word for this long. */
@@ -52,7 +52,7 @@ const memoryMs = hours(24)
 const twiceMs = 10_000
 
 /** All that is wrong with a version (spec 4; docs/alerts.md has the conditions). */
-export function findingsOf(of: Watched, limits: Limits, nowMs: number): Finding[] {
+export function findingsOf(of: AlertFacts, limits: Limits, nowMs: number): Finding[] {
   const found: Finding[] = []
   if (limits.LOW_SPACE !== null && of.database) found.push(...spaceFindings(of.database))
   for (const row of of.containers) {
@@ -69,13 +69,13 @@ export function findingsOf(of: Watched, limits: Limits, nowMs: number): Finding[
   return found
 }
 
-const seenOf = (seen: readonly SeenProcessor[], name: string) => seen.find(({ processor }) => processor === name)
+const seenOf = (seen: readonly ObservedProcessor[], name: string) => seen.find(({ processor }) => processor === name)
 
 /** Labels are those of the spec (4). */
-function spaceFindings({ usedBytes, totalBytes }: Pick<SeenDatabase, 'usedBytes' | 'totalBytes'>): Finding[] {
+function spaceFindings({ usedBytes, totalBytes }: Pick<ObservedDatabase, 'usedBytes' | 'totalBytes'>): Finding[] {
   const usage = diskUsage(usedBytes, totalBytes)
   const isLow = usage === 'WARNING' || usage === 'CRITICAL'
-  if (usedBytes === null || !(isLow || usedBytes >= totalBytes * keptLowShare)) return []
+  if (usedBytes === null || !(isLow || usedBytes >= totalBytes * clearLowShare)) return []
   const share = Math.floor((usedBytes / totalBytes) * 100)
   const consequence =
     usedBytes >= totalBytes ? 'It can only be read now.' : 'When it is full, nothing more can be written.'
@@ -93,9 +93,9 @@ function spaceFindings({ usedBytes, totalBytes }: Pick<SeenDatabase, 'usedBytes'
   ]
 }
 /** Vacuum gives and takes some per cent: what was low stays low until there is really more room. */
-const keptLowShare = 0.77
+const clearLowShare = 0.77
 
-function crashLoop(row: SeenContainer): Finding {
+function crashLoop(row: ObservedContainer): Finding {
   return {
     kind: 'CRASH_LOOP',
     severity: 'CRITICAL',
@@ -108,7 +108,7 @@ function crashLoop(row: SeenContainer): Finding {
   }
 }
 
-function outOfMemory({ container, state, sinceMs }: SeenContainer): Finding {
+function outOfMemory({ container, state, sinceMs }: ObservedContainer): Finding {
   return {
     kind: 'OUT_OF_MEMORY',
     severity: state === 'running' ? 'WARNING' : 'CRITICAL',
@@ -122,7 +122,7 @@ function outOfMemory({ container, state, sinceMs }: SeenContainer): Finding {
   }
 }
 
-function apiFindings({ apiReplicas, image, apis }: Watched): Finding[] {
+function apiFindings({ apiReplicas, image, apis }: AlertFacts): Finding[] {
   if (apiReplicas === 0 || image === null || apis.some((row) => row.isAvailable)) return []
   const since = apis.map((row) => row.sinceMs)
   const why = apis.find((row) => row.reason !== null)?.reason ?? 'It does not run.'
@@ -140,7 +140,7 @@ function apiFindings({ apiReplicas, image, apis }: Watched): Finding[] {
   ]
 }
 
-function deployFindings({ lastDeploy, image, database }: Watched): Finding[] {
+function deployFindings({ lastDeploy, image, database }: AlertFacts): Finding[] {
   if (!lastDeploy || lastDeploy.running || lastDeploy.failed === 'NO') return []
   const goesOn = lastDeploy.isSwitched ? 'The new code runs all the same.' : 'What ran before goes on.'
   const consequence = image === null ? nothingRuns(database) : goesOn
@@ -159,7 +159,7 @@ function deployFindings({ lastDeploy, image, database }: Watched): Finding[] {
 }
 
 /** A database is made before the programs start, and is billed by its room (docs/billing.md). */
-const nothingRuns = (database: Watched['database']) =>
+const nothingRuns = (database: AlertFacts['database']) =>
   database === null
     ? 'Nothing runs.'
     : `Nothing runs. Its database is kept, and ${Math.round(database.totalBytes / 2 ** 30)} GB of disk are billed until the version is deleted (a playground pays nothing).`

@@ -18,7 +18,7 @@ export async function deleteGateway(db: Db, gateway: string): Promise<void> {
 }
 
 /** Which generation the gateway leads to from now on; null: it no longer knows the version. One statement for any number of them. */
-export async function noteGatewayRoutes(db: Db, gateway: string, routes: Map<number, number | null>): Promise<void> {
+export async function saveGatewayRoutes(db: Db, gateway: string, routes: Map<number, number | null>): Promise<void> {
   const led = [...routes].filter(([, generation]) => generation !== null)
   const gone = [...routes].filter(([, generation]) => generation === null).map(([squidId]) => squidId)
   if (led.length > 0)
@@ -34,15 +34,15 @@ export async function noteGatewayRoutes(db: Db, gateway: string, routes: Map<num
       (select value::bigint from jsonb_array_elements_text(${JSON.stringify(gone)}::jsonb))`)
 }
 
-/** Those that were seen within `seenWithinMs` and do not lead to this generation of the version, or a later one, yet. */
+/** Those that were seen within `aliveWithinMs` and do not lead to this generation of the version, or a later one, yet. */
 export async function gatewaysBehind(
   db: Db,
-  wanted: { squidId: number; generation: number; seenWithinMs: number },
+  wanted: { squidId: number; generation: number; aliveWithinMs: number },
 ): Promise<string[]> {
   const { rows } = await db.execute<{ id: string }>(sql`
     select g.id from gateways g
     left join gateway_routes r on r.gateway = g.id and r.squid_id = ${wanted.squidId}
-    where g.seen_at > now() - make_interval(secs => ${wanted.seenWithinMs / 1000})
+    where g.seen_at > now() - make_interval(secs => ${wanted.aliveWithinMs / 1000})
       and coalesce(r.generation, -1) < ${wanted.generation}`)
   return rows.map((row) => row.id)
 }

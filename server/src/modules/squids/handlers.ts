@@ -2,7 +2,7 @@ import type { Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { notFound, refuse } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
-import { askGraphql } from './ask-graphql.ts'
+import { requestGraphql } from './request-graphql.ts'
 import { exportDatabase } from './export/export-database.ts'
 import { findSquid } from './find.ts'
 import { listPresented, listPresentedOf, selectPresented } from './present-store.ts'
@@ -46,7 +46,7 @@ export function squidReadHandlers(
     query: async ({ org, params, body, request }) => {
       const { name, slot } = await findSquid(app.db, org.id, params.reference)
       const url = graphqlUrl(app.config, { orgCode: org.code, name, slot })
-      return { answer: await askGraphql(url, body, request.signal) }
+      return { answer: await requestGraphql(url, body, request.signal) }
     },
   }
 }

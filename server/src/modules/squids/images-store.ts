@@ -5,7 +5,7 @@ import { images, squidImages } from './tables.ts'
 export type KeptImage = typeof squidImages.$inferSelect
 
 /** Known from now on, so that it is collected when nobody needs it any more. */
-export async function noteImage(db: Db, image: typeof images.$inferInsert): Promise<void> {
+export async function recordImage(db: Db, image: typeof images.$inferInsert): Promise<void> {
   await db
     .insert(images)
     .values(image)
@@ -63,7 +63,7 @@ export async function unusedImagesOf(db: Db, orgId: number): Promise<string[]> {
   return rows.map((row) => row.image)
 }
 
-export async function forgetImage(db: Db, image: string): Promise<void> {
+export async function deleteImage(db: Db, image: string): Promise<void> {
   await db.delete(images).where(eq(images.image, image))
 }
 

@@ -1,5 +1,5 @@
-export { beatGateway, deleteGateway, gatewaysBehind, noteGatewayRoutes } from './gateways-store.ts'
-export { askContainer } from './ask-container.ts'
+export { beatGateway, deleteGateway, gatewaysBehind, saveGatewayRoutes } from './gateways-store.ts'
+export { requestContainer } from './request-container.ts'
 export { connectionsOf, connectionWatch, whyNoConnections } from './connections.ts'
 export {
   closeOtherDatabases,
@@ -12,10 +12,10 @@ export {
   syncDatabase,
 } from './database.ts'
 export { selectSquidDatabase } from './database-store.ts'
-export { canTell } from './can-tell.ts'
+export { isRuleApplicable } from './rule-applicability.ts'
 export { hasFinished } from './ending.ts'
 export {
-  evaluate,
+  evaluateEnvironments,
   secretNamesOf,
   UnknownSecrets,
   type Contexts,
@@ -26,17 +26,17 @@ export { findingsOf, limitsOf, type Finding, type Limits } from './findings.ts'
 export { squidReadHandlers } from './handlers.ts'
 export { findSquid, lookUpSquid, parseReference } from './find.ts'
 export {
-  forgetImage,
+  deleteImage,
   isImageKnown,
   keepImage,
   keptAmong,
   listKeptImages,
   lockImage,
-  noteImage,
+  recordImage,
   orgsWithUnusedImages,
   unusedImagesOf,
 } from './images-store.ts'
-export { createHiding, type Hiding } from './hidden-values.ts'
+export { createRedactorSource, type RedactorSource } from './redactor-source.ts'
 export { listLags } from './lags.ts'
 export { InvalidManifest, parseManifest } from './manifest.ts'
 export { startObserving } from './observe.ts'
@@ -48,8 +48,8 @@ export {
   type ContainerRow,
   type ProcessorRow,
 } from './observe-store.ts'
-export { planOf, type SquidPlan } from './plan.ts'
-export { askApi, probeApi, type ApiProbe } from './probe.ts'
+export { parsePlan, type SquidPlan } from './plan.ts'
+export { requestApi, probeApi, type ApiProbe } from './probe.ts'
 export { billedProfile, databaseResources, programResources } from './profiles.ts'
 export { secretUseHandlers } from './secret-uses.ts'
 export { squidStatusOf } from './status.ts'
@@ -59,7 +59,7 @@ export {
   countSquids,
   deleteSquid,
   insertSquid,
-  listWanted,
+  listDesired,
   openWorkload,
   sealWorkload,
   selectSquid,
@@ -67,13 +67,22 @@ export {
   setLastDeploy,
   squidsChannel,
   updateSquid,
-  wantNothing,
+  clearDesired,
   workloadContext,
   type SquidRow,
-  type Wanted,
+  type DesiredVersion,
 } from './store.ts'
-export { readWatched, type WatchedVersion } from './watched.ts'
+export { readAlertSubjects, type AlertSubject } from './alert-subjects.ts'
 export { apiPath, apiUrls } from './urls.ts'
 export { hasTag, removeTag, setTag, tagsOf } from './tags-store.ts'
-export { apiPort, composeWorkload, containerNames, isApi, isInit, isProcessor, metricsPort, only } from './workload.ts'
+export {
+  apiPort,
+  composeWorkload,
+  containerNames,
+  isApi,
+  isInit,
+  isProcessor,
+  metricsPort,
+  pickContainers,
+} from './workload.ts'
 export { parseWorkloadId, workloadIdOf } from './workload-id.ts'

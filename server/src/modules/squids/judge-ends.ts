@@ -1,9 +1,9 @@
 import type { WorkerApp } from '../../app.ts'
 import { hasFinished } from './ending.ts'
-import type { HeadOf } from './known-heads.ts'
-import { lookAtContainers, type ContainersLook } from './observe-containers.ts'
+import type { HeadLookup } from './known-heads.ts'
+import { readContainers, type ContainersLook } from './observe-containers.ts'
 import type { ContainerRow } from './observe-store.ts'
-import { containerKey, type Seen } from './seen.ts'
+import { containerKey, type ObservationCache } from './observation-cache.ts'
 import { isProcessor } from './workload.ts'
 import { workloadIdOf } from './workload-id.ts'
 
@@ -13,8 +13,8 @@ export type JudgingLook = () => Promise<ContainersLook>
 /** `headOf`: where their chains are as others see them. */
 export function createJudgingLook(
   { clock, runtime }: Pick<WorkerApp, 'clock' | 'runtime'>,
-  seen: Seen,
-  headOf: HeadOf,
+  seen: ObservationCache,
+  headOf: HeadLookup,
 ): JudgingLook {
   /** When those ended that have finished their work. */
   const finished = new Map<string, number>()
@@ -34,13 +34,13 @@ export function createJudgingLook(
   }
 
   return async () => {
-    const look = await lookAtContainers({ clock, runtime }, seen.containers)
+    const look = await readContainers({ clock, runtime }, seen.containers)
     for (const key of finished.keys()) if (!look.containers.has(key)) finished.delete(key)
     const ended = [...look.containers].filter(
       ([, row]) => row.state === 'finished' && row.exitCode === 0 && isProcessor({ name: row.container }),
     )
     let isRetried = false
     for (const [key, row] of ended) if (!(await isFinished(key, row))) isRetried = true
-    return isRetried ? lookAtContainers({ clock, runtime }, seen.containers) : look
+    return isRetried ? readContainers({ clock, runtime }, seen.containers) : look
   }
 }

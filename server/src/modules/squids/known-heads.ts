@@ -5,13 +5,16 @@ import { ownVariables } from './given-secrets.ts'
 import { openWorkload } from './store.ts'
 import { sourceName } from './source-log.ts'
 import { isProcessor } from './workload.ts'
-import { listWritten, selectSealedWorkloads, type SealedWorkload } from './workload-store.ts'
+import { listRowVersions, selectSealedWorkloads, type SealedWorkload } from './workload-store.ts'
 
 /** Which chain a processor indexes, and where that chain is as others see it: null while nobody looks at it. */
-export type HeadOf = (of: { squidId: number; container: string }) => { chain: string; head: ChainHead | null } | null
+export type HeadLookup = (of: {
+  squidId: number
+  container: string
+}) => { chain: string; head: ChainHead | null } | null
 
-export type KnownHeads = {
-  headOf: HeadOf
+export type ChainHeadCache = {
+  headOf: HeadLookup
   /** Data sources that its code and its environment name, as people may see them. */
   sourcesOf: (of: { squidId: number; container: string }) => string[]
   /** Looks at what versions are told in their environment now, and at the chains they name. */
@@ -19,15 +22,15 @@ export type KnownHeads = {
 }
 
 /** By processor. */
-type Read = { written: string; chains: Map<string, string>; sources: Map<string, string[]> }
+type CachedWorkload = { written: string; chains: Map<string, string>; sources: Map<string, string[]> }
 
-export function createKnownHeads(app: App): KnownHeads {
+export function createKnownHeads(app: App): ChainHeadCache {
   let heads = new Map<string, ChainHead>()
-  const read = new Map<number, Read>()
+  const read = new Map<number, CachedWorkload>()
 
   /** Opening a workload takes a while, so that only those are opened that changed. */
   const readChanged = async () => {
-    const wanted = new Map((await listWritten(app.db)).map((row) => [row.squidId, row.written]))
+    const wanted = new Map((await listRowVersions(app.db)).map((row) => [row.squidId, row.written]))
     for (const squidId of read.keys()) if (!wanted.has(squidId)) read.delete(squidId)
     const changed = [...wanted].filter(([squidId, written]) => read.get(squidId)?.written !== written)
     const sealed = await selectSealedWorkloads(
@@ -53,10 +56,10 @@ export function createKnownHeads(app: App): KnownHeads {
 }
 
 /** A secret that every version is given tells nothing of this one. */
-function readWorkload({ sealer, log }: App, row: SealedWorkload): Omit<Read, 'written'> {
+function readWorkload({ sealer, log }: App, row: SealedWorkload): Omit<CachedWorkload, 'written'> {
   const { squidId, sealed, secretNames, manifestCurrent, sourceHosts } = row
-  const chains: Read['chains'] = new Map()
-  const sources: Read['sources'] = new Map()
+  const chains: CachedWorkload['chains'] = new Map()
+  const sources: CachedWorkload['sources'] = new Map()
   try {
     const own = ownVariables(manifestCurrent)
     const foreign = new Set(secretNames.filter((name) => !own.has(name)))

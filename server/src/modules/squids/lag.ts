@@ -1,13 +1,13 @@
 import type { Processor } from '@shoal/contract'
 import { msPerBlockOf } from '../rpc/index.ts'
-import { freshHead, type Place } from './freshness.ts'
+import { freshHead, type FreshnessInput } from './freshness.ts'
 import { silenceOf, type SourceSigns } from './silence.ts'
 
 /**
  * How far behind the head of its chain, for people; null before its first block. While nothing is known of the head it is taken to
  * go on at the chain's pace.
  */
-export function lagOf(place: Place & SourceSigns, nowMs: number): Processor['lag'] {
+export function lagOf(place: FreshnessInput & SourceSigns, nowMs: number): Processor['lag'] {
   const { currentBlock, totalBlocks, headPace } = place
   if (currentBlock < 0 || totalBlocks <= 0) return null
   const seen = freshHead(place, nowMs)

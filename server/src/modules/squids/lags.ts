@@ -4,13 +4,13 @@ import { lagOf } from './lag.ts'
 import { selectContainers, selectProcessors } from './present-store.ts'
 
 /** `container`: the processor's name. */
-export type SeenLag = { squidId: number; container: string } & NonNullable<Processor['lag']>
+export type ObservedLag = { squidId: number; container: string } & NonNullable<Processor['lag']>
 
 /**
  * How far the running processors of an organization are behind their chains, as the API shows it. What a processor last said of
  * its chain before `sinceMs` says nothing of now; where others see the chain, it is behind whether it answers or not.
  */
-export async function listLags(db: Db, orgId: number, of: { sinceMs: number; nowMs: number }): Promise<SeenLag[]> {
+export async function listLags(db: Db, orgId: number, of: { sinceMs: number; nowMs: number }): Promise<ObservedLag[]> {
   const [containers, processors] = await Promise.all([selectContainers(db, { orgId }), selectProcessors(db, { orgId })])
   const keyOf = (squidId: number, name: string) => `${squidId} ${name}`
   const running = new Set(

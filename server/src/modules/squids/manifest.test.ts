@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { evaluate, secretNamesOf, UnknownSecrets } from './environment.ts'
+import { evaluateEnvironments, secretNamesOf, UnknownSecrets } from './environment.ts'
 import { InvalidManifest, parseManifest } from './manifest.ts'
 import type { Sealer } from '../../sealer.ts'
-import { planOf } from './plan.ts'
+import { parsePlan } from './plan.ts'
 import { openWorkload } from './store.ts'
 import { apiPath } from './urls.ts'
-import { composeWorkload, containerNames, isInit, only } from './workload.ts'
+import { composeWorkload, containerNames, isInit, pickContainers } from './workload.ts'
 
 const manifest = (deploy: string, rest = '') => `
 manifest_version: subsquid.io/v0.1
@@ -33,7 +33,7 @@ const contexts = {
 }
 
 test('a plan holds what the manifest asks for, with defaults', () => {
-  expect(planOf(parseManifest(ordinary))).toMatchObject({
+  expect(parsePlan(parseManifest(ordinary))).toMatchObject({
     slot: null,
     isDedicated: true,
     init: { command: ['npx', 'squid-typeorm-migration', 'apply'] },
@@ -51,7 +51,7 @@ test('a plan holds what the manifest asks for, with defaults', () => {
 
 test('version: N is slot vN, and init: false means none', () => {
   const raw = manifest('addons: {postgres: {}}\ninit: false\nprocessor: {cmd: [node, x.js]}', 'version: 12')
-  const plan = planOf(parseManifest(raw))
+  const plan = parsePlan(parseManifest(raw))
   expect(plan).toMatchObject({ slot: 'v12', init: null, api: null, isDedicated: false })
   expect(plan.processors).toEqual([{ name: 'processor', command: ['node', 'x.js'] }])
 })
@@ -72,7 +72,7 @@ test('aliases that stand for billions of values are refused at once', () => {
 })
 
 test('expressions are evaluated; the section wins over deploy.env; secret names match without case', () => {
-  const environments = evaluate(parseManifest(ordinary), { RPC_URL: 'http://rpc' }, contexts)
+  const environments = evaluateEnvironments(parseManifest(ordinary), { RPC_URL: 'http://rpc' }, contexts)
   expect(environments).toEqual({
     deploy: { SHARED: 'all', RPC: 'http://rpc', RPC_URL: 'http://rpc', DB_PASS: 'mine' },
     init: { WHO: 'init' },
@@ -95,11 +95,11 @@ test('every secret is a variable of every program; the manifest wins, and reserv
   }
   const addon = manifest('addons: {postgres: {}}\nenv: {SHARED: own}\nprocessor: {cmd: [node]}')
   const given = { KEY: 'of the organization', RPC_ETH_HTTP: 'http://mine', SHARED: 'own' }
-  expect(evaluate(parseManifest(addon), secrets, contexts).deploy).toEqual(given)
+  expect(evaluateEnvironments(parseManifest(addon), secrets, contexts).deploy).toEqual(given)
   expect(secretNamesOf(parseManifest(addon), secrets)).toEqual(['KEY', 'RPC_ETH_HTTP'])
   const without = manifest('env: {PATH2: "${{ secrets.PATH }}"}\nprocessor: {cmd: [node]}')
   // Without the addon the squid brings a database of its own; what its manifest names it gets under any name.
-  expect(evaluate(parseManifest(without), secrets, contexts).deploy).toEqual({
+  expect(evaluateEnvironments(parseManifest(without), secrets, contexts).deploy).toEqual({
     ...given,
     SHARED: 'of the organization',
     DB_SSL_CA: 'of another database',
@@ -109,22 +109,22 @@ test('every secret is a variable of every program; the manifest wins, and reserv
 })
 
 test('an unknown secret is named, unless the expression has a fallback', () => {
-  expect(() => evaluate(parseManifest(ordinary), {}, contexts)).toThrow(new UnknownSecrets(['RPC_URL']))
+  expect(() => evaluateEnvironments(parseManifest(ordinary), {}, contexts)).toThrow(new UnknownSecrets(['RPC_URL']))
   const fallback = manifest('env: {A: "${{ secrets.NONE || \'x\' }}"}\nprocessor: {cmd: [node]}')
-  expect(evaluate(parseManifest(fallback), {}, contexts).deploy).toEqual({ A: 'x' })
+  expect(evaluateEnvironments(parseManifest(fallback), {}, contexts).deploy).toEqual({ A: 'x' })
   const both = manifest(
     'env: {A: "${{ secrets.NONE || \'x\' }}", B: "${{ secrets.NEEDED }}"}\nprocessor: {cmd: [node]}',
   )
-  expect(() => evaluate(parseManifest(both), {}, contexts)).toThrow(new UnknownSecrets(['NEEDED']))
+  expect(() => evaluateEnvironments(parseManifest(both), {}, contexts)).toThrow(new UnknownSecrets(['NEEDED']))
   const listed = manifest('secrets: [OLD]\nprocessor: {cmd: [node]}')
-  expect(() => evaluate(parseManifest(listed), {}, contexts)).toThrow(new UnknownSecrets(['OLD']))
-  expect(evaluate(parseManifest(listed), { OLD: '1' }, contexts).deploy).toEqual({ OLD: '1' })
+  expect(() => evaluateEnvironments(parseManifest(listed), {}, contexts)).toThrow(new UnknownSecrets(['OLD']))
+  expect(evaluateEnvironments(parseManifest(listed), { OLD: '1' }, contexts).deploy).toEqual({ OLD: '1' })
 })
 
 test('an expression reaches nothing but its contexts', () => {
   for (const expression of ['secrets.constructor', 'squid.toString', 'secrets.__proto__.x', 'process.env.HOME']) {
     const raw = manifest(`env: {A: "\${{ ${expression} }}"}\nprocessor: {cmd: [node]}`)
-    expect(() => evaluate(parseManifest(raw), {}, contexts)).toThrow()
+    expect(() => evaluateEnvironments(parseManifest(raw), {}, contexts)).toThrow()
   }
 })
 
@@ -135,8 +135,8 @@ test('containers get the platform over the section over deploy.env', () => {
     apiPath: '/acme/s@v1/api',
     generation: 4,
     image: 'img',
-    plan: planOf(parsed),
-    environments: evaluate(parsed, { RPC_URL: 'http://rpc' }, contexts),
+    plan: parsePlan(parsed),
+    environments: evaluateEnvironments(parsed, { RPC_URL: 'http://rpc' }, contexts),
     addonVariables: { DB_PASS: 'generated', DB_URL: 'postgres://x' },
   })
   expect(workload).toMatchObject({ id: '7.4', tenant: '3', version: '7', image: 'img' })
@@ -169,15 +169,15 @@ test('containers get the platform over the section over deploy.env', () => {
   expect(env('eth')).toMatchObject({ NODE_ENV: 'production' })
   expect(env('eth')).not.toHaveProperty('BASE_PATH')
   expect(workload.containers[1]?.resources).toEqual({ cpuCores: 1, memoryBytes: 1536 * 2 ** 20 })
-  expect(only(workload, isInit).containers).toHaveLength(1)
+  expect(pickContainers(workload, isInit).containers).toHaveLength(1)
   expect(containerNames(2, ['eth', 'base'])).toEqual(['api', 'api-2', 'eth', 'base'])
 })
 
 test('a squid may have a NODE_ENV and a BASE_PATH of its own', () => {
   const own = (yaml: string) => {
     const parsed = parseManifest(manifest(yaml))
-    const environments = evaluate(parsed, {}, contexts)
-    const plan = planOf(parsed)
+    const environments = evaluateEnvironments(parsed, {}, contexts)
+    const plan = parsePlan(parsed)
     const squid = { id: 7, orgId: 3 }
     const { containers } = composeWorkload({
       squid,

@@ -21,7 +21,7 @@ export function selectMeasurable(db: Db): Promise<Measurable[]> {
     .where(or(ne(squids.wanted, 'hibernated'), isNull(usedBytes)))
 }
 
-export async function noteUsedBytes(db: Db, squidId: number, usedBytes: number, at: Date): Promise<void> {
+export async function saveUsedBytes(db: Db, squidId: number, usedBytes: number, at: Date): Promise<void> {
   await db.update(squidDatabases).set({ usedBytes, measuredAt: at }).where(eq(squidDatabases.squidId, squidId))
 }
 

@@ -1,28 +1,28 @@
 import type { App } from '../../app.ts'
-import { eachAtOnce } from './at-once.ts'
+import { mapConcurrently } from '../../map-concurrently.ts'
 import type { ApiRow, ContainerRow } from './observe-store.ts'
 import { probeApi } from './probe.ts'
-import type { Seen } from './seen.ts'
+import type { ObservationCache } from './observation-cache.ts'
 import { apiPort, isApi } from './workload.ts'
 import { workloadIdOf } from './workload-id.ts'
 
-const askedAtOnce = 64
+const maxConcurrent = 64
 
 /**
  * Probes replicas of apis and notes what changed. Those that were not available are asked each time, so that one that comes
  * up is seen at once; the others only when `isFullRound`.
  */
-export async function observeApis(app: App, seen: Seen, isFullRound: boolean): Promise<void> {
+export async function observeApis(app: App, seen: ObservationCache, isFullRound: boolean): Promise<void> {
   const asked = [...seen.containers].filter(
     ([key, row]) => isApi({ name: row.container }) && (isFullRound || !seen.apis.get(key)?.isAvailable),
   )
   const now = app.clock.now()
   const news = new Map<string, ApiRow>()
-  await eachAtOnce(asked, askedAtOnce, async ([key, row]) => {
+  await mapConcurrently(asked, maxConcurrent, async ([key, row]) => {
     const next = nextRow(row, seen.apis.get(key), await reasonOf(app, row), now)
     if (next) news.set(key, next)
   })
-  await seen.noteApis(news)
+  await seen.recordApis(news)
 }
 
 /** Why the replica is not available; null when it is. */

@@ -2,26 +2,26 @@ import type { LastRun, Observation, Run, Runtime } from '@shoal/runtime'
 import type { Clock } from '../../clock.ts'
 import { countRuns } from './count-runs.ts'
 import type { ContainerRow, RunRow } from './observe-store.ts'
-import { containerKey } from './seen.ts'
+import { containerKey } from './observation-cache.ts'
 import { parseWorkloadId } from './workload-id.ts'
 
 /** All containers of versions at one moment, and those of their runs that changed since what was written down before. */
 export type ContainersLook = { containers: Map<string, ContainerRow>; runs: RunRow[] }
 
 /** `before`: by `containerKey`, as it was last written down. Containers of others than versions are not ours. */
-export async function lookAtContainers(
+export async function readContainers(
   { clock, runtime }: { clock: Clock; runtime: Pick<Runtime, 'observe'> },
   before: ReadonlyMap<string, ContainerRow>,
 ): Promise<ContainersLook> {
   const now = clock.now()
-  const looks = (await runtime.observe()).flatMap((observation) => lookAt(observation, before, now) ?? [])
+  const looks = (await runtime.observe()).flatMap((observation) => readContainer(observation, before, now) ?? [])
   return {
     containers: new Map(looks.map(({ row }) => [containerKey(row), row])),
     runs: looks.flatMap(({ runs }) => runs),
   }
 }
 
-function lookAt(
+function readContainer(
   o: Observation,
   seen: ReadonlyMap<string, ContainerRow>,
   now: Date,

@@ -31,7 +31,7 @@ const plan = (totalBytes: number): SquidPlan => ({
     profile: 'small',
     storage: '',
     totalBytes,
-    isAutoresizeAsked: false,
+    isAutoresizeRequested: false,
     config: {},
     maxExternalConnections: null,
   },

@@ -1,5 +1,5 @@
 import type { App } from '../../app.ts'
-import { measureDatabases, noteUsedBytes, selectMeasurable, setReadOnly, type Measurable } from './measure-store.ts'
+import { measureDatabases, saveUsedBytes, selectMeasurable, setReadOnly, type Measurable } from './measure-store.ts'
 
 /** A database may write again when it is below this share of its room: not at the very edge where it was stopped. */
 const freeAgainShare = 0.95
@@ -15,7 +15,7 @@ export async function observeDatabases(app: App): Promise<void> {
   for (const row of owned) {
     const { usedBytes, isReadOnly } = measured.get(row.database) ?? { usedBytes: null, isReadOnly: false }
     if (usedBytes === null) continue
-    if (usedBytes !== row.usedBytes) await noteUsedBytes(app.db, row.squidId, usedBytes, app.clock.now())
+    if (usedBytes !== row.usedBytes) await saveUsedBytes(app.db, row.squidId, usedBytes, app.clock.now())
     const mustOnlyRead = shouldOnlyRead(row, usedBytes, isReadOnly)
     if (mustOnlyRead === isReadOnly) continue
     await setReadOnly(app.squidsDatabase, row.role, mustOnlyRead)

@@ -1,11 +1,11 @@
 import type { App } from '../../app.ts'
-import { eachAtOnce } from './at-once.ts'
-import { nextPace, unknownPace } from '../rpc/index.ts'
+import { mapConcurrently } from '../../map-concurrently.ts'
+import { nextBlockRate, unknownBlockRate } from '../rpc/index.ts'
 import { claimsCaughtUp, headFreshMs, isAtHead } from './freshness.ts'
-import type { HeadOf } from './known-heads.ts'
+import type { HeadLookup } from './known-heads.ts'
 import type { ContainerRow, ProcessorRow } from './observe-store.ts'
 import { scrape, type ProcessorMetrics } from './scrape.ts'
-import type { Seen } from './seen.ts'
+import type { ObservationCache } from './observation-cache.ts'
 import { isProcessor, metricsPort } from './workload.ts'
 import { workloadIdOf } from './workload-id.ts'
 
@@ -16,20 +16,24 @@ const renewSilentMs = 5_000
 /** An answer of its node is written down this long after the one before. */
 const answersMs = 10_000
 
-const askedAtOnce = 64
+const maxConcurrent = 64
 
 /** Asks every running processor where it is, and notes what is new. */
-export async function observeProcessors(app: App, seen: Seen, headOf: HeadOf = () => null): Promise<void> {
+export async function observeProcessors(
+  app: App,
+  seen: ObservationCache,
+  headOf: HeadLookup = () => null,
+): Promise<void> {
   const running = [...seen.containers].filter(
     ([, row]) => row.state === 'running' && isProcessor({ name: row.container }),
   )
   const now = app.clock.now()
   const news = new Map<string, ProcessorRow>()
-  await eachAtOnce(running, askedAtOnce, async ([key, row]) => {
+  await mapConcurrently(running, maxConcurrent, async ([key, row]) => {
     const next = nextRow(row, seen.processors.get(key), await scrapeOf(app, row), now, headOf(row))
     if (next) news.set(key, next)
   })
-  await seen.noteProcessors(news)
+  await seen.recordProcessors(news)
 }
 
 async function scrapeOf({ directory }: App, { squidId, generation, container }: ContainerRow) {
@@ -43,7 +47,7 @@ export function nextRow(
   before: ProcessorRow | undefined,
   metrics: ProcessorMetrics | null,
   now: Date,
-  known: ReturnType<HeadOf> = null,
+  known: ReturnType<HeadLookup> = null,
 ): ProcessorRow | null {
   const last = before && notInFuture(before, now)
   if (!metrics) return last && !last.unansweredSince ? { ...last, unansweredSince: now } : null
@@ -66,12 +70,12 @@ export function nextRow(
     headPace: paceAfter(last, metrics, now),
     chain: known?.chain ?? null,
     caughtUpAt: claimsCaughtUp(metrics) ? now : (last?.caughtUpAt ?? null),
-    stillMs: hasProgressed || metrics.currentBlock >= metrics.totalBlocks ? 0 : stillMsAfter(last, now),
+    stillMs: hasProgressed || metrics.currentBlock >= metrics.totalBlocks ? 0 : stalledMsAfter(last, now),
     answeredAt: isAnswered ? now : (last?.answeredAt ?? null),
     answerPace:
       isAnswered && answeredMs !== null && last && wasWatched(last, now)
-        ? nextPace(last.answerPace, answeredMs, 1)
-        : (last?.answerPace ?? unknownPace),
+        ? nextBlockRate(last.answerPace, answeredMs, 1)
+        : (last?.answerPace ?? unknownBlockRate),
     followsHead: last?.followsHead === true || isSeenAtHead(metrics, known, now),
     scrapedAt: now,
     unansweredSince: null,
@@ -97,7 +101,7 @@ function notInFuture(row: ProcessorRow, now: Date): ProcessorRow {
 /** What happened in a longer time between two answers is not known. */
 const watchedMs = 60_000
 
-const stillMsAfter = (last: ProcessorRow | undefined, now: Date): number =>
+const stalledMsAfter = (last: ProcessorRow | undefined, now: Date): number =>
   last ? last.stillMs + Math.min(watchedMs, now.getTime() - last.scrapedAt.getTime()) : 0
 
 /** Its node has answered since the last row. A count that begins anew is that of another program. */
@@ -110,14 +114,14 @@ const wasWatched = ({ unansweredSince, scrapedAt }: ProcessorRow, now: Date): bo
   !unansweredSince && now.getTime() - scrapedAt.getTime() <= watchedMs
 
 function paceAfter(last: ProcessorRow | undefined, { totalBlocks }: ProcessorMetrics, now: Date) {
-  if (!last?.headMovedAt) return unknownPace
+  if (!last?.headMovedAt) return unknownBlockRate
   const blocks = totalBlocks - last.totalBlocks
   return blocks > 0 && wasWatched(last, now)
-    ? nextPace(last.headPace, now.getTime() - last.headMovedAt.getTime(), blocks)
+    ? nextBlockRate(last.headPace, now.getTime() - last.headMovedAt.getTime(), blocks)
     : last.headPace
 }
 
-function isSeenAtHead({ totalBlocks }: ProcessorMetrics, known: ReturnType<HeadOf>, now: Date): boolean {
+function isSeenAtHead({ totalBlocks }: ProcessorMetrics, known: ReturnType<HeadLookup>, now: Date): boolean {
   if (!known?.head) return false
   const isFresh = now.getTime() - known.head.observedAt.getTime() <= headFreshMs
   return isFresh && isAtHead(totalBlocks, known.head)

@@ -1,23 +1,28 @@
 import type { WorkerApp } from '../../app.ts'
-import { eachAtOnce } from './at-once.ts'
-import { createHiding, type Hiding } from './hidden-values.ts'
-import type { KnownHeads } from './known-heads.ts'
+import { mapConcurrently } from '../../map-concurrently.ts'
+import { createRedactorSource, type RedactorSource } from './redactor-source.ts'
+import type { ChainHeadCache } from './known-heads.ts'
 import type { ContainerRow, ProcessorRow, SourceRow } from './observe-store.ts'
-import type { Seen } from './seen.ts'
+import type { ObservationCache } from './observation-cache.ts'
 import { silenceOf } from './silence.ts'
 import { isSdkLine, sourceSentence, troubleIn } from './source-log.ts'
 import { isProcessor } from './workload.ts'
 import { workloadIdOf } from './workload-id.ts'
 
-const askedAtOnce = 8
+const maxConcurrent = 8
 const tailLines = 100
 /** Without metrics for this long after its start it is looked at what it waits for. */
 const startingMs = 60_000
 
-type Known = Pick<KnownHeads, 'headOf' | 'sourcesOf'>
+type Known = Pick<ChainHeadCache, 'headOf' | 'sourcesOf'>
 
 /** Notes of every processor that hears nothing from its data source which one that is, as far as its log, environment and code tell. */
-export function createSourceLook(app: WorkerApp, seen: Seen, known: Known, hiding: Hiding = createHiding(app)) {
+export function createSourceLook(
+  app: WorkerApp,
+  seen: ObservationCache,
+  known: Known,
+  redactors: RedactorSource = createRedactorSource(app),
+) {
   return async (): Promise<void> => {
     const nowMs = app.clock.now().getTime()
     const silent = [...seen.containers].flatMap(([key, row]) => {
@@ -25,9 +30,9 @@ export function createSourceLook(app: WorkerApp, seen: Seen, known: Known, hidin
       const sinceMs = silentSince(row, seen.processors.get(key), known, nowMs)
       return sinceMs === null ? [] : [{ key, row, sinceMs }]
     })
-    const redactorOf = await hiding([...new Set(silent.map(({ row }) => row.squidId))])
+    const redactorOf = await redactors([...new Set(silent.map(({ row }) => row.squidId))])
     const now = new Map<string, SourceRow>()
-    await eachAtOnce(silent, askedAtOnce, async ({ key, row, sinceMs }) => {
+    await mapConcurrently(silent, maxConcurrent, async ({ key, row, sinceMs }) => {
       const { squidId, generation, container } = row
       const lines = await app.runtime.tail(workloadIdOf(squidId, generation), container, tailLines)
       // Other programs may show no metrics at all.
@@ -35,7 +40,7 @@ export function createSourceLook(app: WorkerApp, seen: Seen, known: Known, hidin
       const sentence = sourceSentence(troubleIn(lines, sinceMs), known.sourcesOf(row))
       now.set(key, { squidId, generation, processor: container, sentence: redactorOf(squidId)(sentence) })
     })
-    await seen.noteSources(now)
+    await seen.recordSources(now)
   }
 }
 

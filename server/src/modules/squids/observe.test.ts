@@ -2,13 +2,13 @@ import { displayStatus, type Squid } from '@shoal/contract'
 import { createSimRuntime, ManualClock, type SimBehaviour, type SimRuntime } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
-import type { Leading } from '../../db/leases.ts'
+import type { LeaderHandle } from '../../db/leases.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
-import { startObserving, type ObservingPace } from './observe.ts'
-import { makeVersion, specOf, workloadOf, type VersionWish } from './testing/make-version.ts'
+import { startObserving, type ObservationIntervals } from './observe.ts'
+import { makeVersion, specOf, workloadOf, type VersionSpec } from './testing/make-version.ts'
 import { until } from '../../testing/until.ts'
 
-const quickPace: ObservingPace = {
+const fastIntervals: ObservationIntervals = {
   containersMs: 10,
   processorsMs: 10,
   apisMs: 20,
@@ -23,13 +23,13 @@ let t: TestApp
 let clock: ManualClock
 let runtime: SimRuntime
 let org: TestOrg
-let observing: Leading
+let observing: LeaderHandle
 beforeEach(async () => {
   clock = new ManualClock()
   runtime = createSimRuntime({ clock, serve: true })
   t = await startTestApp({ clock, runtime })
   org = await t.make.org()
-  observing = startObserving(t.app, quickPace)
+  observing = startObserving(t.app, fastIntervals)
 })
 afterEach(async () => {
   await observing.close()
@@ -37,7 +37,7 @@ afterEach(async () => {
 })
 
 const get = (): Promise<Squid> => t.as(org.admin).squids.get({ params: { code: org.code, reference: 'test-squid@v1' } })
-const make = (wish: VersionWish) => makeVersion(t.app, org, wish)
+const make = (desired: VersionSpec) => makeVersion(t.app, org, desired)
 
 test('a processor starts, syncs, and is synced', async () => {
   await make({ apis: [{}], processors: { eth: { startMs: 1000, ...sync } } })
@@ -134,7 +134,7 @@ test('what a worker wrote is taken over by the next one, and forgotten when it i
   await until(async () => expect((await get()).processors?.[0]?.status).toBe('SYNCING'))
   await observing.close()
   await runtime.remove(`${squid.id}.1`)
-  observing = startObserving(t.app, quickPace)
+  observing = startObserving(t.app, fastIntervals)
   await until(async () => {
     const { rows } = await t.app.database.pool.query(
       'select (select count(*) from container_states) + (select count(*) from processor_states) + (select count(*) from api_states) as rows',
@@ -162,7 +162,7 @@ test('a processor that has come to its last block has finished its work, and is 
   expect((await get()).alerts).toEqual([])
   // The next worker finds the same.
   await observing.close()
-  observing = startObserving(t.app, quickPace)
+  observing = startObserving(t.app, fastIntervals)
   await untilProcessor(finished)
 })
 

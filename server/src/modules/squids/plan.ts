@@ -33,13 +33,13 @@ export type PostgresPlan = {
   profile: ScaleProfile
   storage: string
   totalBytes: number
-  isAutoresizeAsked: boolean
+  isAutoresizeRequested: boolean
   config: PostgresConfig
   /** Null when the manifest does not say. */
   maxExternalConnections: number | null
 }
 
-export function planOf(manifest: Manifest): SquidPlan {
+export function parsePlan(manifest: Manifest): SquidPlan {
   const { deploy, scale, build } = manifest
   const addons = deploy?.addons
   return {
@@ -75,7 +75,7 @@ function postgresOf({ deploy, scale }: Manifest): PostgresPlan | null {
     profile: size?.profile ?? 'small',
     storage,
     totalBytes: storageBytes(storage),
-    isAutoresizeAsked: size?.autoresize === true,
+    isAutoresizeRequested: size?.autoresize === true,
     config: addon.config ?? {},
     maxExternalConnections: addon.external_access?.max_connections ?? null,
   }

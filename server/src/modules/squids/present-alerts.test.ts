@@ -1,25 +1,25 @@
 import { expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
 import { alertsOf } from './present-alerts.ts'
-import type { SeenContainer, SeenProcessor } from './present-store.ts'
-import { seenContainer, seenProcessor } from './testing/seen.ts'
+import type { ObservedContainer, ObservedProcessor } from './present-store.ts'
+import { observedContainer, observedProcessor } from './testing/observed.ts'
 
 const now = Date.parse('2026-01-15T12:00:00Z')
 const ago = (ms: number) => now - ms
 const iso = (ms: number) => new Date(ms).toISOString()
 
-function alerts(processor: Partial<SeenProcessor> = {}, container: Partial<SeenContainer> = {}) {
+function alerts(processor: Partial<ObservedProcessor> = {}, container: Partial<ObservedContainer> = {}) {
   return alertsOf({
     squid: { secretsReadAtMs: null, secretNames: [], manifestCurrent: {} },
-    watched: {
+    subject: {
       status: 'DEPLOYED',
       image: 'image',
       lastDeploy: null,
       apiReplicas: 0,
       processors: ['eth'],
       database: null,
-      containers: [seenContainer({ sinceMs: ago(minutes(60)), ...container })],
-      seen: [seenProcessor(now, processor)],
+      containers: [observedContainer({ sinceMs: ago(minutes(60)), ...container })],
+      seen: [observedProcessor(now, processor)],
       apis: [],
     },
     secrets: new Map(),
@@ -65,7 +65,7 @@ test('a first deployment that failed says that its database is billed, if there 
   const reasonWith = (database: { usedBytes: number; totalBytes: number } | null) =>
     alertsOf({
       squid: { secretsReadAtMs: null, secretNames: [], manifestCurrent: {} },
-      watched: {
+      subject: {
         status: 'DEPLOY_ERROR',
         image: null,
         lastDeploy: { id: 7, type: 'DEPLOY', status: 'SQUID_SYNCING', failed: 'UNEXPECTED', running: false },

@@ -1,14 +1,14 @@
 import type { AlertKind, Squid } from '@shoal/contract'
-import { findingsOf, usualLimits, type Watched } from './findings.ts'
+import { findingsOf, usualLimits, type AlertFacts } from './findings.ts'
 import { willBeGiven } from './given-secrets.ts'
 import { isoTime } from './present-processor.ts'
 import type { PresentedRow } from './present-store.ts'
 
 type Alert = Squid['alerts'][number]
 
-type Alarming = {
+type AlertInput = {
   squid: Pick<PresentedRow, 'secretsReadAtMs' | 'secretNames' | 'manifestCurrent'>
-  watched: Watched
+  subject: AlertFacts
   /** Of the organization: when each was last set. */
   secrets: ReadonlyMap<string, Date>
   nowMs: number
@@ -27,8 +27,8 @@ const shownKinds: ReadonlySet<AlertKind> = new Set([
 ])
 
 /** What people should know about a version, the worst first (spec 4). Rules of its organization change nothing of it. */
-export function alertsOf(of: Alarming): Alert[] {
-  const found = findingsOf(of.watched, usualLimits, of.nowMs).filter((one) => one.isClear && shownKinds.has(one.kind))
+export function alertsOf(of: AlertInput): Alert[] {
+  const found = findingsOf(of.subject, usualLimits, of.nowMs).filter((one) => one.isClear && shownKinds.has(one.kind))
   const alerts = [
     ...found.map(({ label, severity, reason, sinceMs }) => ({
       label,
@@ -36,12 +36,12 @@ export function alertsOf(of: Alarming): Alert[] {
       reason,
       since: sinceMs === null ? null : isoTime(sinceMs),
     })),
-    ...(of.watched.status === 'HIBERNATED' ? [] : secretsAlerts(of)),
+    ...(of.subject.status === 'HIBERNATED' ? [] : secretsAlerts(of)),
   ]
   return alerts.sort((a, b) => Number(a.severity === 'WARNING') - Number(b.severity === 'WARNING'))
 }
 
-function secretsAlerts({ squid, secrets }: Alarming): Alert[] {
+function secretsAlerts({ squid, secrets }: AlertInput): Alert[] {
   const { secretsReadAtMs, secretNames, manifestCurrent } = squid
   if (secretsReadAtMs === null) return []
   const changed = [...secrets]
@@ -66,8 +66,8 @@ function secretsAlerts({ squid, secrets }: Alarming): Alert[] {
   ]
 }
 
-const mostListed = 10
+const maxListed = 10
 const listed = (names: string[]) =>
-  names.length > mostListed
-    ? `${names.slice(0, mostListed).join(', ')} and ${names.length - mostListed} more`
+  names.length > maxListed
+    ? `${names.slice(0, maxListed).join(', ')} and ${names.length - maxListed} more`
     : names.join(', ')

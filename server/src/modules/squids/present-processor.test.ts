@@ -1,21 +1,22 @@
 import { describe, expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
-import type { SeenHead } from './freshness.ts'
+import type { ObservedHead } from './freshness.ts'
 import { lagOf } from './lag.ts'
 import { processorStatus } from './present-processor.ts'
-import type { SeenContainer, SeenProcessor } from './present-store.ts'
-import { seenContainer, seenProcessor } from './testing/seen.ts'
+import type { ObservedContainer, ObservedProcessor } from './present-store.ts'
+import { observedContainer, observedProcessor } from './testing/observed.ts'
 
 const now = Date.parse('2026-01-15T12:00:00Z')
 const ago = (ms: number) => now - ms
 
-const container = (change: Partial<SeenContainer> = {}) => seenContainer({ sinceMs: ago(minutes(60)), ...change })
-const seen = (change: Partial<SeenProcessor> = {}) => seenProcessor(now, change)
+const container = (change: Partial<ObservedContainer> = {}) =>
+  observedContainer({ sinceMs: ago(minutes(60)), ...change })
+const seen = (change: Partial<ObservedProcessor> = {}) => observedProcessor(now, change)
 
-const status = (c: Parameters<typeof processorStatus>[0], s?: SeenProcessor) => processorStatus(c, s, now).status
+const status = (c: Parameters<typeof processorStatus>[0], s?: ObservedProcessor) => processorStatus(c, s, now).status
 
 test('since when it has its status is told where it was seen', () => {
-  const since = (c: Parameters<typeof processorStatus>[0], s?: SeenProcessor) => processorStatus(c, s, now).sinceMs
+  const since = (c: Parameters<typeof processorStatus>[0], s?: ObservedProcessor) => processorStatus(c, s, now).sinceMs
   const startedMs = ago(minutes(60))
   expect(since(undefined)).toBeNull()
   expect(since(container({ state: 'starting' }))).toBe(startedMs)
@@ -89,7 +90,7 @@ describe('a processor is', () => {
 
   describe('held against the head that others see', () => {
     const pace = { moves: 100, msPerMove: 12_000, blocksPerMove: 1 }
-    const head = (headBlock: number, change: Partial<SeenHead> = {}): SeenHead => ({
+    const head = (headBlock: number, change: Partial<ObservedHead> = {}): ObservedHead => ({
       headBlock,
       finalBlock: headBlock - 64,
       movedAtMs: ago(4000),

@@ -2,8 +2,8 @@ import type { Profile } from '@shoal/contract'
 import { sql, type SQL } from 'drizzle-orm'
 import { DatabaseError } from 'pg'
 import type { Db } from '../../db/database.ts'
-import type { HeadPace } from '../rpc/index.ts'
-import type { SeenHead } from './freshness.ts'
+import type { BlockRate } from '../rpc/index.ts'
+import type { ObservedHead } from './freshness.ts'
 import type { LastDeploy } from './tables.ts'
 
 /** What a version's own row says in a list. Times are in epoch milliseconds: a list makes thousands of them. */
@@ -35,7 +35,7 @@ export type PresentedRow = SummaryRow & {
   createdAtMs: number
 }
 
-export type SeenContainer = {
+export type ObservedContainer = {
   squidId: number
   container: string
   state: 'starting' | 'running' | 'finished' | 'backoff' | 'failed'
@@ -49,7 +49,7 @@ export type SeenContainer = {
   source: string | null
 }
 
-export type SeenProcessor = {
+export type ObservedProcessor = {
   squidId: number
   processor: string
   currentBlock: number
@@ -60,18 +60,18 @@ export type SeenProcessor = {
   headMovedAtMs: number | null
   scrapedAtMs: number
   unansweredSinceMs: number | null
-  headPace: HeadPace
+  headPace: BlockRate
   /** When it was last seen at its head; null: never. */
   caughtUpAtMs: number | null
   stillMs: number
   followsHead: boolean
   /** When its RPC node last answered it; null where it counts no requests. */
   answeredAtMs: number | null
-  answerPace: HeadPace
-  head: SeenHead | null
+  answerPace: BlockRate
+  head: ObservedHead | null
 }
 
-export type SeenApi = {
+export type ObservedApi = {
   squidId: number
   container: string
   isAvailable: boolean
@@ -79,7 +79,7 @@ export type SeenApi = {
   reason: string | null
 }
 
-export type SeenDatabase = {
+export type ObservedDatabase = {
   squidId: number
   version: string
   profile: Profile
@@ -135,7 +135,7 @@ async function selectVersions(db: Db, orgId: number, name?: string, search?: SQL
 }
 
 /** The same in brief. */
-export async function listSummaryRows(db: Db, which: OfAnOrg): Promise<SummaryRow[]> {
+export async function listSummaryRows(db: Db, which: OrgSelector): Promise<SummaryRow[]> {
   const { rows } = await db.execute<SummaryRow>(
     sql`select ${summaryColumns} from squids s where ${isOneOf(which)} order by s.name, s.id desc`,
   )
@@ -154,19 +154,19 @@ export async function listPresentedOf(db: Db, userId: number, name: string | und
   return rows
 }
 
-export type Parts = {
+export type SquidRelations = {
   tags: { squidId: number; tag: string }[]
-  databases: SeenDatabase[]
-  containers: SeenContainer[]
-  processors: SeenProcessor[]
-  apis: SeenApi[]
+  databases: ObservedDatabase[]
+  containers: ObservedContainer[]
+  processors: ObservedProcessor[]
+  apis: ObservedApi[]
 }
 
 /** All versions of an organization, or those of them with these ids. */
-type OfAnOrg = { orgId: number; ids?: number[] | undefined }
-export type Which = { squidIds: number[] } | OfAnOrg
+type OrgSelector = { orgId: number; ids?: number[] | undefined }
+export type SquidSelector = { squidIds: number[] } | OrgSelector
 
-function isOneOf(which: Which): SQL {
+function isOneOf(which: SquidSelector): SQL {
   const hasId = (ids: number[]) => sql`s.id = any(${sql.param(ids)}::bigint[])`
   if ('squidIds' in which) return hasId(which.squidIds)
   const isOfOrg = sql`s.org_id = ${which.orgId}`
@@ -174,29 +174,33 @@ function isOneOf(which: Which): SQL {
 }
 
 /** What stands in other tables about versions; observations only of the generation that serves. */
-export async function selectParts(db: Db, which: Which): Promise<Parts> {
+export async function selectParts(db: Db, which: SquidSelector): Promise<SquidRelations> {
   const isOne = isOneOf(which)
   const list = async <R extends Record<string, unknown>>(query: SQL) => (await db.execute<R>(query)).rows
   const [tags, databases, containers, processors, apis] = await Promise.all([
-    list<Parts['tags'][number]>(
+    list<SquidRelations['tags'][number]>(
       sql`select squid_id as "squidId", tag from squid_tags t join squids s on s.id = t.squid_id where ${isOne} order by tag`,
     ),
-    list<SeenDatabase>(sql`
+    list<ObservedDatabase>(sql`
       select squid_id as "squidId", version, profile, used_bytes as "usedBytes", total_bytes as "totalBytes"
       from squid_databases t join squids s on s.id = t.squid_id where ${isOne}`),
     selectContainers(db, which),
     selectProcessors(db, which),
-    list<SeenApi>(
-      serving(which, 'api_states', `container, is_available as "isAvailable", ${ms('t.since')} as "sinceMs", reason`),
+    list<ObservedApi>(
+      ofServingGeneration(
+        which,
+        'api_states',
+        `container, is_available as "isAvailable", ${ms('t.since')} as "sinceMs", reason`,
+      ),
     ),
   ])
   return { tags, databases, containers, processors, apis }
 }
 
 /** Of an organization only those of its processors: a list shows nothing of other programs, and apis are known by their answers. */
-export async function selectContainers(db: Db, which: Which): Promise<SeenContainer[]> {
-  const { rows } = await db.execute<SeenContainer>(
-    serving(
+export async function selectContainers(db: Db, which: SquidSelector): Promise<ObservedContainer[]> {
+  const { rows } = await db.execute<ObservedContainer>(
+    ofServingGeneration(
       which,
       'container_states',
       `container, state, ${ms('since')} as "sinceMs", restarts, crashes_in_a_row as "crashesInARow", exit_code as "exitCode",
@@ -209,10 +213,10 @@ export async function selectContainers(db: Db, which: Which): Promise<SeenContai
 }
 
 /** With the heads of their chains. */
-export async function selectProcessors(db: Db, which: Which): Promise<SeenProcessor[]> {
+export async function selectProcessors(db: Db, which: SquidSelector): Promise<ObservedProcessor[]> {
   const [progress, heads] = await Promise.all([
-    db.execute<Omit<SeenProcessor, 'head'> & { chain: string | null }>(
-      serving(
+    db.execute<Omit<ObservedProcessor, 'head'> & { chain: string | null }>(
+      ofServingGeneration(
         which,
         'processor_states',
         `processor, current_block as "currentBlock", total_blocks as "totalBlocks", blocks_per_second as "blocksPerSecond",
@@ -223,7 +227,7 @@ export async function selectProcessors(db: Db, which: Which): Promise<SeenProces
       ),
     ),
     // Few chains have many processors: each is read once.
-    db.execute<SeenHead & { chain: string }>(sql`
+    db.execute<ObservedHead & { chain: string }>(sql`
       select chain, head_block as "headBlock", final_block as "finalBlock", ${sql.raw(ms('moved_at'))} as "movedAtMs", pace,
         ${sql.raw(ms('observed_at'))} as "observedAtMs" from chain_heads`),
   ])
@@ -231,6 +235,6 @@ export async function selectProcessors(db: Db, which: Which): Promise<SeenProces
   return progress.rows.map((row) => ({ ...row, head: headOf.get(row.chain ?? '') ?? null }))
 }
 
-const serving = (which: Which, table: string, columns: string, and = sql``): SQL => sql`
+const ofServingGeneration = (which: SquidSelector, table: string, columns: string, and = sql``): SQL => sql`
   select t.squid_id as "squidId", ${sql.raw(columns)} from ${sql.raw(table)} t
   join squids s on s.id = t.squid_id and s.generation = t.generation where ${isOneOf(which)} ${and}`

@@ -2,25 +2,32 @@ import type { Squid, SquidSummary } from '@shoal/contract'
 import type { Config } from '../../config.ts'
 import type { SquidConnection } from './database.ts'
 import { diskUsage } from './disk-usage.ts'
-import type { Watched } from './findings.ts'
+import type { AlertFacts } from './findings.ts'
 import { alertsOf } from './present-alerts.ts'
 import { lagOf } from './lag.ts'
 import { isoTime, processorStatus } from './present-processor.ts'
-import type { PresentedRow, SeenApi, SeenContainer, SeenDatabase, SeenProcessor, SummaryRow } from './present-store.ts'
+import type {
+  PresentedRow,
+  ObservedApi,
+  ObservedContainer,
+  ObservedDatabase,
+  ObservedProcessor,
+  SummaryRow,
+} from './present-store.ts'
 import { squidStatusOf } from './status.ts'
-import { apiUrls, consoleUrl, metricsUrl, type Addressed } from './urls.ts'
+import { apiUrls, consoleUrl, metricsUrl, type UrlParts } from './urls.ts'
 
 /** What is known of a version for a list; observations only of the generation that serves. */
 export type SummaryFacts = {
   squid: SummaryRow
   org: { id: number; code: string; name: string | null }
   tags: string[]
-  database: SeenDatabase | null
+  database: ObservedDatabase | null
   /** What this caller may connect with. */
   connections: SquidConnection[]
-  containers: SeenContainer[]
-  processors: SeenProcessor[]
-  apis: SeenApi[]
+  containers: ObservedContainer[]
+  processors: ObservedProcessor[]
+  apis: ObservedApi[]
 }
 
 /** All that is known of it. */
@@ -51,7 +58,7 @@ export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): 
     processors: presentProcessors(config, facts, of, nowMs),
     addons: postgres ? { postgres } : {},
     scale: { isDedicated: squid.isDedicated, processorProfile: squid.processorProfile ?? 'collocated' },
-    alerts: alertsOf({ squid, watched: watchedOf(facts), secrets, nowMs }),
+    alerts: alertsOf({ squid, subject: watchedOf(facts), secrets, nowMs }),
     organization: { id: org.id, name: org.name, code: org.code },
     links: { cloudUrl: consoleUrl(config, of), dockerImageUrl: null },
     createdAt: isoTime(squid.createdAtMs),
@@ -78,14 +85,14 @@ export function presentSummary(config: Config, facts: SummaryFacts, nowMs: numbe
   }
 }
 
-const addressOf = ({ squid: { name, slot }, org, tags }: SummaryFacts): Addressed => ({
+const addressOf = ({ squid: { name, slot }, org, tags }: SummaryFacts): UrlParts => ({
   orgCode: org.code,
   name,
   slot,
   tags,
 })
 
-const watchedOf = ({ squid, database, containers, processors, apis }: SquidFacts): Watched => ({
+const watchedOf = ({ squid, database, containers, processors, apis }: SquidFacts): AlertFacts => ({
   status: squidStatusOf(squid),
   image: squid.image,
   lastDeploy: squid.lastDeploy,
@@ -113,7 +120,7 @@ function presentApi(config: Config, facts: SummaryFacts): SquidSummary['api'] | 
   }
 }
 
-function reasonOf(squid: SummaryRow, replicas: SeenApi[]): string {
+function reasonOf(squid: SummaryRow, replicas: ObservedApi[]): string {
   if (squid.wanted === 'hibernated') return 'It is hibernated. Restart it to wake it.'
   return replicas.find((row) => row.reason !== null)?.reason ?? 'It is starting.'
 }
@@ -137,7 +144,7 @@ function presentProgress(name: string, facts: SummaryFacts, nowMs: number) {
   }
 }
 
-function presentProcessors(config: Config, facts: SummaryFacts, of: Addressed, nowMs: number): Squid['processors'] {
+function presentProcessors(config: Config, facts: SummaryFacts, of: UrlParts, nowMs: number): Squid['processors'] {
   return facts.squid.processors.map((name) => {
     const { container, seen } = seenOf(facts, name)
     return {
@@ -150,7 +157,7 @@ function presentProcessors(config: Config, facts: SummaryFacts, of: Addressed, n
   })
 }
 
-const presentDisk = ({ usedBytes, totalBytes }: SeenDatabase) => ({
+const presentDisk = ({ usedBytes, totalBytes }: ObservedDatabase) => ({
   usageStatus: diskUsage(usedBytes, totalBytes),
   usedBytes: usedBytes ?? 0,
   totalBytes,

@@ -1,5 +1,5 @@
 import type { Endpoint } from '@shoal/runtime'
-import { askContainer } from './ask-container.ts'
+import { requestContainer } from './request-container.ts'
 import { apiPort } from './workload.ts'
 
 const timeoutMs = 5_000
@@ -10,10 +10,10 @@ const headers = { 'content-type': 'application/json', 'content-length': body.len
 export type ApiProbe = { fault: string | null; answer: string | null }
 
 /** An api answers when a GraphQL server answers its simplest query, any other server anything below 500 (contract 7). */
-export async function askApi(endpoint: Endpoint): Promise<ApiProbe> {
+export async function requestApi(endpoint: Endpoint): Promise<ApiProbe> {
   const request = { method: 'POST', path: '/graphql', headers, timeoutMs }
   try {
-    const { status, text } = await askContainer(endpoint, request, body)
+    const { status, text } = await requestContainer(endpoint, request, body)
     return status < 500
       ? { fault: null, answer: null }
       : { fault: `It answers HTTP with status ${status}.`, answer: text }
@@ -23,7 +23,7 @@ export async function askApi(endpoint: Endpoint): Promise<ApiProbe> {
 }
 
 /** The fault alone. */
-export const probeApi = async (endpoint: Endpoint): Promise<string | null> => (await askApi(endpoint)).fault
+export const probeApi = async (endpoint: Endpoint): Promise<string | null> => (await requestApi(endpoint)).fault
 
 const port = `port ${apiPort}, which GRAPHQL_SERVER_PORT names`
 

@@ -1,25 +1,25 @@
 import { minutes } from '../../clock.ts'
 import type { Finding, Limits } from './findings.ts'
-import { claimsCaughtUp, freshHead, headMovedAt, isFarBehind, lateBlocks, longestRestMs } from './freshness.ts'
-import { isOfThisRun, readableTime, whyNotIndexing, whyStuck, whyUnknown } from './present-processor.ts'
-import type { SeenContainer, SeenProcessor } from './present-store.ts'
+import { claimsCaughtUp, freshHead, headMovedAt, isFarBehind, lateBlocks, frozenAfterMs } from './freshness.ts'
+import { isOfCurrentRun, readableTime, whyNotIndexing, whyStuck, whyUnknown } from './present-processor.ts'
+import type { ObservedContainer, ObservedProcessor } from './present-store.ts'
 
 /** One that has not moved for this long is not just slow. */
 const movingMs = minutes(1)
 /** What is behind stays behind until it is clearly not. */
-const keptLagShare = 0.8
+const clearLagShare = 0.8
 
 /**
  * What is wrong with a processor's way through its chain. One cause is told once: a wrong claim comes before a stall, and what makes
  * no progress at all is not called slow.
  */
 export function processorFindings(
-  container: SeenContainer,
-  seen: SeenProcessor | undefined,
+  container: ObservedContainer,
+  seen: ObservedProcessor | undefined,
   limits: Limits,
   nowMs: number,
 ): Finding[] {
-  if (limits.SOURCE_SILENT !== null && container.state === 'running' && !isOfThisRun(container, seen)) {
+  if (limits.SOURCE_SILENT !== null && container.state === 'running' && !isOfCurrentRun(container, seen)) {
     const waiting = whyNotIndexing(container, nowMs)
     const unknown = waiting ?? whyUnknown(container, nowMs)
     if (unknown) return [sourceSilent(container, { ...unknown, severity: waiting ? 'CRITICAL' : 'WARNING' })]
@@ -37,11 +37,11 @@ export function processorFindings(
 }
 
 /** What it says is of now. */
-export const isAnswering = (container: SeenContainer, seen: SeenProcessor | undefined): boolean =>
-  container.state === 'running' && isOfThisRun(container, seen) && seen.unansweredSinceMs === null
+export const isAnswering = (container: ObservedContainer, seen: ObservedProcessor | undefined): boolean =>
+  container.state === 'running' && isOfCurrentRun(container, seen) && seen.unansweredSinceMs === null
 
 function stalled(
-  { container, exitCode }: SeenContainer,
+  { container, exitCode }: ObservedContainer,
   { reason, sinceMs }: NonNullable<ReturnType<typeof whyStuck>>,
 ): Finding {
   return {
@@ -57,7 +57,7 @@ function stalled(
 }
 
 function sourceSilent(
-  { container }: SeenContainer,
+  { container }: ObservedContainer,
   { reason, sinceMs, severity }: Pick<Finding, 'severity'> & { reason: string; sinceMs: number },
 ): Finding {
   return {
@@ -72,7 +72,7 @@ function sourceSilent(
   }
 }
 
-function wrongSynced(seen: SeenProcessor, nowMs: number): Finding {
+function wrongSynced(seen: ObservedProcessor, nowMs: number): Finding {
   const head = freshHead(seen, nowMs)?.headBlock ?? seen.totalBlocks
   return {
     kind: 'WRONG_SYNCED',
@@ -86,9 +86,9 @@ function wrongSynced(seen: SeenProcessor, nowMs: number): Finding {
   }
 }
 
-function frozenHead(container: SeenContainer, seen: SeenProcessor, limits: Limits, nowMs: number): Finding[] {
+function frozenHead(container: ObservedContainer, seen: ObservedProcessor, limits: Limits, nowMs: number): Finding[] {
   const movedAtMs = headMovedAt(seen, nowMs)
-  const restMs = longestRestMs(seen, nowMs)
+  const restMs = frozenAfterMs(seen, nowMs)
   if (limits.FROZEN_HEAD === null || movedAtMs === null || restMs === null) return []
   const sinceMs = Math.max(movedAtMs, container.sinceMs)
   // Only what was seen counts, not what was missed.
@@ -107,11 +107,11 @@ function frozenHead(container: SeenContainer, seen: SeenProcessor, limits: Limit
   ]
 }
 
-function lagging(seen: SeenProcessor, limits: Limits, nowMs: number): Finding[] {
+function lagging(seen: ObservedProcessor, limits: Limits, nowMs: number): Finding[] {
   const most = limits.LAGGING
   if (most === null || seen.caughtUpAtMs === null) return []
   const late = lateBlocks(seen, nowMs)
-  if (late <= most * keptLagShare) return []
+  if (late <= most * clearLagShare) return []
   const isMoving = seen.progressedAtMs !== null && nowMs - seen.progressedAtMs < movingMs
   return [
     {

@@ -4,7 +4,7 @@ import type { OrgScope } from '../call.ts'
 import { listSecretNames } from '../secrets/index.ts'
 import { readerConnection } from './database.ts'
 import { presentSquid, presentSummary, type SquidFacts, type SummaryFacts } from './present.ts'
-import { listSummaryRows, selectParts, type PresentedRow, type Which } from './present-store.ts'
+import { listSummaryRows, selectParts, type PresentedRow, type SquidSelector } from './present-store.ts'
 
 export type SquidOfOrg = { squid: PresentedRow; org: SquidFacts['org'] }
 
@@ -40,7 +40,7 @@ const mayConnect = (org: OrgScope, squid: PresentedRow): boolean =>
  */
 export async function presentSummaries(app: App, org: SquidFacts['org'], ids?: number[]): Promise<SquidSummary[]> {
   const which = { orgId: org.id, ids }
-  const [rows, seenOf] = await Promise.all([listSummaryRows(app.db, which), readSeen(app, which)])
+  const [rows, seenOf] = await Promise.all([listSummaryRows(app.db, which), readObservations(app, which)])
   const nowMs = app.clock.now().getTime()
   return rows.map((squid) => presentSummary(app.config, { squid, org, ...seenOf(squid.id) }, nowMs))
 }
@@ -48,7 +48,7 @@ export async function presentSummaries(app: App, org: SquidFacts['org'], ids?: n
 async function readFacts(app: App, found: SquidOfOrg[]): Promise<(of: SquidOfOrg) => SquidFacts> {
   const orgIds = [...new Set(found.map(({ org }) => org.id))]
   const [seenOf, secrets] = await Promise.all([
-    readSeen(app, { squidIds: found.map(({ squid }) => squid.id) }),
+    readObservations(app, { squidIds: found.map(({ squid }) => squid.id) }),
     Promise.all(orgIds.map((id) => listSecretNames(app, id))),
   ])
   const secretsOf = new Map(
@@ -58,7 +58,10 @@ async function readFacts(app: App, found: SquidOfOrg[]): Promise<(of: SquidOfOrg
 }
 
 /** What stands in other tables about these versions. */
-async function readSeen(app: App, which: Which): Promise<(squidId: number) => Omit<SummaryFacts, 'squid' | 'org'>> {
+async function readObservations(
+  app: App,
+  which: SquidSelector,
+): Promise<(squidId: number) => Omit<SummaryFacts, 'squid' | 'org'>> {
   const parts = await selectParts(app.db, which)
   const tags = Map.groupBy(parts.tags, (row) => row.squidId)
   const databases = new Map(parts.databases.map((row) => [row.squidId, row]))

@@ -1,8 +1,8 @@
 import { createSimRuntime, ManualClock, type SimBehaviour, type SimRuntime } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
-import { lookAtContainers } from './observe-containers.ts'
-import { readSeen } from './seen.ts'
+import { readContainers } from './observe-containers.ts'
+import { loadObservationCache } from './observation-cache.ts'
 import { deleteSquid } from './store.ts'
 import { makeVersion } from './testing/make-version.ts'
 
@@ -29,8 +29,8 @@ const counts = async () =>
 
 /** A worker that has just taken over looks once. */
 const look = async () => {
-  const seen = await readSeen(t.app)
-  await seen.noteContainers(await lookAtContainers({ clock, runtime }, seen.containers))
+  const seen = await loadObservationCache(t.app)
+  await seen.recordContainers(await readContainers({ clock, runtime }, seen.containers))
 }
 
 const crashes: SimBehaviour = { ends: { afterMs: 10, exitCode: 3 } }

@@ -1,5 +1,5 @@
 import type { Endpoint } from '@shoal/runtime'
-import { askContainer } from './ask-container.ts'
+import { requestContainer } from './request-container.ts'
 import { readMetrics, sumMetric } from './prom-text.ts'
 
 /** Where a processor says it is (contract 7). */
@@ -45,6 +45,6 @@ export function processorMetrics(text: string): ProcessorMetrics | null {
 
 /** Null while it does not answer: its port is closed until its data source is ready (contract 7). */
 export async function scrape(endpoint: Endpoint): Promise<ProcessorMetrics | null> {
-  const answer = await askContainer(endpoint, { method: 'GET', path: '/metrics', timeoutMs }).catch(() => null)
+  const answer = await requestContainer(endpoint, { method: 'GET', path: '/metrics', timeoutMs }).catch(() => null)
   return answer?.status === 200 ? processorMetrics(answer.text) : null
 }

@@ -1,5 +1,5 @@
-import type { HeadPace } from '../rpc/index.ts'
-import { longestRestMs, type SeenHead } from './freshness.ts'
+import type { BlockRate } from '../rpc/index.ts'
+import { frozenAfterMs, type ObservedHead } from './freshness.ts'
 
 /** What tells whether the data source of a processor answers. */
 export type SourceSigns = {
@@ -9,11 +9,11 @@ export type SourceSigns = {
   /** When its RPC node last answered it, exact to ten seconds; null where it counts no requests. */
   answeredAtMs: number | null
   /** How often its node usually answers it. */
-  answerPace: HeadPace
+  answerPace: BlockRate
   headMovedAtMs: number | null
-  headPace: HeadPace
+  headPace: BlockRate
   /** Null when no gateway has ever looked at its chain. */
-  head: SeenHead | null
+  head: ObservedHead | null
 }
 
 /** `sign`: what is missing, answers of the processor itself, of its node to it, of its chain's nodes to Shoal, or new blocks. */
@@ -22,7 +22,7 @@ export type Silence = { sinceMs: number; sign: 'metrics' | 'requests' | 'nodes' 
 /** The SDK asks for the head every 5 to 20 seconds, unless a squid says otherwise. */
 const leastMs = 40_000
 /** A node that is asked seldom may be silent for this many times as long as it usually is. */
-const usualRests = 3
+const frozenFactor = 3
 /** Fewer answers say little of how often there are some. */
 const answersNeeded = 4
 
@@ -35,15 +35,15 @@ export function silenceOf(of: SourceSigns, nowMs: number): Silence | null {
   if (unansweredSinceMs !== null) return silentFrom(unansweredSinceMs, 'metrics', nowMs, leastMs)
   const isCounting = answeredAtMs !== null && answerPace.moves >= answersNeeded
   const unanswered = isCounting
-    ? silentFrom(answeredAtMs, 'requests', scrapedAtMs, Math.max(leastMs, answerPace.msPerMove * usualRests))
+    ? silentFrom(answeredAtMs, 'requests', scrapedAtMs, Math.max(leastMs, answerPace.msPerMove * frozenFactor))
     : null
   // A gateway may still answer from what it knows.
   const unseen = head && silentFrom(head.observedAtMs, 'nodes', scrapedAtMs, leastMs)
   if (unanswered || unseen || isCounting || head) return unanswered ?? unseen
-  const restMs = longestRestMs(of, nowMs)
+  const restMs = frozenAfterMs(of, nowMs)
   if (headMovedAtMs === null || restMs === null) return null
   return silentFrom(headMovedAtMs, 'head', scrapedAtMs, Math.max(leastMs, restMs))
 }
 
-const silentFrom = (sinceMs: number, sign: Silence['sign'], seenAtMs: number, patienceMs: number): Silence | null =>
-  seenAtMs - sinceMs >= patienceMs ? { sinceMs, sign } : null
+const silentFrom = (sinceMs: number, sign: Silence['sign'], seenAtMs: number, timeoutMs: number): Silence | null =>
+  seenAtMs - sinceMs >= timeoutMs ? { sinceMs, sign } : null

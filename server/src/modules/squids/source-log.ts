@@ -56,7 +56,7 @@ export function sourceName(url: string): string | null {
   return /^(?:https?|wss?):$/.test(protocol) && host !== '' ? host : null
 }
 
-const mostNamed = 5
+const maxNamed = 5
 
 /** A sentence: which source does not answer, and from where that is known. `named`: hosts that its code and environment name. */
 export function sourceSentence(trouble: SourceTrouble | null, named: readonly string[]): string {
@@ -66,5 +66,5 @@ export function sourceSentence(trouble: SourceTrouble | null, named: readonly st
     ? `Its log says of its data source: ${trouble.fault}.`
     : 'Its log does not say what it waits for.'
   if (named.length === 0) return `${said} Neither its code nor its environment names an address.`
-  return `${said} Its code and environment name ${named.slice(0, mostNamed).join(', ')}.`
+  return `${said} Its code and environment name ${named.slice(0, maxNamed).join(', ')}.`
 }

@@ -5,20 +5,20 @@ import { minutes } from '../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
 import { findingsOf, usualLimits } from './findings.ts'
 import { createKnownHeads } from './known-heads.ts'
-import { lookAtContainers } from './observe-containers.ts'
+import { readContainers } from './observe-containers.ts'
 import { observeProcessors } from './observe-processors.ts'
 import { createSourceLook } from './observe-sources.ts'
-import { readSeen, type Seen } from './seen.ts'
+import { loadObservationCache, type ObservationCache } from './observation-cache.ts'
 import { sealWorkload, updateSquid } from './store.ts'
 import { makeVersion, specOf, workloadOf } from './testing/make-version.ts'
-import { readWatched } from './watched.ts'
+import { readAlertSubjects } from './alert-subjects.ts'
 import { metricsPort } from './workload.ts'
 
 let t: TestApp
 let clock: ManualClock
 let runtime: SimRuntime
 let org: TestOrg
-let seen: Seen
+let seen: ObservationCache
 let lookAtSources: () => Promise<void>
 let known: ReturnType<typeof createKnownHeads>
 beforeEach(async () => {
@@ -26,7 +26,7 @@ beforeEach(async () => {
   runtime = createSimRuntime({ clock, serve: true })
   t = await startTestApp({ clock, runtime })
   org = await t.make.org()
-  seen = await readSeen(t.app)
+  seen = await loadObservationCache(t.app)
   known = createKnownHeads(t.app)
   lookAtSources = createSourceLook(t.app, seen, known)
 })
@@ -36,7 +36,7 @@ afterEach(() => t?.close())
 async function pass(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 3000) {
     clock.advance(3000)
-    await seen.noteContainers(await lookAtContainers(t.app, seen.containers))
+    await seen.recordContainers(await readContainers(t.app, seen.containers))
     await observeProcessors(t.app, seen, known.headOf)
     if (passed % 9000 === 0) await lookAtSources()
   }
@@ -51,9 +51,9 @@ const processor = async (): Promise<Processor> => {
 }
 /** What people would be told of at once. */
 const findings = async () => {
-  const [version] = await readWatched(t.app.db)
+  const [version] = await readAlertSubjects(t.app.db)
   if (!version) throw new Error('There is no version')
-  return findingsOf(version.watched, usualLimits, clock.now().getTime()).filter(({ isClear }) => isClear)
+  return findingsOf(version.subject, usualLimits, clock.now().getTime()).filter(({ isClear }) => isClear)
 }
 
 const atHead = (source: NonNullable<SimBehaviour['sync']>['source'], headBlocksPerSecond = 1 / 12): SimBehaviour => ({

@@ -73,7 +73,11 @@ export async function beginGeneration(db: Db, id: number): Promise<number> {
 }
 
 /** From now on nothing should run; the data stays. */
-export async function wantNothing(db: Db, id: number, change: Partial<typeof squids.$inferInsert> = {}): Promise<void> {
+export async function clearDesired(
+  db: Db,
+  id: number,
+  change: Partial<typeof squids.$inferInsert> = {},
+): Promise<void> {
   await updateSquid(db, id, { ...change, sealedWorkload: null })
   await announceSquid(db, id)
 }
@@ -89,7 +93,7 @@ export function listSecretUsers(db: Db, orgId: number) {
 }
 
 /** Of every version: enough to tell whether what runs is what should run. */
-export function listWanted(db: Db) {
+export function listDesired(db: Db) {
   return db
     .select({
       id: squids.id,
@@ -101,7 +105,7 @@ export function listWanted(db: Db) {
     })
     .from(squids)
 }
-export type Wanted = Awaited<ReturnType<typeof listWanted>>[number]
+export type DesiredVersion = Awaited<ReturnType<typeof listDesired>>[number]
 
 export const workloadContext = (squidId: number) => `squid ${squidId} workload`
 

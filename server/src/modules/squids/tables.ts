@@ -14,7 +14,7 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/pg-core'
 import { orgs } from '../orgs/index.ts'
-import { unknownPace, type HeadPace } from '../rpc/index.ts'
+import { unknownBlockRate, type BlockRate } from '../rpc/index.ts'
 
 const bigId = () => bigint({ mode: 'number' })
 const time = () => timestamp({ withTimezone: true })
@@ -254,7 +254,7 @@ export const processorStates = pgTable(
     /** When `totalBlocks` last moved. */
     headMovedAt: time(),
     /** How `totalBlocks` usually moves. */
-    headPace: jsonb().$type<HeadPace>().notNull().default(unknownPace),
+    headPace: jsonb().$type<BlockRate>().notNull().default(unknownBlockRate),
     /** What it indexes, when its environment names one chain of ours. */
     chain: text(),
     /** When it was last seen near its head, as it says itself; null: never. */
@@ -266,7 +266,7 @@ export const processorStates = pgTable(
     /** When its RPC node last answered it, exact to ten seconds; null where it counts no requests. */
     answeredAt: time(),
     /** How often its node usually answers it. */
-    answerPace: jsonb().$type<HeadPace>().notNull().default(unknownPace),
+    answerPace: jsonb().$type<BlockRate>().notNull().default(unknownBlockRate),
     /** When it last answered, exact to half a minute. */
     scrapedAt: time().notNull(),
     /** Since when it has not answered although its program runs. */

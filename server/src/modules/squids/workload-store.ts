@@ -5,7 +5,7 @@ import { squids } from './tables.ts'
 const isToRun = and(eq(squids.wanted, 'running'), isNotNull(squids.sealedWorkload))
 
 /** Of the versions that ought to run: `written` changes whenever anything of their row was; their workloads are not read for it. */
-export function listWritten(db: Db): Promise<{ squidId: number; written: string }[]> {
+export function listRowVersions(db: Db): Promise<{ squidId: number; written: string }[]> {
   return db
     .select({ squidId: squids.id, written: sql<string>`xmin::text` })
     .from(squids)

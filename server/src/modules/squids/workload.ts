@@ -103,7 +103,7 @@ function resourcesOf(profile: ScaleProfile, isDedicated: boolean): Resources {
 }
 
 /** The same workload with only the containers `keep` names. */
-export const only = (workload: Workload, ...keep: ((container: ContainerSpec) => boolean)[]): Workload => ({
+export const pickContainers = (workload: Workload, ...keep: ((container: ContainerSpec) => boolean)[]): Workload => ({
   ...workload,
   containers: workload.containers.filter((container) => keep.some((isKept) => isKept(container))),
 })

@@ -1,10 +1,10 @@
 import type { ChainService } from '../chain-service.ts'
-import { NoAnswer, type Upstream } from '../upstream.ts'
-import { within } from '../within.ts'
+import { UpstreamError, type Upstream } from '../upstream.ts'
+import { withTimeout } from '../with-timeout.ts'
 import type { BlockLog, ChainBlock } from './branch.ts'
 
 /** Then the others are asked instead. */
-const patienceMs = 1_000
+const blockTimeoutMs = 1_000
 
 const hex = (n: number) => `0x${n.toString(16)}`
 
@@ -54,10 +54,10 @@ export class BlockSource {
     if (!node.breaker.isClosed) return null
     node.rate?.owe(1)
     const asked = node.ask(method, params).catch((error: unknown) => {
-      if (error instanceof NoAnswer) node.breaker.failed()
+      if (error instanceof UpstreamError) node.breaker.failed()
       return null
     })
-    const answer = await within(asked, patienceMs)
+    const answer = await withTimeout(asked, blockTimeoutMs)
     return answer === 'late' ? null : answer
   }
 

@@ -191,7 +191,7 @@ test('a client that reads nothing and answers no ping is cut off; one that does 
 
 test('calls and notifications are held to the rate of the organization', () =>
   withGateway(
-    { mostRateDebtMs: 1_000, callsInFlight: 1_000 },
+    { maxRateDebtMs: 1_000, callsInFlight: 1_000 },
     async ({ urlOfNewOrg }) => {
       const [mine, other] = await Promise.all([urlOfNewOrg(), urlOfNewOrg()])
       const [fast, calm] = [await connect(mine), await connect(other)]

@@ -30,15 +30,15 @@ export type Step = {
 export class Branch {
   readonly #blocks: ChainBlock[]
   readonly #byHash = new Map<string, ChainBlock>()
-  readonly #mostBlocks: number
-  readonly #mostBytes: number
+  readonly #maxBlocks: number
+  readonly #maxBytes: number
   #bytes = 0
 
   /** `blocks` must not be empty. */
-  constructor(blocks: readonly ChainBlock[], mostBlocks = 256, mostBytes = 33_554_432) {
+  constructor(blocks: readonly ChainBlock[], maxBlocks = 256, maxBytes = 33_554_432) {
     this.#blocks = [...blocks]
-    this.#mostBlocks = mostBlocks
-    this.#mostBytes = mostBytes
+    this.#maxBlocks = maxBlocks
+    this.#maxBytes = maxBytes
     for (const block of blocks) {
       this.#byHash.set(block.hash, block)
       this.#bytes += bytesOf(block)
@@ -85,7 +85,7 @@ export class Branch {
       this.#byHash.set(block.hash, block)
       this.#bytes += bytesOf(block)
     }
-    while (this.#blocks.length > 1 && (this.#blocks.length > this.#mostBlocks || this.#bytes > this.#mostBytes))
+    while (this.#blocks.length > 1 && (this.#blocks.length > this.#maxBlocks || this.#bytes > this.#maxBytes))
       this.#forget(this.#blocks.shift() as ChainBlock)
     return { removed, added }
   }

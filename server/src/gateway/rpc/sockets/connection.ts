@@ -20,9 +20,9 @@ import type { Feed, Topic } from './feed.ts'
 import { closeCodes, type SocketLimits } from './limits.ts'
 import { readSubscription } from './subscribe.ts'
 
-const mostBatch = 1_000
+const maxBatch = 1_000
 /** What a closing frame has room for. */
-const mostReasonBytes = 123
+const maxReasonBytes = 123
 
 export type ConnectionParts = {
   socket: WebSocket
@@ -37,7 +37,7 @@ export type ConnectionParts = {
   subscriptionsOfOrg: () => number
 }
 
-type Answer = { id: string; text: string }
+type RpcReply = { id: string; text: string }
 type Subscription = {
   id: string
   kind: Topic['kind']
@@ -149,12 +149,12 @@ export class Connection {
   }
 
   async #answer(text: string): Promise<void> {
-    const { isBatch, calls } = parseCalls(text, mostBatch)
+    const { isBatch, calls } = parseCalls(text, maxBatch)
     this.#inFlight += calls.length
     const fresh: Subscription[] = []
     try {
       const refusal = await this.#refuse(calls.length)
-      const answers: Answer[] = refusal
+      const answers: RpcReply[] = refusal
         ? calls.flatMap(({ id }) => (id === null ? [] : [{ id, text: errorText(id, refusal) }]))
         : await this.#answers(
             calls.filter((c): c is Call => !isFault(c)),
@@ -186,14 +186,14 @@ export class Connection {
   }
 
   /** Of all calls that are not notifications. Subscriptions begin when everything else is answered. */
-  async #answers(calls: Call[], fresh: Subscription[]): Promise<Answer[]> {
+  async #answers(calls: Call[], fresh: Subscription[]): Promise<RpcReply[]> {
     const { service, admission } = this.#parts
     const { type } = service.pool.chain
     const read = calls.map((call) => ({ call, asked: readSubscription(type, call.method, call.params) }))
     const plain = read.filter(({ asked }) => asked === null).map(({ call }) => call)
     const [only] = plain
     const outcomes = plain.length === 1 && only ? [await service.answer(only)] : await service.answerAll(plain)
-    const answers: Answer[] = []
+    const answers: RpcReply[] = []
     const add = async (call: Call, outcome: Outcome) => {
       admission.count({ ...this.#parts.caller, account: this.#account }, call, outcome)
       if (call.id !== null) answers.push({ id: call.id, text: await textOf(call.id, outcome, this.#parts.limits) })
@@ -270,7 +270,7 @@ export class Connection {
     const refusal = admission.refuseAny(account)
     if (refusal) return this.close(4000 + refusal.status, refusal.error.message)
     account.rate.owe(1)
-    if (account.rate.waitMs() > limits.mostRateDebtMs)
+    if (account.rate.waitMs() > limits.maxRateDebtMs)
       return this.close(
         closeCodes.limitExceeded,
         'More notifications than the rate of the organization allows. Filter logs.',
@@ -281,7 +281,7 @@ export class Connection {
   }
 
   /** Waits while the client has not read what it was sent before. */
-  async #sendAnswers(answers: Answer[], isBatch: boolean): Promise<void> {
+  async #sendAnswers(answers: RpcReply[], isBatch: boolean): Promise<void> {
     const { socket, limits } = this.#parts
     let text = joined(answers, isBatch)
     if (this.#heldBytes + socket.bufferedAmount + text.length > limits.unsentBytes) {
@@ -306,7 +306,7 @@ export class Connection {
   }
 }
 
-const joined = (answers: readonly Answer[], isBatch: boolean): string => {
+const joined = (answers: readonly RpcReply[], isBatch: boolean): string => {
   const texts = answers.map(({ text }) => text).join()
   return isBatch ? `[${texts}]` : texts
 }
@@ -334,6 +334,6 @@ async function textOf(id: string, outcome: Outcome, { unsentBytes }: SocketLimit
 /** Cut where a character ends. */
 function cut(reason: string): string {
   let text = reason
-  while (Buffer.byteLength(text) > mostReasonBytes) text = text.slice(0, -1)
+  while (Buffer.byteLength(text) > maxReasonBytes) text = text.slice(0, -1)
   return text
 }

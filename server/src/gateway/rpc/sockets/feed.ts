@@ -77,7 +77,7 @@ export class Feed {
   #linger(): void {
     if (this.#lingering) clearTimeout(this.#lingering)
     this.#lingering = setTimeout(() => {
-      if (this.#logs.size === 0) this.#follower?.forgetLogs()
+      if (this.#logs.size === 0) this.#follower?.clearLogs()
       if (this.#logs.size === 0 && this.#heads.size === 0) this.close()
     }, lingerMs).unref()
   }

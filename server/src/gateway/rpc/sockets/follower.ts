@@ -7,11 +7,11 @@ import { Branch, type ChainBlock, type Step } from './branch.ts'
 /** Blocks below the tip that are read when following begins, so that a reorganization soon after can be told. */
 const blocksAtStart = 16
 /** Blocks read in one go when nodes were away for long. */
-const blocksAtOnce = 32
+const blockBatchSize = 32
 /** How long all nodes must be below the tip before it is taken back, as for heads over HTTP. */
-const goneBackMs = 30_000
+const rollbackAfterMs = 30_000
 /** How often an unlikely answer for the logs of a block is asked for again before it is believed. */
-const mostDoubts = 3
+const maxDoubts = 3
 
 type Head = Block & { node: Upstream }
 
@@ -67,7 +67,7 @@ export class Follower {
   }
 
   /** Steps need no logs from now on. */
-  forgetLogs(): void {
+  clearLogs(): void {
     this.#wantsLogs = false
   }
 
@@ -161,7 +161,7 @@ export class Follower {
     }
     // Nodes that are behind catch up; only when none does has the chain itself gone back.
     this.#behindSinceMs ??= performance.now()
-    return performance.now() - this.#behindSinceMs < goneBackMs ? [] : heads
+    return performance.now() - this.#behindSinceMs < rollbackAfterMs ? [] : heads
   }
 
   /**
@@ -170,7 +170,7 @@ export class Follower {
    */
   async #pathTo(branch: Branch, head: Head): Promise<ChainBlock[] | 'missing' | 'unrelated'> {
     const { tip } = branch
-    const upTo = Math.min(head.number, tip.number + blocksAtOnce)
+    const upTo = Math.min(head.number, tip.number + blockBatchSize)
     const isWhole = upTo === head.number
     const top = isWhole ? await this.#source.byHash(head.hash, head.node) : null
     if (isWhole && !top) return 'missing'
@@ -207,7 +207,7 @@ export class Follower {
     const all = await Promise.all(
       blocks.map(async (block) => {
         const doubts = this.#doubts.get(block.hash) ?? 0
-        block.logs = await this.#source.logs(block, node, doubts >= mostDoubts)
+        block.logs = await this.#source.logs(block, node, doubts >= maxDoubts)
         if (block.logs === null) this.#doubts.set(block.hash, doubts + 1)
         return block.logs
       }),

@@ -20,7 +20,7 @@ export type SocketLimits = {
   /** How often token, debt and quota of open connections are checked. */
   checkMs: number
   /** How far notifications may be ahead of the rate of the organization before its connections are closed (4429). */
-  mostRateDebtMs: number
+  maxRateDebtMs: number
   /** How long a refused message keeps its place among the calls in flight: a client that ignores refusals is read slowly. */
   refusedMs: number
   /** How long a client may take to answer a closing handshake, and calls to end at shutdown. */
@@ -36,7 +36,7 @@ export const defaultLimits: Omit<SocketLimits, 'connections' | 'connectionsOfOrg
   calmBytes: 1_048_576,
   pingMs: 30_000,
   checkMs: 1_000,
-  mostRateDebtMs: 10_000,
+  maxRateDebtMs: 10_000,
   refusedMs: 250,
   closeMs: 2_000,
 }

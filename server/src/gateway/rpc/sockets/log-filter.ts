@@ -6,7 +6,7 @@ export type LogFilter = {
   topics: readonly (ReadonlySet<string> | null)[]
 }
 
-const mostChoices = 1_000
+const maxChoices = 1_000
 const address = /^0x[0-9a-fA-F]{40}$/
 const topic = /^0x[0-9a-fA-F]{64}$/
 
@@ -16,14 +16,14 @@ export function parseLogFilter(given: unknown): LogFilter | { wrong: string } {
     return { wrong: 'the filter must be an object with address and topics' }
   const { address: addresses, topics = [] } = (given ?? {}) as Record<string, unknown>
   const ofAddress = choices(addresses, address)
-  if (ofAddress === 'wrong') return { wrong: `address must be an address or up to ${mostChoices} of them` }
+  if (ofAddress === 'wrong') return { wrong: `address must be an address or up to ${maxChoices} of them` }
   if (topics !== null && (!Array.isArray(topics) || topics.length > 4))
     return { wrong: 'topics must be an array of up to 4 positions' }
   const ofTopics: LogFilter['topics'][number][] = []
   for (const position of (topics ?? []) as unknown[]) {
     const found = choices(position, topic)
     if (found === 'wrong')
-      return { wrong: `each position of topics must be null, a 32-byte hash, or up to ${mostChoices} of them` }
+      return { wrong: `each position of topics must be null, a 32-byte hash, or up to ${maxChoices} of them` }
     ofTopics.push(found)
   }
   return { addresses: ofAddress, topics: ofTopics }
@@ -33,7 +33,7 @@ export function parseLogFilter(given: unknown): LogFilter | { wrong: string } {
 function choices(given: unknown, shape: RegExp): Set<string> | null | 'wrong' {
   if (given === undefined || given === null) return null
   const list = Array.isArray(given) ? (given as unknown[]) : [given]
-  if (list.length > mostChoices) return 'wrong'
+  if (list.length > maxChoices) return 'wrong'
   const found = new Set<string>()
   for (const one of list) {
     if (typeof one !== 'string' || !shape.test(one)) return 'wrong'

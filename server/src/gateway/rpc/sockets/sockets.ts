@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import type { App } from '../../../app.ts'
-import type { Account, Refusal } from '../accounts.ts'
+import type { Account, RpcRefusal } from '../accounts.ts'
 import type { Admission, Caller } from '../admission.ts'
 import type { ChainService } from '../chain-service.ts'
 import { codes, errorText } from '../json-rpc.ts'
@@ -95,7 +95,7 @@ export class Sockets {
     this.#metrics.stop()
   }
 
-  #refuse({ orgId }: Account): Refusal | null {
+  #refuse({ orgId }: Account): RpcRefusal | null {
     if (this.#isClosing) return refusal(503, codes.unavailable, 'The gateway restarts. Connect again.')
     if (this.#connections.size >= this.#limits.connections)
       return refusal(
@@ -139,12 +139,12 @@ export class Sockets {
   }
 }
 
-const refusal = (status: number, code: number, message: string): Refusal => ({ status, error: { code, message } })
+const refusal = (status: number, code: number, message: string): RpcRefusal => ({ status, error: { code, message } })
 
 async function until(deadlineMs: number, isDone: () => boolean): Promise<void> {
   while (!isDone() && performance.now() < deadlineMs) await new Promise((done) => setTimeout(done, 10))
 }
 
 /** The same words as over HTTP. */
-export const refuse = (socket: Duplex, { status, error }: Refusal): void =>
+export const refuse = (socket: Duplex, { status, error }: RpcRefusal): void =>
   refuseUpgrade(socket, status, errorText('null', error))

@@ -1,6 +1,6 @@
 import type { RpcChainType } from '@shoal/contract'
 import { codes, type RpcError } from '../json-rpc.ts'
-import { isRefused, planOf } from '../plan.ts'
+import { isRefused, callPolicyOf } from '../call-policy.ts'
 import type { Topic } from './feed.ts'
 import { parseLogFilter } from './log-filter.ts'
 
@@ -18,7 +18,7 @@ export function readSubscription(
 ): SubscriptionCall | { error: RpcError } | null {
   if (method !== 'eth_subscribe' && method !== 'eth_unsubscribe') return null
   if (type !== 'evm') {
-    const plan = planOf(type, method, params)
+    const plan = callPolicyOf(type, method, params)
     return isRefused(plan) ? { error: { code: codes.methodNotFound, message: plan.refused } } : null
   }
   const [first, second] = Array.isArray(params) ? (params as unknown[]) : []

@@ -1,14 +1,14 @@
 import type { Config } from '../../../config.ts'
-import { writeLetter } from '../../../mail/index.ts'
+import { renderMail } from '../../../mail/index.ts'
 import type { Mail } from '../../../mail/mailer.ts'
 import { alertsUrl, detailsOf, digestTitle, titleOf, urlOf, type Message, type Messages } from './message.ts'
 
 /** More are counted only. */
-const mostListed = 100
+const maxListed = 100
 
 export function alertMail(config: Config, to: string, message: Message): Mail {
   const { squid, organization } = message
-  return writeLetter({
+  return renderMail({
     to,
     subject: titleOf(message),
     name: null,
@@ -21,9 +21,9 @@ export function alertMail(config: Config, to: string, message: Message): Mail {
 /** What happened in a storm, in one mail. */
 export function digestMail(config: Config, to: string, messages: Messages): Mail {
   const [first] = messages
-  const listed = messages.slice(0, mostListed).map(titleOf)
+  const listed = messages.slice(0, maxListed).map(titleOf)
   const more = messages.length - listed.length
-  return writeLetter({
+  return renderMail({
     to,
     subject: digestTitle(messages),
     name: null,

@@ -12,18 +12,18 @@ import {
   type DeliveryRow,
 } from './delivery-store.ts'
 import { Message } from './message.ts'
-import { dueOf, nextOf, nextTry, stormMs } from './pace.ts'
-import { send, type Sent, type Ways } from './send.ts'
+import { dueDeliveries, nextBatch, nextTry, stormMs } from './delivery-schedule.ts'
+import { send, type SendResult, type SendOptions } from './send.ts'
 
 /** Longer than any try takes. Who dies in the midst of one holds it up for so long; then it is sent once more. */
 const tryMs = minutes(2)
 
-export type Taken = { channel: ChannelRow; deliveries: DeliveryRow[] }
+export type ClaimedDeliveries = { channel: ChannelRow; deliveries: DeliveryRow[] }
 
 export const channelIsOff = 'The channel was turned off.'
 
 /** Takes what is to be sent to the channel next, so that no other worker does; null when that is nothing just now. */
-export async function takeNext(app: Pick<App, 'db' | 'clock'>, channelId: number): Promise<Taken | null> {
+export async function claimNext(app: Pick<App, 'db' | 'clock'>, channelId: number): Promise<ClaimedDeliveries | null> {
   return await app.db.transaction(async (tx) => {
     const channel = await lockChannel(tx, channelId)
     if (!channel) return null
@@ -33,9 +33,9 @@ export async function takeNext(app: Pick<App, 'db' | 'clock'>, channelId: number
     }
     const now = app.clock.now()
     const recent = await countDeliveriesSince(tx, channelId, new Date(now.getTime() - stormMs))
-    const next = nextOf(channel.type, dueOf(await listPending(tx, channelId), now), recent, now)
+    const next = nextBatch(channel.type, dueDeliveries(await listPending(tx, channelId), now), recent, now)
     if ('send' in next) {
-      const deliveries = await beginTry(tx, next.send, now)
+      const deliveries = await beginAttempt(tx, next.send, now)
       return deliveries.length > 0 ? { channel, deliveries } : null
     }
     const ids = next.hold.map(({ id }) => id)
@@ -44,26 +44,26 @@ export async function takeNext(app: Pick<App, 'db' | 'clock'>, channelId: number
   })
 }
 
-async function beginTry(tx: Db, rows: DeliveryRow[], now: Date): Promise<DeliveryRow[]> {
+async function beginAttempt(tx: Db, rows: DeliveryRow[], now: Date): Promise<DeliveryRow[]> {
   const ids = rows.map(({ id }) => id)
   const taken = ids.length > 0 ? await markTrying(tx, ids, now, new Date(now.getTime() + tryMs)) : []
   return taken.toSorted((a, b) => a.id - b.id)
 }
 
 /** When a try that begins now is taken for lost. */
-export const tryEnds = (now: Date): Date => new Date(now.getTime() + tryMs)
+export const attemptDeadline = (now: Date): Date => new Date(now.getTime() + tryMs)
 
 /** Sends what was taken and writes down what came of it. @throws when `signal` ends it: it is then sent again later */
 export async function deliver(
   app: App,
-  ways: Ways,
-  { channel, deliveries }: Taken,
+  ways: SendOptions,
+  { channel, deliveries }: ClaimedDeliveries,
   signal: AbortSignal,
 ): Promise<void> {
-  const outcome = await trySending(app, ways, { channel, deliveries }, signal)
+  const outcome = await attemptSend(app, ways, { channel, deliveries }, signal)
   const ids = deliveries.map(({ id }) => id)
   const { httpStatus } = outcome
-  if (outcome.isTaken) {
+  if (outcome.isAccepted) {
     await changePending(app.db, ids, { status: 'DELIVERED', httpStatus, error: null, nextTryAt: null })
     return
   }
@@ -83,7 +83,12 @@ export async function deliver(
 }
 
 /** A fault of our own is written down as any other, so that it too is given up some day. */
-async function trySending(app: App, ways: Ways, { channel, deliveries }: Taken, signal: AbortSignal): Promise<Sent> {
+async function attemptSend(
+  app: App,
+  ways: SendOptions,
+  { channel, deliveries }: ClaimedDeliveries,
+  signal: AbortSignal,
+): Promise<SendResult> {
   try {
     const [first, ...others] = deliveries.map(({ body }) => Message.parse(body))
     if (!first) throw new Error('Nothing was taken')
@@ -96,7 +101,7 @@ async function trySending(app: App, ways: Ways, { channel, deliveries }: Taken, 
     signal.throwIfAborted()
     app.log.error({ err: error, channelId: channel.id }, 'an alert could not be sent')
     return {
-      isTaken: false,
+      isAccepted: false,
       httpStatus: null,
       error: 'Something failed on our side.',
       isFinal: false,

@@ -6,12 +6,12 @@ export type DeliveryRow = typeof alertDeliveries.$inferSelect
 
 const isPending = eq(alertDeliveries.status, 'PENDING')
 /** What comes after something that is not settled is not due, whatever its time. */
-const isNextOfItsStory = sql`not exists (
+const isNextInAlert = sql`not exists (
   select from ${alertDeliveries} before
   where before.channel_id = ${alertDeliveries.channelId} and before.event_id = ${alertDeliveries.eventId}
     and before.status = 'PENDING' and before.id < ${alertDeliveries.id})`
 /** More of one channel are not looked at together. */
-const mostWaiting = 2000
+const maxWaiting = 2000
 
 export async function addDeliveries(db: Db, rows: (typeof alertDeliveries.$inferInsert)[]): Promise<DeliveryRow[]> {
   return rows.length === 0 ? [] : await db.insert(alertDeliveries).values(rows).returning()
@@ -51,7 +51,7 @@ export async function lastDelivery(db: Db, channelId: number): Promise<DeliveryR
 }
 
 /** The channels that were told of the opening, or will be. */
-export async function channelsTold(db: Db, eventId: number): Promise<number[]> {
+export async function channelsNotified(db: Db, eventId: number): Promise<number[]> {
   const rows = await db
     .selectDistinct({ channelId: alertDeliveries.channelId })
     .from(alertDeliveries)
@@ -74,7 +74,7 @@ export async function listDueChannels(db: Db, now: Date, of: { except: number[];
       and(
         isPending,
         lte(alertDeliveries.nextTryAt, now),
-        isNextOfItsStory,
+        isNextInAlert,
         of.except.length > 0 ? notInArray(alertDeliveries.channelId, of.except) : undefined,
       ),
     )
@@ -91,7 +91,7 @@ export async function listPending(db: Db, channelId: number): Promise<DeliveryRo
     .from(alertDeliveries)
     .where(and(isPending, eq(alertDeliveries.channelId, channelId)))
     .orderBy(asc(alertDeliveries.id))
-    .limit(mostWaiting)
+    .limit(maxWaiting)
 }
 
 export async function countDeliveriesSince(db: Db, channelId: number, since: Date): Promise<number> {

@@ -3,11 +3,11 @@ import type { Db } from '../../../db/database.ts'
 import { getOrg } from '../../orgs/index.ts'
 import type { EventRow } from '../event-store.ts'
 import { ensureEmailChannel, listChannels } from './channel-store.ts'
-import { addDeliveries, channelsTold } from './delivery-store.ts'
+import { addDeliveries, channelsNotified } from './delivery-store.ts'
 import { transitionMessage } from './message.ts'
 
 /** What channels are told of. */
-export type Told = {
+export type TransitionNotice = {
   orgId: number
   event: EventRow
   what: Exclude<AlertDelivery['what'], 'TEST'>
@@ -21,9 +21,9 @@ export type Told = {
  * happen or neither. Nothing is sent here. Called only for what is to be told: mutes were asked before. Of an end only those are
  * told who were told of the beginning.
  */
-export async function noteTransition(tx: Db, { orgId, event, what, at, isQuiet }: Told): Promise<void> {
+export async function enqueueTransition(tx: Db, { orgId, event, what, at, isQuiet }: TransitionNotice): Promise<void> {
   await ensureEmailChannel(tx, orgId, at)
-  const told = what === 'ENDED' ? await channelsTold(tx, event.id) : null
+  const told = what === 'ENDED' ? await channelsNotified(tx, event.id) : null
   const channels = (await listChannels(tx, orgId)).filter(
     ({ id, type, isEnabled }) => isEnabled && (!isQuiet || type === 'webhook') && (told?.includes(id) ?? true),
   )

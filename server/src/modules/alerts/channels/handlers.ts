@@ -3,23 +3,23 @@ import { randomUUID } from 'node:crypto'
 import type { App } from '../../../app.ts'
 import { invalidField, notFound, refuse } from '../../../errors.ts'
 import type { Handlers, Request } from '../../call.ts'
-import { noticeEmail } from '../../orgs/index.ts'
+import { notificationEmail } from '../../orgs/index.ts'
 import { existingSquids } from '../../squids/index.ts'
 import { squidIdsOf } from '../event-store.ts'
 import { addChannel, changeChannel, ensureEmailChannel, listChannels, removeChannel } from './channel-store.ts'
 import { selectChannel, type ChannelRow } from './channel-store.ts'
-import { channelIsOff, deliver, tryEnds } from './deliver.ts'
+import { channelIsOff, deliver, attemptDeadline } from './deliver.ts'
 import { addDeliveries, failPending, lastDelivery, listDeliveries, selectDelivery } from './delivery-store.ts'
 import type { DeliveryRow } from './delivery-store.ts'
 import { testMessage } from './message.ts'
 import { channelUrlContext, presentChannel, presentDelivery, signingSecretContext, targetOf } from './present.ts'
-import { isPrivateUrl } from './reach.ts'
-import { waysOf } from './send.ts'
+import { isPrivateUrl } from './network-access.ts'
+import { sendOptionsOf } from './send.ts'
 import { newSigningSecret } from './webhook.ts'
 
 const pageSize = 50
 /** E-mail counted. */
-const mostChannels = 20
+const maxChannels = 20
 
 type ChannelVerbs =
   | 'listChannels'
@@ -31,10 +31,10 @@ type ChannelVerbs =
   | 'replayDelivery'
 
 export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, ChannelVerbs> {
-  const ways = waysOf(app)
+  const ways = sendOptionsOf(app)
 
   async function answer(row: ChannelRow) {
-    const email = row.type === 'email' ? await noticeEmail(app.db, row.orgId) : null
+    const email = row.type === 'email' ? await notificationEmail(app.db, row.orgId) : null
     return presentChannel(app.sealer, row, email, await lastDelivery(app.db, row.id))
   }
 
@@ -67,7 +67,15 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
   ) {
     const now = app.clock.now()
     const { id: channelId, orgId } = channel
-    const begun = { ...what, channelId, orgId, createdAt: now, tries: 1, lastTriedAt: now, nextTryAt: tryEnds(now) }
+    const begun = {
+      ...what,
+      channelId,
+      orgId,
+      createdAt: now,
+      tries: 1,
+      lastTriedAt: now,
+      nextTryAt: attemptDeadline(now),
+    }
     const deliveries = await inTransaction(() => addDeliveries(app.db, [begun]))
     await deliver(app, ways, { channel, deliveries }, new AbortController().signal)
     const sent = deliveries[0] && (await selectDelivery(app.db, orgId, deliveries[0].id))
@@ -86,11 +94,11 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
       const now = app.clock.now()
       await ensureEmailChannel(app.db, org.id, now)
       const { type, name } = body
-      const row = await addChannel(app.db, { orgId: org.id, type, name, createdAt: now }, mostChannels, (id) => ({
+      const row = await addChannel(app.db, { orgId: org.id, type, name, createdAt: now }, maxChannels, (id) => ({
         sealedUrl: app.sealer.seal(url.href, channelUrlContext(id)),
         sealedSigningSecret: signingSecret && app.sealer.seal(signingSecret, signingSecretContext(id)),
       }))
-      if (!row) throw refuse('TOO_MANY_CHANNELS', `At most ${mostChannels} channels. Remove one that is not needed.`)
+      if (!row) throw refuse('TOO_MANY_CHANNELS', `At most ${maxChannels} channels. Remove one that is not needed.`)
       request.audit({ subject: name, after: audited(row) })
       return { channel: await answer(row), signingSecret }
     },

@@ -32,9 +32,13 @@ export const Message = z.object({
 export type Message = z.infer<typeof Message>
 export type Messages = [Message, ...Message[]]
 
-type About = { organization: Message['organization']; at: Date }
+type MessageContext = { organization: Message['organization']; at: Date }
 
-export function transitionMessage(event: EventRow, what: 'OPENED' | 'ENDED', { organization, at }: About): Message {
+export function transitionMessage(
+  event: EventRow,
+  what: 'OPENED' | 'ENDED',
+  { organization, at }: MessageContext,
+): Message {
   return {
     version: 1,
     // An alert that gets worse is told of again.
@@ -55,7 +59,7 @@ export function transitionMessage(event: EventRow, what: 'OPENED' | 'ENDED', { o
 }
 
 /** `id` has no full stop in it: what is signed is split at them. */
-export function testMessage(id: string, { organization, at }: About): Message {
+export function testMessage(id: string, { organization, at }: MessageContext): Message {
   return {
     version: 1,
     id: `test-${id}`,

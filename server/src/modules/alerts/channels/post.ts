@@ -1,14 +1,14 @@
 import { request } from 'undici'
-import { agentFor, PrivateAddress, type Reach } from './reach.ts'
+import { agentFor, PrivateAddress, type NetworkAccess } from './network-access.ts'
 
-export type Posted =
-  | { isTaken: true; httpStatus: number }
-  | { isTaken: false; httpStatus: number | null; error: string; isFinal: boolean; retryAfterMs: number | null }
+export type PostResult =
+  | { isAccepted: true; httpStatus: number }
+  | { isAccepted: false; httpStatus: number | null; error: string; isFinal: boolean; retryAfterMs: number | null }
 
-export type PostOptions = { reach: Reach; timeoutMs: number; signal: AbortSignal; now: Date }
+export type PostOptions = { reach: NetworkAccess; timeoutMs: number; signal: AbortSignal; now: Date }
 
 /** So much of an answer is taken in, so that its sender sees a proper end; nothing is done with it. */
-const mostAnswerBytes = 4096
+const maxAnswerBytes = 4096
 
 /**
  * Posts JSON to an address that a stranger chose: no redirects, not into our own network, within `timeoutMs`. Answers sentences
@@ -20,7 +20,7 @@ export async function postJson(
   headers: Record<string, string>,
   body: string,
   { reach, timeoutMs, signal, now }: PostOptions,
-): Promise<Posted> {
+): Promise<PostResult> {
   const agent = agentFor(reach)
   const timeout = AbortSignal.timeout(timeoutMs)
   try {
@@ -31,8 +31,8 @@ export async function postJson(
       body,
       signal: AbortSignal.any([timeout, signal]),
     })
-    await takeIn(answer.body)
-    return judge(answer.statusCode, patienceOf(answer.headers['retry-after'], now))
+    await drainBody(answer.body)
+    return classifyResponse(answer.statusCode, retryAfterMsOf(answer.headers['retry-after'], now))
   } catch (error) {
     signal.throwIfAborted()
     return failed(error, timeout.aborted, timeoutMs)
@@ -41,26 +41,26 @@ export async function postJson(
   }
 }
 
-async function takeIn(body: AsyncIterable<Buffer>): Promise<void> {
+async function drainBody(body: AsyncIterable<Buffer>): Promise<void> {
   let bytes = 0
   try {
-    for await (const chunk of body) if ((bytes += chunk.length) > mostAnswerBytes) return
+    for await (const chunk of body) if ((bytes += chunk.length) > maxAnswerBytes) return
   } catch {
     // The status was told; how the rest ended changes nothing.
   }
 }
 
-function judge(httpStatus: number, retryAfterMs: number | null): Posted {
-  if (httpStatus >= 200 && httpStatus < 300) return { isTaken: true, httpStatus }
-  const base = { isTaken: false, httpStatus, retryAfterMs, isFinal: false } as const
+function classifyResponse(httpStatus: number, retryAfterMs: number | null): PostResult {
+  if (httpStatus >= 200 && httpStatus < 300) return { isAccepted: true, httpStatus }
+  const base = { isAccepted: false, httpStatus, retryAfterMs, isFinal: false } as const
   if (httpStatus >= 300 && httpStatus < 400)
     return { ...base, error: `It answered ${httpStatus}, a redirect. Redirects are not followed.` }
   if (httpStatus === 410) return { ...base, isFinal: true, error: 'It answered 410: it wants no more messages.' }
   return { ...base, error: `It answered ${httpStatus}.` }
 }
 
-function failed(error: unknown, isLate: boolean, timeoutMs: number): Posted {
-  const base = { isTaken: false, httpStatus: null, retryAfterMs: null, isFinal: false } as const
+function failed(error: unknown, isLate: boolean, timeoutMs: number): PostResult {
+  const base = { isAccepted: false, httpStatus: null, retryAfterMs: null, isFinal: false } as const
   if (error instanceof PrivateAddress)
     return {
       ...base,
@@ -82,7 +82,7 @@ const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
 /** Seconds, or a date. */
-function patienceOf(header: string | string[] | undefined, now: Date): number | null {
+function retryAfterMsOf(header: string | string[] | undefined, now: Date): number | null {
   if (typeof header !== 'string') return null
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now.getTime()
   return Number.isFinite(ms) && ms > 0 ? ms : null

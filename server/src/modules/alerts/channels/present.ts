@@ -32,10 +32,13 @@ export function presentChannel(
   }
 }
 
-type Sent = { delivery: DeliveryRow; channel: Pick<ChannelRow, 'id' | 'name' | 'type'>; event: EventRow | null }
+type SentDelivery = { delivery: DeliveryRow; channel: Pick<ChannelRow, 'id' | 'name' | 'type'>; event: EventRow | null }
 
 /** `existing`: the versions that are still there. */
-export const presentDelivery = ({ delivery, channel, event }: Sent, existing: ReadonlySet<number>): AlertDelivery => ({
+export const presentDelivery = (
+  { delivery, channel, event }: SentDelivery,
+  existing: ReadonlySet<number>,
+): AlertDelivery => ({
   id: delivery.id,
   channel: { id: channel.id, name: channel.name, type: channel.type },
   what: delivery.what,

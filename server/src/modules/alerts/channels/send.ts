@@ -1,38 +1,38 @@
 import { once } from 'node:events'
 import type { App } from '../../../app.ts'
 import { sendMailNow } from '../../../mail/index.ts'
-import { noticeEmail } from '../../orgs/index.ts'
+import { notificationEmail } from '../../orgs/index.ts'
 import { alertMail, digestMail } from './alert-mails.ts'
 import type { ChannelRow } from './channel-store.ts'
 import { urlOf, type Messages } from './message.ts'
-import { postJson, type Posted } from './post.ts'
+import { postJson, type PostResult } from './post.ts'
 import { channelUrlContext, signingSecretContext } from './present.ts'
-import { systemReach, type Reach } from './reach.ts'
+import { systemNetwork, type NetworkAccess } from './network-access.ts'
 import { slackBody, slackDigest } from './slack.ts'
 import { signatureHeaders } from './webhook.ts'
 
 /** What came of it; mails have no status. */
-export type Sent = Posted | { isTaken: true; httpStatus: null }
+export type SendResult = PostResult | { isAccepted: true; httpStatus: null }
 
 /** How strangers' addresses are reached. */
-export type Ways = { reach: Reach; timeoutMs: number }
+export type SendOptions = { reach: NetworkAccess; timeoutMs: number }
 
-export const waysOf = (app: Pick<App, 'config'>): Ways => ({
-  reach: systemReach(app.config.SHOAL_ALERTS_ALLOW_PRIVATE),
+export const sendOptionsOf = (app: Pick<App, 'config'>): SendOptions => ({
+  reach: systemNetwork(app.config.SHOAL_ALERTS_ALLOW_PRIVATE),
   timeoutMs: 10_000,
 })
 
 /** `tryId` is the same for every try, but another one for a replay: mail programs show a mail with the same id once. */
-export type Try = { tryId: string; signal: AbortSignal }
+export type SendAttempt = { tryId: string; signal: AbortSignal }
 
 /** Sends one message, or a digest of several; of a webhook always one. @throws when `signal` ends it */
 export async function send(
   app: App,
-  ways: Ways,
+  ways: SendOptions,
   channel: ChannelRow,
   messages: Messages,
-  { tryId, signal }: Try,
-): Promise<Sent> {
+  { tryId, signal }: SendAttempt,
+): Promise<SendResult> {
   if (channel.type === 'email') return await sendByMail(app, channel, messages, { tryId, signal })
   const url = channel.sealedUrl === null ? '' : app.sealer.open(channel.sealedUrl, channelUrlContext(channel.id))
   const now = app.clock.now()
@@ -50,15 +50,20 @@ export async function send(
   return await postJson(url, signatureHeaders(secret, message.id, now, body), body, options)
 }
 
-async function sendByMail(app: App, { orgId }: ChannelRow, messages: Messages, { tryId, signal }: Try): Promise<Sent> {
-  const failure = { isTaken: false, httpStatus: null, retryAfterMs: null } as const
-  const to = await noticeEmail(app.db, orgId)
+async function sendByMail(
+  app: App,
+  { orgId }: ChannelRow,
+  messages: Messages,
+  { tryId, signal }: SendAttempt,
+): Promise<SendResult> {
+  const failure = { isAccepted: false, httpStatus: null, retryAfterMs: null } as const
+  const to = await notificationEmail(app.db, orgId)
   if (!to) return { ...failure, isFinal: true, error: 'No e-mail address of the organization is confirmed.' }
   const [message] = messages
   const mail = messages.length === 1 ? alertMail(app.config, to, message) : digestMail(app.config, to, messages)
   try {
     await unlessEnded(sendMailNow(app, mail, `alert-${tryId}`), signal)
-    return { isTaken: true, httpStatus: null }
+    return { isAccepted: true, httpStatus: null }
   } catch (error) {
     signal.throwIfAborted()
     // What a mail server says may tell of the operator's own network and account.

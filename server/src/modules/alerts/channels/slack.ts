@@ -2,8 +2,8 @@ import type { Config } from '../../../config.ts'
 import { alertsUrl, detailsOf, digestTitle, titleOf, urlOf, type Message, type Messages } from './message.ts'
 
 /** Slack cuts texts at 40,000 characters, others much earlier (Discord: 2,000). */
-const mostLines = 15
-const mostCharacters = 1_500
+const maxLines = 15
+const maxCharacters = 1_500
 
 const signs = { 'alert.opened': { CRITICAL: '🔴', WARNING: '🟡' }, 'alert.ended': '✅', 'alert.test': '🔔' } as const
 const signOf = ({ type, severity }: Message) => (type === 'alert.opened' ? signs[type][severity] : signs[type])
@@ -15,7 +15,7 @@ export function slackBody(config: Pick<Config, 'publicUrl'>, message: Message): 
 }
 
 export function slackDigest(config: Pick<Config, 'publicUrl'>, messages: Messages): { text: string } {
-  const lines = messages.slice(0, mostLines).map((message) => `${signOf(message)} ${plain(titleOf(message), 100)}`)
+  const lines = messages.slice(0, maxLines).map((message) => `${signOf(message)} ${plain(titleOf(message), 100)}`)
   const more = messages.length - lines.length
   const url = alertsUrl(config, messages[0].organization.code)
   const text = [`*${plain(digestTitle(messages))}*`, ...lines, ...(more > 0 ? [`… and ${more} more`] : []), plain(url)]
@@ -23,7 +23,7 @@ export function slackDigest(config: Pick<Config, 'publicUrl'>, messages: Message
 }
 
 /** Takes the meaning from Slack's three control characters, and from the words that call everybody of a channel. */
-function plain(text: string, most = mostCharacters): string {
+function plain(text: string, most = maxCharacters): string {
   const short = text.length > most ? `${text.slice(0, most - 1)}…` : text
   return short
     .replaceAll('&', '&amp;')

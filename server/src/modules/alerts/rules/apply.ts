@@ -1,5 +1,5 @@
 import type { Db } from '../../../db/database.ts'
-import { noteTransition } from '../channels/enqueue.ts'
+import { enqueueTransition } from '../channels/enqueue.ts'
 import { changeOpenEvent, openEvent, type EventRow } from '../event-store.ts'
 import { isMuted } from '../mutes.ts'
 import type { MuteRow } from '../mute-store.ts'
@@ -10,28 +10,28 @@ export async function applyTransition(db: Db, transition: Transition, mutes: rea
   await db.transaction(async (tx) => {
     if (transition.type === 'open') {
       const event = await openEvent(tx, rowOf(transition, mutes))
-      if (event) await tell(tx, event, 'OPENED', now)
+      if (event) await notifyChannels(tx, event, 'OPENED', now)
     } else if (transition.type === 'end') {
       const event = await changeOpenEvent(tx, transition.id, { endedAt: now })
-      if (event) await tell(tx, event, 'ENDED', now, transition.isQuiet)
+      if (event) await notifyChannels(tx, event, 'ENDED', now, transition.isQuiet)
     } else {
-      const event = await changeOpenEvent(tx, transition.id, transition.says)
-      if (event) await tell(tx, event, 'OPENED', now)
+      const event = await changeOpenEvent(tx, transition.id, transition.text)
+      if (event) await notifyChannels(tx, event, 'OPENED', now)
     }
   })
 }
 
 /** Those who were not told of an alert, since it was muted, are told when the mute is over and the alert is not. */
-export async function tellUnmuted(db: Db, open: readonly EventRow[], mutes: readonly MuteRow[], now: Date) {
+export async function notifyUnmuted(db: Db, open: readonly EventRow[], mutes: readonly MuteRow[], now: Date) {
   for (const { id } of open.filter((event) => event.isMuted && !isMuted(event, mutes)))
     await db.transaction(async (tx) => {
       const event = await changeOpenEvent(tx, id, { isMuted: false })
-      if (event) await tell(tx, event, 'OPENED', now)
+      if (event) await notifyChannels(tx, event, 'OPENED', now)
     })
 }
 
 function rowOf(opened: Extract<Transition, { type: 'open' }>, mutes: readonly MuteRow[]) {
-  const { orgId, kind, version, container, startedAtMs, says } = opened
+  const { orgId, kind, version, container, startedAtMs, text } = opened
   const squidId = version?.id ?? null
   return {
     orgId,
@@ -42,12 +42,18 @@ function rowOf(opened: Extract<Transition, { type: 'open' }>, mutes: readonly Mu
     container,
     startedAt: new Date(startedAtMs),
     isMuted: isMuted({ orgId, kind, squidId }, mutes),
-    ...says,
+    ...text,
   }
 }
 
 /** Of a muted alert nobody is told, of its end neither. */
-async function tell(tx: Db, row: EventRow, what: 'OPENED' | 'ENDED', at: Date, isQuiet = false): Promise<void> {
+async function notifyChannels(
+  tx: Db,
+  row: EventRow,
+  what: 'OPENED' | 'ENDED',
+  at: Date,
+  isQuiet = false,
+): Promise<void> {
   if (row.isMuted) return
-  await noteTransition(tx, { orgId: row.orgId, event: row, what, at, isQuiet })
+  await enqueueTransition(tx, { orgId: row.orgId, event: row, what, at, isQuiet })
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { minutes } from '../../../clock.ts'
-import { limitsOf, type WatchedVersion } from '../../squids/index.ts'
-import type { SeenContainer } from '../../squids/present-store.ts'
-import { seenContainer } from '../../squids/testing/seen.ts'
-import { evaluate, noMemory, type Facts, type Memory, type OpenAlert } from './evaluate.ts'
+import { limitsOf, type AlertSubject } from '../../squids/index.ts'
+import type { ObservedContainer } from '../../squids/present-store.ts'
+import { observedContainer } from '../../squids/testing/observed.ts'
+import { evaluateAlerts, emptyState, type Facts, type EvaluationState, type OpenAlert } from './evaluate.ts'
 import { rulesOf } from './rules.ts'
 
 const conditions = [
@@ -23,9 +23,9 @@ const conditions = [
 ] as const
 type Condition = (typeof conditions)[number]
 
-const program = (change: Partial<SeenContainer>) => seenContainer({ container: 'api', ...change })
+const program = (change: Partial<ObservedContainer>) => observedContainer({ container: 'api', ...change })
 
-function versionIn(id: number, condition: Condition, nowMs: number): WatchedVersion[] {
+function versionIn(id: number, condition: Condition, nowMs: number): AlertSubject[] {
   if (condition === 'gone') return []
   const running = condition === 'deploying'
   const failed = condition === 'failed' ? 'UNEXPECTED' : 'NO'
@@ -45,7 +45,7 @@ function versionIn(id: number, condition: Condition, nowMs: number): WatchedVers
       name: `squid-${id}`,
       slot: 'v1',
       isDeleting: condition === 'deleting',
-      watched: {
+      subject: {
         status,
         image: 'image',
         lastDeploy: { id: 1, type: 'DEPLOY', status: 'OK', failed, running },
@@ -68,25 +68,25 @@ const limits = limitsOf(rulesOf([]))
 class World {
   open: OpenAlert[] = []
   #ids = 0
-  #memory: Memory = noMemory
+  #memory: EvaluationState = emptyState
   /** Since when something has been seen without a gap, and when it was last seen. */
   readonly #foundSince = new Map<string, number>()
   readonly #lastFound = new Map<string, number>()
   #lastLookMs = -Infinity
 
   forget(): void {
-    this.#memory = noMemory
+    this.#memory = emptyState
   }
 
   look(byVersion: readonly Condition[], nowMs: number): void {
     const versions = byVersion.flatMap((condition, id) => versionIn(id, condition, nowMs))
     const facts: Facts = { versions, latencies: new Map(), ofOrgs: [] }
     this.#note(byVersion, nowMs)
-    const { transitions, memory } = evaluate(facts, () => limits, this.open, this.#memory, nowMs)
+    const { transitions, memory } = evaluateAlerts(facts, () => limits, this.open, this.#memory, nowMs)
     for (const one of transitions) {
       if (one.type === 'open') {
         const squidId = one.version?.id ?? null
-        const alert = { id: ++this.#ids, orgId: 1, kind: one.kind, squidId, container: one.container, ...one.says }
+        const alert = { id: ++this.#ids, orgId: 1, kind: one.kind, squidId, container: one.container, ...one.text }
         if (one.kind === 'API_DOWN')
           expect(nowMs - (this.#foundSince.get(`apiDown ${squidId}`) ?? nowMs)).toBeGreaterThanOrEqual(minutes(1))
         this.open.push(alert)
@@ -97,13 +97,13 @@ class World {
         this.open = this.open.filter(({ id }) => id !== one.id)
       } else {
         const before = this.open.find(({ id }) => id === one.id)
-        expect([before?.severity, one.says.severity]).toEqual(['WARNING', 'CRITICAL'])
-        this.open = this.open.map((alert) => (alert.id === one.id ? { ...alert, ...one.says } : alert))
+        expect([before?.severity, one.text.severity]).toEqual(['WARNING', 'CRITICAL'])
+        this.open = this.open.map((alert) => (alert.id === one.id ? { ...alert, ...one.text } : alert))
       }
     }
     expect(new Set(this.open.map(keyOf)).size).toBe(this.open.length)
     // Nothing more follows from the same facts.
-    const again = evaluate(facts, () => limits, this.open, memory, nowMs)
+    const again = evaluateAlerts(facts, () => limits, this.open, memory, nowMs)
     expect(again).toEqual({ transitions: [], memory })
     this.#memory = memory
   }

@@ -1,12 +1,12 @@
 import type { AlertKind } from '@shoal/contract'
 import { minutes } from '../../../clock.ts'
-import { canTell, findingsOf, type Finding, type Limits, type WatchedVersion } from '../../squids/index.ts'
+import { isRuleApplicable, findingsOf, type Finding, type Limits, type AlertSubject } from '../../squids/index.ts'
 import type { EventRow } from '../event-store.ts'
 import { slowFinding, type Latency } from './slow.ts'
 
 /** What is true now. */
 export type Facts = {
-  versions: WatchedVersion[]
+  versions: AlertSubject[]
   /** Of the versions that were asked anything lately. */
   latencies: ReadonlyMap<number, Latency>
   /** What concerns organizations as a whole, judged by their limits. */
@@ -20,52 +20,56 @@ export type OpenAlert = Pick<
 >
 
 /** What the last look left: since when something was found that is no alert yet, and since when an open alert was not. */
-export type Memory = { atMs: number; pending: ReadonlyMap<string, number>; well: ReadonlyMap<number, number> }
-export const noMemory: Memory = { atMs: -Infinity, pending: new Map(), well: new Map() }
+export type EvaluationState = {
+  atMs: number
+  pending: ReadonlyMap<string, number>
+  clearSince: ReadonlyMap<number, number>
+}
+export const emptyState: EvaluationState = { atMs: -Infinity, pending: new Map(), clearSince: new Map() }
 
-type Told = Pick<Finding, 'severity' | 'label' | 'reason'>
+type NoticeText = Pick<Finding, 'severity' | 'label' | 'reason'>
 export type Transition =
   | {
       type: 'open'
       orgId: number
       kind: AlertKind
-      version: Pick<WatchedVersion, 'id' | 'name' | 'slot'> | null
+      version: Pick<AlertSubject, 'id' | 'name' | 'slot'> | null
       container: string | null
       startedAtMs: number
-      says: Told
+      text: NoticeText
     }
   /** People are told once more. */
-  | { type: 'worsen'; id: number; says: Told }
+  | { type: 'worsen'; id: number; text: NoticeText }
   /** `isQuiet`: nobody mended it; somebody stopped or changed what it was about, or turned its rule off. */
   | { type: 'end'; id: number; isQuiet: boolean }
 
 /** What was not found for so long is over: a short gap is no recovery. */
-const wellMs = minutes(1)
-const longerWellMs: Partial<Record<AlertKind, number>> = {
+const clearAfterMs = minutes(1)
+const clearAfterMsByKind: Partial<Record<AlertKind, number>> = {
   // As long as it takes until a run counts as stable.
   CRASH_LOOP: minutes(10),
   LAGGING: minutes(2),
   API_SLOW: minutes(5),
 }
 /** After a longer time without a look nothing is known of what was in between. */
-const longestGapMs = minutes(1)
+const maxGapMs = minutes(1)
 
 /**
  * What has to change so that the open alerts are those of the facts: never two of one organization, kind, version and container.
  * Given the same facts again it changes nothing. `limitsOf` is asked for each organization.
  */
-export function evaluate(
+export function evaluateAlerts(
   facts: Facts,
   limitsOf: (orgId: number) => Limits,
   open: readonly OpenAlert[],
-  memory: Memory,
+  memory: EvaluationState,
   nowMs: number,
-): { transitions: Transition[]; memory: Memory } {
-  const wasWatched = nowMs - memory.atMs <= longestGapMs
-  const before = wasWatched ? memory : noMemory
+): { transitions: Transition[]; memory: EvaluationState } {
+  const wasWatched = nowMs - memory.atMs <= maxGapMs
+  const before = wasWatched ? memory : emptyState
   const versions = new Map(facts.versions.map((version) => [version.id, version]))
   const found = findAll(facts, limitsOf, nowMs)
-  const well = new Map<number, number>()
+  const clearSince = new Map<number, number>()
   const transitions: Transition[] = []
   for (const alert of open) {
     const key = keyOf(alert.orgId, alert.kind, alert.squidId, alert.container)
@@ -75,10 +79,10 @@ export function evaluate(
     if (state === 'moot') transitions.push({ type: 'end', id: alert.id, isQuiet: true })
     if (finding) transitions.push(...changeOf(alert, finding))
     if (state !== 'well') continue
-    const sinceMs = before.well.get(alert.id) ?? nowMs
-    if (nowMs - sinceMs >= (longerWellMs[alert.kind] ?? wellMs))
+    const sinceMs = before.clearSince.get(alert.id) ?? nowMs
+    if (nowMs - sinceMs >= (clearAfterMsByKind[alert.kind] ?? clearAfterMs))
       transitions.push({ type: 'end', id: alert.id, isQuiet: false })
-    else well.set(alert.id, sinceMs)
+    else clearSince.set(alert.id, sinceMs)
   }
   const pending = new Map<string, number>()
   for (const [key, { orgId, finding, version }] of found) {
@@ -90,27 +94,27 @@ export function evaluate(
     }
     const { kind, container, severity, label, reason } = finding
     const startedAtMs = Math.min(finding.sinceMs ?? sinceMs, nowMs)
-    transitions.push({ type: 'open', orgId, kind, version, container, startedAtMs, says: { severity, label, reason } })
+    transitions.push({ type: 'open', orgId, kind, version, container, startedAtMs, text: { severity, label, reason } })
   }
-  return { transitions, memory: { atMs: nowMs, pending, well } }
+  return { transitions, memory: { atMs: nowMs, pending, clearSince } }
 }
 
-type Found = { orgId: number; finding: Finding; version: WatchedVersion | null }
+type FoundAlerts = { orgId: number; finding: Finding; version: AlertSubject | null }
 
 function findAll({ versions, latencies, ofOrgs }: Facts, limitsOf: (orgId: number) => Limits, nowMs: number) {
-  const found = new Map<string, Found>()
-  const note = (orgId: number, finding: Finding, version: WatchedVersion | null) =>
+  const found = new Map<string, FoundAlerts>()
+  const note = (orgId: number, finding: Finding, version: AlertSubject | null) =>
     void found.set(keyOf(orgId, finding.kind, version?.id ?? null, finding.container), { orgId, finding, version })
   for (const version of versions) {
     if (version.isDeleting) continue
-    const { id, orgId, watched } = version
+    const { id, orgId, subject: watched } = version
     const limits = limitsOf(orgId)
     for (const finding of findingsOf(watched, limits, nowMs)) note(orgId, finding, version)
     const slow = slowFinding(limits.API_SLOW, latencies.get(id))
     if (slow) note(orgId, slow, version)
   }
   for (const [key, { finding, version }] of found)
-    if (version && canTell(version.watched, finding.kind, finding.container) === 'no') found.delete(key)
+    if (version && isRuleApplicable(version.subject, finding.kind, finding.container) === 'no') found.delete(key)
   for (const { orgId, finding } of ofOrgs) if (limitsOf(orgId)[finding.kind] !== null) note(orgId, finding, null)
   return found
 }
@@ -118,14 +122,14 @@ function findAll({ versions, latencies, ofOrgs }: Facts, limitsOf: (orgId: numbe
 /** Of an alert whose cause was not found. */
 function stateOf(
   { kind, squidId, container }: OpenAlert,
-  versions: ReadonlyMap<number, WatchedVersion>,
+  versions: ReadonlyMap<number, AlertSubject>,
   limits: Limits,
 ): 'well' | 'unknown' | 'moot' {
   if (limits[kind] === null) return 'moot'
   if (squidId === null) return 'well'
   const version = versions.get(squidId)
   if (!version || version.isDeleting) return 'moot'
-  const told = canTell(version.watched, kind, container)
+  const told = isRuleApplicable(version.subject, kind, container)
   return told === 'yes' ? 'well' : told === 'no' ? 'moot' : 'unknown'
 }
 
@@ -135,7 +139,7 @@ function stateOf(
  */
 function changeOf(alert: OpenAlert, { severity, label, reason }: Finding): Transition[] {
   const isWorse = alert.severity === 'WARNING' && severity === 'CRITICAL'
-  return isWorse ? [{ type: 'worsen', id: alert.id, says: { severity, label, reason } }] : []
+  return isWorse ? [{ type: 'worsen', id: alert.id, text: { severity, label, reason } }] : []
 }
 
 const keyOf = (orgId: number, kind: AlertKind, squidId: number | null, container: string | null) =>

@@ -35,8 +35,8 @@ test('in the same month each fault raises its own alert, within a minute, and it
     const lateMs = (alert?.openedMs ?? Infinity) - (conditionMs ?? Infinity)
     expect([type, lateMs, lateMs >= -minutes(0.5) && lateMs <= minutes(1)]).toEqual([type, lateMs, true])
     const endsLateMs = (alert?.endedMs ?? Infinity) - toMs
-    const patienceMs = type === 'outOfMemory' ? hours(24) + minutes(2) : minutes(14)
-    expect([type, endsLateMs, endsLateMs >= 0 && endsLateMs <= patienceMs]).toEqual([type, endsLateMs, true])
+    const toleranceMs = type === 'outOfMemory' ? hours(24) + minutes(2) : minutes(14)
+    expect([type, endsLateMs, endsLateMs >= 0 && endsLateMs <= toleranceMs]).toEqual([type, endsLateMs, true])
   }
   for (const [kind, { fromMs, toMs }] of [['PAYMENT', paymentFault] as const, ['QUOTA_NEAR', quotaFault] as const]) {
     const alert = alerts.find((one) => one.kind === kind)

@@ -36,7 +36,7 @@ export function quotaFindings(uses: readonly QuotaUse[], limitsOf: (orgId: numbe
   })
 }
 
-const troubles: Partial<Record<OrgStatus, Pick<Finding, 'severity' | 'label' | 'reason'>>> = {
+const paymentProblems: Partial<Record<OrgStatus, Pick<Finding, 'severity' | 'label' | 'reason'>>> = {
   PAYMENT_ISSUES: {
     severity: 'WARNING',
     label: 'A payment failed',
@@ -56,7 +56,7 @@ const troubles: Partial<Record<OrgStatus, Pick<Finding, 'severity' | 'label' | '
 
 export function paymentFindings(orgs: readonly { orgId: number; status: OrgStatus }[]): OrgFinding[] {
   return orgs.flatMap(({ orgId, status }) => {
-    const trouble = troubles[status]
+    const trouble = paymentProblems[status]
     if (!trouble) return []
     return [
       { orgId, finding: { kind: 'PAYMENT', container: null, ...trouble, sinceMs: null, holdMs: 0, isClear: true } },

@@ -2,29 +2,29 @@ import type { App } from '../../../app.ts'
 import { minutes } from '../../../clock.ts'
 import { quotaReader, type QuotaUse } from '../../billing/index.ts'
 import { latencyPercentiles } from '../../metrics/index.ts'
-import { readWatched, type Limits, type WatchedVersion } from '../../squids/index.ts'
+import { readAlertSubjects, type Limits, type AlertSubject } from '../../squids/index.ts'
 import { listInTrouble } from '../event-store.ts'
 import type { Facts } from './evaluate.ts'
 import { paymentFindings, quotaFindings } from './org-findings.ts'
 import type { Latency } from './slow.ts'
 
 /** What takes long to find out is found out no more often. */
-const seldomMs = minutes(1)
+const slowReadMs = minutes(1)
 const latencyMs = minutes(5)
 
 /** `areQuotasKnown`: false while they could never be read; nothing may be said of them then. */
-export type Read = Facts & { areQuotasKnown: boolean }
+export type FactsRead = Facts & { areQuotasKnown: boolean }
 
 /** Reads what alerts are judged by. */
-export function factsReader(app: App): (limitsOf: (orgId: number) => Limits) => Promise<Read> {
+export function factsReader(app: App): (limitsOf: (orgId: number) => Limits) => Promise<FactsRead> {
   const readQuotas = quotaReader(app)
   let quotas: QuotaUse[] | null = null
   let latencies = new Map<number, Latency>()
   let nextMs = -Infinity
 
-  const readSeldom = async (versions: WatchedVersion[], nowMs: number) => {
+  const readSeldom = async (versions: AlertSubject[], nowMs: number) => {
     if (nowMs < nextMs) return
-    nextMs = nowMs + seldomMs
+    nextMs = nowMs + slowReadMs
     latencies = await readLatencies(app, versions, nowMs)
     quotas = await readQuotas().catch((error: unknown) => {
       app.log.error({ err: error }, 'what is used of quotas could not be read')
@@ -33,7 +33,7 @@ export function factsReader(app: App): (limitsOf: (orgId: number) => Limits) => 
   }
 
   return async (limitsOf) => {
-    const versions = await readWatched(app.db)
+    const versions = await readAlertSubjects(app.db)
     await readSeldom(versions, app.clock.now().getTime())
     const inTrouble = await listInTrouble(app.db)
     return {
@@ -45,8 +45,8 @@ export function factsReader(app: App): (limitsOf: (orgId: number) => Limits) => 
   }
 }
 
-async function readLatencies({ db }: App, versions: WatchedVersion[], nowMs: number): Promise<Map<number, Latency>> {
-  const asked = versions.filter(({ watched }) => watched.apiReplicas > 0 && watched.status !== 'HIBERNATED')
+async function readLatencies({ db }: App, versions: AlertSubject[], nowMs: number): Promise<Map<number, Latency>> {
+  const asked = versions.filter(({ subject: watched }) => watched.apiReplicas > 0 && watched.status !== 'HIBERNATED')
   const p95 = await latencyPercentiles(
     db,
     asked.map(({ id }) => id),

@@ -3,15 +3,15 @@ import type { Finding } from '../../squids/index.ts'
 /** Of the successful requests to a version in the last five minutes. */
 export type Latency = { p95Ms: number; requests: number }
 
-const fewestRequests = 20
+const minRequests = 20
 /** What was slow is so until it is clearly quicker. */
-const keptShare = 0.9
+const clearShare = 0.9
 
 /** Null when the API of a version is quick enough, when there is no limit, or when too few have asked to say so. */
 export function slowFinding(limitMs: number | null, latency: Latency | undefined): Finding | null {
-  if (limitMs === null || !latency || latency.requests < fewestRequests) return null
+  if (limitMs === null || !latency || latency.requests < minRequests) return null
   const { p95Ms } = latency
-  if (p95Ms <= limitMs * keptShare) return null
+  if (p95Ms <= limitMs * clearShare) return null
   return {
     kind: 'API_SLOW',
     severity: 'WARNING',

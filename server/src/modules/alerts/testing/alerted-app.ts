@@ -4,10 +4,10 @@ import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index
 import { saveUpstreamStates } from '../../rpc/index.ts'
 import { createKnownHeads } from '../../squids/known-heads.ts'
 import { observeApis } from '../../squids/observe-apis.ts'
-import { lookAtContainers } from '../../squids/observe-containers.ts'
+import { readContainers } from '../../squids/observe-containers.ts'
 import { observeProcessors } from '../../squids/observe-processors.ts'
-import { readSeen } from '../../squids/seen.ts'
-import { alertsTurn } from '../turn.ts'
+import { loadObservationCache } from '../../squids/observation-cache.ts'
+import { alertsRound } from '../round.ts'
 
 export type AlertedApp = {
   t: TestApp
@@ -35,15 +35,15 @@ export async function startAlertedApp(): Promise<AlertedApp> {
   const heights = new Map<string, () => number>()
 
   const work = async () => {
-    const seen = await readSeen(t.app)
+    const seen = await loadObservationCache(t.app)
     const heads = createKnownHeads(t.app)
-    const turn = alertsTurn(t.app)
+    const turn = alertsRound(t.app)
     return async () => {
       await saveUpstreamStates(
         t.app.db,
         [...heights].map(([chain, height]) => upstream(chain, height(), clock.now())),
       )
-      await seen.noteContainers(await lookAtContainers({ clock, runtime }, seen.containers))
+      await seen.recordContainers(await readContainers({ clock, runtime }, seen.containers))
       await heads.look()
       await observeApis(t.app, seen, true)
       await observeProcessors(t.app, seen, heads.headOf)

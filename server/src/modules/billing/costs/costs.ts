@@ -3,15 +3,15 @@ import { Big } from 'big.js'
 import type { App } from '../../../app.ts'
 import { getOrg } from '../../orgs/index.ts'
 import { selectDatabases, selectRunning } from '../metering/meter-store.ts'
-import { seenNow, usageSoFar } from '../metering/meter.ts'
-import type { Seen } from '../metering/spans.ts'
+import { observeNow, usageSoFar } from '../metering/meter.ts'
+import type { ObservedResource } from '../metering/spans.ts'
 import { accountOf, listUnpaid } from '../payments/payment-store.ts'
 import type { PriceBook } from '../prices/price-book.ts'
 import { termsOf } from '../receipts/months.ts'
 import { sum, type DayUsage } from '../receipts/rate.ts'
 import { netOf, receiptOf } from '../receipts/receipt.ts'
 import { monthOfMs } from '../time.ts'
-import { perHour, usageToCome } from './forecast.ts'
+import { perHour, forecastUsage } from './forecast.ts'
 
 export type Costs = {
   month: string
@@ -19,8 +19,8 @@ export type Costs = {
   atEnd: Receipt
   usage: DayUsage[]
   /** What runs and is kept now. */
-  seen: Seen[]
-  perHourOf: (seen: readonly Seen[]) => Big
+  seen: ObservedResource[]
+  perHourOf: (seen: readonly ObservedResource[]) => Big
   /** The receipt of the month with usage of these days only. */
   until: (day: string) => Receipt
 }
@@ -35,7 +35,7 @@ export async function costsOf(app: App, book: PriceBook, orgId: number): Promise
     selectRunning(app.db, orgId),
     selectDatabases(app.db, orgId),
   ])
-  const seen = seenNow(running, databases)
+  const seen = observeNow(running, databases)
   const receipt = (rows: DayUsage[]) => receiptOf({ book, month, usage: rows, ...terms })
   const kept = new Big(100).minus(terms.discountPercent).div(100)
   return {
@@ -43,7 +43,7 @@ export async function costsOf(app: App, book: PriceBook, orgId: number): Promise
     usage,
     seen,
     soFar: receipt(usage),
-    atEnd: receipt([...usage, ...usageToCome(seen, usage, nowMs)]),
+    atEnd: receipt([...usage, ...forecastUsage(seen, usage, nowMs)]),
     perHourOf: (some) => perHour(book, some, nowMs).times(kept),
     until: (day) => receipt(usage.filter((row) => row.day <= day)),
   }

@@ -2,7 +2,7 @@ import type { CostEstimate } from '@shoal/contract'
 import { Big } from 'big.js'
 import { invalidField } from '../../../errors.ts'
 import { whyNotOffered } from '../../deployments/index.ts'
-import { billedProfile, InvalidManifest, parseManifest, planOf, type SquidPlan } from '../../squids/index.ts'
+import { billedProfile, InvalidManifest, parseManifest, parsePlan, type SquidPlan } from '../../squids/index.ts'
 import { listAt, priceOf, type PriceBook } from '../prices/price-book.ts'
 import { costOf, sum } from '../receipts/rate.ts'
 import { msPerHour } from '../time.ts'
@@ -49,7 +49,7 @@ function offeredPlan(manifest: string, payer: Payer): SquidPlan {
 
 function readPlan(manifest: string): SquidPlan {
   try {
-    return planOf(parseManifest(manifest))
+    return parsePlan(parseManifest(manifest))
   } catch (error) {
     if (error instanceof InvalidManifest) throw invalidField('manifest', error.message)
     throw error

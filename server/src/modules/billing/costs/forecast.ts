@@ -1,5 +1,5 @@
 import type { Big } from 'big.js'
-import type { Seen } from '../metering/spans.ts'
+import type { ObservedResource } from '../metering/spans.ts'
 import { listAt, priceOf, type PriceBook } from '../prices/price-book.ts'
 import { costOf, sum, type DayUsage } from '../receipts/rate.ts'
 import { dayOfMs, monthEndMs, monthOfMs, monthStartMs, msPerHour } from '../time.ts'
@@ -7,7 +7,11 @@ import { dayOfMs, monthEndMs, monthOfMs, monthStartMs, msPerHour } from '../time
 const msPerDay = 24 * msPerHour
 
 /** What there will be until the month ends if what is seen goes on, and requests go on as they did this month. */
-export function usageToCome(seen: readonly Seen[], soFar: readonly DayUsage[], nowMs: number): DayUsage[] {
+export function forecastUsage(
+  seen: readonly ObservedResource[],
+  soFar: readonly DayUsage[],
+  nowMs: number,
+): DayUsage[] {
   const endMs = monthEndMs(monthOfMs(nowMs))
   const come: DayUsage[] = []
   for (let fromMs = nowMs; fromMs < endMs; fromMs = nextDayMs(fromMs)) {
@@ -31,7 +35,7 @@ export function usageToCome(seen: readonly Seen[], soFar: readonly DayUsage[], n
 const nextDayMs = (ms: number) => (Math.floor(ms / msPerDay) + 1) * msPerDay
 
 /** Dollars an hour of what is seen, at the prices of `atMs`; before discounts. */
-export function perHour(book: PriceBook, seen: readonly Pick<Seen, 'type' | 'size'>[], atMs: number): Big {
+export function perHour(book: PriceBook, seen: readonly Pick<ObservedResource, 'type' | 'size'>[], atMs: number): Big {
   const list = listAt(book, atMs)
   return sum(seen.map(({ type, size }) => costOf(BigInt(size) * BigInt(msPerHour), priceOf(list, type))))
 }

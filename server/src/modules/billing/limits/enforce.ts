@@ -7,16 +7,16 @@ import { perHour } from '../costs/forecast.ts'
 import { changeAccount, type AccountRow } from '../payments/payment-store.ts'
 import type { PriceBook } from '../prices/price-book.ts'
 import { netOf } from '../receipts/receipt.ts'
-import { capMail } from '../standing/mails.ts'
-import { recipientsOf } from '../standing/move.ts'
+import { capMail } from '../account-status/mails.ts'
+import { recipientsOf } from '../account-status/apply-event.ts'
 import { monthEndMs, msPerHour } from '../time.ts'
 import { reachedPercent, toHibernate } from './cap.ts'
 import { hibernateForCap, listHibernatedByCap, wakeAfterCap } from './hibernation-store.ts'
-import { listLimited, tagged } from './limits-store.ts'
+import { listAccountsWithCaps, versionsWithTags } from './limits-store.ts'
 
 /** Holds all organizations to their caps; what it writes is the same however often it is done. */
 export async function enforceLimits(app: App, book: PriceBook): Promise<void> {
-  for (const account of await listLimited(app.db)) {
+  for (const account of await listAccountsWithCaps(app.db)) {
     // One organization that cannot be worked out must not free the others of their caps.
     await enforceOne(app, book, account).catch((error: unknown) =>
       app.log.error({ err: error, orgId: account.orgId }, 'the caps of an organization could not be held'),
@@ -28,7 +28,7 @@ async function enforceOne(app: App, book: PriceBook, account: AccountRow): Promi
   const { orgId } = account
   const org = await getOrg(app.db, orgId)
   if (account.spendCapUsd === null) {
-    await setStops(app, org, { deploysStoppedUntil: null, rpcRequestsCap: account.rpcRequestsCap })
+    await applyStops(app, org, { deploysStoppedUntil: null, rpcRequestsCap: account.rpcRequestsCap })
     await wakeAfterCap(app.db, orgId)
     return
   }
@@ -38,7 +38,7 @@ async function enforceOne(app: App, book: PriceBook, account: AccountRow): Promi
   const monthEnd = monthEndMs(costs.month)
   const stopped = account.atCap === 'hibernate' ? await hibernate(app, book, account, costs, capUsd, spentUsd) : 0
   const isReached = spentUsd.gte(capUsd) || stopped > 0
-  await setStops(app, org, {
+  await applyStops(app, org, {
     deploysStoppedUntil: isReached ? new Date(monthEnd) : null,
     // Requests cost money too: where everything is to stop, they do.
     rpcRequestsCap: isReached && account.atCap === 'hibernate' ? 0 : account.rpcRequestsCap,
@@ -62,7 +62,7 @@ async function hibernate(
   const isKept = (type: string) => type === 'storage'
   const committedUsd = costs.perHourOf(costs.seen.filter((s) => isKept(s.type))).times(hoursLeft)
   const programs = costs.seen.filter((s) => !isKept(s.type))
-  const withTags = await tagged(app.db, account.orgId)
+  const withTags = await versionsWithTags(app.db, account.orgId)
   const versions = [...new Set(programs.map((s) => s.squidId))].map((id) => {
     const own = programs.filter((s) => s.squidId === id)
     const fullName = own[0]?.squidName ?? ''
@@ -83,7 +83,7 @@ async function hibernate(
   return already + stop.length
 }
 
-async function setStops(
+async function applyStops(
   app: App,
   org: OrgRow,
   stops: { deploysStoppedUntil: Date | null; rpcRequestsCap: number | null },
@@ -94,7 +94,7 @@ async function setStops(
   if (!isSame) await changeOrg(app.db, org.id, stops)
 }
 
-const whatHappens: Record<BillingLimits['atCap'], string> = {
+const capConsequences: Record<BillingLimits['atCap'], string> = {
   stop_deploys: 'nothing new can be deployed until the month ends; what runs goes on running',
   hibernate: 'squids are hibernated in the order you chose, and wake when the month ends or the cap is raised',
 }
@@ -113,6 +113,6 @@ async function warn(
   await app.db.transaction(async (tx) => {
     await changeAccount(tx, org.id, { warnedPercent: percent, warnedMonth: month })
     for (const to of await recipientsOf(tx, org))
-      await app.mailer.send(capMail(app.config, to, org, { ...told, whatHappens: whatHappens[account.atCap] }))
+      await app.mailer.send(capMail(app.config, to, org, { ...told, consequences: capConsequences[account.atCap] }))
   })
 }

@@ -65,6 +65,6 @@ export function listHibernatedByCap(db: Db, orgId: number): Promise<HibernationR
     )
 }
 
-export async function forgetHibernation(db: Db, squidId: number): Promise<void> {
+export async function deleteHibernation(db: Db, squidId: number): Promise<void> {
   await db.delete(billingHibernations).where(eq(billingHibernations.squidId, squidId))
 }

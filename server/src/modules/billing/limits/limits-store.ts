@@ -5,7 +5,7 @@ import type { AccountRow } from '../payments/payment-store.ts'
 import { billingAccounts } from '../tables.ts'
 
 /** Accounts with a cap, or whose organization still feels one. */
-export async function listLimited(db: Db): Promise<AccountRow[]> {
+export async function listAccountsWithCaps(db: Db): Promise<AccountRow[]> {
   const rows = await db
     .select({ account: billingAccounts })
     .from(billingAccounts)
@@ -22,7 +22,7 @@ export async function listLimited(db: Db): Promise<AccountRow[]> {
 }
 
 /** Versions with tags: their addresses are what others were given. */
-export async function tagged(db: Db, orgId: number): Promise<Set<number>> {
+export async function versionsWithTags(db: Db, orgId: number): Promise<Set<number>> {
   const { rows } = await db.execute<{ squidId: number }>(
     sql`select distinct squid_id as "squidId" from squid_tags where org_id = ${orgId}`,
   )

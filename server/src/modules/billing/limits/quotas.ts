@@ -2,7 +2,7 @@ import type { App } from '../../../app.ts'
 import { costsOf } from '../costs/costs.ts'
 import { readPriceBook } from '../prices/price-book.ts'
 import { netOf } from '../receipts/receipt.ts'
-import { listLimited } from './limits-store.ts'
+import { listAccountsWithCaps } from './limits-store.ts'
 import { listRpcUse } from './quota-store.ts'
 
 /** What an organization used this month of what it may: dollars of its spend cap, or RPC requests. */
@@ -14,7 +14,7 @@ export function quotaReader(app: App): () => Promise<QuotaUse[]> {
   return async () => {
     const rpc = await listRpcUse(app.db, app.clock.now())
     const uses: QuotaUse[] = rpc.map((row) => ({ ...row, quota: 'rpc' }))
-    for (const { orgId, spendCapUsd } of await listLimited(app.db)) {
+    for (const { orgId, spendCapUsd } of await listAccountsWithCaps(app.db)) {
       if (spendCapUsd === null) continue
       const { soFar } = await costsOf(app, book, orgId)
       uses.push({ orgId, quota: 'spend', used: netOf(soFar).toNumber(), cap: Number(spendCapUsd) })

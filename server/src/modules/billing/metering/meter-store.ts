@@ -3,9 +3,9 @@ import type { Db } from '../../../db/database.ts'
 import type { DayUsage } from '../receipts/rate.ts'
 import { invoices, meterState, usageRecords, usageSpans } from '../tables.ts'
 import { monthAfter, monthOfMs } from '../time.ts'
-import type { Recorded, Span, Usage } from './spans.ts'
+import type { RecordedUsage, Span, HourlyUsage } from './spans.ts'
 
-export type ContainerSeen = {
+export type RunningContainer = {
   orgId: number
   squidId: number
   squidName: string
@@ -18,8 +18,8 @@ export type ContainerSeen = {
 }
 
 /** Programs that run or are starting, each once however many generations of it there are; playgrounds are not billed. */
-export async function selectRunning(db: Db, orgId: number | null = null): Promise<ContainerSeen[]> {
-  const { rows } = await db.execute<ContainerSeen>(sql`
+export async function selectRunning(db: Db, orgId: number | null = null): Promise<RunningContainer[]> {
+  const { rows } = await db.execute<RunningContainer>(sql`
     select s.org_id as "orgId", s.id as "squidId", s.name || '@' || s.slot as "squidName", c.container,
       s.api_profile as "apiProfile", s.processor_profile as "processorProfile", s.is_dedicated as "isDedicated",
       min(extract(epoch from c.since) * 1000)::bigint as "sinceMs"
@@ -30,10 +30,10 @@ export async function selectRunning(db: Db, orgId: number | null = null): Promis
   return rows
 }
 
-export type DatabaseSeen = { orgId: number; squidId: number; squidName: string; profile: string; totalBytes: number }
+export type StoredDatabase = { orgId: number; squidId: number; squidName: string; profile: string; totalBytes: number }
 
-export async function selectDatabases(db: Db, orgId: number | null = null): Promise<DatabaseSeen[]> {
-  const { rows } = await db.execute<DatabaseSeen>(sql`
+export async function selectDatabases(db: Db, orgId: number | null = null): Promise<StoredDatabase[]> {
+  const { rows } = await db.execute<StoredDatabase>(sql`
     select s.org_id as "orgId", s.id as "squidId", s.name || '@' || s.slot as "squidName", d.profile,
       d.total_bytes as "totalBytes"
     from squid_databases d join squids s on s.id = d.squid_id join orgs o on o.id = s.org_id
@@ -60,7 +60,7 @@ export async function putSpans(db: Db, spans: readonly Span[]): Promise<void> {
       })
 }
 
-export async function forgetSpansBefore(db: Db, ms: number): Promise<void> {
+export async function deleteSpansBefore(db: Db, ms: number): Promise<void> {
   await db.delete(usageSpans).where(lt(usageSpans.toMs, ms))
 }
 
@@ -77,7 +77,7 @@ export async function writeMeter(db: Db, state: { lastLookMs: number; recordedUn
 }
 
 /** RPC requests by version and hour, of hours that begin at `fromMs` or later; playgrounds are not billed. */
-export async function selectRpc(db: Db, fromMs: number, orgId: number | null = null): Promise<Usage[]> {
+export async function selectRpc(db: Db, fromMs: number, orgId: number | null = null): Promise<HourlyUsage[]> {
   const { rows } = await db.execute<{
     orgId: number
     version: string
@@ -106,7 +106,7 @@ export async function selectRpc(db: Db, fromMs: number, orgId: number | null = n
 }
 
 /** What is on record of the hours that begin at `fromMs` or later. */
-export async function selectRecorded(db: Db, fromMs: number, orgId?: number): Promise<Recorded[]> {
+export async function selectRecorded(db: Db, fromMs: number, orgId?: number): Promise<RecordedUsage[]> {
   const rows = await db
     .select({
       source: usageRecords.source,
@@ -124,7 +124,7 @@ export async function selectRecorded(db: Db, fromMs: number, orgId?: number): Pr
 }
 
 /** Adds to the meter; what is there already stays as it is. */
-export async function addRecords(db: Db, rows: readonly (Usage & { part: number })[], at: Date): Promise<void> {
+export async function addRecords(db: Db, rows: readonly (HourlyUsage & { part: number })[], at: Date): Promise<void> {
   if (rows.length === 0) return
   const closed = new Map(
     (

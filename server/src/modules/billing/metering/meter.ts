@@ -4,7 +4,7 @@ import type { Db } from '../../../db/database.ts'
 import type { DayUsage } from '../receipts/rate.ts'
 import { dayOfMs, hourOfMs, monthOfMs } from '../time.ts'
 import * as store from './meter-store.ts'
-import { extendSpans, missingOf, usageOfSpans, type Seen, type Usage } from './spans.ts'
+import { extendSpans, unrecordedUsage, usageOfSpans, type ObservedResource, type HourlyUsage } from './spans.ts'
 
 /** Counts of requests may reach the database so much after they were made. */
 const rpcLateMs = days(2)
@@ -19,14 +19,14 @@ export async function meterTick(app: Pick<App, 'clock' | 'db'>): Promise<void> {
   const nowMs = now.getTime()
   await app.db.transaction(async (db) => {
     const meter = await store.readMeter(db)
-    const seen = seenNow(await store.selectRunning(db), await store.selectDatabases(db))
+    const seen = observeNow(await store.selectRunning(db), await store.selectDatabases(db))
     const spans = await store.selectSpans(db, 0)
     await store.putSpans(db, extendSpans(spans, seen, meter?.lastLookMs ?? null, nowMs))
     const untilMs = hourOfMs(nowMs)
     const recordedUntilMs = meter?.recordedUntilMs ?? untilMs
     if (meter === null || untilMs > recordedUntilMs)
       await recordHours(db, Math.min(recordedUntilMs, untilMs), untilMs, now)
-    await store.forgetSpansBefore(db, Math.min(nowMs - spansKeptMs, recordedUntilMs))
+    await store.deleteSpansBefore(db, Math.min(nowMs - spansKeptMs, recordedUntilMs))
     await store.writeMeter(db, {
       lastLookMs: Math.max(nowMs, meter?.lastLookMs ?? 0),
       recordedUntilMs: Math.max(untilMs, recordedUntilMs),
@@ -42,7 +42,7 @@ async function recordHours(db: Db, fromMs: number, untilMs: number, at: Date): P
     ...usageOfSpans(await store.selectSpans(db, spansFromMs), spansFromMs, untilMs),
     ...(await store.selectRpc(db, rpcFromMs)).filter((usage) => usage.hourMs < untilMs),
   ]
-  await store.addRecords(db, missingOf(due, await store.selectRecorded(db, rpcFromMs)), at)
+  await store.addRecords(db, unrecordedUsage(due, await store.selectRecorded(db, rpcFromMs)), at)
 }
 
 /** All that is known of an organization's month: what is on record, and what of the hours since is not yet. */
@@ -56,10 +56,10 @@ export async function usageSoFar(app: Pick<App, 'clock' | 'db'>, orgId: number, 
     store.selectRecorded(app.db, fromMs, orgId),
   ])
   const due = [...usageOfSpans(spans, fromMs, Infinity), ...rpc]
-  return [...recorded, ...missingOf(due, known).map(toDayUsage)]
+  return [...recorded, ...unrecordedUsage(due, known).map(toDayUsage)]
 }
 
-const toDayUsage = ({ hourMs, type, squidId, squidName, quantity }: Usage): DayUsage => ({
+const toDayUsage = ({ hourMs, type, squidId, squidName, quantity }: HourlyUsage): DayUsage => ({
   day: dayOfMs(hourMs),
   type,
   squidId,
@@ -68,10 +68,13 @@ const toDayUsage = ({ hourMs, type, squidId, squidName, quantity }: Usage): DayU
 })
 
 /** What is billed of what runs: a hibernated version has no programs, so that its disk is all there is. */
-export function seenNow(containers: readonly store.ContainerSeen[], databases: readonly store.DatabaseSeen[]): Seen[] {
-  const seen: Seen[] = []
+export function observeNow(
+  containers: readonly store.RunningContainer[],
+  databases: readonly store.StoredDatabase[],
+): ObservedResource[] {
+  const seen: ObservedResource[] = []
   const runningSince = new Map<number, number>()
-  const collocated = new Map<number, Seen>()
+  const collocated = new Map<number, ObservedResource>()
   for (const c of containers) {
     const version = { orgId: c.orgId, squidId: c.squidId, squidName: c.squidName }
     runningSince.set(c.squidId, Math.min(runningSince.get(c.squidId) ?? Infinity, c.sinceMs))

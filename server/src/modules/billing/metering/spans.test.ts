@@ -1,18 +1,32 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hourOfMs, monthEndMs, msPerHour } from '../time.ts'
-import { extendSpans, missingOf, usageOfSpans, type Recorded, type Seen, type Span, type Usage } from './spans.ts'
+import {
+  extendSpans,
+  unrecordedUsage,
+  usageOfSpans,
+  type RecordedUsage,
+  type ObservedResource,
+  type Span,
+  type HourlyUsage,
+} from './spans.ts'
 
 const squid = { orgId: 1, squidId: 1, squidName: 'a@v1' }
-const api = (type: string, sinceMs: number | null): Seen => ({ ...squid, resource: 'api', type, size: 1, sinceMs })
+const api = (type: string, sinceMs: number | null): ObservedResource => ({
+  ...squid,
+  resource: 'api',
+  type,
+  size: 1,
+  sinceMs,
+})
 
 /** A meter as `meterTick` runs it, without a database: everything it keeps is in rows that can only be added or lengthened. */
 class Meter {
   spans = new Map<string, Span>()
-  records: (Usage & { part: number })[] = []
+  records: (HourlyUsage & { part: number })[] = []
   #lastLookMs: number | null = null
 
-  look(seen: Seen[], nowMs: number): void {
+  look(seen: ObservedResource[], nowMs: number): void {
     for (const span of extendSpans([...this.spans.values()], seen, this.#lastLookMs, nowMs))
       this.spans.set(`${span.resource} ${span.type} ${span.size} ${span.fromMs}`, span)
     this.#lastLookMs = Math.max(nowMs, this.#lastLookMs ?? 0)
@@ -20,11 +34,11 @@ class Meter {
 
   record(untilMs: number): void {
     const due = usageOfSpans([...this.spans.values()], 0, hourOfMs(untilMs))
-    this.records.push(...missingOf(due, this.recorded()))
+    this.records.push(...unrecordedUsage(due, this.recorded()))
   }
 
-  recorded(): Recorded[] {
-    const sums = new Map<string, Recorded>()
+  recorded(): RecordedUsage[] {
+    const sums = new Map<string, RecordedUsage>()
     for (const { source, resource, hourMs, quantity } of this.records) {
       const key = `${resource} ${hourMs}`
       const known = sums.get(key) ?? { source, resource, hourMs, quantity: 0n, parts: 0 }
@@ -109,7 +123,7 @@ test('while nobody looked, what ran on is billed, and what was started since is 
 })
 
 test('a version that was hibernated pays for its disk only', () => {
-  const disk: Seen = { ...squid, resource: 'disk', type: 'storage', size: 100, sinceMs: null }
+  const disk: ObservedResource = { ...squid, resource: 'disk', type: 'storage', size: 100, sinceMs: null }
   const meter = new Meter()
   meter.look([], start)
   meter.look([api('api.small', start), disk], start + 1_000)

@@ -1,7 +1,7 @@
 import { hourOfMs, msPerHour } from '../time.ts'
 
 /** What is metered: one program, one database, one database's disk of a version. */
-export type Metered = {
+export type MeteredResource = {
   orgId: number
   squidId: number
   /** `name@slot` */
@@ -15,10 +15,10 @@ export type Metered = {
 }
 
 /** From when to when it was observed. */
-export type Span = Metered & { fromMs: number; toMs: number }
+export type Span = MeteredResource & { fromMs: number; toMs: number }
 
 /** What a look saw, and since when it has been so without a break; null: nobody knows. */
-export type Seen = Metered & { sinceMs: number | null }
+export type ObservedResource = MeteredResource & { sinceMs: number | null }
 
 /**
  * The spans that are new or longer after a look. What was seen before goes on from where it ended, also over a time when nobody
@@ -27,7 +27,7 @@ export type Seen = Metered & { sinceMs: number | null }
  */
 export function extendSpans(
   last: readonly Span[],
-  seen: readonly Seen[],
+  seen: readonly ObservedResource[],
   lastLookMs: number | null,
   nowMs: number,
 ): Span[] {
@@ -49,10 +49,10 @@ export function extendSpans(
   return changed
 }
 
-const keyOf = ({ squidId, resource }: Pick<Metered, 'squidId' | 'resource'>) => `${squidId}/${resource}`
+const keyOf = ({ squidId, resource }: Pick<MeteredResource, 'squidId' | 'resource'>) => `${squidId}/${resource}`
 
 /** How much of one resource falls into one hour. */
-export type Usage = {
+export type HourlyUsage = {
   orgId: number
   squidId: number | null
   squidName: string | null
@@ -65,8 +65,8 @@ export type Usage = {
 }
 
 /** What `spans` put into the hours that begin at `fromMs` or later, and before `toMs`. */
-export function usageOfSpans(spans: readonly Span[], fromMs: number, toMs: number): Usage[] {
-  const found = new Map<string, Usage>()
+export function usageOfSpans(spans: readonly Span[], fromMs: number, toMs: number): HourlyUsage[] {
+  const found = new Map<string, HourlyUsage>()
   for (const span of spans) {
     const endMs = Math.min(span.toMs, toMs)
     for (let hourMs = hourOfMs(Math.max(span.fromMs, fromMs)); hourMs < endMs; hourMs += msPerHour) {
@@ -93,10 +93,19 @@ export function usageOfSpans(spans: readonly Span[], fromMs: number, toMs: numbe
   return [...found.values()]
 }
 
-export type Recorded = { source: Usage['source']; resource: string; hourMs: number; quantity: bigint; parts: number }
+export type RecordedUsage = {
+  source: HourlyUsage['source']
+  resource: string
+  hourMs: number
+  quantity: bigint
+  parts: number
+}
 
 /** What is due and not on record: the same question asked again after the answer was recorded finds nothing. */
-export function missingOf(due: readonly Usage[], recorded: readonly Recorded[]): (Usage & { part: number })[] {
+export function unrecordedUsage(
+  due: readonly HourlyUsage[],
+  recorded: readonly RecordedUsage[],
+): (HourlyUsage & { part: number })[] {
   const known = new Map(recorded.map((r) => [recordKey(r), r]))
   return due.flatMap((usage) => {
     const before = known.get(recordKey(usage))
@@ -105,5 +114,5 @@ export function missingOf(due: readonly Usage[], recorded: readonly Recorded[]):
   })
 }
 
-const recordKey = ({ source, resource, hourMs }: Pick<Usage, 'source' | 'resource' | 'hourMs'>) =>
+const recordKey = ({ source, resource, hourMs }: Pick<HourlyUsage, 'source' | 'resource' | 'hourMs'>) =>
   `${source} ${resource} ${hourMs}`

@@ -2,8 +2,8 @@ import { Big } from 'big.js'
 import type { OrgStatus } from '@shoal/contract'
 import type { App } from '../../../app.ts'
 import { getOrg } from '../../orgs/index.ts'
-import { moveStanding } from '../standing/move.ts'
-import type { StandingEvent } from '../standing/standing.ts'
+import { applyAccountEvent } from '../account-status/apply-event.ts'
+import type { AccountEvent } from '../account-status/account-status.ts'
 import {
   countCharges,
   endCharge,
@@ -12,7 +12,7 @@ import {
   listUnpaid,
   lockAccount,
   markPaid,
-  selectAsking,
+  selectPendingCharge,
   selectCharge,
   type ChargeRow,
   type InvoiceRow,
@@ -20,20 +20,20 @@ import {
 import type { ChargeOutcome, PaymentProvider } from './provider.ts'
 
 /** Cards cannot be charged less; such an invoice is let go. */
-const smallestChargeCents = 50
+const minChargeCents = 50
 
-export type Collected = { status: OrgStatus; error: string | null }
+export type ChargeSummary = { status: OrgStatus; error: string | null }
 
 /**
  * Charges everything that is due, oldest first, until something fails, and moves the organization's status by the outcome. Whoever
  * is killed in between leaves a charge whose outcome is asked for again, with the same key.
  */
-export async function collect(
+export async function chargeUnpaidInvoices(
   app: App,
   provider: PaymentProvider,
   orgId: number,
   { isScheduled }: { isScheduled: boolean },
-): Promise<Collected> {
+): Promise<ChargeSummary> {
   for (const invoice of await listUnpaid(app.db, orgId)) {
     const failure = await collectOne(app, provider, invoice)
     if (failure === null) continue
@@ -47,7 +47,7 @@ export async function collect(
 /** Null when it is paid now; otherwise why not, for the customer. */
 async function collectOne(app: App, provider: PaymentProvider, invoice: InvoiceRow): Promise<string | null> {
   const amountCents = Number(new Big(invoice.totalUsd).times(100).toFixed(0))
-  if (amountCents < smallestChargeCents) {
+  if (amountCents < minChargeCents) {
     await markPaid(app.db, invoice.number, app.clock.now())
     return null
   }
@@ -75,7 +75,7 @@ async function begin(app: App, invoice: InvoiceRow, amountCents: number) {
     const { customerId } = await lockAccount(tx, invoice.orgId)
     const isOpen = (await listUnpaid(tx, invoice.orgId)).some(({ number }) => number === invoice.number)
     if (!isOpen) return 'paid'
-    const asking = await selectAsking(tx, invoice.number)
+    const asking = await selectPendingCharge(tx, invoice.number)
     if (asking && customerId) return { charge: asking, customerId, isNew: false }
     const [method] = await listPaymentMethods(tx, invoice.orgId)
     if (!method || !customerId) return 'no method'
@@ -120,9 +120,9 @@ export async function settleCharge(app: App, charge: ChargeRow, outcome: ChargeO
 }
 
 /** Moves the status, and queues the mails about it with it. */
-export async function move(app: App, orgId: number, event: StandingEvent, reason: string): Promise<void> {
+export async function move(app: App, orgId: number, event: AccountEvent, reason: string): Promise<void> {
   await app.db.transaction(async (tx) => {
-    for (const mail of await moveStanding(app, tx, orgId, event, reason)) await app.mailer.send(mail)
+    for (const mail of await applyAccountEvent(app, tx, orgId, event, reason)) await app.mailer.send(mail)
   })
 }
 

@@ -46,7 +46,7 @@ export async function replaceMethod(
     if (forgotten !== null) await deletePaymentMethod(app.db, org.id, forgotten)
     return added
   })
-  if (forgotten !== null) await provider.forget(forgotten)
+  if (forgotten !== null) await provider.deleteMethod(forgotten)
   return added
 }
 
@@ -65,14 +65,14 @@ export async function makeMethodDefault(app: App, org: Org, id: string): Promise
 }
 
 /** Here and at the provider. */
-export async function forgetMethod(
+export async function deleteMethod(
   app: App,
   provider: PaymentProvider,
   org: Pick<Org, 'id'>,
   id: string,
 ): Promise<void> {
   await deletePaymentMethod(app.db, org.id, id)
-  await provider.forget(id)
+  await provider.deleteMethod(id)
 }
 
 async function requireMethod(app: App, org: Org, id: string): Promise<PaymentMethod[]> {

@@ -103,7 +103,7 @@ export async function countCharges(db: Db, invoice: number): Promise<number> {
 }
 
 /** One whose outcome nobody knows yet. */
-export async function selectAsking(db: Db, invoice: number): Promise<ChargeRow | null> {
+export async function selectPendingCharge(db: Db, invoice: number): Promise<ChargeRow | null> {
   const [row] = await db
     .select()
     .from(charges)
@@ -130,7 +130,7 @@ export async function isEventKnown(db: Db, id: string): Promise<boolean> {
   return rows.length > 0
 }
 
-export async function noteEvent(db: Db, id: string, at: Date): Promise<void> {
+export async function recordEvent(db: Db, id: string, at: Date): Promise<void> {
   await db.insert(billingEvents).values({ id, at }).onConflictDoNothing()
 }
 

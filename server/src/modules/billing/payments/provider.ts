@@ -15,7 +15,7 @@ export type PaymentProvider = {
    */
   finishSetup: (customerId: string, clientSecret: string) => Promise<PaymentMethod>
   /** Gone is fine. */
-  forget: (paymentMethodId: string) => Promise<void>
+  deleteMethod: (paymentMethodId: string) => Promise<void>
   /**
    * Charges without the customer being there. The same key charges once and answers the same.
    * @throws Error when it is not known what happened: ask again with the same key

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
 import { startStripeServer, type StripeServer } from '../testing/stripe-server.ts'
 import { invoices } from '../tables.ts'
-import { collect } from './collect.ts'
+import { chargeUnpaidInvoices } from './collect.ts'
 import { customerOf } from './methods.ts'
 import { providerOf } from './provider-of.ts'
 
@@ -133,7 +133,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     await save(org, '4242424242424242')
     await owe(org, '5')
     const provider = providerOf(t.app)
-    await Promise.all([1, 2, 3].map(() => collect(t.app, provider, org.id, { isScheduled: false })))
+    await Promise.all([1, 2, 3].map(() => chargeUnpaidInvoices(t.app, provider, org.id, { isScheduled: false })))
     const { rows } = await t.app.database.pool.query(`select key, status from charges where org_id = $1`, [org.id])
     expect(rows).toEqual([{ key: expect.any(String), status: 'succeeded' }])
   })

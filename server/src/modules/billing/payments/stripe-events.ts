@@ -2,7 +2,7 @@ import type Stripe from 'stripe'
 import type { App } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
 import { settleCharge } from './collect.ts'
-import { isEventKnown, noteEvent, selectCharge } from './payment-store.ts'
+import { isEventKnown, recordEvent, selectCharge } from './payment-store.ts'
 import { stripeKeysOf } from './provider-of.ts'
 import { createStripe, outcomeOf } from './stripe-provider.ts'
 
@@ -25,13 +25,13 @@ export function stripeEventsOf(app: App): ((body: string, signature: string) => 
     }
     if (await isEventKnown(app.db, event.id)) return
     if (event.type === 'payment_intent.succeeded' || event.type === 'payment_intent.payment_failed')
-      await lookAt(app, stripe, event.data.object.id)
+      await readEvent(app, stripe, event.data.object.id)
     // After the work: what fails is sent again by Stripe.
-    await noteEvent(app.db, event.id, app.clock.now())
+    await recordEvent(app.db, event.id, app.clock.now())
   }
 }
 
-async function lookAt(app: App, stripe: Stripe, id: string): Promise<void> {
+async function readEvent(app: App, stripe: Stripe, id: string): Promise<void> {
   const intent = await stripe.paymentIntents.retrieve(id)
   const charge = await selectCharge(app.db, intent.metadata['charge'] ?? '')
   if (!charge || charge.status === 'succeeded' || intent.status === 'processing') return

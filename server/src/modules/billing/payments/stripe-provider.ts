@@ -52,9 +52,9 @@ export function createStripeProvider(settings: StripeSettings): PaymentProvider 
           'CARD_NOT_SET_UP',
           setup.last_setup_error?.message ?? 'The card was not confirmed. Please enter it again.',
         )
-      return shown(method)
+      return displayOf(method)
     },
-    forget: async (id) => {
+    deleteMethod: async (id) => {
       await stripe.paymentMethods.detach(id).catch((error: unknown) => {
         if (!isMissing(error)) throw error
       })
@@ -108,7 +108,7 @@ function orNotFound(error: unknown): never {
   throw error
 }
 
-const shown = ({ id, card, link }: Stripe.PaymentMethod): PaymentMethod => ({
+const displayOf = ({ id, card, link }: Stripe.PaymentMethod): PaymentMethod => ({
   id,
   card: card ? { last4: card.last4, exp_month: card.exp_month, exp_year: card.exp_year } : null,
   link: link?.email ? { email: link.email } : null,

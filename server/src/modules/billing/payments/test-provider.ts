@@ -32,9 +32,9 @@ export function createTestProvider(app: Pick<App, 'db' | 'clock'>): PaymentProvi
       if (!setup || setup.customerId !== customerId) throw notFound('Card form')
       if (setup.status !== 'succeeded' || !setup.card || !setup.paymentMethodId)
         throw refuse('CARD_NOT_SET_UP', 'The card was not confirmed. Please enter it again.')
-      return shown(setup.paymentMethodId, setup.card)
+      return displayOf(setup.paymentMethodId, setup.card)
     },
-    forget: async () => undefined,
+    deleteMethod: async () => undefined,
     charge: async ({ key, paymentMethodId }) => {
       const before = await selectCharge(app.db, key)
       if (before?.status === 'succeeded' && before.providerId)
@@ -72,7 +72,7 @@ export async function enterTestCard(
   return change('requires_action', null)
 }
 
-const shown = (id: string, card: { number: string; expMonth: number; expYear: number }): PaymentMethod => ({
+const displayOf = (id: string, card: { number: string; expMonth: number; expYear: number }): PaymentMethod => ({
   id,
   card: { last4: card.number.slice(-4), exp_month: card.expMonth, exp_year: card.expYear },
   link: null,

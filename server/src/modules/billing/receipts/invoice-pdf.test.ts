@@ -18,10 +18,15 @@ const armenian = fileURLToPath(
 const warnings: string[] = []
 const log = pino({ level: 'warn' }, { write: (record: string) => warnings.push(record) })
 
-type Given = { squids?: number; name?: string; city?: string; fontFile?: string }
+type InvoiceOptions = { squids?: number; name?: string; city?: string; fontFile?: string }
 
 /** The invoice of so many small versions, for a whole month. */
-async function invoiceOf({ squids = 2, name = 'Acme', city = 'Zürich', fontFile }: Given = {}): Promise<Buffer> {
+async function invoiceOf({
+  squids = 2,
+  name = 'Acme',
+  city = 'Zürich',
+  fontFile,
+}: InvoiceOptions = {}): Promise<Buffer> {
   const usage = Array.from({ length: squids }, (_, i) => ({
     day: '2026-10-01',
     type: 'api.small',
@@ -55,7 +60,7 @@ async function invoiceOf({ squids = 2, name = 'Acme', city = 'Zürich', fontFile
 }
 
 /** The lines of the customer's address, however many fonts they took. */
-async function customerOf(given: Given): Promise<string> {
+async function customerOf(given: InvoiceOptions): Promise<string> {
   const [first = []] = pagesOf(await invoiceOf(given))
   return first.slice(first.indexOf('Bill to') + 1, first.indexOf('Item')).join('')
 }

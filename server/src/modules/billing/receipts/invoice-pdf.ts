@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { invoiceNumber } from '../payments/collect.ts'
 import type { InvoiceRow } from '../payments/payment-store.ts'
 import { addressOf, drawAddress, faint, line } from './pdf-address.ts'
-import { bold, openFaces, regular, unprintedOf, type Face } from './pdf-fonts.ts'
+import { bold, openFaces, regular, unprintedOf, type PdfFont } from './pdf-fonts.ts'
 import { drawRow, drawTable, pointsOf, rule, type PdfColumn } from './pdf-table.ts'
 import { mergeSquids, netOf } from './receipt.ts'
 
@@ -19,7 +19,7 @@ const numbers: PdfColumn[] = [
   { title: 'Rate, $', x: 397, width: 62, isDecimal: true },
   { title: 'Cost, $', x: 464, width: right - 464, isDecimal: true },
 ]
-const merged: PdfColumn[] = [{ title: 'Item', x: margin, width: 250 }, ...numbers]
+const mergedRuns: PdfColumn[] = [{ title: 'Item', x: margin, width: 250 }, ...numbers]
 const bySquid: PdfColumn[] = [
   { title: 'Squid', x: margin, width: 112 },
   { title: 'Item', x: 172, width: 148 },
@@ -29,10 +29,10 @@ const bySquid: PdfColumn[] = [
 const totals: PdfColumn[] = [{ title: '', x: half, width: 140 }, ...numbers]
 
 /** `fontFile`: for the letters that the fonts which ship do not have. */
-type Means = { log: Logger; fontFile: string | undefined }
+type InvoicePdfOptions = { log: Logger; fontFile: string | undefined }
 
 /** The invoice of a closed month, made of what was stored when it was closed: a page to pay by, and what each squid cost. */
-export async function invoicePdf(invoice: InvoiceRow, { log, fontFile }: Means): Promise<Buffer> {
+export async function invoicePdf(invoice: InvoiceRow, { log, fontFile }: InvoicePdfOptions): Promise<Buffer> {
   const { receipt, closedAt } = invoice
   const number = invoiceNumber(invoice.number)
   const pdf = new PdfDocument({
@@ -55,8 +55,8 @@ export async function invoicePdf(invoice: InvoiceRow, { log, fontFile }: Means):
   drawHead(pdf, invoice, number, faces)
   const items = mergeSquids(receipt).items.map((item) => [billableLabel(item.type), ...cellsOf(item)])
   const sums = totalsOf(receipt)
-  const points = pointsOf(pdf, merged, [...items, ...sums])
-  drawTable(pdf, { columns: merged, rows: items, points })
+  const points = pointsOf(pdf, mergedRuns, [...items, ...sums])
+  drawTable(pdf, { columns: mergedRuns, rows: items, points })
   drawTotals(pdf, sums, points)
   if (receipt.items.some((item) => item.squid !== null)) {
     pdf.addPage()
@@ -65,7 +65,7 @@ export async function invoicePdf(invoice: InvoiceRow, { log, fontFile }: Means):
     const rows = [...receipt.items].sort(bySquidName).map(squidRow)
     drawTable(pdf, { columns: bySquid, rows, fontSize: 8.5 })
   }
-  drawFeet(pdf, number)
+  drawFooter(pdf, number)
   pdf.end()
   return await done
 }
@@ -75,7 +75,7 @@ function drawHead(
   pdf: Pdf,
   { receipt, customer, seller, closedAt, paidAt }: InvoiceRow,
   number: string,
-  faces: Face[],
+  faces: PdfFont[],
 ): void {
   title(pdf, 'Invoice', 20)
   pdf.moveDown(0.8)
@@ -123,7 +123,7 @@ function drawTotals(pdf: Pdf, rows: readonly string[][], points: readonly number
 }
 
 /** The number and the page, at the foot of each. */
-function drawFeet(pdf: Pdf, number: string): void {
+function drawFooter(pdf: Pdf, number: string): void {
   const { count } = pdf.bufferedPageRange()
   for (let page = 0; page < count; page++) {
     pdf.switchToPage(page)

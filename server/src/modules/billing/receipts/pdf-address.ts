@@ -1,6 +1,6 @@
 import type PDFKit from 'pdfkit'
 import type { InvoiceRow } from '../payments/payment-store.ts'
-import { drawRuns, runsOf, unprintedMark, unprintedOf, type Face } from './pdf-fonts.ts'
+import { drawRuns, runsOf, unprintedMark, unprintedOf, type PdfFont } from './pdf-fonts.ts'
 
 type Pdf = InstanceType<typeof PDFKit>
 
@@ -8,7 +8,7 @@ export const faint = '#5b6673'
 /** What names, addresses and the facts beside them are set in. */
 export const line = { lineHeight: 13, baseline: 7 }
 
-type Block = { x: number; width: number; faces: readonly Face[] }
+type Block = { x: number; width: number; faces: readonly PdfFont[] }
 
 /** Who bills or is billed, under what they are to the invoice. Writes on from where the page is. */
 export function drawAddress(pdf: Pdf, whose: string, texts: readonly string[], { x, width, faces }: Block): void {

@@ -13,10 +13,10 @@ const regularFile = import.meta.resolve('@expo-google-fonts/noto-sans/400Regular
 const boldFile = import.meta.resolve('@expo-google-fonts/noto-sans/600SemiBold/NotoSans_600SemiBold.ttf')
 
 /** A font by the name that the PDF knows it by, and whether it has a letter. */
-export type Face = { name: string; hasLetter: (codePoint: number) => boolean }
+export type PdfFont = { name: string; hasLetter: (codePoint: number) => boolean }
 
 /** Letters that one font prints. `unprinted`: those that no font has, of which `text` holds a mark each. */
-export type Run = { text: string; face: string; unprinted: string | null }
+export type TextRun = { text: string; face: string; unprinted: string | null }
 
 /** Stands for a letter that no font has. */
 export const unprintedMark = '\uFFFD'
@@ -25,7 +25,7 @@ export const unprintedMark = '\uFFFD'
  * The fonts that ship, and the operator's when `texts` need it, as it may be large. Opened anew for every PDF: nothing of them stays in
  * memory, and what a font remembers of one PDF cannot change the bytes of the next.
  */
-export async function openFaces(pdf: Pdf, texts: readonly string[], operatorsFile?: string): Promise<Face[]> {
+export async function openFaces(pdf: Pdf, texts: readonly string[], operatorsFile?: string): Promise<PdfFont[]> {
   const faces = [await openFace(pdf, regular, fileURLToPath(regularFile))]
   await openFace(pdf, bold, fileURLToPath(boldFile))
   if (operatorsFile !== undefined && unprintedOf(texts, faces).length > 0)
@@ -33,7 +33,7 @@ export async function openFaces(pdf: Pdf, texts: readonly string[], operatorsFil
   return faces
 }
 
-async function openFace(pdf: Pdf, name: string, file: string): Promise<Face> {
+async function openFace(pdf: Pdf, name: string, file: string): Promise<PdfFont> {
   const bytes = await readFile(file)
   const opened = create(bytes)
   // A collection has the same letters in the forms of several countries.
@@ -44,12 +44,12 @@ async function openFace(pdf: Pdf, name: string, file: string): Promise<Face> {
 }
 
 /** `text` in the fonts that have its letters, the first one wherever it can. */
-export function runsOf(text: string, faces: readonly Face[]): Run[] {
-  const runs: Run[] = []
+export function runsOf(text: string, faces: readonly PdfFont[]): TextRun[] {
+  const runs: TextRun[] = []
   for (const { segment } of graphemes.segment(onOneLine(text))) {
     const last = runs.at(-1)
     const face = faces.find((candidate) => canPrint(candidate, segment))?.name
-    const run: Run = face
+    const run: TextRun = face
       ? { text: segment, face, unprinted: null }
       : { text: unprintedMark, face: regular, unprinted: segment }
     if (!last || (segment !== ' ' && !isAlike(last, run))) runs.push(run)
@@ -61,10 +61,10 @@ export function runsOf(text: string, faces: readonly Face[]): Run[] {
   return runs
 }
 
-const isAlike = (a: Run, b: Run) => a.face === b.face && (a.unprinted === null) === (b.unprinted === null)
+const isAlike = (a: TextRun, b: TextRun) => a.face === b.face && (a.unprinted === null) === (b.unprinted === null)
 
 /** Letters of `texts` that no font has, each once. */
-export function unprintedOf(texts: readonly string[], faces: readonly Face[]): string[] {
+export function unprintedOf(texts: readonly string[], faces: readonly PdfFont[]): string[] {
   const runs = texts.flatMap((text) => runsOf(text, faces))
   return [...new Set(runs.flatMap(({ unprinted }) => unprinted?.match(/\S/gu) ?? []))]
 }
@@ -78,7 +78,7 @@ const onOneLine = (text: string) =>
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')
     .replaceAll(/\p{Bidi_Control}/gu, '')
 
-const canPrint = ({ hasLetter }: Face, segment: string) =>
+const canPrint = ({ hasLetter }: PdfFont, segment: string) =>
   !rightToLeft.test(segment) &&
   Array.from(segment).every((letter) => invisible.test(letter) || hasLetter(letter.codePointAt(0) ?? 0))
 
@@ -86,10 +86,10 @@ const invisible = /\p{Default_Ignorable_Code_Point}/u
 /** Hebrew, Arabic and their like. The layout knows one direction: it would print the words of a name in the wrong order. */
 const rightToLeft = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}]/u
 
-type Place = { x: number; width: number; lineHeight: number; baseline: number }
+type TextBox = { x: number; width: number; lineHeight: number; baseline: number }
 
 /** Writes on from the page's y, on as many lines as it takes, all as high and on one baseline whatever their fonts. */
-export function drawRuns(pdf: Pdf, runs: readonly Run[], { x, width, lineHeight, baseline }: Place): void {
+export function drawRuns(pdf: Pdf, runs: readonly TextRun[], { x, width, lineHeight, baseline }: TextBox): void {
   runs.forEach(({ text, face, unprinted }, i) => {
     const lineGap = lineHeight - pdf.font(face).currentLineHeight(true)
     // What is not printed can be searched for and copied all the same.

@@ -1,7 +1,7 @@
 import { Big } from 'big.js'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { extendSpans, usageOfSpans, type Seen, type Span } from '../metering/spans.ts'
+import { extendSpans, usageOfSpans, type ObservedResource, type Span } from '../metering/spans.ts'
 import { readPriceBook } from '../prices/price-book.ts'
 import { dayOfMs, monthAfter, monthEndMs, monthOfMs, monthStartMs, msPerHour } from '../time.ts'
 import { mergeSquids, receiptOf } from './receipt.ts'
@@ -50,7 +50,7 @@ function metered(given: Life[], calls: Calls[]): DayUsage[] {
   const usage: DayUsage[] = []
   given.forEach((life, i) => {
     let spans: Span[] = []
-    const seen: Seen = {
+    const seen: ObservedResource = {
       orgId: 1,
       squidId: life.squidId,
       squidName: `s${life.squidId}@v1`,

@@ -1,12 +1,12 @@
 import { minutes } from '../../../clock.ts'
 import type { TestApp, TestOrg } from '../../../testing/index.ts'
-import { billingTurn } from '../turn.ts'
+import { billingRound } from '../round.ts'
 
-export type Story = ReturnType<typeof startStory>
+export type BillingScenario = ReturnType<typeof startStory>
 
 /** What billing's tests are made of: versions that were seen to run, time that passes, and cards. */
 export function startStory(t: TestApp) {
-  const turn = billingTurn(t.app)
+  const turn = billingRound(t.app)
   const sql = (text: string, values: unknown[] = []) => t.app.database.pool.query(text, values)
 
   /** A version whose programs the observer has seen since `at`. */

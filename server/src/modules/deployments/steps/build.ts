@@ -2,12 +2,12 @@ import type { Image } from '@shoal/runtime'
 import { availableParallelism } from 'node:os'
 import type { WorkerApp } from '../../../app.ts'
 import { hours, minutes } from '../../../clock.ts'
-import { lockImage, noteImage, parseManifest, planOf } from '../../squids/index.ts'
+import { lockImage, recordImage, parseManifest, parsePlan } from '../../squids/index.ts'
 import { DeployFailure } from '../failure.ts'
 import type { Step, StepContext } from '../step.ts'
-import { addNotes, updateMine } from '../store.ts'
+import { addNotes, updateClaimed } from '../store.ts'
 import { until } from '../wait.ts'
-import { treeKey, unpackArchive } from './unpack.ts'
+import { treeKey, unpackUpload } from './unpack.ts'
 
 /** Beyond the builder's own limit, for storing the image. */
 const margin = minutes(5)
@@ -24,12 +24,12 @@ export const build: Step = {
     try {
       await context.restartDeadline(minutes(app.config.SHOAL_BUILD_MINUTES) + margin)
       // The tree may have been lost with the worker that unpacked it.
-      if (context.isResumed) await unpackArchive(context)
-      const { build: wish } = planOf(parseManifest(deployment.notes.manifestRaw ?? ''))
+      if (context.isResumed) await unpackUpload(context)
+      const { build: request } = parsePlan(parseManifest(deployment.notes.manifestRaw ?? ''))
       const image = await app.builder.build({
         key: treeKey(deployment.id),
         tenant: String(context.org.id),
-        ...wish,
+        ...request,
         limits: {
           memoryBytes: app.config.SHOAL_BUILD_MEMORY_MB * 2 ** 20,
           cpuCores: availableParallelism(),
@@ -38,7 +38,7 @@ export const build: Step = {
         log: journal.output,
         signal: context.signal,
       })
-      await noteBuilt(context, image)
+      await recordBuiltImage(context, image)
     } catch (error) {
       // The builder ends a build that is told to; why it was told is what counts.
       context.signal.throwIfAborted()
@@ -50,15 +50,15 @@ export const build: Step = {
 }
 
 /** @throws Error when the image was removed since it was built or found: the step is run again */
-async function noteBuilt(context: StepContext, { image, bytes }: Image): Promise<void> {
+async function recordBuiltImage(context: StepContext, { image, bytes }: Image): Promise<void> {
   const { app, deployment, org } = context
   const now = app.clock.now()
   context.deployment = await context.change(async (tx) => {
     await lockImage(tx, image)
     if (!(await app.builder.listImages()).some((stored) => stored.image === image))
       throw new Error(`Image ${image} was removed meanwhile`)
-    await noteImage(tx, { image, orgId: org.id, bytes, builtAt: now })
-    await updateMine(tx, deployment, { image })
+    await recordImage(tx, { image, orgId: org.id, bytes, builtAt: now })
+    await updateClaimed(tx, deployment, { image })
     return await addNotes(tx, deployment, { imageBytes: bytes }, now)
   })
 }
@@ -66,7 +66,7 @@ async function noteBuilt(context: StepContext, { image, bytes }: Image): Promise
 const building = new WeakMap<WorkerApp['builder'], number>()
 
 /** Waits for one of the places this worker has for builds. Answers how to leave it. */
-async function takePlace({ app, journal, pace, signal }: StepContext): Promise<() => void> {
+async function takePlace({ app, journal, intervals, signal }: StepContext): Promise<() => void> {
   const places = app.config.SHOAL_BUILDS_AT_ONCE
   let isTold = false
   await until(
@@ -80,7 +80,7 @@ async function takePlace({ app, journal, pace, signal }: StepContext): Promise<(
       isTold = true
       return null
     },
-    pace.pollMs,
+    intervals.pollMs,
     signal,
   )
   return () => building.set(app.builder, (building.get(app.builder) ?? 1) - 1)

@@ -3,7 +3,7 @@ import { apiUrls, deleteSquid, removeTag, setTag, tagsOf } from '../../squids/in
 import type { Step } from '../step.ts'
 
 /** Assigns the tag, if one was asked for, and says where the version answers. */
-export const addIngress: Step = {
+export const publishUrls: Step = {
   status: 'ADDING_INGRESS',
   doing: 'Assigning the addresses',
   deadlineMs: () => minutes(2),

@@ -1,6 +1,6 @@
 import { minutes } from '../../../clock.ts'
-import { dropDatabase, eraseDatabase, selectSquid, wantNothing } from '../../squids/index.ts'
-import { settle } from '../settle.ts'
+import { dropDatabase, eraseDatabase, selectSquid, clearDesired } from '../../squids/index.ts'
+import { reconcileVersion } from '../settle.ts'
 import { sourceOf } from '../source.ts'
 import type { Step } from '../step.ts'
 
@@ -13,8 +13,8 @@ export const reset: Step = {
     const { app } = context
     const squid = await context.squid()
     const { plan } = await sourceOf(context, squid)
-    await context.change((tx) => wantNothing(tx, squid.id))
-    await settle(context.hands, squid.id)
+    await context.change((tx) => clearDesired(tx, squid.id))
+    await reconcileVersion(context.engine, squid.id)
     // Held while it is erased: the worker that goes on fills it again.
     await context.change(() => (plan.postgres ? eraseDatabase(app, squid.id) : dropDatabase(app, squid.id)))
     context.journal.info('Everything of the version was erased')
@@ -29,8 +29,8 @@ export const hibernate: Step = {
   run: async (context) => {
     const { app, deployment } = context
     const hibernated = { wanted: 'hibernated', hibernatedAt: app.clock.now() } as const
-    await context.change((tx) => wantNothing(tx, deployment.squidId, hibernated))
-    await settle(context.hands, deployment.squidId)
+    await context.change((tx) => clearDesired(tx, deployment.squidId, hibernated))
+    await reconcileVersion(context.engine, deployment.squidId)
     context.journal.info('All programs have stopped; the data is kept. Restart or deploy to wake it.')
   },
 }
@@ -43,8 +43,8 @@ export const deletePrograms: Step = {
   run: async (context) => {
     const { app, deployment } = context
     if (await selectSquid(app.db, deployment.squidId))
-      await context.change((tx) => wantNothing(tx, deployment.squidId, { wanted: 'deleted' }))
-    await settle(context.hands, deployment.squidId)
+      await context.change((tx) => clearDesired(tx, deployment.squidId, { wanted: 'deleted' }))
+    await reconcileVersion(context.engine, deployment.squidId)
     context.journal.info('All programs have stopped')
   },
 }

@@ -8,11 +8,11 @@ import {
   billedProfile,
   apiPath,
   composeWorkload,
-  evaluate,
+  evaluateEnvironments,
   isApi,
   isProcessor,
   keepImage,
-  only,
+  pickContainers,
   openWorkload,
   sealWorkload,
   secretNamesOf,
@@ -23,7 +23,7 @@ import { contextsOf, readAddons } from '../addons.ts'
 import { gatewaysFollow } from '../gateways-follow.ts'
 import { checkEnvironments } from '../requirements.ts'
 import { rollOut } from '../rollout.ts'
-import { settle } from '../settle.ts'
+import { reconcileVersion } from '../settle.ts'
 import { shownManifest, sourceOf, type Source } from '../source.ts'
 import type { Step, StepContext } from '../step.ts'
 import { addNotes } from '../store.ts'
@@ -45,15 +45,15 @@ export const syncSquid: Step = {
     }
     // Also when another worker has switched: it may have died before every gateway followed.
     await gatewaysFollow(context, squid.id, context.deployment.notes.generation ?? squid.generation)
-    if (squid.sealedWorkload) await pause(context.pace.drainMs, context.signal)
+    if (squid.sealedWorkload) await pause(context.intervals.drainMs, context.signal)
     await endOld(context, squid)
   },
 }
 
 /** Whatever fails here, the new code runs: the reconcile loop goes on with it. */
-async function endOld({ app, deployment, hands, journal, signal }: StepContext, squid: SquidRow): Promise<void> {
+async function endOld({ app, deployment, engine, journal, signal }: StepContext, squid: SquidRow): Promise<void> {
   try {
-    await settle({ ...hands, signal: AbortSignal.any([signal, AbortSignal.timeout(endOldMs)]) }, squid.id)
+    await reconcileVersion({ ...engine, signal: AbortSignal.any([signal, AbortSignal.timeout(endOldMs)]) }, squid.id)
   } catch (error) {
     signal.throwIfAborted()
     if (isUnavailable(error)) throw error
@@ -73,7 +73,7 @@ async function prepare(context: StepContext, squid: SquidRow, source: Source): P
   const { addons, variables } = await readAddons(app, squid, source.plan)
   const secretsReadAt = app.clock.now().toISOString()
   const secrets = await readSecrets(app, org.id)
-  const environments = evaluate(source.manifest, secrets, contextsOf(org.code, squid, addons))
+  const environments = evaluateEnvironments(source.manifest, secrets, contextsOf(org.code, squid, addons))
   checkEnvironments(environments)
   return await app.db.transaction(async (tx) => {
     const generation = await beginGeneration(tx, squid.id)
@@ -105,7 +105,7 @@ async function switchTo(context: StepContext, squid: SquidRow, source: Source, n
   const { generation, secretNames, secretsReadAt } = deployment.notes
   const now = app.clock.now()
   // What follows a restart of the host: init has done its work.
-  const lasting = only(next, isApi, isProcessor)
+  const lasting = pickContainers(next, isApi, isProcessor)
   await app.db.transaction(async (tx) => {
     context.deployment = await addNotes(tx, deployment, { rollout: 'switched' }, now)
     await updateSquid(tx, squid.id, {

@@ -1,12 +1,19 @@
 import { minutes } from '../../../clock.ts'
 import { readSecrets } from '../../secrets/index.ts'
-import { evaluate, parseManifest, planOf, selectSquidBySlot, updateSquid, type SquidPlan } from '../../squids/index.ts'
-import { contextsOf, pretendedAddons } from '../addons.ts'
+import {
+  evaluateEnvironments,
+  parseManifest,
+  parsePlan,
+  selectSquidBySlot,
+  updateSquid,
+  type SquidPlan,
+} from '../../squids/index.ts'
+import { contextsOf, placeholderAddons } from '../addons.ts'
 import { DeployFailure } from '../failure.ts'
-import { checkEnvironments, checkPlan, whyNoCompute } from '../requirements.ts'
-import { storable } from '../storable.ts'
+import { checkEnvironments, checkPlan, computeRefusal } from '../requirements.ts'
+import { sanitizeForJsonb } from '../storable.ts'
 import type { Step, StepContext } from '../step.ts'
-import { selectOrg, updateMine } from '../store.ts'
+import { selectOrg, updateClaimed } from '../store.ts'
 import { selectUpload } from '../uploads-store.ts'
 import { readArtifact } from '../uploads.ts'
 
@@ -20,8 +27,8 @@ export const unpack: Step = {
   deadlineMs: () => minutes(10),
   run: async (context) => {
     const { app, journal } = context
-    await checkStanding(context)
-    const unpacked = await unpackArchive(context)
+    await checkOrgMayDeploy(context)
+    const unpacked = await unpackUpload(context)
     journal.info(`Unpacked ${unpacked.files} files, ${(unpacked.bytes / 1000).toFixed(0)} kB`)
     for (const note of unpacked.notes) journal.warn(note)
     if (unpacked.packageJson === null)
@@ -30,19 +37,19 @@ export const unpack: Step = {
         'package.json is not in the archive. It belongs beside the manifest; check that .squidignore does not leave it out.',
       )
     const manifest = parseManifest(unpacked.manifestRaw)
-    const plan = planOf(manifest)
+    const plan = parsePlan(manifest)
     checkPlan(plan, context.org)
     await takeManifestSlot(context, plan)
-    const contexts = contextsOf(context.org.code, await context.squid(), pretendedAddons(plan))
-    checkEnvironments(evaluate(manifest, await readSecrets(app, context.org.id), contexts))
+    const contexts = contextsOf(context.org.code, await context.squid(), placeholderAddons(plan))
+    checkEnvironments(evaluateEnvironments(manifest, await readSecrets(app, context.org.id), contexts))
     const { manifestRaw, sourceHosts } = unpacked
-    await context.note({ manifestRaw, packageJson: storable(unpacked.packageJson), sourceHosts })
+    await context.note({ manifestRaw, packageJson: sanitizeForJsonb(unpacked.packageJson), sourceHosts })
     journal.info(`The manifest ${unpacked.manifestPath} is valid`)
   },
 }
 
 /** The tree of the deployment's archive, fresh. @throws DeployFailure, BuildFailure */
-export async function unpackArchive({ app, org, deployment }: StepContext) {
+export async function unpackUpload({ app, org, deployment }: StepContext) {
   const upload = deployment.uploadId ? await selectUpload(app.db, org.id, deployment.uploadId) : null
   const sha256 = upload?.sha256
   if (!sha256) throw new DeployFailure('REQUIRED_SOURCE_FILE_MISSED', 'The archive is gone. Please deploy again.')
@@ -57,9 +64,9 @@ export async function unpackArchive({ app, org, deployment }: StepContext) {
 export const treeKey = (deploymentId: number): string => `d${deploymentId}`
 
 /** The organization may have changed while the deployment waited. */
-async function checkStanding({ app, org }: StepContext): Promise<void> {
+async function checkOrgMayDeploy({ app, org }: StepContext): Promise<void> {
   const standing = await selectOrg(app.db, org.id)
-  const reason = standing ? whyNoCompute(standing, app.config) : 'The organization is gone.'
+  const reason = standing ? computeRefusal(standing, app.config) : 'The organization is gone.'
   if (reason) throw new DeployFailure('PERMISSIONS', reason)
 }
 
@@ -79,6 +86,6 @@ async function takeManifestSlot(context: StepContext, plan: SquidPlan): Promise<
         `The manifest asks for slot ${slot}, which ${squid.name}@${slot} has. To update that version, deploy with this slot (sqd deploy -s ${slot}).`,
       )
     await updateSquid(tx, squid.id, { slot })
-    context.deployment = await updateMine(tx, deployment, { squidSlot: slot })
+    context.deployment = await updateClaimed(tx, deployment, { squidSlot: slot })
   })
 }

@@ -5,11 +5,11 @@ import type { WorkerApp } from '../../../app.ts'
 import { startTestApp, type TestApp, type TestAppOptions, type TestOrg, type TestUser } from '../../../testing/index.ts'
 import { startEngine } from '../engine.ts'
 import { startReconcile } from '../reconcile.ts'
-import type { Pace } from '../step.ts'
+import type { EngineIntervals } from '../step.ts'
 import { archiveOf, multipartOf } from './archive.ts'
 import { squidFiles, type TestSquid } from './squid-files.ts'
 
-export const quickPace: Pace = {
+export const fastIntervals: EngineIntervals = {
   pollMs: 4,
   sweepMs: 50,
   reconcileMs: 20,
@@ -17,9 +17,9 @@ export const quickPace: Pace = {
   gatewaysMs: 2_000,
   gatewaySeenMs: 1_000,
   drainMs: 20,
-  provenMs: 500,
-  provenFirstMs: 300,
-  steadyMs: 2_000,
+  healthyForMs: 500,
+  firstHealthyForMs: 300,
+  minUptimeMs: 2_000,
 }
 
 type DeployOptions = {
@@ -63,7 +63,7 @@ export async function startDeployApp(options: TestAppOptions = {}): Promise<Depl
   const t = await startTestApp({ clock: time, runtime, builder, ...options })
   const ticking = setInterval(() => time.advance(100), 10)
   const work = (app: WorkerApp = t.app) => {
-    const engine = startEngine(app, quickPace)
+    const engine = startEngine(app, fastIntervals)
     const reconcile = startReconcile(engine.worker, engine.locks)
     return {
       close: async () => {

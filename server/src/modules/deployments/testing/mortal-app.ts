@@ -5,9 +5,9 @@ import type { WorkerApp } from '../../../app.ts'
 import { connect, type Database } from '../../../db/database.ts'
 
 /** Where a worker dies: at its `call`-th change of anything, just before that took effect or just after. */
-export type Death = { call: number; when: 'before' | 'after' }
+export type KillPoint = { call: number; when: 'before' | 'after' }
 
-export type MortalApp = {
+export type CrashingApp = {
   app: WorkerApp
   isDead: () => boolean
   /** Resolves at the moment of death. */
@@ -23,7 +23,7 @@ const changes = /^\s*(insert|update|delete|create|alter|drop|grant|revoke)/i
  * The app of a worker that is killed: from its death on nothing it asks for happens or answers. Squids and what is stored
  * outlive it.
  */
-export function mortal(app: WorkerApp, death: Death): MortalApp {
+export function mortal(app: WorkerApp, death: KillPoint): CrashingApp {
   let calls = 0
   let isDead = false
   let tell = () => {}
@@ -81,11 +81,11 @@ export function mortal(app: WorkerApp, death: Death): MortalApp {
   }
 }
 
-type Fate = () => 'happens' | 'is lost' | 'is not known'
+type WriteFate = () => 'happens' | 'is lost' | 'is not known'
 type Answer = (error: Error | null, result: QueryResult) => void
 
 /** Changes are counted where they go through: at each connection's `query`. */
-function mortalDatabase(database: Database, fate: Fate, isDead: () => boolean): Database {
+function mortalDatabase(database: Database, fate: WriteFate, isDead: () => boolean): Database {
   database.pool.on('connect', (client) => {
     client.on('error', () => {})
     const { query } = client as unknown as { query: (...args: unknown[]) => unknown }

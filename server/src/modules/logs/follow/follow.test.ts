@@ -1,7 +1,7 @@
 import { gapContainer } from '@shoal/contract'
 import { createSimRuntime, type SimRuntime } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Leading } from '../../../db/leases.ts'
+import type { LeaderHandle } from '../../../db/leases.ts'
 import { systemClock } from '../../../clock.ts'
 import { createHttpApp } from '../../../http/app.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
@@ -15,7 +15,7 @@ let t: TestApp
 let runtime: SimRuntime
 let org: TestOrg
 let squid: SquidRow
-let ingest: Leading
+let ingest: LeaderHandle
 const open: Follower[] = []
 beforeEach(async () => {
   runtime = createSimRuntime()

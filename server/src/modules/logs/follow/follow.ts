@@ -5,7 +5,7 @@ import { isEverything, matches, type LogFilter } from '../filter.ts'
 import { countLines, readAfter } from '../lines-store.ts'
 import type { Tails } from './tails.ts'
 
-export type FollowAsked = {
+export type FollowQuery = {
   squidId: number
   filter: LogFilter
   /** Go on behind this line; null: with what comes from now on. */
@@ -13,7 +13,7 @@ export type FollowAsked = {
   signal: AbortSignal
 }
 
-const linesAtOnce = 500
+const lineBatchSize = 500
 
 /**
  * Batches of entries as they arrive, until the caller hangs up or the version is deleted. With `afterSeq`, first all that came
@@ -22,13 +22,13 @@ const linesAtOnce = 500
 export async function* follow(
   app: Pick<App, 'db' | 'clock'>,
   tails: Tails,
-  asked: FollowAsked,
+  asked: FollowQuery,
 ): AsyncGenerator<LogEntry[]> {
   const { tail, release } = await tails.open(asked.squidId)
   try {
     let at = asked.afterSeq ?? tail.lastSeq
     while (at < tail.firstSeq - 1 && !asked.signal.aborted) {
-      const lines = await readAfter(app.db, asked.squidId, at, linesAtOnce)
+      const lines = await readAfter(app.db, asked.squidId, at, lineBatchSize)
       at = lines.at(-1)?.seq ?? tail.firstSeq - 1
       yield* batchOf(lines, asked.filter)
     }
@@ -38,7 +38,7 @@ export async function* follow(
         yield* await gapOf(app, asked, at + 1, firstSeq - 1)
         at = firstSeq - 1
       }
-      const lines = tail.after(at, linesAtOnce)
+      const lines = tail.after(at, lineBatchSize)
       at = lines.at(-1)?.seq ?? at
       yield* batchOf(lines, asked.filter)
       if (lines.length > 0) continue
@@ -58,7 +58,7 @@ function* batchOf(lines: Parameters<typeof entryOf>[0][], filter: LogFilter) {
 /** What a slow reader gets in the place of the lines from `first` to `last`; nothing when it did not want any of them. */
 async function gapOf(
   app: Pick<App, 'db' | 'clock'>,
-  { squidId, filter }: FollowAsked,
+  { squidId, filter }: FollowQuery,
   first: number,
   last: number,
 ): Promise<LogEntry[][]> {

@@ -4,7 +4,7 @@ import { readAfter, type StoredLine } from '../lines-store.ts'
 /** Of one followed version: what a reader may be behind before lines are left out for it. */
 const keptLines = 10_000
 const keptChars = 8_000_000
-const readAtOnce = 2_000
+const readBatchSize = 2_000
 
 /** The newest lines of one version in memory, for all its followers in this process. */
 export type Tail = {
@@ -50,10 +50,10 @@ export function createTail(db: Db, squidId: number, lastSeq: number): Tail {
   const read = async () => {
     do {
       isReadAgain = false
-      for (let more = await readAfter(db, squidId, last, readAtOnce); more.length > 0;) {
+      for (let more = await readAfter(db, squidId, last, readBatchSize); more.length > 0;) {
         keep(more)
         wake()
-        more = more.length < readAtOnce ? [] : await readAfter(db, squidId, last, readAtOnce)
+        more = more.length < readBatchSize ? [] : await readAfter(db, squidId, last, readBatchSize)
       }
     } while (isReadAgain && !isEnded)
   }

@@ -5,18 +5,18 @@ import { findStream, lastSeqs, logsChannel } from '../lines-store.ts'
 import { createTail, type Tail } from './tail.ts'
 
 /** To see that a version was deleted, and in case a notification got lost. */
-const lookMs = 2_000
+const pollMs = 2_000
 
 export type Tails = {
   /** The tail of a version, the same for all followers; `release` when it is not followed any more. */
   open: (squidId: number) => Promise<{ tail: Tail; release: () => void }>
 }
 
-type Followed = { tail: Promise<Tail>; followers: number }
+type SharedTail = { tail: Promise<Tail>; followers: number }
 
 /** All followed versions of this process: one connection that listens, one read for each change, however many follow. */
 export function createTails(app: Pick<App, 'db' | 'database' | 'log'>): Tails {
-  const followed = new Map<number, Followed>()
+  const followed = new Map<number, SharedTail>()
   let stopListening: (() => void) | null = null
 
   const refresh = (squidId: number) => {
@@ -39,14 +39,14 @@ export function createTails(app: Pick<App, 'db' | 'database' | 'log'>): Tails {
       heard: (payload) => payload.split(',').forEach((id) => refresh(Number(id))),
       listening: () => [...followed.keys()].forEach(refresh),
     })
-    const looking = setInterval(() => void look().catch(() => undefined), lookMs)
+    const looking = setInterval(() => void look().catch(() => undefined), pollMs)
     stopListening = () => {
       stop()
       clearInterval(looking)
     }
   }
 
-  const release = (squidId: number, of: Followed) => {
+  const release = (squidId: number, of: SharedTail) => {
     of.followers--
     if (of.followers > 0) return
     if (followed.get(squidId) === of) followed.delete(squidId)

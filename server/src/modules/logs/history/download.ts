@@ -2,20 +2,20 @@ import { Readable } from 'node:stream'
 import type { LogEntry } from '@shoal/contract'
 import type { Db } from '../../../db/database.ts'
 import { entryOf } from '../entry.ts'
-import type { Place } from '../lines-store.ts'
-import { readHistory, type HistoryAsked } from './read-history.ts'
+import type { LinePosition } from '../lines-store.ts'
+import { readHistory, type HistoryQuery } from './read-history.ts'
 
-const linesAtOnce = 5_000
+const lineBatchSize = 5_000
 
 /** All lines of a question as text, oldest first. Reads on only as fast as the caller takes it. */
-export function downloadHistory(db: Db, asked: Omit<HistoryAsked, 'direction' | 'after' | 'limit'>): Readable {
+export function downloadHistory(db: Db, asked: Omit<HistoryQuery, 'direction' | 'after' | 'limit'>): Readable {
   return Readable.from(pagesOf(db, asked))
 }
 
-async function* pagesOf(db: Db, asked: Omit<HistoryAsked, 'direction' | 'after' | 'limit'>): AsyncGenerator<string> {
-  let after: Place | null = null
+async function* pagesOf(db: Db, asked: Omit<HistoryQuery, 'direction' | 'after' | 'limit'>): AsyncGenerator<string> {
+  let after: LinePosition | null = null
   do {
-    const { lines, next } = await readHistory(db, { ...asked, direction: 'asc', after, limit: linesAtOnce })
+    const { lines, next } = await readHistory(db, { ...asked, direction: 'asc', after, limit: lineBatchSize })
     if (lines.length > 0) yield lines.map((line) => `${textOf(entryOf(line))}\n`).join('')
     after = next
   } while (after && !asked.signal.aborted)

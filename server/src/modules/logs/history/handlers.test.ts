@@ -1,6 +1,6 @@
 import { createSimRuntime } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Leading } from '../../../db/leases.ts'
+import type { LeaderHandle } from '../../../db/leases.ts'
 import { systemClock } from '../../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
 import { until } from '../../../testing/until.ts'
@@ -11,7 +11,7 @@ const lines = Array.from({ length: 30 }, (_, i) => (i % 3 === 0 ? `ERROR: line $
 
 let t: TestApp
 let org: TestOrg
-let ingest: Leading
+let ingest: LeaderHandle
 beforeEach(async () => {
   t = await startTestApp({ clock: systemClock, runtime: createSimRuntime() })
   org = await t.make.org()

@@ -8,7 +8,7 @@ import { filterOf, matches } from '../filter.ts'
 import { levelNumber } from '../levels.ts'
 import { linesOfBlock } from '../ingest/blocks.ts'
 import { createWriter } from '../ingest/writer.ts'
-import type { Direction, Place, StoredLine } from '../lines-store.ts'
+import type { Direction, LinePosition, StoredLine } from '../lines-store.ts'
 import { readHistory } from './read-history.ts'
 
 let t: TestApp
@@ -95,7 +95,7 @@ test('every page is what looking at all lines would find', async () => {
             .sort((a, b) => (a.atMs - b.atMs || a.seq - b.seq) * (direction === 'asc' ? 1 : -1))
             .map((line) => line.seq)
           const found: number[] = []
-          let after: Place | null = null
+          let after: LinePosition | null = null
           // Some pages are enough, the last one among them when there are few.
           for (let pages = 0; pages < 5; pages++) {
             const signal = new AbortController().signal

@@ -4,21 +4,21 @@ import {
   findStream,
   readRuns,
   type Direction,
-  type LinesAsked,
-  type Place,
-  type Run,
+  type LineQuery,
+  type LinePosition,
+  type SeqRange,
   type StoredLine,
 } from '../lines-store.ts'
 import { findCandidates, type Candidate } from './block-store.ts'
 
-export type HistoryAsked = {
+export type HistoryQuery = {
   squidId: number
   fromMs: number | null
   toMs: number | null
   filter: LogFilter
   direction: Direction
   /** Where the page before ended. */
-  after: Place | null
+  after: LinePosition | null
   limit: number
   signal: AbortSignal
 }
@@ -26,36 +26,36 @@ export type HistoryAsked = {
 /** `next` is null at the end. A page may be short, even empty, and still have a next one: it was a long search. */
 export type HistoryPage = {
   lines: StoredLine[]
-  next: Place | null
+  next: LinePosition | null
   /** Where the lines ended when the page was asked for, whatever the filter. */
   lastSeq: number
 }
-type Found = Omit<HistoryPage, 'lastSeq'>
+type PageDraft = Omit<HistoryPage, 'lastSeq'>
 
 /** After that long a search answers what it has found so far. */
 const searchBudgetMs = 5_000
 
 /** Blocks looked up at once, and looked through at once: few at first, as most pages are full soon. */
-const lookedUp = [8, 64, 512]
-const lookedThrough = [1, 2, 4, 8, 16, 32]
+const lookupBatchSizes = [8, 64, 512]
+const scanBatchSizes = [1, 2, 4, 8, 16, 32]
 
 /**
  * A page of lines by time, then arrival. Looks through blocks that may hold matches, in order, and stops when no block to come
  * can hold a line of this page.
  */
-export async function readHistory(db: Db, asked: HistoryAsked): Promise<HistoryPage> {
+export async function readHistory(db: Db, asked: HistoryQuery): Promise<HistoryPage> {
   const stream = await findStream(db, asked.squidId)
   if (!stream) return { lines: [], next: null, lastSeq: 0 }
-  return { ...(await lookThrough(db, asked, stream)), lastSeq: stream.lastSeq }
+  return { ...(await scanBlocks(db, asked, stream)), lastSeq: stream.lastSeq }
 }
 
-async function lookThrough(
+async function scanBlocks(
   db: Db,
-  asked: HistoryAsked,
+  asked: HistoryQuery,
   { indexedSeq, lastSeq }: { indexedSeq: number; lastSeq: number },
-): Promise<Found> {
+): Promise<PageDraft> {
   const startedMs = performance.now()
-  const find = async (runs: Run[], within: Pick<LinesAsked, 'fromMs' | 'toMs'>, found: StoredLine[]) => {
+  const find = async (runs: SeqRange[], within: Pick<LineQuery, 'fromMs' | 'toMs'>, found: StoredLine[]) => {
     const more = await readRuns(db, { ...asked, ...within, runs, limit: asked.limit + 1 })
     return [...found, ...more].sort(inOrder(asked.direction)).slice(0, asked.limit + 1)
   }
@@ -65,7 +65,7 @@ async function lookThrough(
   let beyond: Candidate | null = null
   for (let lookUps = 0, rounds = 0; ; rounds++) {
     if (blocks.length === 0) {
-      const limit = lookedUp[lookUps++] ?? 512
+      const limit = lookupBatchSizes[lookUps++] ?? 512
       blocks = await findCandidates(db, { ...asked, indexedSeq, beyond, limit })
       beyond = blocks.at(-1) ?? null
     }
@@ -73,31 +73,31 @@ async function lookThrough(
     const last = found[asked.limit]
     if (!next || (last && isSurelyBefore(last, next, asked.direction))) return pageOf(found, asked.limit)
     if (performance.now() - startedMs > searchBudgetMs || asked.signal.aborted) return cutBefore(next, found, asked)
-    const group = blocks.splice(0, lookedThrough[rounds] ?? 32)
+    const group = blocks.splice(0, scanBatchSizes[rounds] ?? 32)
     found = await find(group, timesOf(group, asked), found)
   }
 }
 
 /** Leaves out the days in which none of these blocks has a line. */
-const timesOf = (blocks: Candidate[], { fromMs, toMs }: HistoryAsked) => ({
+const timesOf = (blocks: Candidate[], { fromMs, toMs }: HistoryQuery) => ({
   fromMs: Math.max(fromMs ?? -Infinity, Math.min(...blocks.map((block) => block.minAtMs))),
   toMs: Math.min(toMs ?? Infinity, Math.max(...blocks.map((block) => block.maxAtMs))),
 })
 
-const inOrder = (direction: Direction) => (a: Place, b: Place) =>
+const inOrder = (direction: Direction) => (a: LinePosition, b: LinePosition) =>
   (a.atMs - b.atMs || a.seq - b.seq) * (direction === 'asc' ? 1 : -1)
 
-const isSurelyBefore = (line: Place, block: Candidate, direction: Direction): boolean =>
+const isSurelyBefore = (line: LinePosition, block: Candidate, direction: Direction): boolean =>
   direction === 'desc' ? line.atMs > block.maxAtMs : line.atMs < block.minAtMs
 
-function pageOf(found: StoredLine[], limit: number): Found {
+function pageOf(found: StoredLine[], limit: number): PageDraft {
   const lines = found.slice(0, limit)
   const last = lines.at(-1)
   return { lines, next: last && found.length > limit ? { atMs: last.atMs, seq: last.seq } : null }
 }
 
 /** What is sure although `block` and those after it were not looked through; the next page begins with them. */
-function cutBefore(block: Candidate, found: StoredLine[], { direction, limit }: HistoryAsked): Found {
+function cutBefore(block: Candidate, found: StoredLine[], { direction, limit }: HistoryQuery): PageDraft {
   const lines = found.filter((line) => isSurelyBefore(line, block, direction)).slice(0, limit)
   const isDown = direction === 'desc'
   const edge = { atMs: isDown ? block.maxAtMs : block.minAtMs, seq: isDown ? Number.MAX_SAFE_INTEGER : 0 }

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg'
 import { inTransaction } from '../../../db/transaction.ts'
 import { bloomOf } from '../bloom.ts'
-import type { Run } from '../lines-store.ts'
+import type { SeqRange } from '../lines-store.ts'
 import { addBlock, readLinesOfBlock, type LineOfBlock, type NewLine } from './ingest-store.ts'
 
 /** Small enough to look through in a millisecond, large enough that five million lines have only five thousand blocks. */
@@ -10,11 +10,11 @@ export const linesOfBlock = 1_000
 const charsOfBlock = 1_000_000
 
 /** The newest lines of a version, not in a block yet. */
-export type OpenBlock = Run & { chars: number }
+export type OpenBlock = SeqRange & { chars: number }
 
 /** Adds new lines to the open block. Answers the blocks that became full and what is open now. */
-export function fillBlocks(open: OpenBlock, lines: NewLine[]): { full: Run[]; open: OpenBlock } {
-  const full: Run[] = []
+export function fillBlocks(open: OpenBlock, lines: NewLine[]): { full: SeqRange[]; open: OpenBlock } {
+  const full: SeqRange[] = []
   let { firstSeq, lastSeq, chars } = open
   for (const line of lines) {
     lastSeq = line.seq
@@ -28,15 +28,15 @@ export function fillBlocks(open: OpenBlock, lines: NewLine[]): { full: Run[]; op
 }
 
 /** Cuts what an earlier worker left without blocks; the rest stays open. */
-export function blocksOfBacklog(indexedSeq: number, lastSeq: number): Run[] {
-  const blocks: Run[] = []
+export function blocksOfBacklog(indexedSeq: number, lastSeq: number): SeqRange[] {
+  const blocks: SeqRange[] = []
   for (let firstSeq = indexedSeq + 1; firstSeq + linesOfBlock - 1 <= lastSeq; firstSeq += linesOfBlock)
     blocks.push({ firstSeq, lastSeq: firstSeq + linesOfBlock - 1 })
   return blocks
 }
 
 /** Reads the lines of a full block again and stores what occurs in them. Until then they are searched one by one. */
-export async function indexBlock(client: ClientBase, squidId: number, block: Run): Promise<void> {
+export async function indexBlock(client: ClientBase, squidId: number, block: SeqRange): Promise<void> {
   const lines = await readLinesOfBlock(client, squidId, block)
   await inTransaction(client, () => addBlock(client, squidId, block, summaryOf(lines)))
 }

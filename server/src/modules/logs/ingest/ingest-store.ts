@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { ClientBase } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { logsChannel, searchedText, type Run } from '../lines-store.ts'
+import { logsChannel, searchedText, type SeqRange } from '../lines-store.ts'
 import type { BlockSummary } from './blocks.ts'
 
 /** A line as it goes into the database. */
@@ -105,7 +105,7 @@ export async function notifyFollowers(client: ClientBase, squidIds: number[]): P
 
 export type LineOfBlock = { atMs: number; level: number; container: string; text: string }
 
-export async function readLinesOfBlock(client: ClientBase, squidId: number, block: Run): Promise<LineOfBlock[]> {
+export async function readLinesOfBlock(client: ClientBase, squidId: number, block: SeqRange): Promise<LineOfBlock[]> {
   const { rows } = await client.query<LineOfBlock>(
     `select (extract(epoch from at) * 1000)::float8 as "atMs", level, container, ${searchedText} as text
      from log_lines where squid_id = $1 and seq between $2 and $3`,
@@ -115,7 +115,7 @@ export async function readLinesOfBlock(client: ClientBase, squidId: number, bloc
 }
 
 /** The lines of the block count as indexed from now on; without a summary they are gone. */
-export async function addBlock(client: ClientBase, squidId: number, block: Run, summary: BlockSummary | null) {
+export async function addBlock(client: ClientBase, squidId: number, block: SeqRange, summary: BlockSummary | null) {
   if (summary)
     await client.query(
       `insert into log_blocks (squid_id, first_seq, last_seq, min_at, max_at, level_mask, containers, bloom)

@@ -8,7 +8,7 @@ export async function dropLinesBefore(client: ClientBase, day: string): Promise<
 }
 
 /** Forgets versions that were deleted; their lines go with their days. */
-export async function forgetDeletedSquids(client: ClientBase): Promise<void> {
+export async function deleteLinesOfDeletedSquids(client: ClientBase): Promise<void> {
   await client.query('delete from log_blocks b where not exists (select from squids s where s.id = b.squid_id)')
   await client.query('delete from log_streams l where not exists (select from squids s where s.id = l.squid_id)')
 }

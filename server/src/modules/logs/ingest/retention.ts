@@ -1,7 +1,7 @@
 import type { App } from '../../../app.ts'
 import { days } from '../../../clock.ts'
 import { dayOf, ensureDay } from '../../../db/day-partitions.ts'
-import { dropLinesBefore, forgetDeletedSquids } from './partition-store.ts'
+import { dropLinesBefore, deleteLinesOfDeletedSquids } from './partition-store.ts'
 
 /** The first day whose lines are kept, as in `2026-01-31`. */
 export const oldestDay = (app: Pick<App, 'clock' | 'config'>): string =>
@@ -14,7 +14,7 @@ export async function keepDays(app: Pick<App, 'clock' | 'config' | 'database'>):
     const now = app.clock.now().getTime()
     for (const day of [dayOf(now), dayOf(now + days(1))]) await ensureDay(client, 'log_lines', day)
     await dropLinesBefore(client, oldestDay(app))
-    await forgetDeletedSquids(client)
+    await deleteLinesOfDeletedSquids(client)
   } finally {
     client.release()
   }

@@ -1,8 +1,8 @@
 import type { Runtime } from '@shoal/runtime'
 import type { App } from '../../../app.ts'
 import { hours } from '../../../clock.ts'
-import { startLeading, type Leading } from '../../../db/leases.ts'
-import { createHiding } from '../../squids/index.ts'
+import { runAsLeader, type LeaderHandle } from '../../../db/leases.ts'
+import { createRedactorSource } from '../../squids/index.ts'
 import { blocksOfBacklog, indexBlock, linesOfBlock } from './blocks.ts'
 import { findUnindexed, readCursor } from './ingest-store.ts'
 import { keepDays, oldestDay } from './retention.ts'
@@ -13,15 +13,18 @@ import { createWriter } from './writer.ts'
  * once: its place in the runtime's log moves in the same transaction, and the runtime keeps whatever it was not yet asked to
  * go on from.
  */
-export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): Leading {
-  return startLeading(app.database, app.log, 'log-ingest', async (client, signal) => {
+export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): LeaderHandle {
+  return runAsLeader(app.database, app.log, 'log-ingest', async (client, signal) => {
     await keepDays(app)
     const keep = () => void keepDays(app).catch((error: unknown) => app.log.warn({ err: error }, 'log retention'))
     const keeping = setInterval(keep, hours(1))
     try {
       for (const { squidId, indexedSeq, lastSeq } of await findUnindexed(client, linesOfBlock))
         for (const block of blocksOfBacklog(indexedSeq, lastSeq)) await indexBlock(client, squidId, block)
-      const writer = createWriter(client, { hiding: createHiding(app), oldestAtMs: () => Date.parse(oldestDay(app)) })
+      const writer = createWriter(client, {
+        hiding: createRedactorSource(app),
+        oldestAtMs: () => Date.parse(oldestDay(app)),
+      })
       // Asking for the next batch tells the runtime that this one is safe.
       for await (const batch of app.runtime.logs(await readCursor(client), signal)) await writer.write(batch)
     } finally {

@@ -4,7 +4,7 @@ import { dayOf, ensureDay } from '../../../db/day-partitions.ts'
 import { inTransaction } from '../../../db/transaction.ts'
 import { shownContainer } from '../containers.ts'
 import { redactJson, type Redactor } from '../../secrets/index.ts'
-import type { Hiding } from '../../squids/index.ts'
+import type { RedactorSource } from '../../squids/index.ts'
 import { joinStacks, parseLine, type ParsedLine } from '../parse-line.ts'
 import { fillBlocks, indexBlock, type OpenBlock } from './blocks.ts'
 import { copyLines, moveCursor, moveStreams, notifyFollowers, readStreams, type NewLine } from './ingest-store.ts'
@@ -15,7 +15,7 @@ export type Writer = {
 }
 
 /** Where a version's lines end, and what of them is in no block yet. */
-type Stream = {
+type StreamEnd = {
   squidId: number
   lastSeq: number
   open: OpenBlock
@@ -25,14 +25,14 @@ type Stream = {
 
 type WriterOptions = {
   /** Before lines are stored. */
-  hiding: Hiding
+  hiding: RedactorSource
   /** A line that says it is older is not believed: its day is gone. */
   oldestAtMs: () => number
 }
 
 /** Writes batches through the connection that holds the ingestor's lock, so that no two processes ever give out the same `seq`. */
 export function createWriter(client: ClientBase, options: WriterOptions): Writer {
-  const streams = new Map<number, Stream>()
+  const streams = new Map<number, StreamEnd>()
   const knownDays = new Set<string>()
 
   const load = async (squidIds: number[]) => {
@@ -104,7 +104,7 @@ function squidOf(line: LogLine): number | null {
 
 /** Parsed, in the order of their times, and with the next numbers of the version. */
 function numbered(
-  stream: Stream,
+  stream: StreamEnd,
   raw: LogLine[],
   redact: Redactor,
   options: Pick<WriterOptions, 'oldestAtMs'>,

@@ -16,7 +16,7 @@ export type IngressMinute = {
 }
 
 /** Adds to what is there: exact with any number of gateways, and also when it comes late. */
-export async function addIngress(database: Database, rows: IngressMinute[]): Promise<void> {
+export async function addIngressMinutes(database: Database, rows: IngressMinute[]): Promise<void> {
   if (rows.length === 0) return
   // Always in one order, so that two gateways never wait for each other in a circle.
   const ordered = rows.toSorted((a, b) => a.squidId - b.squidId || a.minute.getTime() - b.minute.getTime())

@@ -9,14 +9,14 @@ import { scrapeText } from './scrape-text.ts'
 
 /** Of one series; a chart has no more pixels that matter. */
 const defaultPoints = 300
-const mostPoints = 1_000
+const pointLimit = 1_000
 
 export function monitoringHandlers(app: App): Handlers<Contract['monitoring']> {
   return {
     scrape: ({ org }) => scrapeText(app, org.id),
     query: async ({ params, query, org }) => {
       if (!isQuery(params.query)) throw notFound(`Query ${params.query.slice(0, 50)}`)
-      const maxPoints = Math.min(mostPoints, Math.max(1, Number(query.maxPoints ?? defaultPoints)))
+      const maxPoints = Math.min(pointLimit, Math.max(1, Number(query.maxPoints ?? defaultPoints)))
       // Spec 9: monitoring is of the last 24 hours unless asked otherwise.
       return readSeries(app, org.id, params.query, { range: rangeOf(query, app.clock.now(), days(1)), maxPoints })
     },

@@ -5,7 +5,7 @@ import { hours, minutes } from '../../../clock.ts'
 import type { TestOrg } from '../../../testing/index.ts'
 import { makeVersion } from '../../squids/testing/make-version.ts'
 import { setTag } from '../../squids/index.ts'
-import { addIngress, bucketCount, bucketOf, latencyPercentiles } from '../index.ts'
+import { addIngressMinutes, bucketCount, bucketOf, latencyPercentiles } from '../index.ts'
 import { startSampledApp, type SampledApp } from '../testing/sampled-app.ts'
 
 const mib = 2 ** 20
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await setTag(s.t.app.db, squid, 'prod', s.clock.now())
   await makeVersion(s.t.app, other, { name: 'theirs', apis: [{}], processors: { bsc: processor } })
   await s.pass(minutes(10))
-  await addIngress(s.t.app.database, [minute(squidId, { good: [10, 10, 10, 2000], bad: 3 })])
+  await addIngressMinutes(s.t.app.database, [minute(squidId, { good: [10, 10, 10, 2000], bad: 3 })])
   await s.pass(15_000)
 })
 afterAll(() => s.close())

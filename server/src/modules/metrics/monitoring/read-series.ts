@@ -6,8 +6,8 @@ import { countContainers, selectLabels, selectSeries, type LabelledSquid, type S
 import { stepOf, timesOf } from './step.ts'
 
 /** In one answer, whatever the size of the organization: what a browser can draw and we can send within a blink. */
-const mostPoints = 100_000
-const fewestPoints = 24
+const totalPointLimit = 100_000
+const minPoints = 24
 
 /** Of these only containers that had any are told of. */
 const rareEvents: MonitoringQuery[] = ['crashes', 'oom_kills']
@@ -20,7 +20,7 @@ export async function readSeries(
   { range, maxPoints }: { range: Range; maxPoints: number },
 ): Promise<MonitoringSeries[]> {
   const containers = await countContainers(app.db, orgId)
-  const affordable = Math.max(fewestPoints, Math.floor(mostPoints / Math.max(1, containers)))
+  const affordable = Math.max(minPoints, Math.floor(totalPointLimit / Math.max(1, containers)))
   const step = stepOf(range, Math.max(1, Math.min(maxPoints, affordable)), isKept(app))
   const times = timesOf(range, step.ms)
   const asked = { fromMs: times[0] ?? range.fromMs, toMs: range.toMs, step }

@@ -3,15 +3,15 @@ import { sql, type SQL } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'
 import { levelMs, tableOf } from '../levels.ts'
 import { timeOf } from '../usage/usage-store.ts'
-import type { Step } from './step.ts'
+import type { BucketSize } from './step.ts'
 
 /** Of one container: beginnings of buckets in seconds and the value of each, in no order. */
 export type Series = { squidId: number; container: string; times: number[]; values: (number | null)[] }
 
 /** How rows of one bucket become one; `one`, where there is only one. */
-type Merge = { sum: (column: SQL) => SQL; max: (column: SQL) => SQL; newest: (column: SQL) => SQL }
-const one: Merge = { sum: (column) => column, max: (column) => column, newest: (column) => column }
-const merged: Merge = {
+type BucketAggregates = { sum: (column: SQL) => SQL; max: (column: SQL) => SQL; newest: (column: SQL) => SQL }
+const one: BucketAggregates = { sum: (column) => column, max: (column) => column, newest: (column) => column }
+const bucketAggregates: BucketAggregates = {
   sum: (column) => sql`sum(${column})`,
   max: (column) => sql`max(${column})`,
   newest: (column) =>
@@ -22,7 +22,7 @@ const merged: Merge = {
 const atMost100 = (percent: SQL) => sql`(case when ${percent} > 100 then 100 else ${percent} end)::real`
 
 /** What is drawn of one bucket. Null where nothing is known. Shares have the seven digits of a `real`: half the text to send. */
-const drawn: Record<MonitoringQuery, (of: Merge) => SQL> = {
+const seriesExpressions: Record<MonitoringQuery, (of: BucketAggregates) => SQL> = {
   cpu_utilization: ({ sum }) => sql`(100 * ${sum(sql`cpu_seconds`)} / nullif(${sum(sql`cpu_limit_seconds`)}, 0))::real`,
   cpu_trotting: ({ sum }) =>
     atMost100(sql`100 * ${sum(sql`throttled_seconds`)} / nullif(${sum(sql`observed_seconds`)}, 0)`),
@@ -40,7 +40,7 @@ export async function selectSeries(
   db: Db,
   orgId: number,
   query: MonitoringQuery,
-  { fromMs, toMs, step }: { fromMs: number; toMs: number; step: Step },
+  { fromMs, toMs, step }: { fromMs: number; toMs: number; step: BucketSize },
 ): Promise<Series[]> {
   // A month of a thousand versions is read in half the time where rows need not be merged.
   const isWhole = step.ms === levelMs[step.level]
@@ -48,7 +48,7 @@ export async function selectSeries(
   const { rows } = await db.execute<{ squidId: number; container: string; bins: number[]; values: (number | null)[] }>(
     sql`select squid_id as "squidId", container, to_json(array_agg(bin)) as bins, to_json(array_agg(v)) as values from (
           select squid_id, container, floor(date_part('epoch', at) / ${step.ms / 1000}::float8)::int as bin,
-            ${drawn[query](isWhole ? one : merged)} as v
+            ${seriesExpressions[query](isWhole ? one : bucketAggregates)} as v
           from ${sql.identifier(tableOf('container', step.level))}
           where squid_id in (select id from squids where org_id = ${orgId}) and at >= ${timeOf(fromMs)} and at < ${timeOf(toMs)}
           ${isWhole ? sql`` : sql`group by 1, 2, 3`}

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { days, hours, minutes } from '../../../clock.ts'
 import { ensureDay, dayOf } from '../../../db/day-partitions.ts'
 import { startTestApp, type TestApp } from '../../../testing/index.ts'
-import { addIngress, bucketCount, type IngressMinute } from '../index.ts'
+import { addIngressMinutes, bucketCount, type IngressMinute } from '../index.ts'
 import { keepDays } from './retention.ts'
 import { rollUp } from './roll-up.ts'
 
@@ -60,7 +60,7 @@ test('requests are added up as by hand, in whatever order gateways bring them', 
       const clock = { now: () => new Date(startMs + days(2)) }
       const app = { ...t.app, clock }
       for (const go of goes) {
-        await addIngress(t.app.database, onePerMinute(go.map((one) => minuteOf(startMs, one))))
+        await addIngressMinutes(t.app.database, onePerMinute(go.map((one) => minuteOf(startMs, one))))
         await rollUp(app, client)
       }
       const all = goes.flat().map((one) => ({ ...minuteOf(startMs, one), ms: startMs + minutes(one.minute) }))
@@ -188,7 +188,7 @@ test('the fine goes after its time, the coarse stays', async () => {
   const at = t.clock.now().getTime()
   const histogram = Array.from({ length: bucketCount }, () => 1)
   const minute = { squidId: 1, successes: 100, errors: 5, successBytes: 1000, errorBytes: 50, histogram }
-  await addIngress(t.app.database, [{ ...minute, minute: new Date(at) }])
+  await addIngressMinutes(t.app.database, [{ ...minute, minute: new Date(at) }])
   await keepDays(t.app, client)
   await insertSample({ squidId: 1, ms: at, cpu: 1, memory: 1, crashes: 1, block: 1 })
   const left = async () => {
@@ -228,10 +228,10 @@ test('a gateway that comes days later still counts, as long as its minutes are k
     errorBytes: 0,
     histogram,
   })
-  await addIngress(t.app.database, [late(0)])
+  await addIngressMinutes(t.app.database, [late(0)])
   await rollUp(t.app, client)
   for (const agoMs of [hours(5), days(1), days(5)]) {
-    await addIngress(t.app.database, [late(agoMs)])
+    await addIngressMinutes(t.app.database, [late(agoMs)])
     await rollUp(t.app, client)
   }
   expect(await rows('select sum(successes)::int as sum from ingress_days')).toEqual([{ sum: 4 }])

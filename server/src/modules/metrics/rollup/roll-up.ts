@@ -22,7 +22,7 @@ async function rollUpFamily(app: Pick<App, 'clock' | 'config'>, client: ClientBa
   const read = await readRolledUntil(client, family)
   if (read === null) return
   const sinceMs = Math.max(read, oldestMs(app, family))
-  await makeRoom(client, family, sinceMs, nowMs)
+  await ensurePartitions(client, family, sinceMs, nowMs)
   await inTransaction(client, async () => {
     // What came late meanwhile is for the next time: there may be no room for its days yet.
     if ((await lockRolledUntil(client, family, sinceMs)) < read) return
@@ -38,7 +38,7 @@ function oldestMs({ clock, config }: Pick<App, 'clock' | 'config'>, family: Fami
   return Date.parse(dayOf(nowMs - days(keptDays(config, level))))
 }
 
-async function makeRoom(client: ClientBase, family: Family, sinceMs: number, nowMs: number): Promise<void> {
+async function ensurePartitions(client: ClientBase, family: Family, sinceMs: number, nowMs: number): Promise<void> {
   const partitioned = coarserLevels[family].flatMap(({ to }) => (to === 'minutes' || to === 'hours' ? [to] : []))
   for (const level of partitioned)
     for (let ms = sinceMs; dayOf(ms) <= dayOf(nowMs); ms += days(1))

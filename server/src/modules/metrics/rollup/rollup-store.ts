@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg'
 import { tableOf, type Family, type Level } from '../levels.ts'
 
-export type Step = { from: Level; to: Level; unit: string }
+export type RollUpStep = { from: Level; to: Level; unit: string }
 
 /** Up to where the longer levels are made; null when nothing was ever counted. */
 export async function readRolledUntil(client: ClientBase, family: Family): Promise<number | null> {
@@ -36,7 +36,7 @@ export async function setRolledUntil(client: ClientBase, family: Family, ms: num
 }
 
 /** Makes the buckets of `to` anew from the one that `sinceMs` lies in on: done twice is done once. */
-export async function makeLevel(client: ClientBase, family: Family, step: Step, sinceMs: number): Promise<void> {
+export async function makeLevel(client: ClientBase, family: Family, step: RollUpStep, sinceMs: number): Promise<void> {
   const columns = Object.keys(merged[family])
   await client.query(
     `insert into ${tableOf(family, step.to)} (${columns.join(', ')})
@@ -90,14 +90,14 @@ const merged = {
   },
 } as const
 
-function containersSql({ from, unit }: Step): string {
+function containersSql({ from, unit }: RollUpStep): string {
   const values = Object.entries(merged.container).map(([column, value]) => (column === 'at' ? bucket(unit) : value))
   return `select ${values.join(', ')} from ${tableOf('container', from)} where at >= ${since(unit)}
           group by squid_id, ${bucket(unit)}, container`
 }
 
 /** Histograms are added up place by place. */
-function ingressSql({ from, unit }: Step): string {
+function ingressSql({ from, unit }: RollUpStep): string {
   const source = `${tableOf('ingress', from)} where at >= ${since(unit)}`
   return `with places as (
       select squid_id, ${bucket(unit)} as bucket, i, sum(n) as n

@@ -12,7 +12,7 @@ export type DatabaseUsage = {
 /** `USER_HZ` of Linux: the unit of times in /proc, the same everywhere. */
 const ticksPerSecond = 100
 
-type Seen = { database: string; cpuSeconds: number }
+type BackendUsage = { database: string; cpuSeconds: number }
 
 /**
  * What databases use, told by the processes that serve their connections: Postgres itself counts no processor time. Only where
@@ -20,7 +20,7 @@ type Seen = { database: string; cpuSeconds: number }
  */
 export class DatabaseMeter {
   readonly #cluster: Database
-  #seen: Map<string, Seen> | null = null
+  #seen: Map<string, BackendUsage> | null = null
   readonly #cpuSeconds = new Map<string, number>()
 
   constructor(cluster: Database) {
@@ -32,7 +32,7 @@ export class DatabaseMeter {
     const backends = await backendsOf(this.#cluster, databases)
     if (!(await this.#isLocal())) return null
     const isFirst = this.#seen === null
-    const seen = new Map<string, Seen>()
+    const seen = new Map<string, BackendUsage>()
     const usage = new Map(databases.map((name) => [name, { cpuSeconds: 0, memoryBytes: 0 }]))
     for (const { pid, database } of backends) {
       const process = await readProcess(pid)

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { WorkerApp } from '../../../app.ts'
 import { startTestApp, type TestApp } from '../../../testing/index.ts'
 import { until } from '../../../testing/until.ts'
-import { lookAtContainers } from '../../squids/observe-containers.ts'
-import { readSeen } from '../../squids/seen.ts'
+import { readContainers } from '../../squids/observe-containers.ts'
+import { loadObservationCache } from '../../squids/observation-cache.ts'
 import { makeVersion } from '../../squids/testing/make-version.ts'
 import { openSampler } from './sampler.ts'
 
@@ -95,11 +95,11 @@ test('restarts, crashes and kills for memory are those that really happened, and
   await runtime.apply(workload)
   const client = await t.app.database.pool.connect()
   try {
-    const sampler = await openSampler(app, client, { restPerWork: 0 })
+    const sampler = await openSampler(app, client, { idleRatio: 0 })
     /** As a worker that has just taken over. */
     const look = async () => {
-      const seen = await readSeen(t.app)
-      await seen.noteContainers(await lookAtContainers(app, seen.containers))
+      const seen = await loadObservationCache(t.app)
+      await seen.recordContainers(await readContainers(app, seen.containers))
       await sampler.tick()
     }
     for (let run = 0; run < RUNS_THAT_END; run++) {

@@ -78,7 +78,7 @@ export async function putCounters(client: ClientBase, counters: Counters[]): Pro
   )
 }
 
-export async function forgetCountersBefore(client: ClientBase, atMs: number): Promise<void> {
+export async function deleteCountersBefore(client: ClientBase, atMs: number): Promise<void> {
   await client.query('delete from sampled_counters where at < to_timestamp($1::float8 / 1000)', [atMs])
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { addUp, countersOf, gapMs, sampleOf, type Counters, type Look } from './sample.ts'
+import { addUp, countersOf, gapMs, sampleOf, type Counters, type CounterReading } from './sample.ts'
 
-const look = (changes: Partial<Look> = {}): Look => ({
+const look = (changes: Partial<CounterReading> = {}): CounterReading => ({
   squidId: 1,
   generation: 1,
   container: 'eth',
@@ -22,10 +22,10 @@ const look = (changes: Partial<Look> = {}): Look => ({
   progress: null,
   ...changes,
 })
-const later = (changes: Partial<Look> = {}) =>
+const later = (changes: Partial<CounterReading> = {}) =>
   look({ atMs: 110_000, cpuSeconds: 55, throttledSeconds: 5, lastBlock: 1100, rpcRequests: 530, ...changes })
 const before = countersOf(look(), undefined)
-const sampled = (now: Look, then: Counters = before) => sampleOf(now, then, then.lastBlock)
+const sampled = (now: CounterReading, then: Counters = before) => sampleOf(now, then, then.lastBlock)
 
 test('a sample is what was used since the look before', () => {
   expect(sampled(later())).toMatchObject({

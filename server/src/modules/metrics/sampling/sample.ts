@@ -28,7 +28,7 @@ export type Progress = {
 }
 
 /** A container as it is now. Null: cannot be known here. */
-export type Look = Omit<Counters, 'oomKills' | 'crashes'> & {
+export type CounterReading = Omit<Counters, 'oomKills' | 'crashes'> & {
   oomKills: number | null
   crashes: number | null
   cpuLimitCores: number | null
@@ -69,7 +69,7 @@ export const gapMs = 45_000
  * counted once whenever it is noticed, so that sums over days are right. `blockBefore`: where the version's processor was last
  * seen, in whatever generation.
  */
-export function sampleOf(look: Look, before: Counters | undefined, blockBefore: number | null): Sample {
+export function sampleOf(look: CounterReading, before: Counters | undefined, blockBefore: number | null): Sample {
   const elapsedMs = before ? look.atMs - before.atMs : 0
   const observedSeconds = elapsedMs > 0 && elapsedMs <= gapMs ? elapsedMs / 1000 : 0
   // What is left of a run that ended is lost with it; of the one after it nothing is.
@@ -100,7 +100,7 @@ export function sampleOf(look: Look, before: Counters | undefined, blockBefore: 
 }
 
 /** What to count the next look from: what is not known now is as it was known last. */
-export function countersOf(look: Look, before: Counters | undefined): Counters {
+export function countersOf(look: CounterReading, before: Counters | undefined): Counters {
   return {
     squidId: look.squidId,
     generation: look.generation,

@@ -212,7 +212,7 @@ const planWith = (totalBytes: number): SquidPlan => ({
     profile: 'small',
     storage: '',
     totalBytes,
-    isAutoresizeAsked: false,
+    isAutoresizeRequested: false,
     config: {},
     maxExternalConnections: null,
   },

@@ -1,9 +1,9 @@
 import { createSimRuntime, ManualClock, type SimRuntime } from '@shoal/runtime'
 import type { PoolClient } from 'pg'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
-import { lookAtContainers } from '../../squids/observe-containers.ts'
+import { readContainers } from '../../squids/observe-containers.ts'
 import { observeProcessors } from '../../squids/observe-processors.ts'
-import { readSeen } from '../../squids/seen.ts'
+import { loadObservationCache } from '../../squids/observation-cache.ts'
 import { openSampler, type Sampler } from '../sampling/sampler.ts'
 
 export type SampledApp = {
@@ -31,10 +31,10 @@ export async function startSampledApp(env: Record<string, string> = {}): Promise
   const runtime = createSimRuntime({ clock, serve: true })
   const t = await startTestApp({ clock, runtime, env })
   const client = await t.app.database.pool.connect()
-  let sampler: Sampler = await openSampler(t.app, client, { restPerWork: 0 })
-  const seen = await readSeen(t.app)
+  let sampler: Sampler = await openSampler(t.app, client, { idleRatio: 0 })
+  const seen = await loadObservationCache(t.app)
   const tick = async () => {
-    await seen.noteContainers(await lookAtContainers({ clock, runtime }, seen.containers))
+    await seen.recordContainers(await readContainers({ clock, runtime }, seen.containers))
     await observeProcessors(t.app, seen)
     await sampler.tick()
   }
@@ -51,7 +51,7 @@ export async function startSampledApp(env: Record<string, string> = {}): Promise
       }
     },
     passUnseen: (ms) => clock.advance(ms),
-    restart: async () => void (sampler = await openSampler(t.app, client, { restPerWork: 0 })),
+    restart: async () => void (sampler = await openSampler(t.app, client, { idleRatio: 0 })),
     rows: async <Row extends object>(text: string, values: unknown[] = []) =>
       (await client.query<Row>(text, values)).rows,
     close: async () => {

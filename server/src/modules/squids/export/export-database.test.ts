@@ -12,7 +12,7 @@ import { connect } from '../../../db/database.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
 import { ownerConnection, syncDatabase } from '../database.ts'
 import { parseManifest } from '../manifest.ts'
-import { planOf } from '../plan.ts'
+import { parsePlan } from '../plan.ts'
 import { insertSquid } from '../store.ts'
 
 let t: TestApp
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => t?.close())
 
-const plan = planOf(parseManifest('deploy: { addons: { postgres: {} }, processor: { cmd: [x] } }'))
+const plan = parsePlan(parseManifest('deploy: { addons: { postgres: {} }, processor: { cmd: [x] } }'))
 
 /** A version of `org` with an empty database. */
 async function made(org: TestOrg, name: string) {

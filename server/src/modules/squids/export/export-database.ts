@@ -7,15 +7,15 @@ import { selectSquidDatabase } from '../database-store.ts'
 import {
   endReading,
   listTables,
-  openReading,
+  openExport,
   rowsOf,
   statementsAfter,
   statementsBefore,
-  type Reading,
+  type ExportConnection,
 } from './reading-store.ts'
 
 /** A caller who reads slowly holds a snapshot of the database so long at most. */
-const longestMs = minutes(60)
+const maxMs = minutes(60)
 
 type Exported = { squidId: number; reference: string; signal: AbortSignal }
 
@@ -30,12 +30,12 @@ export async function exportDatabase(app: App, { squidId, reference, signal }: E
   if (!row) throw refuse('NO_DATABASE', `${reference} has no database.`)
   const url = new URL(app.squidsDatabase.url)
   url.pathname = `/${encodeURIComponent(row.database)}`
-  const reading = await openReading(url.href, row.role)
+  const reading = await openExport(url.href, row.role)
   if (reading === null) throw refuse('EXPORT_RUNNING', 'An export of this database is running already.')
   const head = `-- The database of ${reference} on ${app.clock.now().toISOString()}. Into an empty one: gunzip -c <file> | psql <url>`
   const script = Readable.from(scriptOf(reading, head), { objectMode: false })
   const compressed = createGzip()
-  const stop = AbortSignal.any([signal, AbortSignal.timeout(longestMs)])
+  const stop = AbortSignal.any([signal, AbortSignal.timeout(maxMs)])
   const abort = () => script.destroy(new Error('The export was stopped'))
   stop.addEventListener('abort', abort, { once: true })
   script.once('error', (error) => compressed.destroy(error))
@@ -47,7 +47,7 @@ export async function exportDatabase(app: App, { squidId, reference, signal }: E
   return script.pipe(compressed)
 }
 
-async function* scriptOf(reading: Reading, head: string): AsyncGenerator<Buffer> {
+async function* scriptOf(reading: ExportConnection, head: string): AsyncGenerator<Buffer> {
   const lines = (...text: string[]) => Buffer.from(`${text.join('\n')}\n`)
   yield lines(head, `set client_encoding = 'UTF8';`, 'set standard_conforming_strings = on;', `set search_path to '';`)
   yield lines(...(await statementsBefore(reading)))

@@ -2,12 +2,12 @@ import { Client, escapeIdentifier } from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 
 /** One database as it was when this was opened, for its owner's eyes. */
-export type Reading = Client
+export type ExportConnection = Client
 
 /**
  * Reads as the database's owner, who may see all of it and nothing else. Null while somebody else does: one at a time.
  */
-export async function openReading(url: string, owner: string): Promise<Reading | null> {
+export async function openExport(url: string, owner: string): Promise<ExportConnection | null> {
   const client = new Client({ connectionString: url, application_name: 'shoal export' })
   // A connection that breaks fails the query that waits on it; without a listener it would end the process.
   client.on('error', () => {})
@@ -28,12 +28,12 @@ export async function openReading(url: string, owner: string): Promise<Reading |
 }
 
 /** Also in the middle of a query; what it holds is free afterwards. */
-export async function endReading(reading: Reading): Promise<void> {
+export async function endReading(reading: ExportConnection): Promise<void> {
   await reading.end().catch(() => undefined)
 }
 
 /** `table (columns)` as `copy … from stdin` takes it. */
-export async function* rowsOf(reading: Reading, list: string): AsyncGenerator<Buffer> {
+export async function* rowsOf(reading: ExportConnection, list: string): AsyncGenerator<Buffer> {
   for await (const chunk of reading.query(copyTo(`copy ${list} to stdout`))) yield chunk as Buffer
 }
 
@@ -52,13 +52,13 @@ const fullName = (oid: string) => `(select format('%I.%I', n.nspname, c.relname)
   from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = ${oid})`
 
 /** One column of text of every row. */
-async function texts(reading: Reading, sql: string): Promise<string[]> {
+async function texts(reading: ExportConnection, sql: string): Promise<string[]> {
   const { rows } = await reading.query<{ text: string }>(sql)
   return rows.map((row) => row.text)
 }
 
 /** Schemas, enumerations and sequences: what columns may need. */
-export async function statementsBefore(reading: Reading): Promise<string[]> {
+export async function statementsBefore(reading: ExportConnection): Promise<string[]> {
   return [
     ...(await texts(
       reading,
@@ -82,7 +82,7 @@ export async function statementsBefore(reading: Reading): Promise<string[]> {
 }
 
 /** Tables in the order of their names; of a partitioned one its parts, each as a table. */
-export async function listTables(reading: Reading): Promise<TableShape[]> {
+export async function listTables(reading: ExportConnection): Promise<TableShape[]> {
   const { rows } = await reading.query<TableShape>(
     `select format('%I.%I', n.nspname, c.relname) as name,
        array(select format('%I %s%s%s', a.attname, format_type(a.atttypid, a.atttypmod),
@@ -104,7 +104,7 @@ export async function listTables(reading: Reading): Promise<TableShape[]> {
 }
 
 /** Where sequences stand, keys, other constraints, indexes, and last what refers to other tables: what wants the rows first. */
-export async function statementsAfter(reading: Reading): Promise<string[]> {
+export async function statementsAfter(reading: ExportConnection): Promise<string[]> {
   return [
     ...(await texts(
       reading,

@@ -5,7 +5,7 @@ import { insertSquid, type SquidRow } from '../store.ts'
 import { apiName, apiPort, metricsPort } from '../workload.ts'
 import { workloadIdOf } from '../workload-id.ts'
 
-export type VersionWish = {
+export type VersionSpec = {
   name?: string
   slot?: string
   /** What each replica of the api does; none: it has no api. */
@@ -16,13 +16,13 @@ export type VersionWish = {
 }
 
 /** A version that was deployed, without the deployment: its row, and its containers in the runtime. */
-export async function makeVersion(app: WorkerApp, org: { id: number }, wish: VersionWish = {}): Promise<SquidRow> {
-  const { apis = [], processors = {} } = wish
-  const { id: _, ...row } = wish.row ?? {}
+export async function makeVersion(app: WorkerApp, org: { id: number }, desired: VersionSpec = {}): Promise<SquidRow> {
+  const { apis = [], processors = {} } = desired
+  const { id: _, ...row } = desired.row ?? {}
   const squid = await insertSquid(app.db, {
     orgId: org.id,
-    name: wish.name ?? 'test-squid',
-    slot: wish.slot ?? 'v1',
+    name: desired.name ?? 'test-squid',
+    slot: desired.slot ?? 'v1',
     image: 'image',
     generation: 1,
     generationsUsed: 1,

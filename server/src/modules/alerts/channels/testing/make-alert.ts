@@ -1,15 +1,15 @@
 import { eq } from 'drizzle-orm'
 import type { TestApp, TestOrg } from '../../../../testing/index.ts'
 import { alertEvents } from '../../tables.ts'
-import { noteTransition } from '../enqueue.ts'
+import { enqueueTransition } from '../enqueue.ts'
 
-type Given = Partial<typeof alertEvents.$inferInsert>
+type AlertOptions = Partial<typeof alertEvents.$inferInsert>
 
 /** Opens and ends alerts as rules do: the row and what is to be told of it in one transaction. */
 export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
   let count = 0
   return {
-    open: async (org: Pick<TestOrg, 'id'>, given: Given = {}): Promise<number> => {
+    open: async (org: Pick<TestOrg, 'id'>, given: AlertOptions = {}): Promise<number> => {
       const at = t.clock.now()
       return await t.app.db.transaction(async (tx) => {
         const [row] = await tx
@@ -29,7 +29,7 @@ export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
           })
           .returning()
         if (!row) throw new Error('No alert was opened')
-        await noteTransition(tx, { orgId: org.id, event: row, what: 'OPENED', at, isQuiet: false })
+        await enqueueTransition(tx, { orgId: org.id, event: row, what: 'OPENED', at, isQuiet: false })
         return row.id
       })
     },
@@ -43,7 +43,7 @@ export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
           .returning()
         if (!row) throw new Error('No alert got worse')
         const at = t.clock.now()
-        await noteTransition(tx, { orgId: org.id, event: row, what: 'OPENED', at, isQuiet: false })
+        await enqueueTransition(tx, { orgId: org.id, event: row, what: 'OPENED', at, isQuiet: false })
       })
     },
     end: async (org: Pick<TestOrg, 'id'>, eventId: number, { isQuiet = false } = {}): Promise<void> => {
@@ -51,7 +51,7 @@ export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
       await t.app.db.transaction(async (tx) => {
         const [row] = await tx.update(alertEvents).set({ endedAt: at }).where(eq(alertEvents.id, eventId)).returning()
         if (!row) throw new Error('No alert was ended')
-        await noteTransition(tx, { orgId: org.id, event: row, what: 'ENDED', at, isQuiet })
+        await enqueueTransition(tx, { orgId: org.id, event: row, what: 'ENDED', at, isQuiet })
       })
     },
   }

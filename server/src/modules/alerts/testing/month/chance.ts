@@ -1,5 +1,5 @@
 /** Numbers that look random and are the same each time (mulberry32). */
-export class Chance {
+export class SeededRandom {
   #state: number
 
   constructor(seed: number) {

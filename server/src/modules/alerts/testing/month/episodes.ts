@@ -1,5 +1,5 @@
 import { days, hours, minutes } from '../../../../clock.ts'
-import type { Chance } from './chance.ts'
+import type { SeededRandom } from './chance.ts'
 
 /** A time in which something is unlike always. */
 export type Episode<Type extends string> = { type: Type; fromMs: number; toMs: number }
@@ -45,7 +45,7 @@ const isNear = (fault: Episode<Fault>, fromMs: number, toMs: number) =>
   fromMs < fault.toMs + quietMs && toMs > fault.fromMs - quietMs
 
 /** Something every few hours, one after the other, and the fault if there is one. */
-export function episodesOf(chance: Chance, untilMs: number, fault: Episode<Fault> | null): VersionEpisode[] {
+export function episodesOf(chance: SeededRandom, untilMs: number, fault: Episode<Fault> | null): VersionEpisode[] {
   const episodes: VersionEpisode[] = fault ? [fault] : []
   for (let atMs = chance.until(hours(3)); atMs < untilMs;) {
     const type = chance.of(weighted)
@@ -59,7 +59,7 @@ export function episodesOf(chance: Chance, untilMs: number, fault: Episode<Fault
 
 /** When nobody looks, at no certain times, but not around these faults. */
 export function awayTimes(
-  chance: Chance,
+  chance: SeededRandom,
   untilMs: number,
   { everyMs, ms, not }: { everyMs: number; ms: readonly [number, number]; not: readonly Episode<Fault>[] },
 ): Episode<'away'>[] {

@@ -2,19 +2,19 @@ import type { AlertKind, OrgStatus } from '@shoal/contract'
 import { days, hours, minutes } from '../../../../clock.ts'
 import type { QuotaUse } from '../../../billing/index.ts'
 import { limitsOf, type Limits } from '../../../squids/index.ts'
-import { farBlocks } from '../../../squids/freshness.ts'
-import { evaluate, noMemory, type Facts, type OpenAlert, type OrgFinding } from '../../rules/evaluate.ts'
+import { farBehindBlocks } from '../../../squids/freshness.ts'
+import { evaluateAlerts, emptyState, type Facts, type OpenAlert, type OrgFinding } from '../../rules/evaluate.ts'
 import { paymentFindings, quotaFindings } from '../../rules/org-findings.ts'
 import { rulesOf } from '../../rules/rules.ts'
-import { Chance } from './chance.ts'
+import { SeededRandom } from './chance.ts'
 import { awayTimes, episodesOf, faults, follow, type Episode, type Fault } from './episodes.ts'
-import { SimChain, type ChainWish } from './sim-chain.ts'
+import { SimChain, type ChainSpec } from './sim-chain.ts'
 import { SimVersion } from './sim-version.ts'
 
 export const everyMs = 15_000
 export const monthMs = days(30)
 
-const chains: ChainWish[] = [
+const chains: ChainSpec[] = [
   { id: 'eth', blockMs: 12_000, isIrregular: false, finalAfter: 64, finalEvery: 32, isWatched: true },
   { id: 'arbitrum', blockMs: 250, isIrregular: false, finalAfter: 2400, finalEvery: 1200, isWatched: true },
   { id: 'polygon', blockMs: 2000, isIrregular: false, finalAfter: 3, finalEvery: 1, isWatched: true },
@@ -24,8 +24,8 @@ const chains: ChainWish[] = [
 ]
 const versionCount = 20
 
-export type Alerted = { kind: AlertKind; squidId: number | null; openedMs: number; endedMs: number | null }
-export type Faulted = Episode<Fault> & { squidId: number; conditionMs: number | null }
+export type OpenedAlert = { kind: AlertKind; squidId: number | null; openedMs: number; endedMs: number | null }
+export type InjectedFault = Episode<Fault> & { squidId: number; conditionMs: number | null }
 
 /** Where each fault can be seen for what it is. */
 const places: Record<Fault, { squidId: number; chain: string }> = {
@@ -45,8 +45,11 @@ export const quotaFault = { orgId: 2, fromMs: days(20), toMs: days(22) }
 export const paymentFault = { orgId: 3, fromMs: days(23), toMs: days(25) }
 
 /** Thirty days of twenty versions, looked at every 15 seconds: all that was told of them. */
-export function runMonth(seed: number, withFaults: boolean): { alerts: Alerted[]; faulted: Faulted[]; looks: number } {
-  const chance = new Chance(seed)
+export function runMonth(
+  seed: number,
+  withFaults: boolean,
+): { alerts: OpenedAlert[]; faulted: InjectedFault[]; looks: number } {
+  const chance = new SeededRandom(seed)
   const faulted = withFaults ? planFaults() : []
   const simChains = chains.map((wish) => new SimChain(wish, chance, monthMs, faulted))
   for (const chain of simChains) chain.advance(0)
@@ -60,17 +63,17 @@ export function runMonth(seed: number, withFaults: boolean): { alerts: Alerted[]
   const awayAt = follow(awayTimes(chance, monthMs, { everyMs: days(3), ms: [10_000, minutes(20)], not: faulted }))
   const limits = limitsOf(rulesOf([]))
   const facts: Facts = { versions: versions.map(({ version }) => version.facts), latencies: new Map(), ofOrgs: [] }
-  const told = new Told()
+  const told = new RecordedNotices()
   let wasAway = false
   let looks = 0
-  let memory = noMemory
+  let memory = emptyState
 
   const look = (nowMs: number) => {
     const latencies = new Map(
       versions.flatMap(({ version }) => (version.latency ? [[version.facts.id, version.latency] as const] : [])),
     )
     const ofOrgs = orgFindings(nowMs, withFaults, limits)
-    const result = evaluate({ ...facts, latencies, ofOrgs }, () => limits, told.open, memory, nowMs)
+    const result = evaluateAlerts({ ...facts, latencies, ofOrgs }, () => limits, told.open, memory, nowMs)
     memory = result.memory
     told.note(result.transitions, nowMs)
     looks += 1
@@ -83,7 +86,7 @@ export function runMonth(seed: number, withFaults: boolean): { alerts: Alerted[]
     }
     // Another worker: it remembers nothing, and what it finds written down is old.
     if (wasAway) {
-      memory = noMemory
+      memory = emptyState
       look(nowMs)
       wasAway = false
     }
@@ -98,17 +101,22 @@ export function runMonth(seed: number, withFaults: boolean): { alerts: Alerted[]
 }
 
 /** One every two days, each at another version. */
-const planFaults = (): Faulted[] =>
+const planFaults = (): InjectedFault[] =>
   (Object.keys(faults) as Fault[]).map((type, i) => {
     const fromMs = days(2 + 2 * i) + hours(7)
     return { type, fromMs, toMs: fromMs + faults[type], squidId: places[type].squidId, conditionMs: null }
   })
 
 /** When what the rule says has become true, for those whose rule depends on how things went. */
-function conditionOf({ type, fromMs }: Faulted, version: SimVersion, chain: SimChain, nowMs: number): number | null {
+function conditionOf(
+  { type, fromMs }: InjectedFault,
+  version: SimVersion,
+  chain: SimChain,
+  nowMs: number,
+): number | null {
   if (type === 'slowness') return version.late > 500 ? nowMs + minutes(2) : null
   if (type !== 'wrongHead') return fromMs + (conditionAfterMs[type] ?? 0)
-  const isFar = chain.seen !== null && chain.height - version.block > farBlocks(chain.seen.pace)
+  const isFar = chain.seen !== null && chain.height - version.block > farBehindBlocks(chain.seen.pace)
   return isFar ? nowMs + minutes(1) : null
 }
 const conditionAfterMs: Partial<Record<Fault, number>> = {
@@ -133,16 +141,16 @@ function orgFindings(nowMs: number, withFaults: boolean, limits: Limits): OrgFin
 }
 
 /** What stands in the database of a real one. */
-class Told {
+class RecordedNotices {
   open: OpenAlert[] = []
-  readonly alerts: Alerted[] = []
+  readonly alerts: OpenedAlert[] = []
 
-  note(transitions: ReturnType<typeof evaluate>['transitions'], nowMs: number): void {
+  note(transitions: ReturnType<typeof evaluateAlerts>['transitions'], nowMs: number): void {
     for (const one of transitions) {
       if (one.type === 'open') {
-        const { orgId, kind, version, container, says } = one
+        const { orgId, kind, version, container, text } = one
         const squidId = version?.id ?? null
-        this.open = [...this.open, { id: this.alerts.length, orgId, kind, squidId, container, ...says }]
+        this.open = [...this.open, { id: this.alerts.length, orgId, kind, squidId, container, ...text }]
         this.alerts.push({ kind, squidId, openedMs: nowMs, endedMs: null })
       } else if (one.type === 'end') {
         const alert = this.alerts[one.id]

@@ -1,10 +1,10 @@
 import { minutes, hours } from '../../../../clock.ts'
 import { nextHead, type ChainHead } from '../../../rpc/chain-head.ts'
-import type { SeenHead } from '../../../squids/freshness.ts'
-import type { Chance } from './chance.ts'
+import type { ObservedHead } from '../../../squids/freshness.ts'
+import type { SeededRandom } from './chance.ts'
 import { awayTimes, follow, type Episode, type Fault } from './episodes.ts'
 
-export type ChainWish = {
+export type ChainSpec = {
   id: string
   /** On average. */
   blockMs: number
@@ -19,17 +19,17 @@ export type ChainWish = {
 
 /** A chain with nodes that disagree a little, and gateways that look away now and then. */
 export class SimChain {
-  readonly wish: ChainWish
+  readonly wish: ChainSpec
   height = 5_000_000
   final = 0
   /** What is written down of it; null before the first look, or when nobody looks at all. */
-  seen: SeenHead | null = null
-  readonly #chance: Chance
+  seen: ObservedHead | null = null
+  readonly #chance: SeededRandom
   readonly #isUnwatched: (nowMs: number) => unknown
   #nextBlockMs = 0
   #row: ChainHead | undefined
 
-  constructor(wish: ChainWish, chance: Chance, untilMs: number, not: readonly Episode<Fault>[]) {
+  constructor(wish: ChainSpec, chance: SeededRandom, untilMs: number, not: readonly Episode<Fault>[]) {
     this.wish = wish
     this.#chance = chance
     this.#isUnwatched = follow(awayTimes(chance, untilMs, { everyMs: hours(8), ms: [minutes(0.5), minutes(10)], not }))

@@ -1,14 +1,14 @@
 import { minutes } from '../../../../clock.ts'
 import { nextRow } from '../../../squids/observe-processors.ts'
-import type { ProcessorRow, WatchedVersion } from '../../../squids/index.ts'
-import type { SeenApi, SeenProcessor } from '../../../squids/present-store.ts'
-import { seenContainer } from '../../../squids/testing/seen.ts'
+import type { ProcessorRow, AlertSubject } from '../../../squids/index.ts'
+import type { ObservedApi, ObservedProcessor } from '../../../squids/present-store.ts'
+import { observedContainer } from '../../../squids/testing/observed.ts'
 import type { Latency } from '../../rules/slow.ts'
-import type { Chance } from './chance.ts'
+import type { SeededRandom } from './chance.ts'
 import { follow, type VersionEpisode } from './episodes.ts'
 import type { SimChain } from './sim-chain.ts'
 
-export type VersionWish = {
+export type SimVersionSpec = {
   id: number
   chain: SimChain
   /** It indexes final blocks only. */
@@ -19,18 +19,18 @@ export type VersionWish = {
   behind: number
 }
 
-const program = (container: string) => seenContainer({ squidId: 0, container, sinceMs: -minutes(60) })
+const program = (container: string) => observedContainer({ squidId: 0, container, sinceMs: -minutes(60) })
 
 /** A version that lives: what workers would see of it every 15 seconds. */
 export class SimVersion {
-  readonly facts: WatchedVersion
+  readonly facts: AlertSubject
   latency: Latency | undefined
-  readonly #wish: VersionWish
-  readonly #chance: Chance
+  readonly #wish: SimVersionSpec
+  readonly #chance: SeededRandom
   readonly #episodeAt: (nowMs: number) => VersionEpisode | null
   readonly #processor = program('eth')
   readonly #api = program('api')
-  readonly #apiState: SeenApi = { squidId: 0, container: 'api', isAvailable: true, sinceMs: 0, reason: null }
+  readonly #apiState: ObservedApi = { squidId: 0, container: 'api', isAvailable: true, sinceMs: 0, reason: null }
   #last: VersionEpisode | null = null
   #row: ProcessorRow | undefined
   #block: number
@@ -41,7 +41,7 @@ export class SimVersion {
   #lastMs = 0
   #used = 0.2
 
-  constructor(wish: VersionWish, episodes: readonly VersionEpisode[], chance: Chance) {
+  constructor(wish: SimVersionSpec, episodes: readonly VersionEpisode[], chance: SeededRandom) {
     this.#wish = wish
     this.#chance = chance
     this.#episodeAt = follow(episodes)
@@ -52,7 +52,7 @@ export class SimVersion {
       name: `squid-${wish.id}`,
       slot: 'v1',
       isDeleting: false,
-      watched: {
+      subject: {
         status: 'DEPLOYED',
         image: 'image',
         lastDeploy: { id: 1, type: 'DEPLOY', status: 'OK', failed: 'NO', running: false },
@@ -93,7 +93,7 @@ export class SimVersion {
 
   /** One episode ends, another begins. */
   #turn(next: VersionEpisode | null, nowMs: number): void {
-    const { watched } = this.facts
+    const { subject: watched } = this.facts
     const last = this.#last
     this.#last = next
     const deploy = (running: boolean, failed: 'NO' | 'UNEXPECTED' = 'NO') => {
@@ -127,7 +127,7 @@ export class SimVersion {
     if (isNewGeneration) {
       this.#generation += 1
       this.#row = undefined
-      this.facts.watched.seen = []
+      this.facts.subject.seen = []
       Object.assign(this.#api, program('api'), { sinceMs: atMs })
       Object.assign(this.#processor, program('eth'))
     }
@@ -179,7 +179,7 @@ export class SimVersion {
 
   /** What its metrics and its api say. */
   #answer(type: VersionEpisode['type'] | null, nowMs: number): void {
-    const { watched } = this.facts
+    const { subject: watched } = this.facts
     if (watched.status === 'HIBERNATED') return
     const isDown = type === 'blip' || type === 'apiDown' || type === 'restart'
     if (this.#apiState.isAvailable === isDown) {
@@ -222,16 +222,16 @@ export class SimVersion {
     const known = chain.wish.isWatched ? { chain: chain.wish.id, head } : null
     const row = nextRow(of, this.#row, metrics, new Date(nowMs), known)
     if (row) this.#row = row
-    if (this.#row) this.facts.watched.seen = [seenOf(this.#row, chain)]
+    if (this.#row) this.facts.subject.seen = [seenOf(this.#row, chain)]
   }
 
   #fill(type: VersionEpisode['type'] | null): void {
     this.#used = Math.min(0.7, Math.max(0.1, this.#used + this.#chance.between(-0.001, 0.00102)))
-    this.facts.watched.database = { usedBytes: (type === 'fullDatabase' ? 0.85 : this.#used) * 1000, totalBytes: 1000 }
+    this.facts.subject.database = { usedBytes: (type === 'fullDatabase' ? 0.85 : this.#used) * 1000, totalBytes: 1000 }
   }
 }
 
-const seenOf = (row: ProcessorRow, chain: SimChain): SeenProcessor => ({
+const seenOf = (row: ProcessorRow, chain: SimChain): ObservedProcessor => ({
   squidId: row.squidId,
   processor: row.processor,
   currentBlock: row.currentBlock,

@@ -1,0 +1,126 @@
+import {
+  careful,
+  constant,
+  notAvailable,
+  reading,
+  type HeadTag,
+  type CallPolicy,
+  type PolicyRefusal,
+} from './call-policy.ts'
+
+/** Methods that speak of one block, with the place of the block in their parameters. */
+const blockAt: Record<string, number> = {
+  eth_getBlockByNumber: 0,
+  eth_getBlockReceipts: 0,
+  eth_getBlockTransactionCountByNumber: 0,
+  eth_getUncleCountByBlockNumber: 0,
+  eth_getTransactionByBlockNumberAndIndex: 0,
+  debug_traceBlockByNumber: 0,
+  trace_block: 0,
+  trace_replayBlockTransactions: 0,
+  arbtrace_block: 0,
+}
+
+/** Methods that ask for the state at a block. */
+const stateAt: Record<string, number> = {
+  eth_call: 1,
+  eth_getBalance: 1,
+  eth_getCode: 1,
+  eth_getTransactionCount: 1,
+  eth_getStorageAt: 2,
+  eth_getProof: 2,
+}
+
+/** Methods that name a block or a transaction by hash; the answer says in which block it is. */
+const byHash = new Set([
+  'eth_getBlockByHash',
+  'eth_getTransactionByHash',
+  'eth_getTransactionReceipt',
+  'eth_getTransactionByBlockHashAndIndex',
+])
+
+/** Methods that only read, and whose answers change. */
+const changing = new Set([
+  'eth_gasPrice',
+  'eth_maxPriorityFeePerGas',
+  'eth_blobBaseFee',
+  'eth_feeHistory',
+  'eth_estimateGas',
+  'eth_createAccessList',
+  'eth_syncing',
+  'eth_accounts',
+  'eth_getBlockTransactionCountByHash',
+  'eth_simulateV1',
+  'eth_getUncleByBlockHashAndIndex',
+  'eth_getUncleByBlockNumberAndIndex',
+  'eth_getUncleCountByBlockHash',
+  'debug_traceBlockByHash',
+  'debug_traceTransaction',
+  'debug_traceCall',
+  'debug_storageRangeAt',
+  'trace_transaction',
+  'trace_filter',
+  'trace_call',
+  'trace_get',
+  'trace_replayTransaction',
+  'net_listening',
+  'net_peerCount',
+  'web3_clientVersion',
+  'web3_sha3',
+  'rpc_modules',
+  'txpool_status',
+])
+
+const constants = new Set(['eth_chainId', 'net_version'])
+const filters = /^eth_(?:new|get|uninstall)\w*Filter|^eth_getFilter(?:Changes|Logs)$/
+const forOperators =
+  /^(?:admin|personal|miner|engine|anvil|hardhat|evm|tenderly|clique|les)_|^debug_(?!trace|getRaw|storageRangeAt)/
+
+export function planEvm(method: string, params: readonly unknown[]): CallPolicy | PolicyRefusal {
+  if (method === 'eth_blockNumber') return { ...reading, head: 'number' }
+  if (method === 'eth_getLogs') return planLogs(params[0])
+  if (constants.has(method)) return constant
+  if (byHash.has(method)) return { ...reading, lasts: 'final' }
+  const place = blockAt[method] ?? stateAt[method]
+  if (place !== undefined) return planBlock(method, params[place], method in stateAt)
+  if (changing.has(method)) return { ...reading, height: 'head' }
+  if (filters.test(method))
+    return notAvailable(method, 'filters live on one node; use eth_getLogs, or eth_subscribe over WebSocket')
+  if (/^eth_(?:un)?subscribe$/.test(method))
+    return notAvailable(method, 'subscriptions need a WebSocket; connect to the same address with ws(s)://')
+  if (forOperators.test(method)) return notAvailable(method, 'it is for the operators of nodes')
+  return careful
+}
+
+function planBlock(method: string, given: unknown, needsState: boolean): CallPolicy {
+  const block = blockOf(given)
+  if (typeof block === 'number') return { ...reading, lasts: 'final', height: block, needsState }
+  if (block === 'hash') return { ...reading, lasts: needsState ? 'never' : 'final', needsState }
+  const plan: CallPolicy = { ...reading, height: 'head' }
+  return method === 'eth_getBlockByNumber' && isHeadTag(block) ? { ...plan, head: block } : plan
+}
+
+function planLogs(given: unknown): CallPolicy {
+  const filter = (typeof given === 'object' && given !== null ? given : {}) as Record<string, unknown>
+  if (typeof filter['blockHash'] === 'string') return { ...reading, lasts: 'final' }
+  const [from, to] = [blockOf(filter['fromBlock']), blockOf(filter['toBlock'])]
+  if (typeof from === 'number' && typeof to === 'number')
+    return { ...reading, lasts: 'final', height: Math.max(from, to) }
+  return { ...reading, height: 'head' }
+}
+
+const isHeadTag = (tag: string): tag is HeadTag => tag === 'latest' || tag === 'finalized'
+
+/** A number, `hash` for a block named by its hash (EIP-1898 too), or a tag; `latest` when nothing is said. */
+function blockOf(given: unknown): number | 'hash' | (string & {}) {
+  if (given === undefined || given === null || given === '') return 'latest'
+  if (typeof given === 'object') {
+    const { blockHash, blockNumber } = given as Record<string, unknown>
+    return typeof blockHash === 'string' ? 'hash' : blockOf(blockNumber)
+  }
+  if (given === 'earliest') return 0
+  if (typeof given !== 'string' || !given.startsWith('0x')) return String(given)
+  if (given.length === 66) return 'hash'
+  const number = Number(given)
+  return Number.isSafeInteger(number) ? number : given
+}

@@ -1,0 +1,516 @@
+import { readFileSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
+import { SMTPServer } from 'smtp-server'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { days, minutes } from '../../../clock.ts'
+import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
+import { until } from '../../../testing/until.ts'
+import { listDeliveries } from './delivery-store.ts'
+import { channelJobs } from './jobs.ts'
+import { retryDelaysMs } from './delivery-schedule.ts'
+import { systemNetwork } from './network-access.ts'
+import { openDeliveryLoop, startAlertDelivery } from './delivery-loop.ts'
+import { alertMaker } from './testing/make-alert.ts'
+import { startReceiver, type Receiver } from './testing/receiver.ts'
+import { signatureHeaders } from './webhook.ts'
+
+let t: TestApp
+let alert: ReturnType<typeof alertMaker>
+let org: TestOrg
+let receiver: Receiver
+let other: Receiver
+const mails: string[] = []
+let isMailDown = false
+const smtp = new SMTPServer({
+  authOptional: true,
+  disabledCommands: ['STARTTLS'],
+  onMailFrom: (_address, _session, done) => done(isMailDown ? new Error('451 host 10.9.8.7 is busy') : null),
+  onData: (stream, _session, done) => {
+    let raw = ''
+    stream.on('data', (chunk: Buffer) => (raw += chunk.toString()))
+    stream.on('end', () => (mails.push(raw), done()))
+  },
+})
+
+beforeAll(async () => {
+  await new Promise<void>((done) => void smtp.listen(0, '127.0.0.1', done))
+  const address = smtp.server.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+  t = await startTestApp({ env: { SHOAL_MAIL_URL: `smtp://127.0.0.1:${port}`, SHOAL_ALERTS_ALLOW_PRIVATE: 'true' } })
+  alert = alertMaker(t)
+})
+afterAll(async () => {
+  await new Promise<void>((done) => smtp.close(done))
+  await t.close()
+})
+beforeEach(async () => {
+  mails.length = 0
+  isMailDown = false
+  ;[receiver, other] = await Promise.all([startReceiver(), startReceiver()])
+  org = await t.make.org({ name: 'Acme <&> Co' })
+})
+afterEach(async () => {
+  // What is left over must not look for its receiver in a later test.
+  await t.app.database.pool.query('delete from alert_channels')
+  await Promise.all([receiver.close(), other.close()])
+})
+
+const api = () => t.as(org.admin).alerts
+const params = () => ({ code: org.code })
+const add = async (type: 'webhook' | 'slack', url: string) =>
+  await api().addChannel({ params: params(), body: { type, name: `${type} ${url.slice(-20)}`, url } })
+const channelParams = (channel: { id: number }) => ({ ...params(), channelId: String(channel.id) })
+const deliveries = () => api().listDeliveries({ params: params() })
+const statuses = async () =>
+  (await deliveries()).map(({ channel, what, status }) => `${channel.type} ${what} ${status}`)
+const turnMailOff = async () => {
+  const channel = (await api().listChannels({ params: params() })).find(({ type }) => type === 'email')
+  if (channel) await api().changeChannel({ params: channelParams(channel), body: { name: 'E-mail', isEnabled: false } })
+}
+
+const ways = { reach: systemNetwork(true), timeoutMs: 2_000 }
+const openQuick = (timeoutMs = ways.timeoutMs, signal = new AbortController().signal) =>
+  openDeliveryLoop(t.app, signal, { ...ways, timeoutMs })
+
+/** Until nothing is due any more at the clock's time. */
+async function tellAll(telling = openQuick()): Promise<void> {
+  for (let round = 0; round < 100; round++) {
+    await telling.begin()
+    if ((await telling.allSettled()).length === 0) return
+  }
+  throw new Error('It never ends')
+}
+
+/** `alert-<id>-opened` or `-ended`: the id of the message without its time. */
+const storyOf = (headers: IncomingHttpHeaders) => String(headers['webhook-id']).replace(/-\d+$/, '')
+const seen = ({ received }: Receiver) => received.map(({ headers }) => storyOf(headers))
+
+/** As a receiver does who took the lines of the documentation. */
+async function isSigned({ headers, body }: Receiver['received'][number], secret: string): Promise<boolean> {
+  const documentation = readFileSync(new URL('../../../../../docs/alerts.md', import.meta.url), 'utf8')
+  const lines = /```js\n(.*?)```/s.exec(documentation)?.[1] ?? ''
+  const nowMs = Number(headers['webhook-timestamp']) * 1000 + 299_000
+  const code = `${lines.replace('Date.now()', String(nowMs))}\nexport default isFromShoal`
+  const module = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as {
+    default: (secret: string, headers: Record<string, string>, body: string) => boolean
+  }
+  return module.default(secret, headers, body) && !module.default(secret, headers, `${body} `)
+}
+
+test('the signature is that of Standard Webhooks', () => {
+  const at = new Date(1_614_265_330_000)
+  const headers = signatureHeaders(
+    'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+    'msg_p5jXN8AQM9LWM0D4loKWxJek',
+    at,
+    '{"test": 2432232314}',
+  )
+  // The example that the makers of the scheme publish.
+  expect(headers['webhook-signature']).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
+  expect(headers['webhook-timestamp']).toBe('1614265330')
+})
+
+test('an alert and its end arrive everywhere, once, in words that say what and where', async () => {
+  const { signingSecret } = await add('webhook', receiver.url)
+  await add('slack', other.url)
+  const id = await alert.open(org)
+  await tellAll()
+  const startedAt = t.clock.now().toISOString()
+  t.clock.advance(minutes(12))
+  await alert.end(org, id)
+  await tellAll()
+
+  const areSigned = await Promise.all(receiver.received.map((one) => isSigned(one, signingSecret ?? '')))
+  expect(areSigned).toEqual([true, true])
+  const [opened, ended] = receiver.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>)
+  expect(opened).toEqual({
+    version: 1,
+    id: `alert-${id}-opened-${Date.parse(startedAt)}`,
+    type: 'alert.opened',
+    createdAt: startedAt,
+    organization: { code: org.code, name: org.name },
+    alertId: id,
+    squid: { id: expect.any(Number) as number, name: 'lending', slot: 'v1' },
+    container: 'eth',
+    kind: 'CRASH_LOOP',
+    severity: 'CRITICAL',
+    label: 'eth keeps crashing',
+    reason: 'It ended with an error 5 times. See its logs.',
+    startedAt,
+    endedAt: null,
+    url: `http://localhost:4000/squids/lending/v1?organization=${org.code}`,
+  })
+  const endedAt = t.clock.now().toISOString()
+  expect(ended).toMatchObject({ id: `alert-${id}-ended-${Date.parse(endedAt)}`, type: 'alert.ended', endedAt })
+  expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([opened?.['id'], ended?.['id']])
+
+  const url = `http://localhost:4000/squids/lending/v1?organization=${org.code}`
+  expect(other.received.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+    {
+      text: [
+        '🔴 *lending@v1: eth keeps crashing*',
+        'It ended with an error 5 times. See its logs.',
+        'Critical, since 2026-01-15 12:00 UTC.',
+        url,
+      ].join('\n'),
+    },
+    {
+      text: [
+        '✅ *lending@v1 recovered: eth keeps crashing*',
+        'It lasted from 2026-01-15 12:00 UTC to 2026-01-15 12:12 UTC.',
+        url,
+      ].join('\n'),
+    },
+  ])
+
+  expect(mails.map((raw) => /^Subject: (.*)\r$/m.exec(raw)?.[1])).toEqual([
+    'lending@v1: eth keeps crashing',
+    'lending@v1 recovered: eth keeps crashing',
+  ])
+  expect(mails[0]).toContain(`To: ${org.admin.email}`)
+  const messageIds = mails.map((raw) => /^Message-ID: <shoal-alert-\d+@localhost>\r$/m.exec(raw)?.[0])
+  expect(new Set([...messageIds, undefined]).size).toBe(3)
+  expect(mails[0]).toMatch(/^Auto-Submitted: auto-generated\r$/m)
+  const html = (mails[1] ?? '').replaceAll('=\r\n', '')
+  for (const part of [
+    'text/html',
+    'text/plain',
+    'To turn them off',
+    '/monitoring/alerts?',
+    '12:00 UTC to',
+    'Acme &#60;',
+  ])
+    expect(html).toContain(part)
+
+  expect((await statuses()).toSorted()).toEqual([
+    'email ENDED DELIVERED',
+    'email OPENED DELIVERED',
+    'slack ENDED DELIVERED',
+    'slack OPENED DELIVERED',
+    'webhook ENDED DELIVERED',
+    'webhook OPENED DELIVERED',
+  ])
+})
+
+test('what strangers named is only text to Slack', async () => {
+  await add('slack', receiver.url)
+  await alert.open(org, { label: '<!channel> & <http://evil.example|ok>', reason: '@everyone, @here', squidId: null })
+  await tellAll()
+  const { text } = JSON.parse(receiver.received[0]?.body ?? '{}') as { text: string }
+  expect(text).toContain(
+    'Acme &lt;&amp;&gt; Co: &lt;!channel&gt; &amp; &lt;http://evil.example|ok&gt;*\n@\u200beveryone, @\u200bhere\n',
+  )
+  expect(text).toContain(`http://localhost:4000/monitoring/alerts?organization=${org.code}`)
+})
+
+describe('a receiver that does not take it', () => {
+  beforeEach(turnMailOff)
+
+  test('is asked eight times within a day, with the same id and a new timestamp, and then no more', async () => {
+    const { signingSecret } = await add('webhook', receiver.url)
+    receiver.answer((response) => response.writeHead(500).end())
+    const startMs = t.clock.now().getTime()
+    const id = await alert.open(org)
+    const triedAfterMs: number[] = []
+    for (let steps = 0; steps < 20; steps++) {
+      const before = receiver.received.length
+      await tellAll()
+      if (receiver.received.length > before) triedAfterMs.push(t.clock.now().getTime() - startMs)
+      const [delivery] = await deliveries()
+      if (!delivery?.nextTryAt) break
+      expect(delivery).toMatchObject({ status: 'PENDING', httpStatus: 500, error: 'It answered 500.' })
+      // Not a moment sooner.
+      t.clock.advance(Date.parse(delivery.nextTryAt) - t.clock.now().getTime() - 1)
+      const count = receiver.received.length
+      await tellAll()
+      expect(receiver.received).toHaveLength(count)
+      t.clock.advance(1)
+    }
+    expect(triedAfterMs).toEqual([
+      0,
+      ...retryDelaysMs.map((_, index) => retryDelaysMs.slice(0, index + 1).reduce((a, b) => a + b)),
+    ])
+    for (const one of receiver.received) expect(await isSigned(one, signingSecret ?? '')).toBe(true)
+    expect(new Set(seen(receiver))).toEqual(new Set([`alert-${id}-opened`]))
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-timestamp'])).size).toBe(8)
+    expect(await deliveries()).toMatchObject([{ status: 'FAILED', tries: 8, error: 'It answered 500.' }])
+    // Nobody is told of the end of what nobody was told of.
+    await alert.end(org, id)
+    await tellAll()
+    expect(await deliveries()).toHaveLength(1)
+  })
+
+  test('does not hold up others, nor other alerts of its own; and the end comes after the beginning', async () => {
+    await add('webhook', receiver.url)
+    await add('webhook', other.url)
+    let isDown = true
+    receiver.answer((response, request) => {
+      // One that it cannot digest.
+      const isRefused = isDown && storyOf(request.headers) === `alert-${first}-opened`
+      response.writeHead(isRefused ? 400 : 200).end()
+    })
+    const first = await alert.open(org)
+    await tellAll()
+    await alert.end(org, first)
+    const second = await alert.open(org)
+    await alert.end(org, second)
+    await tellAll()
+    expect(seen(other)).toEqual([
+      `alert-${first}-opened`,
+      `alert-${first}-ended`,
+      `alert-${second}-opened`,
+      `alert-${second}-ended`,
+    ])
+    expect(seen(receiver)).toEqual([`alert-${first}-opened`, `alert-${second}-opened`, `alert-${second}-ended`])
+    isDown = false
+    t.clock.advance(10_000)
+    await tellAll()
+    expect(seen(receiver).slice(3)).toEqual([`alert-${first}-opened`, `alert-${first}-ended`])
+  })
+
+  test('is patient with who says how long, and takes 410 for a no', async () => {
+    await add('webhook', receiver.url)
+    receiver.answer((response) => response.writeHead(429, { 'retry-after': '300' }).end())
+    const id = await alert.open(org)
+    await alert.end(org, id)
+    await tellAll()
+    expect((await deliveries())[1]?.nextTryAt).toBe(new Date(t.clock.now().getTime() + minutes(5)).toISOString())
+    receiver.answer((response) => response.writeHead(410).end())
+    t.clock.advance(minutes(5))
+    await tellAll()
+    expect(await deliveries()).toMatchObject([
+      { what: 'ENDED', status: 'FAILED', tries: 0, error: 'The alert itself could not be told.', nextTryAt: null },
+      { what: 'OPENED', status: 'FAILED', tries: 2, httpStatus: 410 },
+    ])
+  })
+
+  test('is told when it gets worse, and of the end if it took either', async () => {
+    await add('webhook', receiver.url)
+    receiver.answer((response) => response.writeHead(500).end())
+    const id = await alert.open(org, { severity: 'WARNING' })
+    await tellAll()
+    t.clock.advance(1_000)
+    await alert.worsen(org, id)
+    await alert.end(org, id)
+    // The last of its tries: 410 ends them.
+    receiver.answer((response, request) =>
+      response.writeHead(request.headers['webhook-id'] === first ? 410 : 200).end(),
+    )
+    const first = receiver.received[0]?.headers['webhook-id']
+    t.clock.advance(minutes(1))
+    await tellAll()
+    const told = receiver.received.map(({ body }) => JSON.parse(body) as { type: string; severity: string })
+    expect(told.slice(1).map(({ type, severity }) => `${type} ${severity}`)).toEqual([
+      'alert.opened WARNING',
+      'alert.opened CRITICAL',
+      'alert.ended CRITICAL',
+    ])
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(3)
+    expect((await statuses()).toSorted()).toEqual([
+      'webhook ENDED DELIVERED',
+      'webhook OPENED DELIVERED',
+      'webhook OPENED FAILED',
+    ])
+  })
+
+  test('and one that hangs does not keep a fast one waiting', async () => {
+    await add('webhook', receiver.url)
+    await add('webhook', other.url)
+    receiver.answer(() => undefined)
+    for (let n = 0; n < 5; n++) await alert.open(org)
+    const hanging = new AbortController()
+    const telling = openQuick(60_000, hanging.signal)
+    await until(async () => {
+      await telling.begin()
+      expect([receiver.received.length, other.received.length]).toEqual([1, 5])
+    })
+    hanging.abort()
+    await telling.allSettled()
+  })
+})
+
+describe('workers', () => {
+  beforeEach(turnMailOff)
+
+  test('one that is killed between sending and noting leads to the same message again, and not before its time', async () => {
+    await add('webhook', receiver.url)
+    const killed = new AbortController()
+    receiver.answer(() => killed.abort())
+    await alert.open(org)
+    const telling = openQuick(60_000, killed.signal)
+    await telling.begin()
+    await telling.allSettled()
+    expect(await deliveries()).toMatchObject([{ status: 'PENDING', tries: 1, error: null }])
+    receiver.answer((response) => response.writeHead(200).end())
+    await tellAll()
+    expect(receiver.received).toHaveLength(1)
+    t.clock.advance(minutes(2))
+    await tellAll()
+    const [first, second] = receiver.received
+    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
+    expect(second?.body).toBe(first?.body)
+    expect(await deliveries()).toMatchObject([{ status: 'DELIVERED', tries: 2 }])
+  })
+
+  test('several side by side send each message once, in the order of each alert', async () => {
+    for (let n = 0; n < 4; n++) await add('webhook', `${receiver.url}/${n}`)
+    const ids: number[] = []
+    for (let n = 0; n < 5; n++) ids.push(await alert.open(org))
+    for (const id of ids) await alert.end(org, id)
+    await Promise.all([tellAll(openQuick()), tellAll(openQuick()), tellAll(openQuick())])
+    // Whoever finds a channel taken lets go of it.
+    await tellAll()
+    const told = receiver.received.map(({ path, headers }) => `${path} ${storyOf(headers)}`)
+    expect(told).toHaveLength(40)
+    expect(new Set(told).size).toBe(40)
+    for (const opened of told.filter((one) => one.endsWith('-opened')))
+      expect(told.indexOf(opened)).toBeLessThan(told.indexOf(opened.replace('-opened', '-ended')))
+  })
+
+  test('one that runs tells without being asked, and ends in the midst of a request', async () => {
+    await add('webhook', receiver.url)
+    await add('webhook', other.url)
+    receiver.answer(() => undefined)
+    for (let n = 0; n < 12; n++) await alert.open(org)
+    const running = startAlertDelivery(t.app)
+    try {
+      // It looks for new ones once a second; those that are there already need not wait for that.
+      await until(() => expect([receiver.received.length, other.received.length]).toEqual([1, 12]), 9_000)
+      await until(async () => expect((await statuses()).filter((one) => one.endsWith('DELIVERED'))).toHaveLength(12))
+    } finally {
+      await running.close()
+    }
+    expect((await deliveries()).filter(({ status }) => status === 'PENDING')).toHaveLength(12)
+    expect((await deliveries()).filter(({ tries, error }) => tries === 1 && error === null)).toHaveLength(13)
+  })
+})
+
+test('a storm is told to people in one message a minute, and to programs one by one', async () => {
+  await add('webhook', receiver.url)
+  await add('slack', other.url)
+  for (let n = 0; n < 30; n++) await alert.open(org, { squidName: `squid-${n}` })
+  await tellAll()
+  expect([receiver.received.length, other.received.length, mails.length]).toEqual([30, 0, 0])
+  t.clock.advance(30_000)
+  const late = await alert.open(org, { squidName: 'late' })
+  await alert.end(org, late)
+  await tellAll()
+  expect([other.received.length, mails.length]).toEqual([0, 0])
+  t.clock.advance(30_000)
+  await tellAll()
+  expect([receiver.received.length, other.received.length, mails.length]).toEqual([32, 1, 1])
+  const { text } = JSON.parse(other.received[0]?.body ?? '{}') as { text: string }
+  expect(text).toContain('*Acme &lt;&amp;&gt; Co: 31 alerts, 1 recovered*\n🔴 squid-0@v1: eth keeps crashing\n')
+  expect(text).toContain('… and 17 more\n')
+  const mail = (mails[0] ?? '').replaceAll('=\r\n', '')
+  for (const part of ['31 alerts, 1 recovered', 'squid-29@v1: eth keeps crashing', 'late@v1 recovered'])
+    expect(mail).toContain(part)
+  expect((await deliveries()).every(({ status }) => status === 'DELIVERED')).toBe(true)
+  // Then it is calm again.
+  t.clock.advance(minutes(2))
+  await alert.open(org)
+  await tellAll()
+  expect([other.received.length, mails.length]).toEqual([2, 2])
+})
+
+describe('who is told of an end', () => {
+  test('those who were told of the beginning; of what somebody stopped himself, programs only', async () => {
+    await add('webhook', receiver.url)
+    const [seen, stopped] = [await alert.open(org), await alert.open(org)]
+    await tellAll()
+    await add('slack', other.url)
+    await turnMailOff()
+    await alert.end(org, seen)
+    await alert.end(org, stopped, { isQuiet: true })
+    await tellAll()
+    expect(receiver.received).toHaveLength(4)
+    expect([other.received.length, mails.length]).toEqual([0, 2])
+    const quiet = await t.make.org()
+    await alert.end(quiet, await alert.open(quiet), { isQuiet: true })
+    await tellAll()
+    expect(mails).toHaveLength(3)
+  })
+
+  test('a channel that is turned off is told nothing more, not even what waited', async () => {
+    const { channel } = await add('webhook', receiver.url)
+    await alert.open(org)
+    await api().changeChannel({ params: channelParams(channel), body: { name: channel.name, isEnabled: false } })
+    await alert.open(org)
+    await tellAll()
+    expect(receiver.received).toEqual([])
+    expect((await deliveries()).filter((one) => one.channel.type === 'webhook')).toMatchObject([
+      { status: 'FAILED', error: 'The channel was turned off.' },
+    ])
+  })
+})
+
+describe('e-mail', () => {
+  test('of a playground goes to its owner; without a confirmed address it is told that there is none', async () => {
+    const owner = await t.make.user()
+    const playground = await t.app.database.pool.query<{ id: number }>('select id from orgs where code = $1', [
+      owner.playground.code,
+    ])
+    const id = playground.rows[0]?.id ?? 0
+    await alert.open({ id })
+    await t.app.database.pool.query('update orgs set email = null where id = $1', [org.id])
+    await alert.open(org)
+    await tellAll()
+    expect(mails).toHaveLength(1)
+    expect(mails[0]).toContain(`To: ${owner.email}`)
+    expect(await deliveries()).toMatchObject([
+      { status: 'FAILED', error: 'No e-mail address of the organization is confirmed.' },
+    ])
+  })
+
+  test('waits for a mail server that is down, and tells nothing of it', async () => {
+    isMailDown = true
+    await alert.open(org)
+    await tellAll()
+    expect(await deliveries()).toMatchObject([
+      { status: 'PENDING', tries: 1, httpStatus: null, error: 'The mail server did not take it.' },
+    ])
+    isMailDown = false
+    t.clock.advance(10_000)
+    await tellAll()
+    expect(mails).toHaveLength(1)
+    // Mail programs show a mail with the same id once: a replay has to be seen.
+    await api().replayDelivery({ params: { ...params(), deliveryId: String((await deliveries())[0]?.id) } })
+    const [first, again] = mails.map((raw) => /^Message-ID: (.*)\r$/m.exec(raw)?.[1])
+    expect(again).not.toBe(first)
+    expect(await deliveries()).toMatchObject([
+      { status: 'DELIVERED', tries: 1 },
+      { status: 'DELIVERED', tries: 2, error: null },
+    ])
+  })
+})
+
+test('what cannot be sent by a fault of our own is given up too', async () => {
+  await turnMailOff()
+  await add('webhook', receiver.url)
+  await t.app.database.pool.query("update alert_channels set sealed_url = 'broken' where type = 'webhook'")
+  await alert.open(org)
+  for (let n = 0; n < 8; n++) {
+    await tellAll()
+    t.clock.advance(days(1))
+  }
+  expect(await deliveries()).toMatchObject([{ status: 'FAILED', tries: 8, error: 'Something failed on our side.' }])
+})
+
+test('deliveries are kept for 30 days, and as long as their alert is open', async () => {
+  const whats = async () =>
+    (await listDeliveries(t.app.db, org.id, { limit: 10 })).map(({ delivery }) => `${delivery.what} ${delivery.status}`)
+  const [open, ended] = [await alert.open(org), await alert.open(org)]
+  await alert.end(org, ended)
+  await tellAll()
+  const [dropOld] = channelJobs(t.app)
+  t.clock.advance(days(30))
+  await dropOld?.run({} as never)
+  expect(await whats()).toHaveLength(3)
+  t.clock.advance(1)
+  await dropOld?.run({} as never)
+  expect(await whats()).toEqual(['OPENED DELIVERED'])
+  await alert.end(org, open)
+  await tellAll()
+  expect(await whats()).toEqual(['ENDED DELIVERED', 'OPENED DELIVERED'])
+})

@@ -1,0 +1,72 @@
+import type { App } from '../../app.ts'
+import { days, hours } from '../../clock.ts'
+import { every } from '../../db/every.ts'
+import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
+import { limitsOf, type Limits } from '../squids/index.ts'
+import { deleteEndedBefore, listAllOpen } from './event-store.ts'
+import { listAllMutes } from './mute-store.ts'
+import { applyTransition, notifyUnmuted } from './rules/apply.ts'
+import { evaluateAlerts, emptyState } from './rules/evaluate.ts'
+import { factsReader } from './rules/read-facts.ts'
+import { listAllChosen } from './rules/rules-store.ts'
+import { rulesOf } from './rules/rules.ts'
+
+const everyMs = 15_000
+const deleteEveryMs = hours(1)
+
+/** Opens and ends alerts as things are. One worker at a time does it. */
+export function startAlerts(app: App): LeaderHandle {
+  return runAsLeader(app.database, app.log, 'alerts', async (_, signal) => {
+    const turn = alertsRound(app)
+    // A look that failed is no look: what is open stays open.
+    const failed = (error: unknown) => app.log.error({ err: error }, 'the alerts could not be looked after')
+    await every(signal, { ms: everyMs, isRhythm: true, failed }, turn)
+  })
+}
+
+/** One look, and what follows from it. It remembers what the looks before it found; alerts themselves stand in the database. */
+export function alertsRound(app: App): () => Promise<void> {
+  const readFacts = factsReader(app)
+  let memory = emptyState
+  let deleteAtMs = -Infinity
+
+  const deleteOld = async (nowMs: number) => {
+    if (nowMs < deleteAtMs) return
+    deleteAtMs = nowMs + deleteEveryMs
+    await deleteEndedBefore(app.db, new Date(nowMs - days(app.config.SHOAL_ALERT_DAYS)))
+  }
+
+  return async () => {
+    const now = app.clock.now()
+    const limits = await readLimits(app)
+    const [facts, events, mutes] = await Promise.all([
+      readFacts(limits),
+      listAllOpen(app.db),
+      listAllMutes(app.db, now),
+    ])
+    const open = facts.areQuotasKnown ? events : events.filter(({ kind }) => kind !== 'QUOTA_NEAR')
+    const result = evaluateAlerts(facts, limits, open, memory, now.getTime())
+    memory = result.memory
+    for (const transition of result.transitions)
+      // One alert that cannot be written must not keep the others from being told.
+      await applyTransition(app.db, transition, mutes, now).catch((error: unknown) =>
+        app.log.error({ err: error, transition }, 'an alert could not be written'),
+      )
+    const ended = new Set(result.transitions.flatMap((t) => (t.type === 'end' ? [t.id] : [])))
+    await notifyUnmuted(
+      app.db,
+      events.filter(({ id }) => !ended.has(id)),
+      mutes,
+      now,
+    )
+    await deleteOld(now.getTime())
+  }
+}
+
+/** By organization: what it chose, and otherwise what everybody has. */
+async function readLimits({ db }: App): Promise<(orgId: number) => Limits> {
+  const usual = limitsOf(rulesOf([]))
+  const chosen = Map.groupBy(await listAllChosen(db), (rule) => rule.orgId)
+  const limits = new Map([...chosen].map(([orgId, rules]) => [orgId, limitsOf(rulesOf(rules))]))
+  return (orgId) => limits.get(orgId) ?? usual
+}

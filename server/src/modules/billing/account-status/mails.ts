@@ -1,0 +1,71 @@
+import type { Config } from '../../../config.ts'
+import { renderMail } from '../../../mail/index.ts'
+import type { Mail } from '../../../mail/mailer.ts'
+import type { OrgRow } from '../../orgs/index.ts'
+import { retryDays, terminatedAfterDays, type AccountStatus } from './account-status.ts'
+
+const nameOf = (org: Pick<OrgRow, 'name' | 'code'>) => org.name ?? org.code
+const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+
+/** What has changed, why, and what to do. */
+export function statusMail(config: Config, to: string, org: OrgRow, standing: AccountStatus, reason: string): Mail {
+  const { subject, paragraphs } = words(org, standing, reason)
+  return renderMail({
+    to,
+    subject,
+    name: null,
+    paragraphs,
+    button: { label: 'Open billing', url: `${config.publicUrl}/billing?organization=${org.code}` },
+  })
+}
+
+function words(org: OrgRow, { status, retries, nextRetryMs, failingSinceMs }: AccountStatus, reason: string) {
+  const name = nameOf(org)
+  if (status === 'PAYMENT_ISSUES')
+    return {
+      subject: `Payment of ${name} failed`,
+      paragraphs: [
+        `Payment method couldn't be charged. Please update it. The bank said: ${reason}`,
+        `Everything goes on running. ${nextRetryMs === null ? '' : `We try again on ${dayOf(nextRetryMs)} (try ${retries + 1} of ${retryDays.length}).`}`,
+      ],
+    }
+  if (status === 'IN_DEBT')
+    return {
+      subject: `Payment of ${name} is overdue`,
+      paragraphs: [
+        'Payment is overdue. Please update your card details.',
+        `Squids go on running, but nothing new can be deployed and RPC endpoints do not answer. Without payment everything is hibernated on ${dayOf((failingSinceMs ?? 0) + terminatedAfterDays * 86_400_000)}.`,
+      ],
+    }
+  if (status === 'TERMINATED')
+    return {
+      subject: `Squids of ${name} are hibernated`,
+      paragraphs: [
+        'Payment is overdue. All squids of the organization were hibernated. Their data is kept, and they wake as soon as the payment arrives.',
+        'If you want to leave, take your data with you: the page Billing has an export of every database and of all receipts.',
+      ],
+    }
+  return {
+    subject: `${name} is active`,
+    paragraphs: ['Billing is set up and nothing is due. Squids that were hibernated for an open payment wake now.'],
+  }
+}
+
+/** At 75, 90 and 100 % of the spending cap. */
+export function capMail(
+  config: Config,
+  to: string,
+  org: OrgRow,
+  cap: { percent: number; spentUsd: string; capUsd: string; consequences: string },
+): Mail {
+  return renderMail({
+    to,
+    subject: `${nameOf(org)} has used ${cap.percent} % of its spending cap`,
+    name: null,
+    paragraphs: [
+      `This month's usage is $${cap.spentUsd}, and the cap is $${cap.capUsd}.`,
+      cap.percent >= 100 ? `From now on ${cap.consequences}.` : `When it is reached, ${cap.consequences}.`,
+    ],
+    button: { label: 'Open limits', url: `${config.publicUrl}/billing/limits?organization=${org.code}` },
+  })
+}

@@ -1,0 +1,126 @@
+import type { Observation, ContainerUsage } from '@shoal/runtime'
+import type { ClientBase } from 'pg'
+import type { WorkerApp } from '../../../app.ts'
+import {
+  databaseResources,
+  parseWorkloadId,
+  selectContainerStates,
+  selectProcessorStates,
+  workloadIdOf,
+  type ContainerRow,
+  type ProcessorRow,
+} from '../../squids/index.ts'
+import type { DatabaseMeter } from './database-usage.ts'
+import { gapMs, type CounterReading } from './sample.ts'
+import { selectDatabases } from './sample-store.ts'
+
+/** Looks at every container that may run, and at every database. */
+export async function readAllCounters(
+  app: WorkerApp,
+  client: ClientBase,
+  meter: DatabaseMeter,
+): Promise<CounterReading[]> {
+  const [observed, usage, states, processors] = await Promise.all([
+    app.runtime.observe(),
+    app.runtime.usage(),
+    selectContainerStates(app.db),
+    selectProcessorStates(app.db),
+  ])
+  const usageOf = new Map(usage.map((u) => [`${u.workload}/${u.container}`, u]))
+  const countsOf = new Map(states.map((s) => [`${workloadIdOf(s.squidId, s.generation)}/${s.container}`, s]))
+  const stateOf = new Map(processors.map((p) => [`${p.squidId}.${p.generation}/${p.processor}`, p]))
+  const nowMs = app.clock.now().getTime()
+  const containers = observed.flatMap((o) => {
+    const key = `${o.workload}/${o.container}`
+    const known = {
+      usage: usageOf.get(key),
+      counts: countsOf.get(key),
+      state: freshStateOf(o, stateOf.get(key), nowMs),
+    }
+    return readContainer(o, known, nowMs) ?? []
+  })
+  return [...containers, ...(await readDatabases(app, client, meter, nowMs))]
+}
+
+type Known = { usage: ContainerUsage | undefined; counts: ContainerRow | undefined; state: ProcessorRow | null }
+
+/** Null for what is not a version's, and for what has finished: it uses nothing any more and is no gap either. */
+function readContainer(o: Observation, { usage, counts, state }: Known, nowMs: number): CounterReading | null {
+  const id = parseWorkloadId(o.workload)
+  if (!id || o.state === 'finished') return null
+  return {
+    ...id,
+    container: o.container,
+    run: usage?.run ?? null,
+    atMs: usage?.at.getTime() ?? nowMs,
+    cpuSeconds: usage?.cpuSeconds ?? null,
+    throttledSeconds: usage?.throttledSeconds ?? null,
+    cpuLimitCores: usage?.cpuLimitCores ?? null,
+    memoryBytes: usage?.memoryBytes ?? null,
+    memoryLimitBytes: usage?.memoryLimitBytes ?? null,
+    oomKills: counts ? oomKillsOf(usage, counts) : null,
+    // A restart is counted when it happens, the crash before it already while it waits for that.
+    crashes: counts ? counts.restarts + (counts.state === 'backoff' ? 1 : 0) : null,
+    diskUsedBytes: null,
+    diskTotalBytes: null,
+    lastBlock: state?.currentBlock ?? null,
+    rpcRequests: state?.rpcRequests ?? null,
+    rpcFailures: state?.rpcFailures ?? null,
+    progress: state && {
+      lastBlock: state.currentBlock,
+      chainHeight: state.totalBlocks,
+      syncRatio: state.syncRatio,
+      etaSeconds: state.etaSeconds,
+      blocksPerSecond: state.blocksPerSecond,
+    },
+  }
+}
+
+/** Over all runs, the one that goes on included. Null while the run before it has not been counted. */
+function oomKillsOf(usage: ContainerUsage | undefined, { run, runEnd, oomKills }: ContainerRow): number | null {
+  if (!usage) return oomKills
+  if (usage.run !== run) return null
+  return oomKills + (runEnd === null ? (usage.oomKills ?? 0) : 0)
+}
+
+/** What the processor said is believed as long as it answers, and once it has come to a block at all. */
+function freshStateOf(o: Observation, state: ProcessorRow | undefined, nowMs: number): ProcessorRow | null {
+  const isFresh = state && !state.unansweredSince && nowMs - state.scrapedAt.getTime() <= gapMs
+  return isFresh && o.state === 'running' && state.currentBlock >= 0 ? state : null
+}
+
+/** As container `db`. Nothing is known of any while their Postgres does not answer. */
+async function readDatabases(
+  app: WorkerApp,
+  client: ClientBase,
+  meter: DatabaseMeter,
+  atMs: number,
+): Promise<CounterReading[]> {
+  const databases = await selectDatabases(client)
+  if (databases.length === 0) return []
+  const usage = await meter.measure(databases.map((row) => row.database)).catch((error: unknown) => {
+    app.log.warn({ err: error }, 'the databases of versions cannot be measured')
+    return undefined
+  })
+  if (usage === undefined) return []
+  return databases.map(({ squidId, database, profile, usedBytes, totalBytes }) => ({
+    squidId,
+    generation: 0,
+    container: 'db',
+    run: null,
+    atMs,
+    cpuSeconds: usage?.get(database)?.cpuSeconds ?? null,
+    throttledSeconds: null,
+    cpuLimitCores: databaseResources(profile).cpuCores,
+    memoryBytes: usage?.get(database)?.memoryBytes ?? null,
+    memoryLimitBytes: databaseResources(profile).memoryBytes,
+    oomKills: 0,
+    crashes: 0,
+    diskUsedBytes: usedBytes,
+    diskTotalBytes: totalBytes,
+    lastBlock: null,
+    rpcRequests: null,
+    rpcFailures: null,
+    progress: null,
+  }))
+}
