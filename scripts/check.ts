@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { operateDoc } from '../server/src/operate-doc.ts'
+import { operateDoc } from '../server/src/config/operate-doc.ts'
 import { runChecks } from './checks.ts'
 import { endCommandsOnSignal, runCommand } from './command.ts'
 import { root } from './root.ts'

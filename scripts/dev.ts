@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { loadConfig } from '../server/src/config.ts'
+import { loadConfig } from '../server/src/config/config.ts'
 import { holdInstallation } from '../server/src/installation/installation.ts'
 import { root } from './root.ts'
 import { serverArguments } from './server.ts'

@@ -1,6 +1,6 @@
-import { loadConfig } from '../../server/src/config.ts'
+import { loadConfig } from '../../server/src/config/config.ts'
 import { startLogIngest } from '../../server/src/modules/logs/index.ts'
-import { openApp } from '../../server/src/open-app.ts'
+import { openApp } from '../../server/src/startup/open-app.ts'
 import { Deployer } from './support/deployer.ts'
 import { logsOf, rareWord } from './support/log-lines.ts'
 import { type Bench, atLeast, atMost, median } from './support/result.ts'

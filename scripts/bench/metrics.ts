@@ -1,6 +1,6 @@
 import { monitoringQueries } from '../../contract/src/index.ts'
-import { loadConfig } from '../../server/src/config.ts'
-import { openApp } from '../../server/src/open-app.ts'
+import { loadConfig } from '../../server/src/config/config.ts'
+import { openApp } from '../../server/src/startup/open-app.ts'
 import { Deployer } from './support/deployer.ts'
 import { filledDays, fillMetrics, versions } from './support/metrics-fill.ts'
 import { type Bench, atMost, median } from './support/result.ts'

@@ -1,5 +1,5 @@
 import { dirname, join, normalize } from 'node:path'
-import { operateDoc } from '../../server/src/operate-doc.ts'
+import { operateDoc } from '../../server/src/config/operate-doc.ts'
 import type { Repo, Rule, SourceFile } from './repo.ts'
 
 const roots = 'contract|runtime|server|console|e2e|examples|docs|scripts|\\.ci'

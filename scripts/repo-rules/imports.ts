@@ -43,7 +43,7 @@ function mayModuleImport({ target }: Import, file: SourceFile): boolean {
   return target.endsWith('/index.ts') && moduleOrder.indexOf(other) < moduleOrder.indexOf(own)
 }
 
-const foundations = ['db', 'jobs', 'mail', 'errors.ts', 'clock.ts', 'config.ts']
+const foundations = ['db', 'jobs', 'mail', 'errors.ts', 'clock.ts', 'config']
 
 /** Left to right, as for modules; `lib` and `api` are beside the order. */
 const consoleMayImport: Record<string, string[]> = {

@@ -14,10 +14,10 @@ const server = /^server\/src\//
 
 export const ownerRules: Rule[] = [
   {
-    says: 'the environment is read in server/src/config.ts only',
+    says: 'the environment is read in server/src/config/config.ts only',
     why: 'a setting read elsewhere is neither checked nor in docs/operate.md',
-    fix: 'add it to the schema in config.ts and pass the value on',
-    find: (repo) => outsideOf(repo, /process\.env\b/, product, /^server\/(src\/config|drizzle\.config)\.ts$/),
+    fix: 'add it to the schema in settings.ts and pass the value on',
+    find: (repo) => outsideOf(repo, /process\.env\b/, product, /^server\/(src\/config\/config|drizzle\.config)\.ts$/),
     broken: { 'server/src/mail/mailer.ts': `const from = process.env.MAIL_FROM` },
   },
   {

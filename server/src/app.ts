@@ -1,13 +1,13 @@
 import type { Builder, Directory, Runtime } from '@shoal/runtime'
 import type { Logger } from 'pino'
 import type { Clock } from './clock.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import type { Database, Db } from './db/database.ts'
-import type { ExternalServices } from './external-services.ts'
+import type { ExternalServices } from './config/external-services.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import type { Vitals } from './health/vitals.ts'
 import type { Mailer } from './mail/mailer.ts'
-import type { Sealer } from './sealer.ts'
+import type { Sealer } from './sealing/sealer.ts'
 
 /** What every role is given; made once in `main.ts`, and by `testing/` for tests. */
 export type App = {

@@ -2,10 +2,10 @@ import { orgStatuses } from '@shoal/contract'
 import { randomBytes } from 'node:crypto'
 import type { App } from './app.ts'
 import { readiness } from './health/readiness.ts'
+import { countEverything } from './health/status-store.ts'
 import { setDiscount, setStatus as setOrgStatus } from './modules/billing/index.ts'
 import { createOrg, findOrgByCode } from './modules/orgs/index.ts'
 import { createApiToken, createUser, findUserByEmail } from './modules/user/index.ts'
-import { countEverything } from './status-store.ts'
 
 export type CliOptions = Record<'email' | 'name' | 'password' | 'code' | 'status' | 'percent', string>
 type Answer = Promise<Record<string, unknown>>

@@ -1,6 +1,6 @@
 import { PostgresGaveUp } from '@shoal/runtime'
 import type { App, WorkerApp } from './app.ts'
-import { loadConfig, type Config } from './config.ts'
+import { loadConfig, type Config } from './config/config.ts'
 import { safeStack, safeText } from './db/safe-error.ts'
 import { isUnavailable } from './db/unavailable.ts'
 import { createGateway } from './gateway/gateway.ts'
@@ -10,11 +10,11 @@ import { claimHost, HostClaimed, watchClaim } from './installation/host-claim.ts
 import { holdInstallation, InstallationInUse, needsAlone } from './installation/installation.ts'
 import { takeWorkerTurn } from './installation/worker-turn.ts'
 import { listen, type Listener } from './listener.ts'
-import { openApp } from './open-app.ts'
-import { MissingKeys } from './require-keys.ts'
-import { startupText } from './startup-text.ts'
-import { startWorker } from './worker.ts'
-import { WrongSetting } from './wrong-setting.ts'
+import { openApp } from './startup/open-app.ts'
+import { MissingKeys } from './sealing/require-keys.ts'
+import { startupText } from './startup/startup-text.ts'
+import { startWorker } from './startup/worker.ts'
+import { InvalidSettingError } from './config/invalid-setting.ts'
 
 /** Starts the roles this process was given, says where to find them, and ends in order on SIGINT and SIGTERM. */
 async function main(): Promise<void> {
@@ -149,7 +149,7 @@ const isOfAddress = (error: unknown): error is Error =>
   ((error.syscall === 'listen' && (error.code === 'EADDRNOTAVAIL' || error.code === 'EACCES')) ||
     error.syscall === 'getaddrinfo')
 
-const forOperator = [WrongSetting, MissingKeys, InstallationInUse, HostClaimed, PostgresGaveUp]
+const forOperator = [InvalidSettingError, MissingKeys, InstallationInUse, HostClaimed, PostgresGaveUp]
 
 /** What went wrong in words of the operator; a stack only when it is our own fault. */
 function explain(error: unknown): string {

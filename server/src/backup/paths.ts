@@ -1,6 +1,6 @@
 import { traversableDir } from '@shoal/runtime'
-import type { Config } from '../config.ts'
-import { keysName } from '../key-ring.ts'
+import type { Config } from '../config/config.ts'
+import { keysName } from '../sealing/key-ring.ts'
 
 /** Where an installation keeps what a backup holds; the two are one unless root runs Shoal in a closed folder. */
 export type InstallationPaths = {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import type { Database } from './database.ts'
-import { createLog } from '../log.ts'
+import { createLog } from '../startup/log.ts'
 import { safeStack, safeText } from './safe-error.ts'
 import { cloneDatabase } from '../testing/test-database.ts'
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { App } from '../app.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { listen, type Listener } from '../listener.ts'
 import { answerHealth, sendHealth } from './health.ts'
 

@@ -4,9 +4,9 @@ import type { App } from '../app.ts'
 import { asRequest } from '../db/query-timeouts.ts'
 import { newestSampleAt } from '../modules/metrics/index.ts'
 import { connectionsOf } from '../modules/squids/index.ts'
-import { ownMetrics } from '../own-metrics.ts'
+import { ownMetrics } from './own-metrics.ts'
 import { readDisk } from './disk.ts'
-import { countEverything } from '../status-store.ts'
+import { countEverything } from './status-store.ts'
 
 /** How one process does, for its operator's Prometheus. It names no organization and no version. */
 export type ServerMetrics = {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { escapeHtml } from '../mail/index.ts'
 
 export type ConsolePage = { headers: Record<string, string>; plain: Buffer; br: Buffer; gzip: Buffer }

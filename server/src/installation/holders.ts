@@ -2,7 +2,7 @@ import { findProcess, isSameProcess } from '@shoal/runtime'
 import { chownSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 
 /** A process of this installation, as it describes itself to those that come later. */
 export type Holder = {

@@ -2,8 +2,8 @@ import { waitForFileLock, type FileLock } from '@shoal/runtime'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../clock.ts'
-import type { Config } from '../config.ts'
-import { reasonOf, sentenceOfSetting, WrongSetting } from '../wrong-setting.ts'
+import type { Config } from '../config/config.ts'
+import { reasonOf, invalidSettingMessage, InvalidSettingError } from '../config/invalid-setting.ts'
 import { describeHolder, livingHolders, locksDir, recordHolder } from './holders.ts'
 
 /** For the operator to resolve; its message says who uses the installation. */
@@ -35,7 +35,7 @@ function makeDataDir(dataDir: string): void {
     mkdirSync(dataDir, { recursive: true, mode: 0o755 })
   } catch (error) {
     const allowed = `a directory that the server can make and write to (${reasonOf(error)})`
-    throw new WrongSetting(sentenceOfSetting('SHOAL_DATA_DIR', dataDir, allowed), { cause: error })
+    throw new InvalidSettingError(invalidSettingMessage('SHOAL_DATA_DIR', dataDir, allowed), { cause: error })
   }
 }
 

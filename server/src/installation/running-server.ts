@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { loadConfig, type Config } from '../config.ts'
+import { loadConfig, type Config } from '../config/config.ts'
 
 const mainFile = join(import.meta.dirname, '../main.ts')
 

@@ -3,7 +3,7 @@ import { statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { systemClock } from '../clock.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { describeHolder, locksDir, readHolder, writeHolder } from './holders.ts'
 
 export type WorkerState =

@@ -1,8 +1,8 @@
 import type { OauthProvider } from '@shoal/contract'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
-import type { Config } from '../../config.ts'
-import { externalServices, type ExternalServices } from '../../external-services.ts'
+import type { Config } from '../../config/config.ts'
+import { externalServices, type ExternalServices } from '../../config/external-services.ts'
 import { fetchJson } from './fetch-json.ts'
 
 /** What a provider says of the person. `email` is null unless the provider has confirmed it. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { App } from '../../app.ts'
-import { externalServices } from '../../external-services.ts'
+import { externalServices } from '../../config/external-services.ts'
 import { fetchJson } from './fetch-json.ts'
 
 const Verdict = z.object({ success: z.boolean(), 'error-codes': z.array(z.string()).default([]) })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createLog } from '../../log.ts'
+import { createLog } from '../../startup/log.ts'
 import { connectionWatch, connectionsOf } from '../squids/index.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 

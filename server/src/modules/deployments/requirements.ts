@@ -1,5 +1,5 @@
 import { isUnpaid, type OrgStatus } from '@shoal/contract'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { refuse } from '../../errors.ts'
 import { programResources, type Environments, type SquidPlan, type Variables } from '../squids/index.ts'
 import { DeployFailure } from './failure.ts'

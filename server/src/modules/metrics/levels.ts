@@ -1,6 +1,6 @@
 import type { TimeGroup } from '@shoal/contract'
 import type { App } from '../../app.ts'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { days, hours, minutes } from '../../clock.ts'
 import { dayOf } from '../../db/day-partitions.ts'
 

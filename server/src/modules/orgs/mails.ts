@@ -1,5 +1,5 @@
 import type { RoleType } from '@shoal/contract'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { renderMail } from '../../mail/index.ts'
 import type { Mail } from '../../mail/mailer.ts'
 import type { OrgRow } from './store.ts'

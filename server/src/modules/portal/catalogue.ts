@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
-import type { Config } from '../../config.ts'
-import { readFileOfSetting, WrongSetting } from '../../wrong-setting.ts'
+import type { Config } from '../../config/config.ts'
+import { readFileOfSetting, InvalidSettingError } from '../../config/invalid-setting.ts'
 import { chainsOf, type Chain } from '../rpc/index.ts'
 
 /** A dataset of the catalogue; `chainId` of EVM networks. */
@@ -64,7 +64,8 @@ export function datasetsOf(app: Pick<App, 'config'>): Datasets {
 
 function readCatalogue(file: string): Omit<Dataset, 'chain'>[] {
   const parsed = Catalogue.safeParse(parse(readFileOfSetting('SHOAL_PORTAL_CATALOGUE', file)))
-  if (!parsed.success) throw new WrongSetting(`${file} is no catalogue of datasets:\n${z.prettifyError(parsed.error)}`)
+  if (!parsed.success)
+    throw new InvalidSettingError(`${file} is no catalogue of datasets:\n${z.prettifyError(parsed.error)}`)
   return Object.entries(parsed.data.datasets).map(([id, { metadata }]) => ({
     id,
     title: metadata.display_name,

@@ -1,7 +1,7 @@
 import { rpcTokenPlaceholder, type RpcChainType } from '@shoal/contract'
 import { NETWORKS } from '@subsquid/manifest'
 import type { App } from '../../app.ts'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { evmFacts, type EvmFacts } from './evm-chains.ts'
 import { readRpcConfig, type ChainSettings, type UpstreamSettings } from './rpc-config.ts'
 import { substrateTestnets, substrateTitles } from './substrate-chains.ts'

@@ -1,7 +1,7 @@
 import { rpcChainTypes } from '@shoal/contract'
 import { isNode, LineCounter, parseDocument, type Document } from 'yaml'
 import { z } from 'zod'
-import { readFileOfSetting, WrongSetting } from '../../wrong-setting.ts'
+import { readFileOfSetting, InvalidSettingError } from '../../config/invalid-setting.ts'
 
 const Upstream = z.strictObject({
   /** Shown to people in place of the address. */
@@ -64,7 +64,7 @@ export function readRpcConfig(file: string): Record<string, ChainSettings> {
 }
 
 const wrong = (sentences: string[]) =>
-  new WrongSetting(`The RPC configuration is not valid:\n  ${sentences.join('\n  ')}`)
+  new InvalidSettingError(`The RPC configuration is not valid:\n  ${sentences.join('\n  ')}`)
 
 /** Of the thing itself, or of the nearest thing around it when it is missing. */
 function lineOf(document: Document, lines: LineCounter, path: PropertyKey[]): number {

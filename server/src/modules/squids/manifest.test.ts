@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { evaluateEnvironments, secretNamesOf, UnknownSecrets } from './environment.ts'
 import { InvalidManifest, parseManifest } from './manifest.ts'
-import type { Sealer } from '../../sealer.ts'
+import type { Sealer } from '../../sealing/sealer.ts'
 import { parsePlan } from './plan.ts'
 import { openWorkload } from './store.ts'
 import { apiPath } from './urls.ts'

@@ -1,5 +1,5 @@
 import type { Squid, SquidSummary } from '@shoal/contract'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import type { SquidConnection } from './database.ts'
 import { diskUsage } from './disk-usage.ts'
 import type { AlertFacts } from './findings.ts'

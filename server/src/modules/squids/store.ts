@@ -1,7 +1,7 @@
 import type { Workload } from '@shoal/runtime'
 import { and, asc, count, eq, isNotNull, sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
-import type { Sealer } from '../../sealer.ts'
+import type { Sealer } from '../../sealing/sealer.ts'
 import { squids, squidTags, type LastDeploy } from './tables.ts'
 import { stopGraceMsOf } from './workload.ts'
 

@@ -1,6 +1,6 @@
 import type { SquidUrl } from '@shoal/contract'
 import type { z } from 'zod'
-import { gatewayUrlOf, type Config } from '../../config.ts'
+import { gatewayUrlOf, type Config } from '../../config/config.ts'
 
 /** What addresses are made of. */
 export type UrlParts = { orgCode: string; name: string; slot: string; tags: string[] }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.ts'
 import { rpcTokenOf } from '../../../modules/rpc/index.ts'
-import { ownMetrics } from '../../../own-metrics.ts'
+import { ownMetrics } from '../../../health/own-metrics.ts'
 import { call, startFaultyNode, startTestPlane, until, type FaultyNode, type TestPlane } from '../testbed.ts'
 import type { SocketLimits } from './limits.ts'
 import { connect, type WsClient } from './ws-client.ts'

@@ -1,6 +1,6 @@
 import { Counter, Gauge } from 'prom-client'
 import type { App } from '../../../app.ts'
-import { ownMetrics } from '../../../own-metrics.ts'
+import { ownMetrics } from '../../../health/own-metrics.ts'
 
 export type SocketCounts = { chain: string; connections: number; newHeads: number; logs: number }
 

@@ -1,6 +1,6 @@
 import { AlertSquid, alertKinds, alertSeverities, type AlertDelivery } from '@shoal/contract'
 import { z } from 'zod'
-import type { Config } from '../../../config.ts'
+import type { Config } from '../../../config/config.ts'
 import type { EventRow } from '../event-store.ts'
 import { squidOf } from '../present.ts'
 

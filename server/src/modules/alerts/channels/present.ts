@@ -1,5 +1,5 @@
 import type { AlertChannel, AlertDelivery } from '@shoal/contract'
-import type { Sealer } from '../../../sealer.ts'
+import type { Sealer } from '../../../sealing/sealer.ts'
 import type { EventRow } from '../event-store.ts'
 import { presentAbout } from '../present.ts'
 import type { ChannelRow } from './channel-store.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../../../config.ts'
+import type { Config } from '../../../config/config.ts'
 import { alertsUrl, detailsOf, digestTitle, titleOf, urlOf, type Message, type Messages } from './message.ts'
 
 /** Slack cuts texts at 40,000 characters, others much earlier (Discord: 2,000). */

@@ -1,4 +1,4 @@
-import type { Config } from '../../../config.ts'
+import type { Config } from '../../../config/config.ts'
 import { renderMail } from '../../../mail/index.ts'
 import type { Mail } from '../../../mail/mailer.ts'
 import type { OrgRow } from '../../orgs/index.ts'

@@ -1,5 +1,5 @@
 import type { App } from '../../../app.ts'
-import { externalServices } from '../../../external-services.ts'
+import { externalServices } from '../../../config/external-services.ts'
 import type { PaymentProvider } from './provider.ts'
 import { createStripeProvider, type StripeSettings } from './stripe-provider.ts'
 import { createTestProvider } from './test-provider.ts'

@@ -2,8 +2,8 @@ import { Big } from 'big.js'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import type { Config } from '../../../config.ts'
-import { readFileOfSetting, WrongSetting } from '../../../wrong-setting.ts'
+import type { Config } from '../../../config/config.ts'
+import { readFileOfSetting, InvalidSettingError } from '../../../config/invalid-setting.ts'
 import { dayOfMs } from '../time.ts'
 
 const Amount = z
@@ -50,7 +50,7 @@ export function readPriceBook(config: Pick<Config, 'SHOAL_PRICE_BOOK'>): PriceBo
   const parsed = PriceBookFile.safeParse(parse(readFileOfSetting('SHOAL_PRICE_BOOK', file), { schema: 'failsafe' }))
   if (parsed.success) return parsed.data
   const sentences = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || 'the file'}: ${issue.message}`)
-  throw new WrongSetting(`The price book ${file} is not valid:\n${sentences.join('\n')}`)
+  throw new InvalidSettingError(`The price book ${file} is not valid:\n${sentences.join('\n')}`)
 }
 
 /** The list in force at a moment; before the first list began, the first one. */

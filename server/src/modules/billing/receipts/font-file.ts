@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
-import type { Config } from '../../../config.ts'
-import { WrongSetting } from '../../../wrong-setting.ts'
+import type { Config } from '../../../config/config.ts'
+import { InvalidSettingError } from '../../../config/invalid-setting.ts'
 
 /** How files of TrueType, OpenType, collections of these, WOFF and WOFF2 begin. */
 const beginnings = ['\0\u0001\0\0', 'true', 'OTTO', 'ttcf', 'wOFF', 'wOF2']
@@ -11,7 +11,7 @@ const beginnings = ['\0\u0001\0\0', 'true', 'OTTO', 'ttcf', 'wOFF', 'wOF2']
  */
 export function checkedFontFile({ SHOAL_INVOICE_FONT: file }: Pick<Config, 'SHOAL_INVOICE_FONT'>): string | undefined {
   if (file !== undefined && !beginnings.includes(beginningOf(file)))
-    throw new WrongSetting(`SHOAL_INVOICE_FONT: ${file} is no font (TTF, OTF, TTC, WOFF or WOFF2)`)
+    throw new InvalidSettingError(`SHOAL_INVOICE_FONT: ${file} is no font (TTF, OTF, TTC, WOFF or WOFF2)`)
   return file
 }
 
@@ -22,7 +22,7 @@ function beginningOf(file: string): string {
     readSync(opened, bytes)
     closeSync(opened)
   } catch (error) {
-    throw new WrongSetting(`SHOAL_INVOICE_FONT: ${file} cannot be read`, { cause: error })
+    throw new InvalidSettingError(`SHOAL_INVOICE_FONT: ${file} cannot be read`, { cause: error })
   }
   return bytes.toString('latin1')
 }

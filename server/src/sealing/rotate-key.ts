@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { App } from './app.ts'
+import type { App } from '../app.ts'
 import { newKey, openKeyRing, type Key, type KeyRing } from './key-ring.ts'
-import { mailContext } from './mail/index.ts'
-import { channelUrlContext, signingSecretContext } from './modules/alerts/index.ts'
-import { signingKeyContext } from './modules/auth/index.ts'
-import { rpcTokenContext } from './modules/rpc/index.ts'
-import { secretContext } from './modules/secrets/index.ts'
-import { passwordContext, workloadContext } from './modules/squids/index.ts'
+import { mailContext } from '../mail/index.ts'
+import { channelUrlContext, signingSecretContext } from '../modules/alerts/index.ts'
+import { signingKeyContext } from '../modules/auth/index.ts'
+import { rpcTokenContext } from '../modules/rpc/index.ts'
+import { secretContext } from '../modules/secrets/index.ts'
+import { passwordContext, workloadContext } from '../modules/squids/index.ts'
 import { createSealer, sealedPrefix } from './sealer.ts'
-import { listSealedWithOldKeys, replaceSealed, type SealedColumn } from './sealed-store.ts'
+import { listSealedWithOldKeys, replaceSealed, type SealedColumn } from './sealed-columns-store.ts'
 
 const ofSecret = ([orgId = '', name = '']: string[]) => secretContext(Number(orgId), name)
 const ofWorkload = ([squidId = '']: string[]) => workloadContext(Number(squidId))

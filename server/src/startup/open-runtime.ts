@@ -6,8 +6,8 @@ import {
   type Directory,
 } from '@shoal/runtime'
 import type { Logger } from 'pino'
-import type { WorkerApp } from './app.ts'
-import type { Config } from './config.ts'
+import type { WorkerApp } from '../app.ts'
+import type { Config } from '../config/config.ts'
 
 export type SquidsPlace = {
   /** For every role. */

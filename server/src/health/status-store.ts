@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import type { Db } from './db/database.ts'
+import type { Db } from '../db/database.ts'
 
 /** Numbers an operator asks for first: what runs, what waits, what is wrong. */
 export async function countEverything(db: Db): Promise<Record<string, number>> {

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openKeyRing } from './key-ring.ts'
-import { readSecrets } from './modules/secrets/index.ts'
+import { readSecrets } from '../modules/secrets/index.ts'
 import { createSealer } from './sealer.ts'
-import { startDeployApp, type DeployApp } from './modules/deployments/testing/deploy-app.ts'
+import { startDeployApp, type DeployApp } from '../modules/deployments/testing/deploy-app.ts'
 import { dropOldKeys, rotateKey, sealedColumns } from './rotate-key.ts'
 
 let t: DeployApp

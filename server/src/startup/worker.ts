@@ -1,20 +1,20 @@
-import type { WorkerApp } from './app.ts'
-import { mailJobs } from './mail/index.ts'
-import { channelJobs, startAlerts, startAlertDelivery } from './modules/alerts/index.ts'
-import { authJobs } from './modules/auth/index.ts'
-import { startBilling } from './modules/billing/index.ts'
+import type { WorkerApp } from '../app.ts'
+import { mailJobs } from '../mail/index.ts'
+import { channelJobs, startAlerts, startAlertDelivery } from '../modules/alerts/index.ts'
+import { authJobs } from '../modules/auth/index.ts'
+import { startBilling } from '../modules/billing/index.ts'
 import {
   collectionJobs,
   defaultIntervals,
   startEngine,
   startReconcile,
   type EngineIntervals,
-} from './modules/deployments/index.ts'
-import { startLogIngest } from './modules/logs/index.ts'
-import { startSampling } from './modules/metrics/index.ts'
-import { rpcJobs } from './modules/rpc/index.ts'
-import { startObserving } from './modules/squids/index.ts'
-import { userJobs } from './modules/user/index.ts'
+} from '../modules/deployments/index.ts'
+import { startLogIngest } from '../modules/logs/index.ts'
+import { startSampling } from '../modules/metrics/index.ts'
+import { rpcJobs } from '../modules/rpc/index.ts'
+import { startObserving } from '../modules/squids/index.ts'
+import { userJobs } from '../modules/user/index.ts'
 
 export type RunningWorker = Pick<ReturnType<typeof startObserving>, 'lastLookMs'> & { close: () => Promise<void> }
 

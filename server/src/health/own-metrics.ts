@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client'
-import type { App } from './app.ts'
+import type { App } from '../app.ts'
 
 const ofApps = new WeakMap<App, Registry>()
 

@@ -1,4 +1,4 @@
-import type { Config } from './config.ts'
+import type { Config } from '../config/config.ts'
 
 /** What is printed when the server is ready: where everything is, and the next three commands; of a process with some roles, which they are. */
 export function startupText(config: Config, startedInMs: number, healthUrl: string | null = null): string {

@@ -1,4 +1,4 @@
-import type { Database } from './db/database.ts'
+import type { Database } from '../db/database.ts'
 import type { KeyRing } from './key-ring.ts'
 
 /** For the operator to mend; its message says how. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { settings } from './config.ts'
+import { settings } from './settings.ts'
 
 /** `docs/operate.md`, made from the settings; a test of the repository compares the two. */
 export function operateDoc(): string {
@@ -8,7 +8,7 @@ export function operateDoc(): string {
   )
   return `# Operating Shoal
 
-This page is generated from \`server/src/config.ts\` by \`npm run check -- --write\`; do not edit it by hand.
+This page is generated from \`server/src/config/settings.ts\` by \`npm run check -- --write\`; do not edit it by hand.
 
 ## Two ways to run it
 

@@ -1,6 +1,6 @@
 import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino'
-import type { Config } from './config.ts'
-import { safeError, safeText } from './db/safe-error.ts'
+import type { Config } from '../config/config.ts'
+import { safeError, safeText } from '../db/safe-error.ts'
 
 /** No value that a person or a squid entered gets into the log by an error. */
 const safely: LoggerOptions = {

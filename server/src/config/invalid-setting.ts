@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 
 /** A setting of the environment that the operator has to correct. Its message says which one, what it is and what is allowed. */
-export class WrongSetting extends Error {
+export class InvalidSettingError extends Error {
   override name = 'WrongSetting'
 }
 
@@ -11,7 +11,7 @@ const isSecret = (name: string) => /KEY|TOKEN|SECRET|PASSWORD|DSN/.test(name)
 const hasPassword = (value: string) => value.includes('@')
 
 /** A sentence such as `SHOAL_PORT is "abc", but must be a whole number from 0 to 65535.` Values that may be secret are left out. */
-export function sentenceOfSetting(name: string, value: string, allowed: string): string {
+export function invalidSettingMessage(name: string, value: string, allowed: string): string {
   if (isSecret(name) || hasPassword(value)) return `${name} must be ${allowed}. (Its value is not shown.)`
   const shown = value.length > maxCharacters ? `${value.slice(0, maxCharacters)}…` : value
   return `${name} is ${JSON.stringify(shown)}, but must be ${allowed}.`
@@ -49,7 +49,7 @@ export function readFileOfSetting(name: string, file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     const allowed = `a file that the server can read (${reasonOf(error)})`
-    throw new WrongSetting(sentenceOfSetting(name, file, allowed), { cause: error })
+    throw new InvalidSettingError(invalidSettingMessage(name, file, allowed), { cause: error })
   }
 }
 

@@ -1,5 +1,5 @@
 import { escapeIdentifier, escapeLiteral } from 'pg'
-import type { Database } from './db/database.ts'
+import type { Database } from '../db/database.ts'
 
 /** A column of sealed values. */
 export type SealedColumn = {

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from './config.ts'
-import { WrongSetting } from './wrong-setting.ts'
+import type { Config } from '../config/config.ts'
+import { InvalidSettingError } from '../config/invalid-setting.ts'
 
 export type Key = { id: string; bytes: Buffer; text: string }
 
@@ -61,14 +61,14 @@ function parse(text: string): [Key, ...Key[]] {
     .split(/[\s,]+/)
     .filter(Boolean)
     .map(toKey)
-  if (!first) throw new WrongSetting('SHOAL_SECRETS_KEY holds no key.')
+  if (!first) throw new InvalidSettingError('SHOAL_SECRETS_KEY holds no key.')
   return [first, ...others]
 }
 
 function toKey(text: string): Key {
   const bytes = Buffer.from(text, 'base64')
   if (bytes.length !== 32)
-    throw new WrongSetting(
+    throw new InvalidSettingError(
       'SHOAL_SECRETS_KEY must be 32 bytes in base64, for example of `openssl rand -base64 32`. (Its value is not shown.)',
     )
   return { id: createHash('sha256').update(bytes).digest('hex').slice(0, 8), bytes, text }
