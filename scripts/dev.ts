@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { loadConfig } from '../server/src/config/config.ts'
-import { holdInstallation } from '../server/src/installation/installation.ts'
+import { lockInstallation } from '../server/src/installation/installation-lock.ts'
 import { root } from './root.ts'
 import { serverArguments } from './server.ts'
 
 // Refused beside another server before anything is started: Node's watch mode would wait for a change of the files instead of
 // ending, with a console that talks to the other server.
 try {
-  const installation = await holdInstallation(loadConfig(), { alone: true, roles: [] })
+  const installation = await lockInstallation(loadConfig(), { alone: true, roles: [] })
   installation.release()
 } catch (error) {
   console.error((error as Error).message)

@@ -2,7 +2,7 @@ import { orgStatuses } from '@shoal/contract'
 import { randomBytes } from 'node:crypto'
 import type { App } from './app.ts'
 import { readiness } from './health/readiness.ts'
-import { countEverything } from './health/status-store.ts'
+import { countInstallation } from './health/status-store.ts'
 import { setDiscount, setStatus as setOrgStatus } from './modules/billing/index.ts'
 import { createOrg, findOrgByCode } from './modules/orgs/index.ts'
 import { createApiToken, createUser, findUserByEmail } from './modules/user/index.ts'
@@ -44,7 +44,7 @@ export async function addOrg(app: App, { code, name, email }: CliOptions): Answe
 }
 
 /** As if billing had moved it there: TERMINATED hibernates the organization's versions, ACTIVE wakes them. */
-export async function setStatus(app: App, { code, status }: CliOptions): Answer {
+export async function setOrgBillingStatus(app: App, { code, status }: CliOptions): Answer {
   const wanted = orgStatuses.find((s) => s === status.toUpperCase())
   if (!wanted) throw new Error(`--status must be one of ${orgStatuses.join(', ')}`)
   const org = await findOrgByCode(app.db, code)
@@ -54,12 +54,12 @@ export async function setStatus(app: App, { code, status }: CliOptions): Answer 
 }
 
 /** Of all an organization uses. */
-export async function discount(app: App, { code, percent }: CliOptions): Answer {
+export async function setOrgDiscount(app: App, { code, percent }: CliOptions): Answer {
   const org = await findOrgByCode(app.db, code)
   if (!org) throw new Error(`There is no organization ${code}.`)
   return { code: org.code, discountPercent: await setDiscount(app, org.id, percent) }
 }
 
 export async function status(app: App): Answer {
-  return { ...(await readiness(app)).checks, ...(await countEverything(app.db)) }
+  return { ...(await readiness(app)).checks, ...(await countInstallation(app.db)) }
 }

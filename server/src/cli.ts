@@ -5,7 +5,15 @@ import { backUp } from './backup/backup.ts'
 import { startProgress, type Progress } from './backup/progress.ts'
 import { restore } from './backup/restore.ts'
 import type { Config } from './config/config.ts'
-import { addOrg, addToken, addUser, discount, setStatus, status, type CliOptions } from './cli-commands.ts'
+import {
+  addOrg,
+  addToken,
+  addUser,
+  setOrgDiscount,
+  setOrgBillingStatus,
+  status,
+  type CliOptions,
+} from './cli-commands.ts'
 import { releaseHost } from './installation/host-claim.ts'
 import { configForCommand } from './installation/running-server.ts'
 import { openApp } from './startup/open-app.ts'
@@ -37,12 +45,12 @@ const commands: Record<string, Command> = {
   'token add': { run: addToken, options: ['email', 'name'], does: 'make an API token of a user and print it' },
   'org add': { run: addOrg, options: ['code', 'name', 'email'], does: 'make an organization; --email names its admin' },
   'org set-status': {
-    run: setStatus,
+    run: setOrgBillingStatus,
     options: ['code', 'status'],
     does: `set the billing status: ${orgStatuses.join(', ')}`,
   },
   'org set-discount': {
-    run: discount,
+    run: setOrgDiscount,
     options: ['code', 'percent'],
     does: 'give an organization a discount on all it uses, in percent',
   },

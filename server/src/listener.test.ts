@@ -15,7 +15,7 @@ afterEach(async () => {
 async function start(answer?: (req: IncomingMessage, res: ServerResponse) => void): Promise<Listener> {
   const listener = await listen(0, '127.0.0.1')
   open.push(listener)
-  if (answer) listener.answerBy({ request: answer })
+  if (answer) listener.setHandlers({ request: answer })
   return listener
 }
 
@@ -51,7 +51,7 @@ test('what is asked before anything can answer waits, and health is told', async
   const early = caller(listener)('/early')
   expect(await caller(listener)('/healthz')).toMatchObject({ status: 200 })
   expect(await caller(listener)('/readyz')).toMatchObject({ status: 503, connection: 'close' })
-  listener.answerBy({ request: (req, res) => res.end(`answer to ${req.url}`) })
+  listener.setHandlers({ request: (req, res) => res.end(`answer to ${req.url}`) })
   expect(await early).toMatchObject({ status: 200, body: 'answer to /early' })
 })
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
-export type Answering = {
+export type RequestHandlers = {
   request: (req: IncomingMessage, res: ServerResponse) => void
   upgrade?: (req: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** Ends upgraded connections in the way of their protocol. Those that are left when it resolves are cut off. */
@@ -13,7 +13,7 @@ export type Answering = {
 export type Listener = {
   port: number
   /** From now on requests get their answers from these. Until then they wait, and only /healthz is well. */
-  answerBy: (answering: Answering) => void
+  setHandlers: (answering: RequestHandlers) => void
   /**
    * Takes no new connections, and ends each open one when it is of no use any more: with the answer to its next request, or when it
    * was not used for two seconds since. Resolves when all have ended; after `withinMs` the rest is cut off.
@@ -36,7 +36,7 @@ export async function listen(port: number, host: string): Promise<Listener> {
   const server = createServer({ keepAliveTimeout: 72_000, requestTimeout: 300_000, maxHeaderSize: 32_768 })
   const connections = new Map<Socket, Connection>()
   const room = waitingRoom()
-  let answering: Answering = room
+  let answering: RequestHandlers = room
   let isDraining = false
   let connectedMs = 0
 
@@ -82,7 +82,7 @@ export async function listen(port: number, host: string): Promise<Listener> {
   }
   return {
     port: (server.address() as AddressInfo).port,
-    answerBy: (next) => {
+    setHandlers: (next) => {
       answering = next
       room.letIn(next)
       const { upgrade } = next
@@ -117,7 +117,7 @@ export async function listen(port: number, host: string): Promise<Listener> {
 }
 
 /** Health is told at once; everything else waits until there is something that answers, so that a restart fails no request. */
-function waitingRoom(): { request: Answering['request']; letIn: (answering: Answering) => void } {
+function waitingRoom(): { request: RequestHandlers['request']; letIn: (answering: RequestHandlers) => void } {
   const waiting = new Map<ServerResponse, IncomingMessage>()
   return {
     request: (req, res) => {

@@ -4,11 +4,11 @@ import { loadConfig, type Config } from './config/config.ts'
 import { safeStack, safeText } from './db/safe-error.ts'
 import { isUnavailable } from './db/unavailable.ts'
 import { createGateway } from './gateway/gateway.ts'
-import { answerHealthPort, listenForHealth } from './health/health-port.ts'
+import { handleHealthRequest, listenForHealth } from './health/health-port.ts'
 import { createHttpApp } from './http/app.ts'
 import { claimHost, HostClaimed, watchClaim } from './installation/host-claim.ts'
-import { holdInstallation, InstallationInUse, needsAlone } from './installation/installation.ts'
-import { takeWorkerTurn } from './installation/worker-turn.ts'
+import { lockInstallation, InstallationInUse, needsExclusive } from './installation/installation-lock.ts'
+import { runActiveOrStandby } from './installation/active-worker.ts'
 import { listen, type Listener } from './listener.ts'
 import { openApp } from './startup/open-app.ts'
 import { MissingKeys } from './sealing/require-keys.ts'
@@ -58,7 +58,7 @@ type Started = {
  */
 async function start(config: Config, stack: AsyncDisposableStack, failed: (error: unknown) => void): Promise<Started> {
   const has = (role: (typeof config.SHOAL_ROLES)[number]) => config.SHOAL_ROLES.includes(role)
-  const installation = await holdInstallation(config, { alone: needsAlone(config), roles: config.SHOAL_ROLES })
+  const installation = await lockInstallation(config, { alone: needsExclusive(config), roles: config.SHOAL_ROLES })
   stack.defer(installation.release)
   const opened = (listener: Listener) => {
     stack.defer(listener.close)
@@ -70,20 +70,20 @@ async function start(config: Config, stack: AsyncDisposableStack, failed: (error
   if (health) opened(health)
 
   const ending = new AbortController()
-  const { app, openWorker, close } = await openApp(config, { installation, failed, draining: ending.signal })
+  const { app, openWorker, close } = await openApp(config, { installation, onFailure: failed, draining: ending.signal })
   stack.defer(() => close(config.SHOAL_ON_EXIT))
-  health?.answerBy({ request: (req, res) => void answerHealthPort(app, req, res) })
+  health?.setHandlers({ request: (req, res) => void handleHealthRequest(app, req, res) })
   if (has('worker')) stack.defer(await takeTurn(app, openWorker, failed))
   if (gatewayPort) {
     const { close: closeGateway, ...answering } = await createGateway(app)
     stack.defer(closeGateway)
-    gatewayPort.answerBy(answering)
+    gatewayPort.setHandlers(answering)
   }
   if (apiPort) {
     const http = await createHttpApp(app)
     stack.defer(() => http.close())
     await http.ready()
-    apiPort.answerBy({ request: (req, res) => http.routing(req, res) })
+    apiPort.setHandlers({ request: (req, res) => http.routing(req, res) })
   }
   const ports = [apiPort, gatewayPort].filter((port) => port !== null)
   return {
@@ -102,13 +102,13 @@ async function takeTurn(
   failed: (error: unknown) => void,
 ): Promise<() => Promise<void>> {
   const { config, log } = app
-  let lastLookMs: () => number | null = () => null
+  let lastObservationMs: () => number | null = () => null
   const work = async () => {
     const workerApp = await openWorker()
     await claimHost(workerApp)
     for (const sentence of await workerApp.runtime.start()) log.warn(sentence)
     const worker = await startWorker(workerApp)
-    lastLookMs = worker.lastLookMs
+    lastObservationMs = worker.lastObservationMs
     let squids = config.SHOAL_ON_EXIT
     const stopWatching = watchClaim(workerApp, (error) => {
       // They run elsewhere from now on.
@@ -121,8 +121,8 @@ async function takeTurn(
       await workerApp.runtime.close(squids)
     }
   }
-  const turn = await takeWorkerTurn({ config, log, work, failed })
-  if (app.vitals) app.vitals.worker = () => ({ state: turn.state(), lastObservationMs: lastLookMs() })
+  const turn = await runActiveOrStandby({ config, log, startWork: work, onFailure: failed })
+  if (app.vitals) app.vitals.worker = () => ({ state: turn.state(), lastObservationMs: lastObservationMs() })
   return turn.close
 }
 

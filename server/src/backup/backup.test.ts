@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadConfig, type Config } from '../config/config.ts'
 import { openKeyRing } from '../sealing/key-ring.ts'
-import { holdInstallation } from '../installation/installation.ts'
+import { lockInstallation } from '../installation/installation-lock.ts'
 import { openApp } from '../startup/open-app.ts'
 import { startSession } from '../modules/auth/index.ts'
 import { createUser, findUserByEmail } from '../modules/user/index.ts'
@@ -100,7 +100,7 @@ test('nothing is restored over what is there, nor over what runs; with force tha
   mkdirSync(join(into.dataDir, 'uploads'), { recursive: true })
   writeFileSync(join(into.dataDir, 'uploads/old'), 'old')
   await expect(restored(into)).rejects.toThrow('is not empty')
-  const server = await holdInstallation(into, { alone: false, roles: ['api'] })
+  const server = await lockInstallation(into, { alone: false, roles: ['api'] })
   await expect(restored(into, { force: true })).rejects.toThrow(`process ${process.pid}`)
   server.release()
   expect(readdirSync(into.dataDir)).toEqual(['locks', 'uploads'])

@@ -15,8 +15,8 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { backupNote } from '../health/readiness.ts'
-import { keysFile, keysName, openKeyRing, placeOfKeys } from '../sealing/key-ring.ts'
+import { lastBackupFile } from '../health/readiness.ts'
+import { keysFile, keysName, openKeyRing, keysLocation } from '../sealing/key-ring.ts'
 import { stopUnused } from '../startup/open-app.ts'
 import { beginClusterBackup, type ClusterBackup } from './cluster-store.ts'
 import { type BackupManifest, platform, shoalVersion } from './manifest.ts'
@@ -58,7 +58,7 @@ export async function backUp(config: Config, options: BackupOptions): Promise<Ba
 /** For `/readyz`, which tells how old the last one is. */
 function recordBackup({ dataDir }: Config, { file, bytes }: Backup): void {
   const note = { at: systemClock.now().toISOString(), file, bytes }
-  writeFileSync(backupNote(dataDir), JSON.stringify(note), { mode: 0o600 })
+  writeFileSync(lastBackupFile(dataDir), JSON.stringify(note), { mode: 0o600 })
 }
 
 function check(config: Config, { dataDir, stateDir }: InstallationPaths, file: string, withKeys: boolean): void {
@@ -116,7 +116,7 @@ async function write(
     content,
   })
   const signal = AbortSignal.any([options.signal, cluster.lost])
-  const content = await writeBackupFile(file, options.progress.of(entries()), manifest, signal)
+  const content = await writeBackupFile(file, options.progress.track(entries()), manifest, signal)
   return { file, ...content, holds: holds(), notes: notesOf(config, options.withKeys, keyIds, state.leftOut) }
 }
 
@@ -145,7 +145,7 @@ function notesOf(config: Config, withKeys: boolean, keyIds: string[], leftOut: s
   return [
     withKeys
       ? `The backup holds the keys (${ids}) beside what they seal: whoever reads it reads every secret.`
-      : `The keys are not in the backup, and it opens nothing without them: keep a copy of ${placeOfKeys(config)} (${ids}) in another place, and again after each rotation.`,
+      : `The keys are not in the backup, and it opens nothing without them: keep a copy of ${keysLocation(config)} (${ids}) in another place, and again after each rotation.`,
     ...(config.SHOAL_SQUIDS_DATABASE_URL === undefined
       ? []
       : ['The databases of squids are at SHOAL_SQUIDS_DATABASE_URL: back them up there, with pg_dumpall or pg_dump.']),

@@ -16,7 +16,7 @@ export const installationPaths = ({ dataDir }: Pick<Config, 'dataDir'>): Install
 })
 
 /** What of a backup goes to the data directory; all else goes to the state directory. */
-export const ofDataDir = ['uploads', keysName]
+export const dataDirEntries = ['uploads', keysName]
 
 /** @throws Error with what to do instead, where the database is not Shoal's own */
 export function refuseExternalDatabase(config: Config): void {

@@ -4,7 +4,7 @@ import type { TarEntry } from '@shoal/runtime'
 export type Progress = {
   step: (what: string) => void
   /** The same entries, counted. */
-  of: (entries: AsyncIterable<TarEntry>) => AsyncIterable<TarEntry>
+  track: (entries: AsyncIterable<TarEntry>) => AsyncIterable<TarEntry>
 }
 
 const everyMs = 5_000
@@ -25,5 +25,5 @@ export function startProgress(say: (line: string) => void): Progress {
       yield entry
     }
   }
-  return { step: (what) => say(`${what} …`), of }
+  return { step: (what) => say(`${what} …`), track: of }
 }

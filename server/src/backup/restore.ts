@@ -14,10 +14,10 @@ import { join, resolve } from 'node:path'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { keysFile, keysName, openKeyRing } from '../sealing/key-ring.ts'
-import { locksName } from '../installation/holders.ts'
-import { holdInstallation } from '../installation/installation.ts'
+import { locksDirName } from '../installation/holders.ts'
+import { lockInstallation } from '../installation/installation-lock.ts'
 import { BackupManifest, checkFits } from './manifest.ts'
-import { ofDataDir, installationPaths, refuseExternalDatabase, type InstallationPaths } from './paths.ts'
+import { dataDirEntries, installationPaths, refuseExternalDatabase, type InstallationPaths } from './paths.ts'
 import type { Progress } from './progress.ts'
 
 type RestoreOptions = { from: string; force: boolean; progress: Progress; signal: AbortSignal }
@@ -35,7 +35,7 @@ const previousDataPrefix = 'before-restore-'
 
 /** What a directory may hold and be empty: a note and the locks of ours, what file systems put there, and what an earlier restore moved aside. */
 const isNothing = (name: string) =>
-  ['reachable-at', 'lost+found', locksName].includes(name) || name.startsWith(previousDataPrefix)
+  ['reachable-at', 'lost+found', locksDirName].includes(name) || name.startsWith(previousDataPrefix)
 
 /**
  * Makes the data directory what a backup holds, its database recovered and ready to start. Nothing is put in its place before all
@@ -48,7 +48,7 @@ export async function restore(config: Config, options: RestoreOptions): Promise<
   if (!existsSync(file)) throw new Error(`There is no ${file}.`)
   const manifest = await readManifest(file)
   await checkFits(manifest)
-  const installation = await holdInstallation(config, { alone: true, roles: [] })
+  const installation = await lockInstallation(config, { alone: true, roles: [] })
   try {
     return await restoreAlone(config, file, manifest, options)
   } finally {
@@ -143,7 +143,7 @@ async function movePreviousData(
 async function putInPlace({ dataDir, stateDir }: InstallationPaths, staging: string): Promise<void> {
   const names = (await readdir(staging)).filter((name) => name !== 'postgres')
   for (const name of [...names, 'postgres']) {
-    const isOfDataDir = dataDir !== stateDir && ofDataDir.includes(name)
+    const isOfDataDir = dataDir !== stateDir && dataDirEntries.includes(name)
     // The two may be on different file systems.
     if (isOfDataDir) await cp(join(staging, name), join(dataDir, name), { recursive: true, preserveTimestamps: true })
     else await rename(join(staging, name), join(stateDir, name))

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { settings } from './settings.ts'
-import { allowedBy, invalidSettingMessage, InvalidSettingError } from './invalid-setting.ts'
+import { describeAllowed, invalidSettingMessage, InvalidSettingError } from './invalid-setting.ts'
 
 const Settings = z.object(settings)
 export type Config = z.output<typeof Settings> & {
@@ -16,7 +16,7 @@ export type Config = z.output<typeof Settings> & {
 
 /**
  * Reads the configuration from the environment and nowhere else; `folder` is what a relative path is relative to.
- * @throws WrongSetting with a line for each one, which says what it is and what is allowed
+ * @throws InvalidSettingError with a line for each one, which says what it is and what is allowed
  */
 export function loadConfig(env: Record<string, string | undefined> = process.env, folder = process.cwd()): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([key, value]) => key in settings && value !== ''))
@@ -48,7 +48,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
 const isSetting = (name: string): name is keyof typeof settings => name in settings
 
 const wrongSentence = (name: string, value: string): string =>
-  isSetting(name) ? invalidSettingMessage(name, value, allowedBy(settings[name])) : `${name} is not valid.`
+  isSetting(name) ? invalidSettingMessage(name, value, describeAllowed(settings[name])) : `${name} is not valid.`
 
 /** The public address of an organization's squids. */
 export const gatewayUrlOf = (config: Pick<Config, 'gatewayUrl'>, orgCode: string): string =>

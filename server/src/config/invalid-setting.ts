@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 /** A setting of the environment that the operator has to correct. Its message says which one, what it is and what is allowed. */
 export class InvalidSettingError extends Error {
-  override name = 'WrongSetting'
+  override name = 'InvalidSettingError'
 }
 
 const maxCharacters = 100
@@ -18,7 +18,7 @@ export function invalidSettingMessage(name: string, value: string, allowed: stri
 }
 
 /** What a schema of a setting allows, to follow "must be". */
-export function allowedBy(schema: z.ZodType): string {
+export function describeAllowed(schema: z.ZodType): string {
   const input = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   const output = z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' })
   const words = output.enum ?? input.enum
@@ -42,17 +42,17 @@ function numbers({ type, minimum, maximum, exclusiveMinimum }: z.core.JSONSchema
 /**
  * The text of the file that a setting names.
  *
- * @throws WrongSetting when it cannot be read
+ * @throws InvalidSettingError when it cannot be read
  */
 export function readFileOfSetting(name: string, file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    const allowed = `a file that the server can read (${reasonOf(error)})`
+    const allowed = `a file that the server can read (${errorCodeOf(error)})`
     throw new InvalidSettingError(invalidSettingMessage(name, file, allowed), { cause: error })
   }
 }
 
 /** The code of a failed system call, such as ENOENT. */
-export const reasonOf = (error: unknown): string =>
+export const errorCodeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'

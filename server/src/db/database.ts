@@ -1,8 +1,8 @@
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
 import { minutes } from '../clock.ts'
-import { joining } from './joining.ts'
-import { createWatchedPool } from './watched-pool.ts'
+import { createAmbientDb } from './ambient-transaction.ts'
+import { createPool } from './pool.ts'
 
 /** A database or an open transaction: every function of a `store.ts` takes one first. */
 export type Db = Pick<
@@ -11,7 +11,7 @@ export type Db = Pick<
 >
 
 export type Database = {
-  /** Joins the transaction it is used in; see `joining.ts`. */
+  /** Joins the transaction it is used in; see `ambient-transaction.ts`. */
   db: Db
   /** For what needs a connection of its own: LISTEN, COPY, advisory locks. */
   pool: pg.Pool
@@ -28,10 +28,10 @@ const idleTimeoutMillis = minutes(1)
 /** Connects when it is first asked. Whoever asks while the database is away gets DatabaseUnavailable; see `query-timeouts.ts`. */
 export function connect(url: string, options: { max?: number } = {}): Database {
   const max = options.max ?? 20
-  const pool = createWatchedPool({ connectionString: url, max, idleTimeoutMillis, application_name: 'shoal' })
+  const pool = createPool({ connectionString: url, max, idleTimeoutMillis, application_name: 'shoal' })
   // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => {})
-  return { db: joining(pool), pool, url, close: () => pool.end() }
+  return { db: createAmbientDb(pool), pool, url, close: () => pool.end() }
 }
 
 /** Makes the database when it is missing; `adminUrl` leads to any other database of the same server. */

@@ -11,7 +11,7 @@ const partitionOf = (table: string, day: string) => `${table}_${day.replaceAll('
  * Makes the partition of a day of a table that is partitioned by time. Readers and writers of other days are not held up:
  * attaching takes a weak lock only.
  */
-export async function ensureDay(client: ClientBase, table: string, day: string): Promise<void> {
+export async function ensureDayPartition(client: ClientBase, table: string, day: string): Promise<void> {
   const parent = escapeIdentifier(table)
   const name = escapeIdentifier(partitionOf(table, day))
   const next = dayOf(Date.parse(day) + days(1))
@@ -28,7 +28,7 @@ export async function ensureDay(client: ClientBase, table: string, day: string):
 }
 
 /** Drops the days of the table before `day` with all that is in them. */
-export async function dropDaysBefore(client: ClientBase, table: string, day: string): Promise<void> {
+export async function dropDayPartitionsBefore(client: ClientBase, table: string, day: string): Promise<void> {
   const { rows } = await client.query<{ name: string; isAttached: boolean; isPending: boolean }>(
     `select relname as name, inhrelid is not null as "isAttached", coalesce(inhdetachpending, false) as "isPending"
      from pg_class left join pg_inherits on inhrelid = pg_class.oid and inhparent = $2::regclass

@@ -5,18 +5,18 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => undefined)
 }
 
-type Round = {
+type EveryOptions = {
   ms: number
   /** `ms` between the beginnings of two rounds; otherwise between the end of one and the beginning of the next. */
-  isRhythm?: boolean
+  isFixedRate?: boolean
   /** What is said of a round that failed; the next one comes. */
-  failed: (error: unknown) => void
+  onError: (error: unknown) => void
 }
 
 /** Does `work` again and again until the signal aborts. A round under way is waited for; its failure is not told then. */
 export async function every(
   signal: AbortSignal,
-  { ms, isRhythm = false, failed }: Round,
+  { ms, isFixedRate: isRhythm = false, onError: failed }: EveryOptions,
   work: () => Promise<void>,
 ): Promise<void> {
   while (!signal.aborted) {

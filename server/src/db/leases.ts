@@ -2,7 +2,7 @@ import type { Client } from 'pg'
 import type { Logger } from 'pino'
 import type { Database } from './database.ts'
 import { pause } from './every.ts'
-import { keepAlive, watchedClient } from './watched-pool.ts'
+import { keepAlive, clientWithTimeouts } from './pool.ts'
 
 /** How long a process waits before it asks again whether the leader has gone, and before it leads again after an error. */
 const retryMs = 1_000
@@ -11,11 +11,11 @@ const retryMs = 1_000
  * Leases of this process: advisory locks, each held for as long as the connection that took it lives, so a killed process gives them
  * back at once and one whose machine vanished within half a minute.
  */
-type Holder = { client: Client; lost: AbortSignal }
+type LeaseConnection = { client: Client; lost: AbortSignal }
 
 /** @throws when the database cannot be reached within ten seconds */
-async function openHolder(database: Database, application_name: string): Promise<Holder> {
-  const WatchedClient = watchedClient(database.url)
+async function openLeaseConnection(database: Database, application_name: string): Promise<LeaseConnection> {
+  const WatchedClient = clientWithTimeouts(database.url)
   const client = new WatchedClient({
     connectionString: database.url,
     application_name,
@@ -53,14 +53,14 @@ export type Locks = {
 
 /** `space` tells apart what the ids count; any number of 32 bits that no other kind of lock has. */
 export function openLocks(database: Database, space: number): Locks {
-  type Connection = Holder & { held: Set<number> }
+  type Connection = LeaseConnection & { held: Set<number> }
   let current: Promise<Connection> | null = null
   let isClosed = false
 
   function connection(): Promise<Connection> {
     if (isClosed) throw new Error('The locks are closed')
     if (current) return current
-    const next = openHolder(database, 'shoal-locks').then((holder) => ({ ...holder, held: new Set<number>() }))
+    const next = openLeaseConnection(database, 'shoal-locks').then((holder) => ({ ...holder, held: new Set<number>() }))
     current = next
     const clear = () => {
       if (current === next) current = null
@@ -75,7 +75,7 @@ export function openLocks(database: Database, space: number): Locks {
       // Postgres would give a session its own lock a second time.
       if (held.has(id)) return null
       held.add(id)
-      const isOurs = await take(client, 'pg_try_advisory_lock($1, $2)', [space, id]).catch((error: unknown) => {
+      const isOurs = await tryAcquire(client, 'pg_try_advisory_lock($1, $2)', [space, id]).catch((error: unknown) => {
         held.delete(id)
         throw error
       })
@@ -118,11 +118,11 @@ export function runAsLeader(
 
   /** One connection's time: asks for the lease until it is had, then leads until that ends. */
   const leadOnce = async () => {
-    const { client, lost } = await openHolder(database, `shoal-${name}`)
+    const { client, lost } = await openLeaseConnection(database, `shoal-${name}`)
     const signal = AbortSignal.any([closing.signal, lost])
     const key = [`shoal:${name}`]
     try {
-      while (!signal.aborted && !(await take(client, 'pg_try_advisory_lock(hashtextextended($1, 0))', key)))
+      while (!signal.aborted && !(await tryAcquire(client, 'pg_try_advisory_lock(hashtextextended($1, 0))', key)))
         await pause(retryMs, signal)
       if (!signal.aborted) await lead(client, signal)
     } finally {
@@ -145,7 +145,7 @@ export function runAsLeader(
   }
 }
 
-async function take(client: Client, attempt: string, values: unknown[]): Promise<boolean> {
+async function tryAcquire(client: Client, attempt: string, values: unknown[]): Promise<boolean> {
   const { rows } = await client.query<{ isOurs: boolean }>(`select ${attempt} as "isOurs"`, values)
   return rows[0]?.isOurs ?? false
 }

@@ -20,9 +20,9 @@ test('listeners hear their channel, also after the connection broke', async () =
   let times = 0
   const notifications = notificationsOf(database)
   const stop = [
-    notifications.listen('one', { heard: (payload) => heard.push(`one ${payload}`), listening: () => times++ }),
-    notifications.listen('one', { heard: (payload) => heard.push(`again ${payload}`) }),
-    notifications.listen('two', { heard: (payload) => heard.push(`two ${payload}`), listening: () => times++ }),
+    notifications.listen('one', { onMessage: (payload) => heard.push(`one ${payload}`), onListening: () => times++ }),
+    notifications.listen('one', { onMessage: (payload) => heard.push(`again ${payload}`) }),
+    notifications.listen('two', { onMessage: (payload) => heard.push(`two ${payload}`), onListening: () => times++ }),
   ]
   await until(() => expect(times).toBe(2))
   await notify('one', 'a')

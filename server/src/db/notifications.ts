@@ -1,11 +1,11 @@
 import { Client, escapeIdentifier } from 'pg'
 import type { Database } from './database.ts'
-import { keepAlive } from './watched-pool.ts'
+import { keepAlive } from './pool.ts'
 
 type Listener = {
-  heard: (payload: string) => void
+  onMessage: (payload: string) => void
   /** From now on nothing is missed: called at first, and after each time the connection was broken. */
-  listening?: () => void
+  onListening?: () => void
 }
 
 /** Calls back for each NOTIFY on a channel. */
@@ -42,7 +42,7 @@ function createNotifications(url: string): Notifications {
       ...keepAlive,
     })
     client.on('notification', ({ channel, payload }) => {
-      for (const listener of listeners.get(channel) ?? []) listener.heard(payload ?? '')
+      for (const listener of listeners.get(channel) ?? []) listener.onMessage(payload ?? '')
     })
     const opened = { client, told: client.connect() }
     const openAnew = () => {
@@ -67,7 +67,7 @@ function createNotifications(url: string): Notifications {
   const begin = async (at: Connection, channel: string, told: Iterable<Listener>) => {
     try {
       await tell(at, 'listen', channel)
-      for (const listener of told) listener.listening?.()
+      for (const listener of told) listener.onListening?.()
     } catch {
       // The connection broke; the next one listens to everything.
     }

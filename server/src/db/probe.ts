@@ -32,7 +32,7 @@ export async function canConnect(url: string, limitMs: number): Promise<boolean>
 }
 
 /** True when a new connection can be made within `limitMs` and answers a query within as long. */
-export async function canAsk(url: string, limitMs: number): Promise<boolean> {
+export async function canQuery(url: string, limitMs: number): Promise<boolean> {
   try {
     await withNewConnection({ url, limitMs, name: 'shoal-ready' }, (client) => client.query('select 1'))
     return true

@@ -10,7 +10,7 @@ export type QueryTimeouts = {
   /** How long that check may take. */
   checkMs: number
   /** The longest question. */
-  questionMs: number
+  queryMs: number
 }
 
 /** Of background work: it may be slow, and has to notice all the same that its server has vanished. */
@@ -18,7 +18,7 @@ const background: QueryTimeouts = {
   connectMs: () => 30_000,
   checkAfterMs: 10_000,
   checkMs: 5_000,
-  questionMs: Infinity,
+  queryMs: Infinity,
 }
 
 const requestMs = 2_500
@@ -30,12 +30,13 @@ export const queryTimeouts = (): QueryTimeouts => store.getStore() ?? background
  * Runs `work` with the patience of a person who waits: a database that is away is noticed in less than three seconds. A question
  * that is merely slow may take `questionMs`.
  */
-export function asRequest<T>(work: () => PromiseLike<T>, questionMs = 20_000): Promise<T> {
+export function withRequestTimeouts<T>(work: () => PromiseLike<T>, queryMs = 20_000): Promise<T> {
   const untilMs = performance.now() + requestMs
   const connectMs = () => Math.max(500, untilMs - performance.now())
   // Awaited within: what drizzle answers asks only when it is waited for.
-  return store.run({ connectMs, checkAfterMs: 1_000, checkMs: 1_000, questionMs }, async () => await work())
+  return store.run({ connectMs, checkAfterMs: 1_000, checkMs: 1_000, queryMs }, async () => await work())
 }
 
 /** The same for what takes long by nature, as exports and uploads. */
-export const asLongRequest = <T>(work: () => PromiseLike<T>): Promise<T> => asRequest(work, minutes(10))
+export const withLongRequestTimeouts = <T>(work: () => PromiseLike<T>): Promise<T> =>
+  withRequestTimeouts(work, minutes(10))

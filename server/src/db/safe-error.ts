@@ -14,7 +14,7 @@ export type SafeError = {
   errors?: SafeError[]
 }
 
-const deepest = 8
+const maxDepth = 8
 
 /**
  * What an error says without what people and squids entered: the parameters of a query, the rows and values that Postgres quotes
@@ -25,7 +25,7 @@ export function safeError(error: unknown, depth = 0): SafeError {
     return { type: typeof error, message: typeof error === 'string' ? error : 'not an Error', stack: '' }
   const message = safeMessage(error)
   const { code, constraint, table } = error as { code?: unknown; constraint?: unknown; table?: unknown }
-  const isDeep = depth >= deepest
+  const isDeep = depth >= maxDepth
   return {
     type: error.name === 'Error' ? error.constructor.name : error.name,
     message,
@@ -44,7 +44,7 @@ export function safeError(error: unknown, depth = 0): SafeError {
 /** In a line, with what caused it: for a terminal. */
 export function safeText(error: unknown): string {
   const words: string[] = []
-  for (let at: unknown = error, depth = 0; at !== undefined && depth < deepest; depth++) {
+  for (let at: unknown = error, depth = 0; at !== undefined && depth < maxDepth; depth++) {
     const { message } = safeError(at)
     if (!words.some((known) => known.includes(message))) words.push(message)
     at = at instanceof Error ? at.cause : undefined

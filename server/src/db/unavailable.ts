@@ -38,13 +38,13 @@ const socketErrors = new Set([
  * What `pg` threw, as DatabaseUnavailable when it means that the database cannot be asked now, otherwise as it is. Only for errors
  * of a connection to Postgres: the codes of sockets mean other things elsewhere.
  */
-export function connectionErrorOf(error: unknown): unknown {
+export function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DatabaseUnavailable) return error
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   const isAway =
     error instanceof DatabaseError ? refusedForNow.test(code) : socketErrors.has(code) || broken.test(error.message)
   if (isAway) return new DatabaseUnavailable(`The database cannot be asked now: ${error.message}`, { cause: error })
-  return error instanceof AggregateError && error.errors.length > 0 ? connectionErrorOf(error.errors[0]) : error
+  return error instanceof AggregateError && error.errors.length > 0 ? asUnavailable(error.errors[0]) : error
 }
 
 /** Also when it is wrapped, as drizzle does. */

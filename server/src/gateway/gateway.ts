@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { App } from '../app.ts'
-import type { Answering } from '../listener.ts'
-import { answerHealth, sendHealth } from '../health/health.ts'
+import type { RequestHandlers } from '../listener.ts'
+import { healthResponse, sendHealth } from '../health/health.ts'
 import { addressParser, type Target } from './address.ts'
 import {
   bodyOf,
@@ -28,7 +28,7 @@ import { forwardUpgrade, refuseUpgrade } from './upgrade.ts'
 import { Upstreams } from './upstreams.ts'
 
 /** What answers on the gateway's port; it is closed after its listener. */
-export type Gateway = Required<Answering> & { close: () => Promise<void> }
+export type Gateway = Required<RequestHandlers> & { close: () => Promise<void> }
 
 /** Where squids, RPC endpoints and datasets are reached: an origin of its own, apart from the console's (design 3). */
 export async function createGateway(app: App, pace: HoldingLimits = defaultHoldingLimits): Promise<Gateway> {
@@ -121,7 +121,7 @@ export async function createGateway(app: App, pace: HoldingLimits = defaultHoldi
     const [, first, second = '', third = '', rest = ''] =
       /^\/(rpc|portal)(?:\/([^/?]+))?(?:\/([^/?]+))?(.*)$/.exec(url) ?? []
     if (isOwnPage(url)) {
-      const health = await answerHealth(app, req)
+      const health = await healthResponse(app, req)
       if (health) return sendHealth(req, res, health)
     }
     if (first === 'rpc' && third) return await rpc.handle(req, res, second, third)

@@ -72,8 +72,8 @@ export async function openRoutingTable(
     void work.catch((error: unknown) => app.log.warn({ err: error }, 'the gateway cannot read its routes'))
 
   const stopListening = notificationsOf(app.database).listen(squidsChannel, {
-    heard: (id) => quietly(read(Number(id))),
-    listening: () => quietly(reload()),
+    onMessage: (id) => quietly(read(Number(id))),
+    onListening: () => quietly(reload()),
   })
   await reload()
   const timer = setInterval(() => quietly(reload()), reloadMs).unref()

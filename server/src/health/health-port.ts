@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { listen, type Listener } from '../listener.ts'
-import { answerHealth, sendHealth } from './health.ts'
+import { healthResponse, sendHealth } from './health.ts'
 
 const usualPort = 4002
 const host = '127.0.0.1'
@@ -20,7 +20,7 @@ export async function listenForHealth(
   return await listen(usualPort, host).catch(() => listen(0, host))
 }
 
-export async function answerHealthPort(app: App, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const answer = await answerHealth(app, req).catch(() => null)
+export async function handleHealthRequest(app: App, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const answer = await healthResponse(app, req).catch(() => null)
   sendHealth(req, res, answer ?? { status: 404, type: 'application/json', body: '{"error":"There is no such page."}' })
 }

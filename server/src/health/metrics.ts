@@ -1,12 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
 import type { App } from '../app.ts'
-import { asRequest } from '../db/query-timeouts.ts'
+import { withRequestTimeouts } from '../db/query-timeouts.ts'
 import { newestSampleAt } from '../modules/metrics/index.ts'
 import { connectionsOf } from '../modules/squids/index.ts'
 import { ownMetrics } from './own-metrics.ts'
 import { readDisk } from './disk.ts'
-import { countEverything } from './status-store.ts'
+import { countInstallation } from './status-store.ts'
 
 /** How one process does, for its operator's Prometheus. It names no organization and no version. */
 export type ServerMetrics = {
@@ -76,7 +76,7 @@ function diskSpace({ config }: App): Gauge {
 }
 
 /** Null while the database is away: the other metrics are needed then most of all. */
-const whileThere = <T>(ask: () => Promise<T>): Promise<T | null> => asRequest(ask).catch(() => null)
+const whileThere = <T>(ask: () => Promise<T>): Promise<T | null> => withRequestTimeouts(ask).catch(() => null)
 
 function databaseConnections({ database: { pool } }: App): Gauge {
   return new Gauge({
@@ -124,7 +124,7 @@ function installationCount(app: App): Gauge {
     labelNames: ['of'],
     registers: [],
     async collect() {
-      const counts = await whileThere(() => countEverything(app.db))
+      const counts = await whileThere(() => countInstallation(app.db))
       for (const [of, count] of Object.entries(counts ?? {})) this.set({ of }, count)
     },
   })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { App } from '../app.ts'
-import { canAsk } from '../db/probe.ts'
+import { canQuery } from '../db/probe.ts'
 import { readDisk, type Disk } from './disk.ts'
 
 export type Readiness = {
@@ -13,7 +13,7 @@ export type Readiness = {
   facts: Record<string, string | number | null>
 }
 
-export type Checked = Pick<App, 'config' | 'clock' | 'database' | 'vitals' | 'draining'>
+export type ReadinessApp = Pick<App, 'config' | 'clock' | 'database' | 'vitals' | 'draining'>
 
 /** Whatever hangs, the answer comes within two seconds. */
 const limitMs = 1_800
@@ -26,10 +26,10 @@ const oldestRoutesMs = 120_000
 const warnBelow = 0.05
 const fullBelow = 0.01
 
-const latest = new WeakMap<Checked['database'], { look: Promise<Readiness>; atMs: number }>()
+const latest = new WeakMap<ReadinessApp['database'], { look: Promise<Readiness>; atMs: number }>()
 
 /** How this process does; looks at once are one. Never rejects. */
-export function readiness(app: Checked): Promise<Readiness> {
+export function readiness(app: ReadinessApp): Promise<Readiness> {
   const known = latest.get(app.database)
   if (known && performance.now() - known.atMs < freshMs) return known.look
   const look = checkNow(app)
@@ -37,7 +37,7 @@ export function readiness(app: Checked): Promise<Readiness> {
   return look
 }
 
-async function checkNow(app: Checked): Promise<Readiness> {
+async function checkNow(app: ReadinessApp): Promise<Readiness> {
   const [database, disk] = await Promise.all([
     inTime(queryDatabase(app.database.url), 'does not answer'),
     inTime(readDisk(app.config.dataDir), null),
@@ -66,7 +66,7 @@ async function checkNow(app: Checked): Promise<Readiness> {
 const inTime = <T>(work: Promise<T>, otherwise: T): Promise<T> =>
   Promise.race([work.catch(() => otherwise), pause(limitMs, otherwise, { ref: false })])
 
-const queryDatabase = async (url: string) => ((await canAsk(url, limitMs)) ? 'ok' : 'does not answer')
+const queryDatabase = async (url: string) => ((await canQuery(url, limitMs)) ? 'ok' : 'does not answer')
 
 const freePart = ({ freeBytes, sizeBytes }: Disk) => (sizeBytes === 0 ? 1 : freeBytes / sizeBytes)
 
@@ -83,7 +83,7 @@ function diskProblem(disk: Disk | null): string | null {
 function workerProblem({
   state,
   lastObservationMs,
-}: NonNullable<ReturnType<NonNullable<NonNullable<Checked['vitals']>['worker']>>>) {
+}: NonNullable<ReturnType<NonNullable<NonNullable<ReadinessApp['vitals']>['worker']>>>) {
   if (state.is === 'standby')
     return state.frozenForMs === null
       ? null
@@ -94,16 +94,16 @@ function workerProblem({
 
 const toSeconds = (ms: number | null) => (ms === null ? null : Math.round(ms / 1000))
 
-function secondsSince({ clock }: Checked, at: Date | null): number | null {
+function secondsSince({ clock }: ReadinessApp, at: Date | null): number | null {
   return at && Math.max(0, Math.round((clock.now().getTime() - at.getTime()) / 1000))
 }
 
 /** Where `shoal backup` notes when it was last complete. */
-export const backupNote = (dataDir: string): string => join(dataDir, 'last-backup.json')
+export const lastBackupFile = (dataDir: string): string => join(dataDir, 'last-backup.json')
 
 function lastBackup(dataDir: string): Date | null {
   try {
-    const { at } = JSON.parse(readFileSync(backupNote(dataDir), 'utf8')) as { at: string }
+    const { at } = JSON.parse(readFileSync(lastBackupFile(dataDir), 'utf8')) as { at: string }
     const date = new Date(at)
     return Number.isNaN(date.getTime()) ? null : date
   } catch {

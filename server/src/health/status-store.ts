@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { Db } from '../db/database.ts'
 
 /** Numbers an operator asks for first: what runs, what waits, what is wrong. */
-export async function countEverything(db: Db): Promise<Record<string, number>> {
+export async function countInstallation(db: Db): Promise<Record<string, number>> {
   const { rows } = await db.execute<Record<string, number>>(sql`
     select
       (select count(*) from users) as users,

@@ -1,4 +1,4 @@
-import type { WorkerState } from '../installation/worker-turn.ts'
+import type { WorkerState } from '../installation/active-worker.ts'
 
 /** What the parts of this process tell of themselves while they run; null: this process has no such part. */
 export type Vitals = {

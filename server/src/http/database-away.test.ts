@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { Writable } from 'node:stream'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
-import { asRequest } from '../db/query-timeouts.ts'
+import { withRequestTimeouts } from '../db/query-timeouts.ts'
 import { isUnavailable } from '../db/unavailable.ts'
 import { createLog } from '../startup/log.ts'
 import { startTestApp, type TestApp, type TestUser } from '../testing/index.ts'
@@ -87,7 +87,7 @@ describe('with the database away every call answers 503 within three seconds, an
   })
 
   test('frozen in the middle of a transaction', async () => {
-    const work = asRequest(() =>
+    const work = withRequestTimeouts(() =>
       t.app.db.transaction(async (tx) => {
         await tx.execute(sql`select 1`)
         proxy.freeze()
@@ -101,7 +101,7 @@ describe('with the database away every call answers 503 within three seconds, an
     const begun = () => t.app.db.transaction(() => Promise.resolve())
     await begun()
     proxy.freeze()
-    const works = Array.from({ length: 10 }, () => asRequest(begun))
+    const works = Array.from({ length: 10 }, () => withRequestTimeouts(begun))
     for (const work of works) await expect(work).rejects.toSatisfy(isUnavailable)
     proxy.thaw()
     await until(() => expect(t.app.database.pool.totalCount).toBe(t.app.database.pool.idleCount))
@@ -144,8 +144,8 @@ test('a wrong question is no reason to call the database away', async () => {
 
 test('a slow question of a database that answers is waited for, up to its limit', async () => {
   const slow = (seconds: number) => t.app.db.execute(sql`select pg_sleep(${seconds})`)
-  await asRequest(() => slow(3.2))
-  await expect(asRequest(() => slow(60), 1_500)).rejects.toSatisfy(isUnavailable)
+  await withRequestTimeouts(() => slow(3.2))
+  await expect(withRequestTimeouts(() => slow(60), 1_500)).rejects.toSatisfy(isUnavailable)
   // Postgres does not work on it any more.
   await until(async () => {
     const { rows } = await t.app.database.pool.query(

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { App } from '../app.ts'
-import { asLongRequest, asRequest } from '../db/query-timeouts.ts'
+import { withLongRequestTimeouts, withRequestTimeouts } from '../db/query-timeouts.ts'
 import { isUnavailable } from '../db/unavailable.ts'
 import { Refusal } from '../errors.ts'
 import type { AuditNote, FileAnswer } from '../modules/call.ts'
@@ -30,7 +30,7 @@ export function mount(
       method: endpoint.method,
       url: `/api${endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
       handler: (request, reply) => {
-        const patiently = endpoint.kind === 'json' ? asRequest : asLongRequest
+        const patiently = endpoint.kind === 'json' ? withRequestTimeouts : withLongRequestTimeouts
         return patiently(() => answer(app, name, endpoint, handler, request, reply))
       },
     })

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { App } from '../app.ts'
 import { notFound } from '../errors.ts'
-import { asRequest } from '../db/query-timeouts.ts'
+import { withRequestTimeouts } from '../db/query-timeouts.ts'
 import { escapeHtml, newestMails, openMail } from '../mail/index.ts'
 import type { Mail } from '../mail/mailer.ts'
 import { isLocal } from './request.ts'
@@ -16,7 +16,7 @@ export function mountOutbox(server: FastifyInstance, app: App): void {
   if (!app.config.SHOAL_OUTBOX || app.config.SHOAL_MAIL_URL) return
   server.get('/outbox', async (request, reply) => {
     if (!isLocal(request)) throw notFound('Page')
-    const rows = await asRequest(() => newestMails(app.db, shownMails))
+    const rows = await withRequestTimeouts(() => newestMails(app.db, shownMails))
     const shown = rows.map((row) => mailHtml(openMail(app, row), row.createdAt)).join('')
     return reply
       .headers({

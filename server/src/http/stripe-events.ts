@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { App } from '../app.ts'
-import { asRequest } from '../db/query-timeouts.ts'
+import { withRequestTimeouts } from '../db/query-timeouts.ts'
 import { stripeEventsOf } from '../modules/billing/index.ts'
 
 /** Where Stripe sends its events. Apart from the contract: the signature is of the very bytes, and nobody else calls it. */
@@ -11,7 +11,7 @@ export async function mountStripeEvents(server: FastifyInstance, app: App): Prom
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('application/json', { parseAs: 'string' }, (_, body, done) => done(null, body))
     scope.post('/api/v1/billing/stripe-events', async (request, reply) => {
-      await asRequest(() => take(String(request.body), String(request.headers['stripe-signature'] ?? '')))
+      await withRequestTimeouts(() => take(String(request.body), String(request.headers['stripe-signature'] ?? '')))
       return reply.code(200).send({ received: true })
     })
   })

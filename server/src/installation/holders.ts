@@ -19,21 +19,21 @@ export type Holder = {
 
 /** Where the locks of an installation are, and the names of those who hold them; made when missing. */
 export function locksDir({ dataDir }: Pick<Config, 'dataDir'>): string {
-  const dir = join(dataDir, locksName)
+  const dir = join(dataDir, locksDirName)
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const { uid, gid } = statSync(dataDir)
   if (process.getuid?.() === 0 && uid !== 0) chownSync(dir, uid, gid)
   return dir
 }
 
-export const locksName = 'locks'
+export const locksDirName = 'locks'
 
 const fileOf = (dir: string, pid: number) => join(dir, `process-${pid}.json`)
 
 /** Notes this process, and removes the notes of those that were killed. It holds no password. Answers how to take the note back. */
 export function recordHolder(dir: string, clock: Clock, about: Pick<Holder, 'command' | 'roles'>): () => void {
   const { pid } = process
-  livingHolders(dir)
+  liveHolders(dir)
   const holder: Holder = {
     pid,
     startedAt: findProcess(pid)?.startedAt ?? '',
@@ -51,7 +51,7 @@ export function writeHolder(file: string, holder: Holder): void {
 }
 
 /** The processes that live, oldest first. The notes of those that were killed are removed. */
-export function livingHolders(dir: string): Holder[] {
+export function liveHolders(dir: string): Holder[] {
   const names = readdirSync(dir).filter((name) => name.startsWith('process-') && name.endsWith('.json'))
   const living = names.flatMap((name) => {
     const holder = readHolder(join(dir, name))

@@ -19,7 +19,7 @@ export const keysName = 'secrets.key'
 export const keysFile = ({ dataDir }: { dataDir: string }): string => join(dataDir, keysName)
 
 /** Where the operator finds the keys, and puts them: the setting or the file. */
-export const placeOfKeys = (config: Pick<Config, 'SHOAL_SECRETS_KEY' | 'dataDir'>): string =>
+export const keysLocation = (config: Pick<Config, 'SHOAL_SECRETS_KEY' | 'dataDir'>): string =>
   config.SHOAL_SECRETS_KEY === undefined ? keysFile(config) : 'SHOAL_SECRETS_KEY'
 
 /** From SHOAL_SECRETS_KEY (comma-separated, newest first), or a file in the data directory that is made on first use. */

@@ -8,7 +8,7 @@ import { rpcTokenContext } from '../modules/rpc/index.ts'
 import { secretContext } from '../modules/secrets/index.ts'
 import { passwordContext, workloadContext } from '../modules/squids/index.ts'
 import { createSealer, sealedPrefix } from './sealer.ts'
-import { listSealedWithOldKeys, replaceSealed, type SealedColumn } from './sealed-columns-store.ts'
+import { listSealedWithOldKeys, replaceSealed, type SealedColumn } from './sealed-column-store.ts'
 
 const ofSecret = ([orgId = '', name = '']: string[]) => secretContext(Number(orgId), name)
 const ofWorkload = ([squidId = '']: string[]) => workloadContext(Number(squidId))

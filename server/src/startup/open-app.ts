@@ -6,14 +6,14 @@ import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { connect, ensureDatabase } from '../db/database.ts'
 import { migrate } from '../db/migrate.ts'
-import { holdInstallation, type Installation } from '../installation/installation.ts'
+import { lockInstallation, type InstallationLock } from '../installation/installation-lock.ts'
 import { startJobs } from '../jobs/jobs.ts'
 import { noVitals } from '../health/vitals.ts'
-import { sentJobs } from './sent-jobs.ts'
-import { openKeyRing, placeOfKeys } from '../sealing/key-ring.ts'
+import { sendableJobs } from './sendable-jobs.ts'
+import { openKeyRing, keysLocation } from '../sealing/key-ring.ts'
 import { createLog } from './log.ts'
 import { createMailer } from '../mail/index.ts'
-import { placeOfSquids } from './open-runtime.ts'
+import { squidBackendOf } from './open-runtime.ts'
 import { requireKeys } from '../sealing/require-keys.ts'
 import { createSealer } from '../sealing/sealer.ts'
 
@@ -29,11 +29,11 @@ export type OpenApp = {
 }
 
 /** What a process that serves has before all else. */
-export type Server = {
-  installation: Installation
+export type ServerProcess = {
+  installation: InstallationLock
   draining: AbortSignal
   /** The process cannot go on and has to end. */
-  failed: (error: unknown) => void
+  onFailure: (error: unknown) => void
 }
 
 /**
@@ -41,7 +41,7 @@ export type Server = {
  * What had begun is ended again when the rest does not. A command beside a server passes none.
  * @throws MissingKeys when the database is sealed with keys that are not here
  */
-export async function openApp(config: Config, server?: Server): Promise<OpenApp> {
+export async function openApp(config: Config, server?: ServerProcess): Promise<OpenApp> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o755 })
   const stateDir = traversableDir(config.dataDir)
   const log = createLog(config)
@@ -51,7 +51,7 @@ export async function openApp(config: Config, server?: Server): Promise<OpenApp>
   if (postgres && !postgres.wasRunning) opened.defer(() => stopUnused(config, postgres, server?.installation))
   const unwatch =
     postgres && server
-      ? watchEmbeddedPostgres({ ...embedded, log: (message) => log.error(message), gaveUp: server.failed })
+      ? watchEmbeddedPostgres({ ...embedded, log: (message) => log.error(message), gaveUp: server.onFailure })
       : () => Promise.resolve()
   opened.defer(unwatch)
   const url = config.DATABASE_URL ?? postgres?.url('shoal') ?? ''
@@ -65,11 +65,11 @@ export async function openApp(config: Config, server?: Server): Promise<OpenApp>
     : database
   if (squidsDatabase !== database) opened.defer(() => squidsDatabase.close())
   const ring = openKeyRing({ keys: config.SHOAL_SECRETS_KEY, dataDir: config.dataDir })
-  await requireKeys(database, ring, placeOfKeys(config))
+  await requireKeys(database, ring, keysLocation(config))
   const sealer = createSealer({ ring })
-  const jobs = await startJobs(database, log, sentJobs)
+  const jobs = await startJobs(database, log, sendableJobs)
   opened.defer(() => jobs.close())
-  const squids = placeOfSquids(config, stateDir, log)
+  const squids = squidBackendOf(config, stateDir, log)
   await squids.directory.start()
   opened.defer(() => squids.directory.close())
   const base = {
@@ -107,12 +107,12 @@ export async function openApp(config: Config, server?: Server): Promise<OpenApp>
 export async function stopUnused(
   config: Config,
   postgres: { stop: () => Promise<void> },
-  installation?: Installation,
+  installation?: InstallationLock,
 ): Promise<void> {
-  const held = installation ?? (await holdInstallation(config, { alone: true, roles: [] }).catch(() => null))
+  const held = installation ?? (await lockInstallation(config, { alone: true, roles: [] }).catch(() => null))
   if (!held) return
   try {
-    if (await held.becomeAlone()) await postgres.stop()
+    if (await held.tryExclusive()) await postgres.stop()
   } finally {
     if (held !== installation) held.release()
   }

@@ -9,7 +9,7 @@ import type { Logger } from 'pino'
 import type { WorkerApp } from '../app.ts'
 import type { Config } from '../config/config.ts'
 
-export type SquidsPlace = {
+export type SquidBackend = {
   /** For every role. */
   directory: Directory
   /** For the worker: installs what squids need and prepares this host. Adopts nothing before `Runtime.start`. */
@@ -17,7 +17,7 @@ export type SquidsPlace = {
 }
 
 /** Where squids run, as the settings say. Nothing of the host is touched before `open` and `Directory.start`. */
-export function placeOfSquids(config: Config, stateDir: string, log: Logger): SquidsPlace {
+export function squidBackendOf(config: Config, stateDir: string, log: Logger): SquidBackend {
   if (config.SHOAL_RUNTIME === 'sim') {
     const runtime = createSimRuntime({ serve: true })
     return { directory: runtime.directory, open: async () => ({ runtime, builder: createSimBuilder() }) }

@@ -16,7 +16,9 @@ import { rpcJobs } from '../modules/rpc/index.ts'
 import { startObserving } from '../modules/squids/index.ts'
 import { userJobs } from '../modules/user/index.ts'
 
-export type RunningWorker = Pick<ReturnType<typeof startObserving>, 'lastLookMs'> & { close: () => Promise<void> }
+export type RunningWorker = Pick<ReturnType<typeof startObserving>, 'lastObservationMs'> & {
+  close: () => Promise<void>
+}
 
 /** What works in the background. `pace` is for tests, which cannot wait. */
 export async function startWorker(app: WorkerApp, pace: EngineIntervals = defaultIntervals): Promise<RunningWorker> {
@@ -38,7 +40,7 @@ export async function startWorker(app: WorkerApp, pace: EngineIntervals = defaul
     ...channelJobs(app),
   ])
   return {
-    lastLookMs: observing.lastLookMs,
+    lastObservationMs: observing.lastObservationMs,
     close: async () => {
       await reconcile.close()
       await engine.close()

@@ -14,7 +14,7 @@ import { startJobs, type Job } from '../jobs/jobs.ts'
 import { createMailer, newestMails, openMail } from '../mail/index.ts'
 import type { Mail } from '../mail/mailer.ts'
 import { createSealer } from '../sealing/sealer.ts'
-import { sentJobs } from '../startup/sent-jobs.ts'
+import { sendableJobs } from '../startup/sendable-jobs.ts'
 import { injectFetch, type InjectFetchOptions } from './inject-fetch.ts'
 import { maker, type Make, type TestUser } from './make.ts'
 import { cloneDatabase } from './test-database.ts'
@@ -70,7 +70,7 @@ async function open(options: TestAppOptions, opened: AsyncDisposableStack): Prom
   const log = options.log ?? pino({ level: 'silent' })
   const database = await cloneDatabase(options.via)
   opened.defer(database.close)
-  const jobs = await startJobs(database, log, sentJobs)
+  const jobs = await startJobs(database, log, sendableJobs)
   opened.defer(jobs.close)
   const runtime = options.runtime ?? createSimRuntime()
   opened.defer(() => runtime.close('stop'))

@@ -43,8 +43,8 @@ export class Accounts {
   constructor(app: App) {
     this.#app = app
     this.#stop = notificationsOf(app.database).listen(rpcTokenChannel, {
-      heard: (orgId) => this.#forget(Number(orgId)),
-      listening: () => this.#byToken.clear(),
+      onMessage: (orgId) => this.#forget(Number(orgId)),
+      onListening: () => this.#byToken.clear(),
     })
   }
 

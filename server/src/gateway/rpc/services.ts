@@ -53,7 +53,7 @@ function createServices(app: App): Services {
   const find = (id: string) => services.get(id) ?? open(id)
   const stopReports = reportHealth(app, () => [...services.values()].map((s) => s.pool))
   const stopWatching = notificationsOf(app.database).listen(rpcWatchChannel, {
-    heard: (id) => void open(id).then((service) => service?.pool.touch()),
+    onMessage: (id) => void open(id).then((service) => service?.pool.touch()),
   })
   return {
     find,

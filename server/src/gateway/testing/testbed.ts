@@ -54,7 +54,7 @@ export async function openGatewayBed(
   const start = async () => {
     const { close, ...answering } = await createGateway(t.app, { ...defaultHoldingLimits, ...pace })
     const listener = await listen(0, '127.0.0.1')
-    listener.answerBy(answering)
+    listener.setHandlers(answering)
     const gateway = {
       close: async () => {
         await listener.close()

@@ -20,7 +20,7 @@ export function startAlerts(app: App): LeaderHandle {
     const turn = alertsRound(app)
     // A look that failed is no look: what is open stays open.
     const failed = (error: unknown) => app.log.error({ err: error }, 'the alerts could not be looked after')
-    await every(signal, { ms: everyMs, isRhythm: true, failed }, turn)
+    await every(signal, { ms: everyMs, isFixedRate: true, onError: failed }, turn)
   })
 }
 

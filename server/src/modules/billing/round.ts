@@ -17,7 +17,7 @@ export function startBilling(app: App): LeaderHandle {
   const turn = billingRound(app)
   return runAsLeader(app.database, app.log, 'billing', async (_, signal) => {
     const failed = (error: unknown) => app.log.error({ err: error }, 'billing failed')
-    await every(signal, { ms: everyMs, failed }, () => turn(signal))
+    await every(signal, { ms: everyMs, onError: failed }, () => turn(signal))
   })
 }
 

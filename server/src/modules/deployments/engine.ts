@@ -73,7 +73,7 @@ export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine 
     }
   }
 
-  const stopListening = notificationsOf(app.database).listen(deploymentsChannel, { heard: () => void sweep() })
+  const stopListening = notificationsOf(app.database).listen(deploymentsChannel, { onMessage: () => void sweep() })
   const timer = setInterval(() => void sweep(), intervals.sweepMs)
   void sweep()
   return {

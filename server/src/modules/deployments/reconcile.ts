@@ -34,7 +34,7 @@ export function startReconcile(worker: Worker, locks: Locks): LeaderHandle {
     await warnOfOpenDatabases(app)
     let round = 0
     const failed = (error: unknown) => app.log.warn({ err: error }, 'a round of the reconcile loop failed')
-    await every(signal, { ms: intervals.reconcileMs, failed }, async () => {
+    await every(signal, { ms: intervals.reconcileMs, onError: failed }, async () => {
       await reconcile(worker, locks, signal)
       await removeDeletedOrgs(app)
       if (round++ % databasesEveryRounds === 0) {

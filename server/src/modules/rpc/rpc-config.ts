@@ -45,7 +45,7 @@ const RpcConfig = z.strictObject({
 
 /**
  * Reads the chains of SHOAL_RPC_CONFIG, which is YAML (JSON is YAML too).
- * @throws WrongSetting naming file, line and field of everything that is wrong
+ * @throws InvalidSettingError naming file, line and field of everything that is wrong
  */
 export function readRpcConfig(file: string): Record<string, ChainSettings> {
   const lines = new LineCounter()

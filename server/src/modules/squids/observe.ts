@@ -31,7 +31,7 @@ const defaultIntervals: ObservationIntervals = {
 
 export type Observing = LeaderHandle & {
   /** How long ago it last wrote down what it saw of all containers, in milliseconds; null when it has not yet. */
-  lastLookMs: () => number | null
+  lastObservationMs: () => number | null
 }
 
 /** Writes down what is true of every version: its containers, processors, apis and databases. One worker at a time does it. */
@@ -54,7 +54,7 @@ export function startObserving(app: WorkerApp, intervals: ObservationIntervals =
     }
     // One failed look changes nothing: the next one comes.
     const failed = (error: unknown) => app.log.warn({ err: error }, 'a look at the versions failed')
-    const repeat = (ms: number, work: () => Promise<void>) => every(signal, { ms, failed }, work)
+    const repeat = (ms: number, work: () => Promise<void>) => every(signal, { ms, onError: failed }, work)
     await Promise.all([
       repeat(intervals.containersMs, () => recordContainers(seen, look)),
       repeat(Math.min(intervals.containersMs, intervals.apisMs), probe),
@@ -65,5 +65,5 @@ export function startObserving(app: WorkerApp, intervals: ObservationIntervals =
       repeat(intervals.sourcesMs, createSourceLook(app, seen, heads)),
     ])
   })
-  return { ...leading, lastLookMs: () => (lookedMs === null ? null : performance.now() - lookedMs) }
+  return { ...leading, lastObservationMs: () => (lookedMs === null ? null : performance.now() - lookedMs) }
 }

@@ -43,7 +43,7 @@ const shippedFile = join(import.meta.dirname, 'price-book.yaml')
 
 /**
  * Prices of SHOAL_PRICE_BOOK, or those that ship. Numbers are read as text, so none of them was ever a float.
- * @throws WrongSetting naming the file and every wrong field
+ * @throws InvalidSettingError naming the file and every wrong field
  */
 export function readPriceBook(config: Pick<Config, 'SHOAL_PRICE_BOOK'>): PriceBook {
   const file = config.SHOAL_PRICE_BOOK ?? shippedFile

@@ -7,7 +7,7 @@ const beginnings = ['\0\u0001\0\0', 'true', 'OTTO', 'ttcf', 'wOFF', 'wOF2']
 
 /**
  * The file of SHOAL_INVOICE_FONT. Only its first bytes are looked at: a font takes memory that a server needs for invoices alone.
- * @throws WrongSetting naming the file, when it cannot be read or is none of a font
+ * @throws InvalidSettingError naming the file, when it cannot be read or is none of a font
  */
 export function checkedFontFile({ SHOAL_INVOICE_FONT: file }: Pick<Config, 'SHOAL_INVOICE_FONT'>): string | undefined {
   if (file !== undefined && !beginnings.includes(beginningOf(file)))

@@ -36,8 +36,8 @@ export function createTails(app: Pick<App, 'db' | 'database' | 'log'>): Tails {
 
   const start = () => {
     const stop = notificationsOf(app.database).listen(logsChannel, {
-      heard: (payload) => payload.split(',').forEach((id) => refresh(Number(id))),
-      listening: () => [...followed.keys()].forEach(refresh),
+      onMessage: (payload) => payload.split(',').forEach((id) => refresh(Number(id))),
+      onListening: () => [...followed.keys()].forEach(refresh),
     })
     const looking = setInterval(() => void look().catch(() => undefined), pollMs)
     stopListening = () => {

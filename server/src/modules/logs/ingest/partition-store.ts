@@ -1,9 +1,9 @@
 import type { ClientBase } from 'pg'
-import { dropDaysBefore } from '../../../db/day-partitions.ts'
+import { dropDayPartitionsBefore } from '../../../db/day-partitions.ts'
 
 /** Drops the days before `day` with all their lines, and what pointed at them. */
 export async function dropLinesBefore(client: ClientBase, day: string): Promise<void> {
-  await dropDaysBefore(client, 'log_lines', day)
+  await dropDayPartitionsBefore(client, 'log_lines', day)
   await client.query(`delete from log_blocks where max_at < ($1::text || ' 00:00Z')::timestamptz`, [day])
 }
 

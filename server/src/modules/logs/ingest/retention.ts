@@ -1,6 +1,6 @@
 import type { App } from '../../../app.ts'
 import { days } from '../../../clock.ts'
-import { dayOf, ensureDay } from '../../../db/day-partitions.ts'
+import { dayOf, ensureDayPartition } from '../../../db/day-partitions.ts'
 import { dropLinesBefore, deleteLinesOfDeletedSquids } from './partition-store.ts'
 
 /** The first day whose lines are kept, as in `2026-01-31`. */
@@ -12,7 +12,7 @@ export async function keepDays(app: Pick<App, 'clock' | 'config' | 'database'>):
   const client = await app.database.pool.connect()
   try {
     const now = app.clock.now().getTime()
-    for (const day of [dayOf(now), dayOf(now + days(1))]) await ensureDay(client, 'log_lines', day)
+    for (const day of [dayOf(now), dayOf(now + days(1))]) await ensureDayPartition(client, 'log_lines', day)
     await dropLinesBefore(client, oldestDay(app))
     await deleteLinesOfDeletedSquids(client)
   } finally {

@@ -1,6 +1,6 @@
 import type { LogBatch, LogLine } from '@shoal/runtime'
 import type { ClientBase } from 'pg'
-import { dayOf, ensureDay } from '../../../db/day-partitions.ts'
+import { dayOf, ensureDayPartition } from '../../../db/day-partitions.ts'
 import { inTransaction } from '../../../db/transaction.ts'
 import { shownContainer } from '../containers.ts'
 import { redactJson, type Redactor } from '../../secrets/index.ts'
@@ -48,7 +48,7 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
 
   const ensureDays = async (lines: NewLine[]) => {
     for (const day of new Set(lines.map((line) => dayOf(line.atMs)))) {
-      if (!knownDays.has(day)) await ensureDay(client, 'log_lines', day)
+      if (!knownDays.has(day)) await ensureDayPartition(client, 'log_lines', day)
       knownDays.add(day)
     }
   }

@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg'
 import type { Database } from '../../../db/database.ts'
-import { dayOf, ensureDay } from '../../../db/day-partitions.ts'
+import { dayOf, ensureDayPartition } from '../../../db/day-partitions.ts'
 
 /** Requests to a version in one minute, as one gateway counted them. */
 export type IngressMinute = {
@@ -69,7 +69,7 @@ async function ensureDays(database: Database, rows: IngressMinute[]): Promise<vo
   const client = await database.pool.connect()
   try {
     for (const day of new Set(rows.map((row) => dayOf(row.minute.getTime()))))
-      await ensureDay(client, 'ingress_minutes', day)
+      await ensureDayPartition(client, 'ingress_minutes', day)
   } finally {
     client.release()
   }

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg'
 import type { App } from '../../../app.ts'
 import { days } from '../../../clock.ts'
-import { dayOf, dropDaysBefore, ensureDay } from '../../../db/day-partitions.ts'
+import { dayOf, dropDayPartitionsBefore, ensureDayPartition } from '../../../db/day-partitions.ts'
 import { keptDays, tableOf } from '../levels.ts'
 import { deleteBefore } from './retention-store.ts'
 
@@ -18,8 +18,8 @@ export async function keepDays({ clock, config }: Pick<App, 'clock' | 'config'>,
   const nowMs = clock.now().getTime()
   for (const [family, level] of partitioned) {
     const table = tableOf(family, level)
-    for (const day of [dayOf(nowMs), dayOf(nowMs + days(1))]) await ensureDay(client, table, day)
-    await dropDaysBefore(client, table, dayOf(nowMs - days(keptDays(config, level))))
+    for (const day of [dayOf(nowMs), dayOf(nowMs + days(1))]) await ensureDayPartition(client, table, day)
+    await dropDayPartitionsBefore(client, table, dayOf(nowMs - days(keptDays(config, level))))
   }
   const oldest = dayOf(nowMs - days(keptDays(config, 'days')))
   await deleteBefore(client, 'container_days', oldest)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { PoolClient } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { days, hours, minutes } from '../../../clock.ts'
-import { ensureDay, dayOf } from '../../../db/day-partitions.ts'
+import { ensureDayPartition, dayOf } from '../../../db/day-partitions.ts'
 import { startTestApp, type TestApp } from '../../../testing/index.ts'
 import { addIngressMinutes, bucketCount, type IngressMinute } from '../index.ts'
 import { keepDays } from './retention.ts'
@@ -165,7 +165,7 @@ test('samples are added up as by hand, however often and whenever that is done',
 })
 
 async function insertSample({ squidId, ms, cpu, memory, crashes, block }: StoredSample): Promise<void> {
-  await ensureDay(client, 'container_samples', dayOf(ms))
+  await ensureDayPartition(client, 'container_samples', dayOf(ms))
   await client.query(
     `insert into container_samples (squid_id, at, container, observed_seconds, cpu_seconds, memory_peak_bytes, oom_kills, crashes, last_block)
      values ($1, to_timestamp($2::float8 / 1000), 'eth', 15, $3, $4, 0, $5, $6)`,

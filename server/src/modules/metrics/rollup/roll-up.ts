@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg'
 import type { App } from '../../../app.ts'
 import { days, minutes } from '../../../clock.ts'
-import { dayOf, ensureDay } from '../../../db/day-partitions.ts'
+import { dayOf, ensureDayPartition } from '../../../db/day-partitions.ts'
 import { inTransaction } from '../../../db/transaction.ts'
 import { coarserLevels, keptDays, tableOf, type Family } from '../levels.ts'
 import { lockRolledUntil, makeLevel, readRolledUntil, setRolledUntil } from './rollup-store.ts'
@@ -42,5 +42,5 @@ async function ensurePartitions(client: ClientBase, family: Family, sinceMs: num
   const partitioned = coarserLevels[family].flatMap(({ to }) => (to === 'minutes' || to === 'hours' ? [to] : []))
   for (const level of partitioned)
     for (let ms = sinceMs; dayOf(ms) <= dayOf(nowMs); ms += days(1))
-      await ensureDay(client, tableOf(family, level), dayOf(ms))
+      await ensureDayPartition(client, tableOf(family, level), dayOf(ms))
 }

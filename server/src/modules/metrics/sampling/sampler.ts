@@ -23,7 +23,7 @@ export function startSampling(app: WorkerApp, pace: SamplingIntervals = defaultI
     const sampler = await openSampler(app, client, pace)
     // One failed sample is a gap: the next one comes.
     const failed = (error: unknown) => app.log.warn({ err: error }, 'a sample of the versions failed')
-    await every(signal, { ms: pace.everyMs, isRhythm: true, failed }, sampler.tick)
+    await every(signal, { ms: pace.everyMs, isFixedRate: true, onError: failed }, sampler.tick)
   })
 }
 

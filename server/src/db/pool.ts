@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import pg from 'pg'
 import { queryTimeouts } from './query-timeouts.ts'
 import { canConnect } from './probe.ts'
-import { connectionErrorOf, DatabaseUnavailable } from './unavailable.ts'
+import { asUnavailable, DatabaseUnavailable } from './unavailable.ts'
 
 type Callback = (error: unknown, result?: unknown) => void
 type Check = (limitMs: number) => Promise<boolean>
@@ -23,11 +23,11 @@ function sharedCheck(url: string): Check {
  * A pool whose connections and questions end with DatabaseUnavailable when the database is away, as soon as the `patience` of whoever
  * asks says so. A question that takes long while the database lives is left alone until `questionMs`.
  */
-export function createWatchedPool(options: pg.PoolConfig & { connectionString: string }): pg.Pool {
-  return new WatchedPool({ ...options, ...keepAlive, Client: watchedClient(options.connectionString) })
+export function createPool(options: pg.PoolConfig & { connectionString: string }): pg.Pool {
+  return new PoolWithTimeouts({ ...options, ...keepAlive, Client: clientWithTimeouts(options.connectionString) })
 }
 
-class WatchedPool extends pg.Pool {
+class PoolWithTimeouts extends pg.Pool {
   // The overloads of `query` in pg's types cannot be said again in a line.
   override query(...given: unknown[]): never {
     return (typeof given.at(-1) === 'function' ? super.query(...(given as [string])) : this.#query(given)) as never
@@ -76,12 +76,12 @@ class WatchedPool extends pg.Pool {
     const timer = setTimeout(() => setImmediate(giveUp), queryTimeouts().connectMs())
     super.connect((error, client, release) => {
       if (!decide()) return client ? release() : undefined
-      answer(connectionErrorOf(error) as Error | undefined, client, release)
+      answer(asUnavailable(error) as Error | undefined, client, release)
     })
   }
 }
 
-export function watchedClient(url: string): typeof pg.Client {
+export function clientWithTimeouts(url: string): typeof pg.Client {
   const check = sharedCheck(url)
   return class WatchedClient extends pg.Client {
     #last: Promise<unknown> = Promise.resolve()
@@ -106,7 +106,7 @@ export function watchedClient(url: string): typeof pg.Client {
         const end = this.#watch()
         const answered: Callback = (error, result) => {
           end()
-          ;(last as Callback)(error ? connectionErrorOf(error) : error, result)
+          ;(last as Callback)(error ? asUnavailable(error) : error, result)
         }
         return ask(...given.slice(0, -1), answered)
       }
@@ -121,7 +121,7 @@ export function watchedClient(url: string): typeof pg.Client {
       try {
         return await ask(...given)
       } catch (error) {
-        throw connectionErrorOf(error)
+        throw asUnavailable(error)
       } finally {
         end()
       }
@@ -129,7 +129,7 @@ export function watchedClient(url: string): typeof pg.Client {
 
     /** Breaks the connection when its question outlasts the patience. Answers how to stop watching. */
     #watch(): () => void {
-      const { checkAfterMs, checkMs, questionMs } = queryTimeouts()
+      const { checkAfterMs, checkMs, queryMs: questionMs } = queryTimeouts()
       const startedMs = performance.now()
       let isOver = false
       let timer: NodeJS.Timeout

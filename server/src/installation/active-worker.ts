@@ -11,7 +11,7 @@ export type WorkerState =
   /** `frozenForMs`: how long the active worker has not shown that it lives; null while it does. */
   | { is: 'standby'; activeIs: string; frozenForMs: number | null }
 
-export type WorkerTurn = {
+export type WorkerHandle = {
   state: () => WorkerState
   close: () => Promise<void>
 }
@@ -21,14 +21,14 @@ export type StandbyIntervals = { retryMs: number; heartbeatMs: number; frozenAft
 /** A standby takes over within 5 s, and tells of a frozen active worker within 15 s. */
 const defaultIntervals: StandbyIntervals = { retryMs: 500, heartbeatMs: 2_000, frozenAfterMs: 10_000 }
 
-export type WorkerTurnOptions = {
+export type WorkerOptions = {
   config: Pick<Config, 'dataDir'>
   log: Logger
   /** Begins to work; answers how to end it. Nothing of the data directory may be changed by a worker before. */
-  work: () => Promise<() => Promise<void>>
+  startWork: () => Promise<() => Promise<void>>
   /** A standby could not take over: the process has to end. */
-  failed: (error: unknown) => void
-  pace?: StandbyIntervals
+  onFailure: (error: unknown) => void
+  intervals?: StandbyIntervals
 }
 
 /**
@@ -37,8 +37,8 @@ export type WorkerTurnOptions = {
  * on at any time.
  * @returns when this process works or stands by. @throws what `work` throws when it is called at once
  */
-export async function takeWorkerTurn(options: WorkerTurnOptions): Promise<WorkerTurn> {
-  const { log, work, failed, pace = defaultIntervals } = options
+export async function runActiveOrStandby(options: WorkerOptions): Promise<WorkerHandle> {
+  const { log, startWork: work, onFailure: failed, intervals: pace = defaultIntervals } = options
   const dir = locksDir(options.config)
   const lockFile = join(dir, 'worker.lock')
   const activeFile = join(dir, 'worker.json')

@@ -12,7 +12,7 @@ type Scope = { tx: Db | null }
  * So a call of the API and its audit row, or a row and the mail about it, are written together or not at all, without handing the
  * transaction through every function between. What the callback started and did not wait for is no part of it any more once it ended.
  */
-export function joining(pool: Pool): Db {
+export function createAmbientDb(pool: Pool): Db {
   const root: Db = drizzle(pool, { casing })
   const scopes = new AsyncLocalStorage<Scope>()
   const current = () => scopes.getStore()?.tx ?? root

@@ -3,8 +3,8 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { reasonOf, invalidSettingMessage, InvalidSettingError } from '../config/invalid-setting.ts'
-import { describeHolder, livingHolders, locksDir, recordHolder } from './holders.ts'
+import { errorCodeOf, invalidSettingMessage, InvalidSettingError } from '../config/invalid-setting.ts'
+import { describeHolder, liveHolders, locksDir, recordHolder } from './holders.ts'
 
 /** For the operator to resolve; its message says who uses the installation. */
 export class InstallationInUse extends Error {
@@ -12,9 +12,9 @@ export class InstallationInUse extends Error {
 }
 
 /** The right to use a data directory. */
-export type Installation = {
+export type InstallationLock = {
   /** True when this process is the only one of the installation from now on: it may stop what all of them use. */
-  becomeAlone: () => Promise<boolean>
+  tryExclusive: () => Promise<boolean>
   release: () => void
 }
 
@@ -27,14 +27,14 @@ const commandLockTimeoutMs = 10_000
  * A process that is the whole installation and takes it down at its end needs it for itself, as `npm start` and `npm run dev` do.
  * All others share it: any number of processes of any role.
  */
-export const needsAlone = (config: Pick<Config, 'SHOAL_ON_EXIT' | 'SHOAL_ROLES'>): boolean =>
+export const needsExclusive = (config: Pick<Config, 'SHOAL_ON_EXIT' | 'SHOAL_ROLES'>): boolean =>
   config.SHOAL_ON_EXIT === 'stop' && new Set(config.SHOAL_ROLES).size === 3
 
 function makeDataDir(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o755 })
   } catch (error) {
-    const allowed = `a directory that the server can make and write to (${reasonOf(error)})`
+    const allowed = `a directory that the server can make and write to (${errorCodeOf(error)})`
     throw new InvalidSettingError(invalidSettingMessage('SHOAL_DATA_DIR', dataDir, allowed), { cause: error })
   }
 }
@@ -42,12 +42,12 @@ function makeDataDir(dataDir: string): void {
 /**
  * Proves that nothing else uses the data directory in a way that conflicts, before anything in it is touched.
  * @throws InstallationInUse naming the processes that do
- * @throws WrongSetting when the data directory cannot be made
+ * @throws InvalidSettingError when the data directory cannot be made
  */
-export async function holdInstallation(
+export async function lockInstallation(
   config: Config,
   options: { alone: boolean; roles: string[] },
-): Promise<Installation> {
+): Promise<InstallationLock> {
   makeDataDir(config.dataDir)
   const dir = locksDir(config)
   const file = lockFile(dir)
@@ -56,7 +56,7 @@ export async function holdInstallation(
   let isAlone = options.alone
   const removeNote = recordHolder(dir, systemClock, { command: commandOf(config), roles: options.roles })
   return {
-    becomeAlone: async () => {
+    tryExclusive: async () => {
       if (isAlone) return true
       lock?.release()
       lock = await waitForFileLock(file, 'exclusive', lockTimeoutMs)
@@ -74,12 +74,12 @@ const lockFile = (dir: string) => join(dir, 'installation.lock')
 
 async function take(dir: string, mode: 'shared' | 'exclusive'): Promise<FileLock | null> {
   const lock = await waitForFileLock(lockFile(dir), mode, lockTimeoutMs)
-  if (lock || livingHolders(dir).some(({ roles }) => roles.length > 0)) return lock
+  if (lock || liveHolders(dir).some(({ roles }) => roles.length > 0)) return lock
   return await waitForFileLock(lockFile(dir), mode, commandLockTimeoutMs)
 }
 
 function refusal(config: Config, dir: string, alone: boolean): string {
-  const others = livingHolders(dir)
+  const others = liveHolders(dir)
   const who = others.length > 0 ? others.map(describeHolder).join(', ') : 'another process'
   const isServed = others.some(({ roles }) => roles.length > 0) || others.length === 0
   return [
