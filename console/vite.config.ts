@@ -25,12 +25,12 @@ const chunks = [
   // What is there before any page is, with the small parts that nearly every page has: not worth a request of their own.
   {
     name: 'app',
-    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|failed-firsts|graphql|lines|long-list|poll|squids)|lib\/(?!hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
+    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|failed-first-deployments|graphql|lines|long-list|poll|squids)|lib\/(?!hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
   },
   // The frame around every page behind the session gate.
   {
     name: 'layout',
-    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|long-list|poll|squids)|src\/components\/(Can|EmptyState|PageHeader|RelativeTime|StatusDot)\.tsx$|src\/lib\/(hotkeys|preview-mode|ticker)|src\/ui\/(Badge|Kbd|option-list|ProgressBar|tab-look|Table)\.tsx?$/,
+    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|long-list|poll|squids)|src\/components\/(access|EmptyState|PageHeader|RelativeTime|StatusDot)\.tsx$|src\/lib\/(hotkeys|preview-mode|ticker)|src\/ui\/(Badge|Kbd|ProgressBar|control-classes)\.tsx?$/,
   },
   // Forms, and the pages that are nothing but a form: those around signing in.
   {
@@ -40,7 +40,7 @@ const chunks = [
   // What opens above a page, or lists options: everything on React Aria.
   {
     name: 'overlays',
-    test: /node_modules\/(react-aria|react-stately|react-aria-components|@react-aria|@react-stately|@internationalized)\/|src\/ui\/(CommandList|ComboBox|Dialog|Menu|OptionItem|Popover|Select|Tabs|ToastRegion)\.tsx$/,
+    test: /node_modules\/(react-aria|react-stately|react-aria-components|@react-aria|@react-stately|@internationalized)\/|src\/ui\/(CommandList|Dialog|Menu|Popover|Select|Tabs|ToastRegion)\.tsx$/,
   },
 ]
 

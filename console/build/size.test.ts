@@ -34,8 +34,9 @@ describe.runIf(existsSync(manifestFile))('the size of the build', () => {
     const key = Object.keys(manifest).find(
       (candidate) => candidate.startsWith(`_${name}-`) && candidate.endsWith('.js'),
     )
-    if (!key) throw new Error(`The build has no chunk ${name}; see vite.config.ts`)
-    return key
+    // Without a build this body still runs, to collect the tests that are then skipped.
+    if (!key && existsSync(manifestFile)) throw new Error(`The build has no chunk ${name}; see vite.config.ts`)
+    return key ?? name
   }
   const sizeKb = (file: string) => brotliCompressSync(readFileSync(join(dist, file))).length / 1024
   const sumKb = (files: Iterable<string>) => [...files].reduce((sum, file) => sum + sizeKb(file), 0)

@@ -52,6 +52,6 @@ export async function send(name: EndpointName, call: Call, signal?: AbortSignal)
 
 async function errorBody(answer: Response): Promise<ErrorBody> {
   const body: unknown = await answer.json().catch(() => null)
-  const hasWords = typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string'
-  return hasWords ? (body as ErrorBody) : { error: unknownApiError }
+  const hasMessage = typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string'
+  return hasMessage ? (body as ErrorBody) : { error: unknownApiError }
 }

@@ -2,50 +2,50 @@ import { ApiError } from '@shoal/contract'
 import { useSyncExternalStore } from 'react'
 
 /** Failures closer together are those of one round: a page asks several questions at once. */
-const roundMs = 1000
-const failuresUntilLost = 2
+const burstMs = 1000
+const minFailures = 2
 
-type Unanswered = { failures: number; sinceMs: number; lastMs: number }
+type Outage = { failures: number; sinceMs: number; lastMs: number }
 
-let unanswered: Unanswered | null = null
+let outage: Outage | null = null
 const listeners = new Set<() => void>()
 
 /** The server, its database, or the network does not answer; asking again later may help. */
-export function isAway(error: unknown): boolean {
+export function isUnreachable(error: unknown): boolean {
   if (error instanceof ApiError) return error.status >= 502 && error.status <= 504
   // What `fetch` throws when no answer came.
   return error instanceof TypeError
 }
 
 /** Notes that a question had an answer. True when the connection was lost until now. */
-export function noteAnswer(): boolean {
-  const wasLost = lostSinceMs() !== null
-  const wasUnanswered = unanswered !== null
-  unanswered = null
-  if (wasUnanswered) tell()
-  return wasLost
+export function recordResponse(): boolean {
+  const wasDisconnected = disconnectedSinceMs() !== null
+  const hadFailed = outage !== null
+  outage = null
+  if (hadFailed) notifyListeners()
+  return wasDisconnected
 }
 
-export function noteNoAnswer(nowMs = Date.now()): void {
-  if (unanswered && nowMs - unanswered.lastMs < roundMs) return
-  unanswered = { failures: (unanswered?.failures ?? 0) + 1, sinceMs: unanswered?.sinceMs ?? nowMs, lastMs: nowMs }
-  tell()
+export function recordFailure(nowMs = Date.now()): void {
+  if (outage && nowMs - outage.lastMs < burstMs) return
+  outage = { failures: (outage?.failures ?? 0) + 1, sinceMs: outage?.sinceMs ?? nowMs, lastMs: nowMs }
+  notifyListeners()
 }
 
-/** A question went unanswered, once or more often. */
-export const isUnanswered = (): boolean => unanswered !== null
+/** A question went outage, once or more often. */
+export const hasFailed = (): boolean => outage !== null
 
-/** When the first of at least two unanswered rounds was, in milliseconds; null while the connection is fine. */
-export const lostSinceMs = (): number | null =>
-  unanswered && unanswered.failures >= failuresUntilLost ? unanswered.sinceMs : null
+/** When the first of at least two outage rounds was, in milliseconds; null while the connection is fine. */
+export const disconnectedSinceMs = (): number | null =>
+  outage && outage.failures >= minFailures ? outage.sinceMs : null
 
-function tell(): void {
+function notifyListeners(): void {
   for (const listener of listeners) listener()
 }
 
-export function onConnection(listener: () => void): () => void {
+export function onConnectionChange(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
 
-export const useLostSince = (): number | null => useSyncExternalStore(onConnection, lostSinceMs)
+export const useDisconnectedSince = (): number | null => useSyncExternalStore(onConnectionChange, disconnectedSinceMs)

@@ -3,7 +3,7 @@ import { callApi } from './query.ts'
 
 const pageSize = 100
 /** More marks on a chart than that say nothing. */
-const mostPages = 5
+const maxPages = 5
 
 /** Deployments since then, newest first, of one version or of all; of very many the newest. */
 export async function deploymentsSince(
@@ -12,7 +12,7 @@ export async function deploymentsSince(
   signal: AbortSignal,
 ): Promise<Deployment[]> {
   const found: Deployment[] = []
-  for (let pages = 0, before: string | undefined; pages < mostPages; pages++) {
+  for (let pages = 0, before: string | undefined; pages < maxPages; pages++) {
     const page = await callApi(
       'deployments.list',
       {

@@ -1,7 +1,6 @@
 import { ApiError, unknownApiError } from '@shoal/contract'
 
-/** Spec 8: where signing in or a form meets no answer at all. */
-export const tryAnotherMethod = 'Unknown error, please, try once again or choose another method.'
+const noResponseText = 'Unknown error, please, try once again or choose another method.'
 
 /** What to tell a person: the server's words, or the default ones when it gave none (spec 8). */
 export function errorText(error: unknown): string {
@@ -21,3 +20,7 @@ export function fieldErrors(error: unknown): Record<string, string> {
 
 export const hasStatus = (error: unknown, status: number): boolean =>
   error instanceof ApiError && error.status === status
+
+/** Spec 8, for signing in and secrets: the server's message, or another one when the request got no response. */
+export const submitErrorText = (error: unknown): string =>
+  error instanceof ApiError ? errorText(error) : noResponseText

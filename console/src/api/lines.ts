@@ -13,7 +13,7 @@ type LinesName = {
 }[EndpointName]
 
 /** The server says something at least every 5 s (contract 2.6). */
-const silentForMs = 20_000
+const idleTimeoutMs = 20_000
 
 /**
  * The batches of a stream as they come; an empty one is a sign of life. Ends when the server ends it. Throws ApiError when it
@@ -24,25 +24,25 @@ export async function* readLines<N extends LinesName>(
   call: CallArgument<N>,
   signal: AbortSignal,
 ): AsyncGenerator<Payload<N>[]> {
-  const silence = new AbortController()
+  const idle = new AbortController()
   let timer = 0
-  const heard = () => {
+  const restartTimer = () => {
     clearTimeout(timer)
-    timer = window.setTimeout(() => silence.abort(), silentForMs)
+    timer = window.setTimeout(() => idle.abort(), idleTimeoutMs)
   }
-  heard()
+  restartTimer()
   try {
-    const { body } = await open(name, call, AbortSignal.any([signal, silence.signal]))
+    const { body } = await open(name, call, AbortSignal.any([signal, idle.signal]))
     const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
     let rest = ''
     for (let chunk = await reader?.read(); chunk && !chunk.done; chunk = await reader?.read()) {
-      heard()
+      restartTimer()
       const lines = (rest + chunk.value).split('\n')
       rest = lines.pop() ?? ''
       for (const line of lines) yield line === '' ? [] : (JSON.parse(line) as Payload<N>[])
     }
   } finally {
     clearTimeout(timer)
-    silence.abort()
+    idle.abort()
   }
 }

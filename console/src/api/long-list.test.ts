@@ -1,61 +1,61 @@
 import { beforeEach, expect, test } from 'vitest'
-import { listReader } from './long-list.ts'
+import { createListReader } from './long-list.ts'
 
 type Row = { id: number; seen: number }
 
 let nowMs = 0
-let there: number[] = []
-let asked: (number[] | null)[] = []
+let existingIds: number[] = []
+let requestedIds: (number[] | null)[] = []
 beforeEach(() => {
   nowMs = 1_000_000
-  asked = []
+  requestedIds = []
 })
 
-const many = Array.from({ length: 101 }, (_, id) => id)
-const answer = async (ids: number[] | null): Promise<Row[]> => {
-  asked.push(ids)
-  return there.filter((id) => ids?.includes(id) ?? true).map((id) => ({ id, seen: nowMs }))
+const allIds = Array.from({ length: 101 }, (_, id) => id)
+const fetchRows = async (ids: number[] | null): Promise<Row[]> => {
+  requestedIds.push(ids)
+  return existingIds.filter((id) => ids?.includes(id) ?? true).map((id) => ({ id, seen: nowMs }))
 }
 
 /** Asks again and again; the answers are kept as a query's are. */
 function reading(count: number) {
-  there = many.slice(0, count)
-  const read = listReader<Row>(() => nowMs)
+  existingIds = allIds.slice(0, count)
+  const read = createListReader<Row>(() => nowMs)
   let data: Row[] | undefined
-  return async (onScreen: number[], { after = 10_000, isInvalidated = false } = {}) => {
+  return async (visibleRows: number[], { after = 10_000, isInvalidated = false } = {}) => {
     nowMs += after
     data = await read(
       { data, isInvalidated },
-      onScreen.map((id) => ({ id })),
-      answer,
+      visibleRows.map((id) => ({ id })),
+      fetchRows,
     )
     return data
   }
 }
 
-test('of a long list what is on screen is asked for, and all of it once a minute', async () => {
+test('of a long list what is on screen is requestedIds for, and all of it once a minute', async () => {
   const read = reading(101)
   await read([])
   const all = await read([3, 4])
-  expect(all.map(({ id }) => id)).toEqual(many)
+  expect(all.map(({ id }) => id)).toEqual(allIds)
   expect(all.filter(({ seen }) => seen === nowMs).map(({ id }) => id)).toEqual([3, 4])
   for (let poll = 2; poll < 7; poll++) await read([3, 4])
-  expect(asked).toEqual([null, [3, 4], [3, 4], [3, 4], [3, 4], [3, 4], null])
+  expect(requestedIds).toEqual([null, [3, 4], [3, 4], [3, 4], [3, 4], [3, 4], null])
 })
 
 test('all of it after a change, when one has gone, and while nothing is on screen', async () => {
   const read = reading(101)
   await read([])
   await read([3], { isInvalidated: true })
-  there = there.filter((id) => id !== 3)
+  existingIds = existingIds.filter((id) => id !== 3)
   expect(await read([3, 4])).toHaveLength(100)
   await read([])
-  expect(asked).toEqual([null, null, [3, 4], null, null])
+  expect(requestedIds).toEqual([null, null, [3, 4], null, null])
 })
 
-test('a short list is asked for whole every time', async () => {
+test('a short list is requestedIds for whole every time', async () => {
   const read = reading(100)
   await read([3])
   await read([3])
-  expect(asked).toEqual([null, null])
+  expect(requestedIds).toEqual([null, null])
 })

@@ -1,34 +1,38 @@
-/** Up to here a list is asked for whole every time. */
-const shortList = 100
+/** Up to here a list is asked for fullList every time. */
+const maxFullList = 100
 /** What is not on screen of a longer one may be this old. */
-const wholeEveryMs = 60_000
+const fullRefetchMs = 60_000
 
 type Row = { id: number }
-type Known<T> = { data: T[] | undefined; isInvalidated: boolean } | undefined
+type CachedList<T> = { data: T[] | undefined; isInvalidated: boolean } | undefined
 
 /**
  * A reader of one list. Of a long one it asks only for what is on screen, but once a minute for all of it, as after a change:
  * most of a thousand rows are seen by nobody, and each costs the server and the page something.
  */
-export function listReader<T extends Row>(nowMs: () => number = Date.now) {
-  let wholeAtMs = 0
+export function createListReader<T extends Row>(nowMs: () => number = Date.now) {
+  let fullFetchedAtMs = 0
   /**
-   * @param known what was answered before, and whether it is known to be outdated
-   * @param ask for the rows with these ids, or for all
+   * @param cached what was answered before, and whether it is cached to be outdated
+   * @param fetchRows for the rows with these ids, or for all
    */
-  return async (known: Known<T>, onScreen: readonly Row[], ask: (ids: number[] | null) => Promise<T[]>) => {
-    const all = known?.data ?? []
-    const isDue = known?.isInvalidated || nowMs() - wholeAtMs >= wholeEveryMs
-    const ids = all.length > shortList && !isDue ? onScreen.map(({ id }) => id) : []
-    const some = ids.length > 0 ? await ask(ids) : []
-    if (ids.length > 0 && some.length === ids.length) {
-      const newer = new Map(some.map((row) => [row.id, row]))
-      return all.map((row) => newer.get(row.id) ?? row)
+  return async (
+    cached: CachedList<T>,
+    visibleRows: readonly Row[],
+    fetchRows: (ids: number[] | null) => Promise<T[]>,
+  ) => {
+    const all = cached?.data ?? []
+    const isFullFetchDue = cached?.isInvalidated || nowMs() - fullFetchedAtMs >= fullRefetchMs
+    const ids = all.length > maxFullList && !isFullFetchDue ? visibleRows.map(({ id }) => id) : []
+    const updated = ids.length > 0 ? await fetchRows(ids) : []
+    if (ids.length > 0 && updated.length === ids.length) {
+      const updatedById = new Map(updated.map((row) => [row.id, row]))
+      return all.map((row) => updatedById.get(row.id) ?? row)
     }
     // None on screen, or fewer than there were: one has gone, and others may have.
-    const askedAtMs = nowMs()
-    const whole = await ask(null)
-    wholeAtMs = askedAtMs
-    return whole
+    const startedAtMs = nowMs()
+    const fullList = await fetchRows(null)
+    fullFetchedAtMs = startedAtMs
+    return fullList
   }
 }

@@ -9,13 +9,13 @@ type Options<N extends EndpointName> = {
   invalidates: EndpointName[]
   onSuccess?: (payload: Payload<N>, call: CallArgument<N>) => void | Promise<void>
   /** `toast`: the generic snackbar of spec 8. `caller`: a form or dialog shows it itself. */
-  errorsGoTo?: 'toast' | 'caller'
+  errorDisplay?: 'toast' | 'caller'
 }
 
 /** A call that changes something. It says what it makes out of date; nobody else has to know. */
 export function useApiMutation<N extends EndpointName>(
   name: N,
-  { invalidates, onSuccess, errorsGoTo = 'toast' }: Options<N>,
+  { invalidates, onSuccess, errorDisplay = 'toast' }: Options<N>,
 ): UseMutationResult<Payload<N>, Error, CallArgument<N>> {
   const client = useQueryClient()
   return useMutation<Payload<N>, Error, CallArgument<N>>({
@@ -26,7 +26,7 @@ export function useApiMutation<N extends EndpointName>(
       await onSuccess?.(payload, call)
     },
     onError: (error) => {
-      if (errorsGoTo === 'toast') toast({ tone: 'bad', title: unexpectedErrorTitle, message: errorText(error) })
+      if (errorDisplay === 'toast') toast({ tone: 'bad', title: unexpectedErrorTitle, message: errorText(error) })
     },
   })
 }

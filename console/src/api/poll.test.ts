@@ -9,7 +9,7 @@ test('fast while something moves, slow otherwise, and fast no longer than the li
   let now = 0
   const poll = pollWhile<string[]>(
     (jobs) => jobs.length > 0,
-    { fastMs: 1000, slowMs: 10_000, giveUpAfterMs: 60_000 },
+    { fastMs: 1000, slowMs: 10_000, maxFastMs: 60_000 },
     () => now,
   )
 

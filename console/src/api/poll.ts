@@ -1,31 +1,31 @@
 import type { Query } from '@tanstack/react-query'
 
-type Speeds = {
+type PollIntervals = {
   fastMs: number
   slowMs: number
   /** Fast asking stops after this long without a rest: what takes longer is not worth a request a second. */
-  giveUpAfterMs?: number
+  maxFastMs?: number
 }
 
-const defaultGiveUpAfterMs = 15 * 60_000
+const defaultMaxFastMs = 15 * 60_000
 
 /**
- * A `refetchInterval` that follows the data: fast while `isMoving` says so, slow otherwise.
+ * A `refetchInterval` that follows the data: fast while `isActive` says so, slow otherwise.
  * `nowMs` is for tests.
  */
 export function pollWhile<T>(
-  isMoving: (data: T) => boolean,
-  { fastMs, slowMs, giveUpAfterMs = defaultGiveUpAfterMs }: Speeds,
+  isActive: (data: T) => boolean,
+  { fastMs, slowMs, maxFastMs = defaultMaxFastMs }: PollIntervals,
   nowMs: () => number = Date.now,
 ) {
-  const movingSince = new Map<string, number>()
+  const activeSince = new Map<string, number>()
   return ({ state, queryHash }: Pick<Query<T>, 'state' | 'queryHash'>): number => {
-    if (state.data === undefined || !isMoving(state.data)) {
-      movingSince.delete(queryHash)
+    if (state.data === undefined || !isActive(state.data)) {
+      activeSince.delete(queryHash)
       return slowMs
     }
-    const since = movingSince.get(queryHash) ?? nowMs()
-    movingSince.set(queryHash, since)
-    return nowMs() - since < giveUpAfterMs ? fastMs : slowMs
+    const since = activeSince.get(queryHash) ?? nowMs()
+    activeSince.set(queryHash, since)
+    return nowMs() - since < maxFastMs ? fastMs : slowMs
   }
 }

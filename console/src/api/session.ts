@@ -1,8 +1,8 @@
 import { queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { User } from '@shoal/contract'
 import { createContext, use } from 'react'
-import { forgetSession, getSetting, setSetting } from '../lib/local-settings.ts'
-import { isAway } from './connection.ts'
+import { clearSession, getSetting, setSetting } from '../lib/local-settings.ts'
+import { isUnreachable } from './connection.ts'
 import { hasStatus } from './error-text.ts'
 import { callApi, q } from './query.ts'
 
@@ -18,7 +18,7 @@ async function fetchSession(client: QueryClient, signal: AbortSignal): Promise<S
   } catch (error) {
     if (hasStatus(error, 401)) return signedOut
     const isOpen = client.getQueryData(sessionQuery.queryKey)?.status === 'signedIn'
-    if (isAway(error) && !isOpen) return { status: 'unavailable' }
+    if (isUnreachable(error) && !isOpen) return { status: 'unavailable' }
     throw error
   }
 }
@@ -63,7 +63,7 @@ export async function endSession(client: QueryClient): Promise<void> {
 
 /** The token is no longer good. */
 export function dropSession(client: QueryClient): void {
-  forgetSession()
+  clearSession()
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'user.get' })
   client.setQueryData(sessionQuery.queryKey, signedOut)
 }

@@ -2,7 +2,7 @@ import { isInProgress, type Deployment, type SquidSummary } from '@shoal/contrac
 import { queryOptions, useQuery, useQueryClient, type QueryClient, type UseQueryResult } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { findOrg, useOrg } from './active-org.ts'
-import { listReader } from './long-list.ts'
+import { createListReader } from './long-list.ts'
 import { pollWhile } from './poll.ts'
 import { callApi, invalidate, q } from './query.ts'
 
@@ -11,20 +11,20 @@ const listMs = 10_000
 const inProgressMs = 1000
 
 /** What can be seen of the list now. */
-let onScreen: readonly SquidSummary[] = []
-export const tellOnScreen = (squids: readonly SquidSummary[]): void => void (onScreen = squids)
+let visibleSquids: readonly SquidSummary[] = []
+export const setVisibleSquids = (squids: readonly SquidSummary[]): void => void (visibleSquids = squids)
 
-const readers = new Map<string, ReturnType<typeof listReader<SquidSummary>>>()
+const readers = new Map<string, ReturnType<typeof createListReader<SquidSummary>>>()
 
 export function squidsQuery(code: string) {
   const params = { code }
-  const read = readers.get(code) ?? listReader()
+  const read = readers.get(code) ?? createListReader()
   readers.set(code, read)
   const { queryKey } = q('squids.listSummaries', { params })
   return queryOptions({
     queryKey,
     queryFn: ({ client, signal }) =>
-      read(client.getQueryState(queryKey), onScreen, (ids) =>
+      read(client.getQueryState(queryKey), visibleSquids, (ids) =>
         callApi('squids.listSummaries', { params, query: ids ? { ids: ids.join(',') } : {} }, signal),
       ),
     refetchInterval: listMs,
@@ -35,13 +35,13 @@ export function squidsQuery(code: string) {
 export const ingressQuery = (code: string) =>
   q('metrics.getIngress', { params: { code } }, { refetchInterval: listMs, staleTime: listMs })
 
-const isAny = (deployments: readonly Deployment[]) => deployments.length > 0
+const hasAny = (deployments: readonly Deployment[]) => deployments.length > 0
 
 const inProgressQuery = (code: string) =>
   q(
     'deployments.list',
     { params: { code }, query: { statusGroup: 'IN_PROGRESS', logs: 'false' } },
-    { refetchInterval: pollWhile<Deployment[]>(isAny, { fastMs: inProgressMs, slowMs: listMs }) },
+    { refetchInterval: pollWhile<Deployment[]>(hasAny, { fastMs: inProgressMs, slowMs: listMs }) },
   )
 
 /** Asks for what the list shows while its code is on the way. Nobody waits for it. */

@@ -2,9 +2,9 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { sessionQuery } from '../api/session.ts'
-import { Mark } from '../ui/Mark.tsx'
+import { Logo } from '../ui/Logo.tsx'
 
-const askAgainMs = 15_000
+const retryMs = 15_000
 
 /** Spec 1 and 2.1, session status 503. Goes away by itself when the server is back. */
 export function MaintenanceScreen() {
@@ -16,14 +16,14 @@ export function MaintenanceScreen() {
     const timer = setInterval(async () => {
       await queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 }).catch(() => null)
       if (queryClient.getQueryData(sessionQuery.queryKey)?.status !== 'unavailable') await router.invalidate()
-    }, askAgainMs)
+    }, retryMs)
     return () => clearInterval(timer)
   }, [queryClient, router])
 
   return (
     <main className="grid min-h-dvh place-items-center px-4">
       <div className="max-w-110 text-center">
-        <Mark size={40} className="mx-auto mb-6 text-accent" />
+        <Logo size={40} className="mx-auto mb-6 text-accent" />
         <h1 className="text-xl font-semibold">We'll be back</h1>
         <p className="mt-2 text-ink-2">We're busy updating the cloud for you, please check back soon.</p>
         <p className="mt-6 text-sm text-ink-3">Your squids keep running. This page opens again by itself.</p>

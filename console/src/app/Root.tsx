@@ -1,11 +1,12 @@
-import { Outlet, type ErrorComponentProps } from '@tanstack/react-router'
+import { Outlet, useNavigate, useRouter, useSearch, type ErrorComponentProps } from '@tanstack/react-router'
+import { useEffect } from 'react'
 import { ConfirmHost } from '../components/ConfirmHost.tsx'
+import { ErrorState } from '../components/ErrorState.tsx'
+import { toast, type Toast } from '../lib/toasts.ts'
 import { TooltipHost } from '../ui/TooltipHost.tsx'
 import { MaintenanceScreen } from './MaintenanceScreen.tsx'
-import { PageError } from './PageError.tsx'
-import { Unavailable } from './session-gate.ts'
 import { Toasts } from './Toasts.tsx'
-import { useEmailConfirmedToast } from './use-email-confirmed-toast.ts'
+import { ServiceUnavailable } from './session-gate.ts'
 
 /** What every page has around it. */
 export function Root() {
@@ -22,10 +23,39 @@ export function Root() {
 
 /** In place of everything: maintenance, or a failure that no page caught. */
 export function RootError({ error, ...rest }: ErrorComponentProps) {
-  if (error instanceof Unavailable) return <MaintenanceScreen />
+  if (error instanceof ServiceUnavailable) return <MaintenanceScreen />
   return (
     <main className="mx-auto max-w-140 px-4 py-24">
       <PageError error={error} {...rest} />
     </main>
   )
+}
+
+const confirmed: Toast = { tone: 'good', title: 'Your email is confirmed.' }
+const refused: Toast = {
+  tone: 'warn',
+  title: 'This confirmation link is no longer good',
+  message: 'Sign in if you are not, and press Resend verification for a new one.',
+}
+
+/** The link of a confirmation mail ends in the console with `emailConfirmed`, on the sign-in page or in the app. */
+function useEmailConfirmedToast(): void {
+  const { emailConfirmed } = useSearch({ from: '__root__' })
+  const navigate = useNavigate()
+  useEffect(() => {
+    if (emailConfirmed === undefined) return
+    toast(emailConfirmed === 'true' ? confirmed : refused)
+    // Said once: reloading the page must not say it again.
+    void navigate({ to: '.', search: (search) => ({ ...search, emailConfirmed: undefined }), replace: true })
+  }, [emailConfirmed, navigate])
+}
+
+/** A page that broke: the rest of the console goes on, and it can be tried again. */
+export function PageError({ error, reset }: Pick<ErrorComponentProps, 'error' | 'reset'>) {
+  const router = useRouter()
+  const retry = async () => {
+    reset()
+    await router.invalidate()
+  }
+  return <ErrorState what="This page could not be shown" error={error} onRetry={() => void retry()} />
 }

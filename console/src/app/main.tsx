@@ -7,7 +7,7 @@ import { getSetting } from '../lib/local-settings.ts'
 import { followTheme } from '../lib/theme.ts'
 import '../ui/styles.css'
 import { startErrorReporting } from './error-reporting.ts'
-import { followSession } from './follow-session.ts'
+import { followSession } from './session-gate.ts'
 import { makeRouter } from './router.tsx'
 import { reloadWhenStale } from './stale-build.ts'
 

@@ -2,8 +2,8 @@ import type { QueryClient } from '@tanstack/react-query'
 import { createRouter, type RouterHistory } from '@tanstack/react-router'
 import { parseSearch, stringifySearch } from '../lib/search-params.ts'
 import { report } from './error-reporting.ts'
-import { PageError } from './PageError.tsx'
-import { PageSkeleton } from './layouts/PageSkeleton.tsx'
+import { PageError } from './Root.tsx'
+import { PageSkeleton } from './layouts/Frame.tsx'
 import { routeTree } from './routes.tsx'
 
 /** `history` is for tests; the browser's own otherwise. */

@@ -4,7 +4,7 @@ import { authOptionsQuery } from '../api/session.ts'
 import { flag, list, oneOf, searchOf, text } from '../lib/search-params.ts'
 import { Frame } from './layouts/Frame.tsx'
 import { Root, RootError } from './Root.tsx'
-import { onlySignedIn, onlySignedOut, onlyWhoInvites } from './session-gate.ts'
+import { requireSignedIn, requireSignedOut, requireCanInvite } from './session-gate.ts'
 
 /** Every address of the console. routes.test.ts compares it with spec 2.1 and 2.2. */
 
@@ -64,7 +64,7 @@ const guest = createRoute({
   id: 'guest',
   component: lazyRouteComponent(() => import('./layouts/GuestLayout.tsx')),
   errorComponent: RootError,
-  beforeLoad: ({ context }) => onlySignedOut(context.queryClient),
+  beforeLoad: ({ context }) => requireSignedOut(context.queryClient),
 })
 
 const signIn = createRoute({
@@ -108,7 +108,7 @@ const app = createRoute({
   pendingComponent: Frame,
   pendingMs: 0,
   beforeLoad: ({ context, search }) =>
-    onlySignedIn(context.queryClient, search.acceptInviteId ? undefined : search.organization),
+    requireSignedIn(context.queryClient, search.acceptInviteId ? undefined : search.organization),
 })
 
 const squids = createRoute({
@@ -122,7 +122,7 @@ const squids = createRoute({
 const deployGuide = createRoute({
   getParentRoute: () => app,
   path: '/squids/deploy',
-  component: lazyRouteComponent(() => import('../pages/deploy/DeployPage.tsx')),
+  component: lazyRouteComponent(() => import('../pages/squids/DeployPage.tsx')),
 })
 const version = createRoute({
   getParentRoute: () => app,
@@ -170,7 +170,7 @@ const versionTabs = [
   createRoute({
     getParentRoute: () => version,
     path: '/processors',
-    component: lazyRouteComponent(() => import('../pages/version/processors/ProcessorsTab.tsx')),
+    component: lazyRouteComponent(() => import('../pages/version/ProcessorsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
@@ -208,12 +208,12 @@ const alertTabs = [
   createRoute({
     getParentRoute: () => alerts,
     path: '/',
-    component: lazyRouteComponent(() => import('../pages/alerts/open/OpenTab.tsx')),
+    component: lazyRouteComponent(() => import('../pages/alerts/OpenTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => alerts,
     path: '/history',
-    component: lazyRouteComponent(() => import('../pages/alerts/history/HistoryTab.tsx')),
+    component: lazyRouteComponent(() => import('../pages/alerts/HistoryTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => alerts,
@@ -228,7 +228,7 @@ const alertTabs = [
   createRoute({
     getParentRoute: () => alerts,
     path: '/deliveries',
-    component: lazyRouteComponent(() => import('../pages/alerts/deliveries/DeliveriesTab.tsx')),
+    component: lazyRouteComponent(() => import('../pages/alerts/DeliveriesTab.tsx')),
   }),
 ] as const
 
@@ -335,13 +335,13 @@ const preview = createRoute({
   getParentRoute: () => app,
   path: '/preview',
   staticData: { isOpenToUnverified: true },
-  component: lazyRouteComponent(() => import('../pages/preview/PreviewPage.tsx')),
+  component: lazyRouteComponent(() => import('../pages/profile/PreviewPage.tsx')),
 })
 const createOrg = createRoute({
   getParentRoute: () => app,
   path: '/organizations/create/{-$code}',
   beforeLoad: async ({ context, params: { code } }) => {
-    if (code !== undefined) await onlyWhoInvites(context.queryClient, code)
+    if (code !== undefined) await requireCanInvite(context.queryClient, code)
   },
   component: lazyRouteComponent(() => import('../pages/orgs/CreateOrgPage.tsx')),
 })

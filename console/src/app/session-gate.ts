@@ -1,46 +1,59 @@
-import type { QueryClient } from '@tanstack/react-query'
-import { redirect } from '@tanstack/react-router'
 import { can } from '@shoal/contract'
+import type { QueryClient } from '@tanstack/react-query'
+import { redirect, type AnyRouter } from '@tanstack/react-router'
 import { selectOrg } from '../api/active-org.ts'
 import { sessionQuery } from '../api/session.ts'
 
 /** The server is busy with itself (503); the root's error screen says so. */
-export class Unavailable extends Error {
-  override name = 'Unavailable'
+export class ServiceUnavailable extends Error {
+  override name = 'ServiceUnavailable'
 }
 
-async function session(client: QueryClient) {
-  const found = await client.ensureQueryData(sessionQuery)
-  if (found.status === 'unavailable') throw new Unavailable()
-  return found
+async function loadSession(client: QueryClient) {
+  const session = await client.ensureQueryData(sessionQuery)
+  if (session.status === 'unavailable') throw new ServiceUnavailable()
+  return session
 }
 
 // The query string goes along, so that an invitation's link survives signing in.
 const keepSearch = (search: Record<string, unknown>) => search
 
-const ownOfGuestPages = ['email', 'turnstileInteractive', 'code', 'state']
-const withoutOwn = (search: Record<string, unknown>) =>
-  Object.fromEntries(Object.entries(search).filter(([key]) => !ownOfGuestPages.includes(key)))
+const guestOnlyParams = ['email', 'turnstileInteractive', 'code', 'state']
+const withoutGuestParams = (search: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(search).filter(([key]) => !guestOnlyParams.includes(key)))
 
 /** For the routes of spec 2.1: whoever is signed in belongs into the app. */
-export async function onlySignedOut(client: QueryClient): Promise<void> {
-  const found = await session(client)
-  if (found.status === 'signedIn') throw redirect({ to: '/squids', search: withoutOwn, replace: true })
+export async function requireSignedOut(client: QueryClient): Promise<void> {
+  const session = await loadSession(client)
+  if (session.status === 'signedIn') throw redirect({ to: '/squids', search: withoutGuestParams, replace: true })
 }
 
 /** For the routes of spec 2.2. `organization` in the query string switches to that organization. */
-export async function onlySignedIn(client: QueryClient, organization: string | undefined): Promise<void> {
-  const found = await session(client)
-  if (found.status !== 'signedIn') throw redirect({ to: '/', search: keepSearch, replace: true })
-  if (organization) selectOrg(found.user, organization)
+export async function requireSignedIn(client: QueryClient, organization: string | undefined): Promise<void> {
+  const session = await loadSession(client)
+  if (session.status !== 'signedIn') throw redirect({ to: '/', search: keepSearch, replace: true })
+  if (organization) selectOrg(session.user, organization)
 }
 
 /** For the step that invites: switches to that organization, if the user may invite into it (spec 2.6). */
-export async function onlyWhoInvites(client: QueryClient, code: string): Promise<void> {
-  const found = await session(client)
-  if (found.status !== 'signedIn') return
-  const org = found.user.organizations.find((candidate) => candidate.code === code)
-  const mayInvite = org && can({ roleType: org.roleType, isPlayground: org.limits.playground }, 'role.write')
-  if (!mayInvite) throw redirect({ to: '/squids', replace: true })
-  selectOrg(found.user, code)
+export async function requireCanInvite(client: QueryClient, code: string): Promise<void> {
+  const session = await loadSession(client)
+  if (session.status !== 'signedIn') return
+  const org = session.user.organizations.find((candidate) => candidate.code === code)
+  const canInvite = org && can({ roleType: org.roleType, isPlayground: org.limits.playground }, 'role.write')
+  if (!canInvite) throw redirect({ to: '/squids', replace: true })
+  selectOrg(session.user, code)
+}
+
+/** A session that begins, ends or is interrupted asks the gates of the routes again. */
+export function followSession(queryClient: QueryClient, router: AnyRouter): void {
+  const status = () => queryClient.getQueryData(sessionQuery.queryKey)?.status
+  let lastStatus = status()
+  queryClient.getQueryCache().subscribe(({ query }) => {
+    const current = status()
+    if (query.queryKey[0] !== sessionQuery.queryKey[0] || current === lastStatus) return
+    const wasKnown = lastStatus !== undefined
+    lastStatus = current
+    if (wasKnown) void router.invalidate()
+  })
 }

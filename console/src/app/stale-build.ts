@@ -1,5 +1,5 @@
 const key = 'reloaded_at'
-const againAfterMs = 30_000
+const minReloadIntervalMs = 30_000
 
 /**
  * A tab that was open while a new version came asks for files that are gone. Loading the page again brings the new
@@ -7,8 +7,8 @@ const againAfterMs = 30_000
  */
 export function reloadWhenStale(): void {
   window.addEventListener('vite:preloadError', (event) => {
-    const lastMs = Number(sessionStorage.getItem(key) ?? 0)
-    if (Date.now() - lastMs < againAfterMs) return
+    const lastReloadMs = Number(sessionStorage.getItem(key) ?? 0)
+    if (Date.now() - lastReloadMs < minReloadIntervalMs) return
     event.preventDefault()
     sessionStorage.setItem(key, String(Date.now()))
     location.reload()

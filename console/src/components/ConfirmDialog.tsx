@@ -4,11 +4,11 @@ import { Alert } from '../ui/Alert.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { TextField } from '../ui/TextField.tsx'
-import { closeConfirm, type Question } from './confirm.ts'
+import { closeConfirm, type ConfirmRequest } from './confirm.ts'
 
 /** Asks, waits, and says why it failed. See `confirm`. */
-export default function ConfirmDialog({ question }: { question: Question }) {
-  const { title, body, confirmLabel, cancelLabel = 'Cancel', isDanger = false, typedName, action, onCancel } = question
+export default function ConfirmDialog({ request }: { request: ConfirmRequest }) {
+  const { title, body, confirmLabel, cancelLabel = 'Cancel', isDanger = false, typedName, action, onCancel } = request
   const [typed, setTyped] = useState('')
   const [isPending, setIsPending] = useState(false)
   const [error, setError] = useState<unknown>(null)

@@ -1,15 +1,15 @@
 import { lazy, Suspense } from 'react'
-import { useQuestion } from './confirm.ts'
+import { useConfirmRequest } from './confirm.ts'
 
 const ConfirmDialog = lazy(() => import('./ConfirmDialog.tsx'))
 
-/** Where `confirm` shows its dialog. The dialog's code comes with the first question. */
+/** Where `confirm` shows its dialog. The dialog's code comes with the first request. */
 export function ConfirmHost() {
-  const question = useQuestion()
-  if (!question) return null
+  const request = useConfirmRequest()
+  if (!request) return null
   return (
     <Suspense>
-      <ConfirmDialog key={question.title} question={question} />
+      <ConfirmDialog key={request.title} request={request} />
     </Suspense>
   )
 }

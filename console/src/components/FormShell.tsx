@@ -112,12 +112,12 @@ function useRefusal<I extends FieldValues, O>(
   describeError: (error: unknown) => string,
 ): string | null {
   const byField = submitError ? fieldErrors(submitError) : {}
-  const known = Object.entries(byField).filter(([name]) => name in form.getValues())
-  const isAboutField = known.length > 0 || errorField !== undefined
+  const ownErrors = Object.entries(byField).filter(([name]) => name in form.getValues())
+  const isAboutField = ownErrors.length > 0 || errorField !== undefined
   useEffect(() => {
     if (!submitError) return
-    for (const [name, message] of known) form.setError(name as Path<I>, { type: 'server', message })
-    if (known.length === 0 && errorField)
+    for (const [name, message] of ownErrors) form.setError(name as Path<I>, { type: 'server', message })
+    if (ownErrors.length === 0 && errorField)
       form.setError(errorField, { type: 'server', message: describeError(submitError) })
     // Only a new refusal says something new.
     // oxlint-disable-next-line react/exhaustive-deps

@@ -6,7 +6,7 @@ import { TextField } from '../ui/TextField.tsx'
 import { FormShell } from './FormShell.tsx'
 import { roleOptions } from './role-options.ts'
 
-const nobody: { email: string; roleType: RoleType } = { email: '', roleType: 'viewer' }
+const emptyInvite: { email: string; roleType: RoleType } = { email: '', roleType: 'viewer' }
 
 type Props = {
   /** Of the organization. */
@@ -21,7 +21,7 @@ export function InviteForm({ code, onInvited, secondary }: Props) {
   const [invited, setInvited] = useState(0)
   const invite = useApiMutation('orgs.inviteMember', {
     invalidates: ['orgs.listRoles'],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: (role) => {
       setInvited((count) => count + 1)
       onInvited?.(role.email)
@@ -31,7 +31,7 @@ export function InviteForm({ code, onInvited, secondary }: Props) {
     <FormShell
       key={invited}
       schema={({ contract }) => contract.orgs.inviteMember.body.required({ roleType: true })}
-      values={nobody}
+      values={emptyInvite}
       onSubmit={(body) => invite.mutate({ params: { code }, body })}
       pending={invite.isPending}
       submitError={invite.error}

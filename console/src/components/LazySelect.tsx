@@ -1,7 +1,7 @@
 import { lazy, Suspense, type ComponentProps } from 'react'
-import { cx } from '../ui/classes.ts'
-import { triggerClass } from '../ui/option-list.ts'
 import type { MultiSelect, Select } from '../ui/Select.tsx'
+import { cx } from '../ui/classes.ts'
+import { triggerClass } from '../ui/control-classes.ts'
 
 const load = () => import('../ui/Select.tsx')
 const LoadedSelect = lazy(async () => ({ default: (await load()).Select })) as unknown as typeof Select
@@ -9,9 +9,11 @@ const LoadedMultiSelect = lazy(async () => ({ default: (await load()).MultiSelec
 
 /** For filters without a visible label: their code comes after the page, in a place of the final size. */
 export function LazySelect<Id extends string>(props: ComponentProps<typeof Select<Id>>) {
-  const chosen = props.options.find(({ id }) => id === props.value)?.label
+  const selectedLabel = props.options.find(({ id }) => id === props.value)?.label
   return (
-    <Suspense fallback={<Place text={chosen ?? props.placeholder ?? ''} className={props.className} />}>
+    <Suspense
+      fallback={<SelectPlaceholder text={selectedLabel ?? props.placeholder ?? ''} className={props.className} />}
+    >
       <LoadedSelect {...props} isLabelHidden />
     </Suspense>
   )
@@ -19,13 +21,13 @@ export function LazySelect<Id extends string>(props: ComponentProps<typeof Selec
 
 export function LazyMultiSelect<Id extends string>(props: ComponentProps<typeof MultiSelect<Id>>) {
   return (
-    <Suspense fallback={<Place text={props.none} className={props.className} />}>
+    <Suspense fallback={<SelectPlaceholder text={props.none} className={props.className} />}>
       <LoadedMultiSelect {...props} isLabelHidden />
     </Suspense>
   )
 }
 
-function Place({ text, className }: { text: string; className: string | undefined }) {
+function SelectPlaceholder({ text, className }: { text: string; className: string | undefined }) {
   return (
     <div aria-hidden className={className}>
       <div className={cx(triggerClass, 'text-ink-3')}>{text}</div>

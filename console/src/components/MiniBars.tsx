@@ -12,7 +12,7 @@ const heightPx = 18
 
 /** A few bars in a row of a table. Nothing that happened is still a line, so that the days can be counted. */
 export function MiniBars({ label, values, tip }: Props) {
-  const most = Math.max(1, ...values)
+  const max = Math.max(1, ...values)
   return (
     <svg
       role="img"
@@ -23,7 +23,7 @@ export function MiniBars({ label, values, tip }: Props) {
       className="inline-block align-middle text-accent"
     >
       {values.map((value, index) => {
-        const height = Math.max(1.5, (value / most) * heightPx)
+        const height = Math.max(1.5, (value / max) * heightPx)
         return (
           <rect
             key={index}

@@ -28,7 +28,7 @@ export function StatusDot({ tone, children, isMoving = false, reason }: Props) {
 }
 
 /** How each status of a version looks; a new status does not compile until it has a look. */
-export const squidStatusLook: Record<SquidDisplayStatus, { tone: Tone; isMoving: boolean }> = {
+export const statusAppearance: Record<SquidDisplayStatus, { tone: Tone; isMoving: boolean }> = {
   HEALTHY: { tone: 'good', isMoving: false },
   DEGRADED: { tone: 'bad', isMoving: false },
   HIBERNATED: { tone: 'neutral', isMoving: false },

@@ -1,6 +1,6 @@
 import { useSyncExternalStore, type ReactNode } from 'react'
 
-export type Question = {
+export type ConfirmRequest = {
   /** Names the thing: `Delete erc20-transfers@fj0anc?` */
   title: string
   /** What is lost, and what is kept. */
@@ -17,27 +17,27 @@ export type Question = {
   onCancel?: () => void
 }
 
-let question: Question | null = null
+let request: ConfirmRequest | null = null
 const listeners = new Set<() => void>()
 
-function set(next: Question | null): void {
-  question = next
-  for (const tell of listeners) tell()
+function setRequest(next: ConfirmRequest | null): void {
+  request = next
+  for (const listener of listeners) listener()
 }
 
-const subscribe = (tell: () => void) => {
-  listeners.add(tell)
-  return () => listeners.delete(tell)
+const subscribe = (listener: () => void) => {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
 }
 
 /** Asks before something that matters. One dialog for the app, fed with an action that returns a promise. */
-export const confirm = (asked: Question): void => set(asked)
-export const closeConfirm = (): void => set(null)
-export const useQuestion = (): Question | null => useSyncExternalStore(subscribe, () => question)
+export const confirm = (request: ConfirmRequest): void => setRequest(request)
+export const closeConfirm = (): void => setRequest(null)
+export const useConfirmRequest = (): ConfirmRequest | null => useSyncExternalStore(subscribe, () => request)
 
 /** The same, as a promise of yes or no. */
-export function confirmed(asked: Omit<Question, 'action' | 'onCancel'>): Promise<boolean> {
+export function confirmed(request: Omit<ConfirmRequest, 'action' | 'onCancel'>): Promise<boolean> {
   return new Promise((resolve) =>
-    confirm({ ...asked, action: () => Promise.resolve(resolve(true)), onCancel: () => resolve(false) }),
+    confirm({ ...request, action: () => Promise.resolve(resolve(true)), onCancel: () => resolve(false) }),
   )
 }

@@ -4,12 +4,12 @@ import { formatDateTime } from '../lib/format.ts'
 import type { ChartMark } from './chart/chart-data.ts'
 import { deploymentTitle } from './deployment-title.ts'
 
-type How = { isOfManyVersions?: boolean }
+type MarkOptions = { isOfManyVersions?: boolean }
 
 /** Where each deployment began. */
 export const deploymentMarks = (
   deployments: readonly Deployment[],
-  { isOfManyVersions = false }: How = {},
+  { isOfManyVersions = false }: MarkOptions = {},
 ): ChartMark[] =>
   deployments.map((deployment) => ({
     timeSeconds: Date.parse(deployment.createdAt) / 1000,
@@ -33,6 +33,6 @@ function labelOf(deployment: Deployment, isVersionNamed: boolean): string {
   const { id, createdAt, failed, user, squid } = deployment
   const version = isVersionNamed && squid ? `${squid.reference} ` : ''
   const end = failed === 'NO' ? '' : ', failed'
-  const by = user ? `\nby ${user.fullName ?? user.email}` : ''
-  return `${formatDateTime(createdAt)} ${version}${deploymentTitle(deployment)} #${id}${end}${by}`
+  const author = user ? `\nby ${user.fullName ?? user.email}` : ''
+  return `${formatDateTime(createdAt)} ${version}${deploymentTitle(deployment)} #${id}${end}${author}`
 }

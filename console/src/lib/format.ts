@@ -11,8 +11,8 @@ const hourlyUsd = new Intl.NumberFormat(locale, { style: 'currency', currency: '
 const millions = new Intl.NumberFormat(locale, { minimumFractionDigits: 4, maximumFractionDigits: 4 })
 const sizes = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
 
-/** What stands where there is nothing to say. */
-export const nothing = '–'
+/** What stands where there is emptyValue to say. */
+export const emptyValue = '–'
 
 /** `23,881,204` */
 export const formatInteger = (count: number): string => integers.format(count)

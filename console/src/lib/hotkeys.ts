@@ -33,12 +33,12 @@ function onKeyDown(event: KeyboardEvent): void {
   if (!hasMod && document.querySelector('[role=dialog], [role=alertdialog], [role=menu], [role=listbox]')) return
   const key = hasMod ? `mod+${event.key.toLowerCase()}` : event.key
   const typed = event.timeStamp - pendingAtMs < sequenceMs && pending !== '' ? `${pending} ${key}` : key
-  const hit = [...registered].findLast((hotkey) => hotkey.keys === typed || hotkey.keys === key)
-  pending = hit ? '' : key
+  const match = [...registered].findLast((hotkey) => hotkey.keys === typed || hotkey.keys === key)
+  pending = match ? '' : key
   pendingAtMs = event.timeStamp
-  if (!hit) return
+  if (!match) return
   event.preventDefault()
-  hit.run()
+  match.run()
 }
 
 /** Returns the way to take it back. The last one registered for the same keys wins. */

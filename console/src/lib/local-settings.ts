@@ -12,7 +12,7 @@ export type LocalSettings = {
   theme: 'light' | 'dark'
 }
 
-const initial: LocalSettings = {
+const defaults: LocalSettings = {
   user_token: null,
   userOrg: null,
   tmp_invites_checked: false,
@@ -20,7 +20,7 @@ const initial: LocalSettings = {
   theme: 'light',
 }
 
-const fits: { [K in keyof LocalSettings]: (value: unknown) => value is LocalSettings[K] } = {
+const isValid: { [K in keyof LocalSettings]: (value: unknown) => value is LocalSettings[K] } = {
   user_token: (value): value is string => typeof value === 'string',
   userOrg: (value): value is number => typeof value === 'number',
   tmp_invites_checked: (value): value is boolean => typeof value === 'boolean',
@@ -33,12 +33,12 @@ const listeners = new Set<() => void>()
 /** The stored value, or its default when there is none or it makes no sense. */
 export function getSetting<K extends keyof LocalSettings>(key: K): LocalSettings[K] {
   const text = localStorage.getItem(key)
-  if (text === null) return initial[key]
-  const value = typeof initial[key] === 'string' || key === 'user_token' ? text : parsed(text)
-  return fits[key](value) ? value : initial[key]
+  if (text === null) return defaults[key]
+  const value = typeof defaults[key] === 'string' || key === 'user_token' ? text : parseJson(text)
+  return isValid[key](value) ? value : defaults[key]
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -50,22 +50,22 @@ function parsed(text: string): unknown {
 export function setSetting<K extends keyof LocalSettings>(key: K, value: LocalSettings[K]): void {
   if (value === null) localStorage.removeItem(key)
   else localStorage.setItem(key, String(value))
-  for (const tell of listeners) tell()
+  for (const listener of listeners) listener()
 }
 
 /** Forgets everything but the theme: what logging out does (spec 4). */
-export function forgetSession(): void {
-  for (const key of Object.keys(initial)) if (key !== 'theme') localStorage.removeItem(key)
-  for (const tell of listeners) tell()
+export function clearSession(): void {
+  for (const key of Object.keys(defaults)) if (key !== 'theme') localStorage.removeItem(key)
+  for (const listener of listeners) listener()
 }
 
 /** Calls back after a change in this tab or in another one. Returns the way to stop. */
-export function onSettingChange(tell: () => void): () => void {
-  listeners.add(tell)
-  window.addEventListener('storage', tell)
+export function onSettingChange(listener: () => void): () => void {
+  listeners.add(listener)
+  window.addEventListener('storage', listener)
   return () => {
-    listeners.delete(tell)
-    window.removeEventListener('storage', tell)
+    listeners.delete(listener)
+    window.removeEventListener('storage', listener)
   }
 }
 

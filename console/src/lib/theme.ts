@@ -24,8 +24,8 @@ export function tokenValue(name: string): string {
 }
 
 /** Calls back after each switch, for what CSS cannot reach. Returns the way to stop. */
-export function onThemeChange(tell: () => void): () => void {
-  const observer = new MutationObserver(tell)
+export function onThemeChange(listener: () => void): () => void {
+  const observer = new MutationObserver(listener)
   observer.observe(document.documentElement, { attributeFilter: ['data-theme'] })
   return () => observer.disconnect()
 }

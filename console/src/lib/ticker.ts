@@ -7,17 +7,17 @@ const listeners = new Set<() => void>()
 
 function tick(): void {
   nowMs = Date.now()
-  for (const tell of listeners) tell()
+  for (const listener of listeners) listener()
 }
 
-function subscribe(tell: () => void): () => void {
+function subscribe(listener: () => void): () => void {
   if (listeners.size === 0) {
     nowMs = Date.now()
     timer = window.setInterval(tick, tickMs)
   }
-  listeners.add(tell)
+  listeners.add(listener)
   return () => {
-    listeners.delete(tell)
+    listeners.delete(listener)
     if (listeners.size === 0) clearInterval(timer)
   }
 }

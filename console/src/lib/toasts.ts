@@ -3,29 +3,29 @@ export type Toast = { tone: 'info' | 'good' | 'warn' | 'bad'; title: string; mes
 /** Of the generic snackbar (spec 8). */
 export const unexpectedErrorTitle = 'Some unexpected error occurred!'
 
-let show: ((toast: Toast) => void) | null = null
+let shownBy: ((toast: Toast) => void) | null = null
 let isWanted = false
 const waiting: Toast[] = []
 const listeners = new Set<() => void>()
 
 /** Says something in the corner of the screen. What went wrong stays until it is closed. */
 export function toast(message: Toast): void {
-  if (show) return show(message)
+  if (shownBy) return shownBy(message)
   waiting.push(message)
   isWanted = true
-  for (const tell of listeners) tell()
+  for (const listener of listeners) listener()
 }
 
-/** There was a toast to show, ever: only then the region's code is loaded. */
+/** There was a toast to shownBy, ever: only then the region's code is loaded. */
 export const isToastWanted = (): boolean => isWanted
 
-export function onToastWanted(tell: () => void): () => void {
-  listeners.add(tell)
-  return () => listeners.delete(tell)
+export function onToastWanted(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
 }
 
-/** The region hands in how to show one, once it is there. */
-export function connectToasts(shower: (toast: Toast) => void): void {
-  show = shower
-  for (const message of waiting.splice(0)) shower(message)
+/** The region hands in how to shownBy one, once it is there. */
+export function connectToasts(showToast: (toast: Toast) => void): void {
+  shownBy = showToast
+  for (const message of waiting.splice(0)) showToast(message)
 }

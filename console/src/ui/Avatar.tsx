@@ -1,8 +1,8 @@
 import { cx } from './classes.ts'
 
-const looks = {
+const kindClasses = {
   person: 'rounded-full bg-accent-soft text-accent text-[11px]',
-  place: 'rounded-md bg-accent text-on-accent text-xs',
+  organization: 'rounded-md bg-accent text-on-accent text-xs',
 }
 
 /** `Mira Kovač` is MK, `acme-labs` is AL, `mira@acme.dev` is MI. */
@@ -15,13 +15,13 @@ function initialsOf(name: string): string {
   return letters.join('').toUpperCase()
 }
 
-type Props = { name: string; url?: string | null; look?: keyof typeof looks; size?: 24 | 26 }
+type Props = { name: string; url?: string | null; kind?: keyof typeof kindClasses; size?: 24 | 26 }
 
 /** A person is round, an organization square. The name stands beside it, so it is decoration. */
-export function Avatar({ name, url, look = 'person', size = 26 }: Props) {
+export function Avatar({ name, url, kind = 'person', size = 26 }: Props) {
   const className = cx(
     'grid shrink-0 place-items-center overflow-hidden font-semibold select-none before:content-[attr(data-initials)]',
-    looks[look],
+    kindClasses[kind],
   )
   return (
     // The letters are drawn, not written: a name that reads "MK Mira Kovač" would be none.

@@ -13,7 +13,7 @@ import {
   useFilter,
 } from 'react-aria-components'
 import { Kbd } from './Kbd.tsx'
-import { itemClass } from './option-list.ts'
+import { itemClass } from './control-classes.ts'
 
 export type Command = { id: string; label: string; keys?: string; isMono?: boolean; run: () => void }
 export type CommandGroup = { id: string; title: string; commands: readonly Command[] }

@@ -2,7 +2,7 @@ import { Check, Copy } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { IconButton } from './IconButton.tsx'
 
-const saidForMs = 1500
+const confirmationMs = 1500
 
 /** Copies `text`; says so for a moment. `what` names it: `Copy endpoint`. */
 export function CopyButton({ text, what, size = 28 }: { text: string; what: string; size?: 28 | 32 }) {
@@ -27,7 +27,7 @@ export function useCopy(text: string): { isCopied: boolean; copy: () => void } {
   const [copiedAt, setCopiedAt] = useState(0)
   useEffect(() => {
     if (copiedAt === 0) return undefined
-    const timer = setTimeout(setCopiedAt, saidForMs, 0)
+    const timer = setTimeout(setCopiedAt, confirmationMs, 0)
     return () => clearTimeout(timer)
   }, [copiedAt])
   return {

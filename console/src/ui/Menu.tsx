@@ -1,7 +1,7 @@
 import type { ReactNode, RefObject } from 'react'
 import { Header, Menu as AriaMenu, MenuItem, MenuSection, Popover } from 'react-aria-components'
 import { cx } from './classes.ts'
-import { itemClass, popoverClass } from './option-list.ts'
+import { itemClass, popoverClass } from './control-classes.ts'
 
 export type MenuAction = {
   id: string

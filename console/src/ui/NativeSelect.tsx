@@ -1,8 +1,8 @@
 import { ChevronsUpDown } from 'lucide-react'
 import type { ComponentProps } from 'react'
-import { cx } from './classes.ts'
 import { controlClass, Field, useFieldIds, type FieldTexts } from './Field.tsx'
-import type { Option } from './option-list.ts'
+import { cx } from './classes.ts'
+import { type Option } from './control-classes.ts'
 
 type Props = FieldTexts & { options: readonly Option[]; placeholder?: string } & ComponentProps<'select'>
 

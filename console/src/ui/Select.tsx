@@ -1,12 +1,11 @@
-import { ChevronsUpDown } from 'lucide-react'
+import { Check, ChevronsUpDown } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { Button, Label, ListBox, Popover, Select as AriaSelect, SelectValue } from 'react-aria-components'
-import { cx } from './classes.ts'
+import { Button, Label, ListBox, ListBoxItem, Popover, Select as AriaSelect, SelectValue } from 'react-aria-components'
 import { descriptionClass, errorClass, labelClass } from './Field.tsx'
-import { popoverClass, triggerClass, type Option } from './option-list.ts'
-import { OptionItem } from './OptionItem.tsx'
+import { cx } from './classes.ts'
+import { itemClass, popoverClass, triggerClass, type Option } from './control-classes.ts'
 
-type Look = {
+type FieldAppearance = {
   label: string
   isLabelHidden?: boolean
   description?: ReactNode
@@ -15,7 +14,7 @@ type Look = {
   className?: string
 }
 
-type Props<Id extends string> = Look & {
+type Props<Id extends string> = FieldAppearance & {
   options: readonly Option<Id>[]
   value: Id | null
   onChange: (id: Id) => void
@@ -23,7 +22,13 @@ type Props<Id extends string> = Look & {
 }
 
 /** One of several. */
-export function Select<Id extends string>({ options, value, onChange, placeholder = 'Choose', ...look }: Props<Id>) {
+export function Select<Id extends string>({
+  options,
+  value,
+  onChange,
+  placeholder = 'Choose',
+  ...appearance
+}: Props<Id>) {
   const pick = (key: unknown) => {
     const option = options.find(({ id }) => id === key)
     if (option) onChange(option.id)
@@ -33,21 +38,21 @@ export function Select<Id extends string>({ options, value, onChange, placeholde
       value={value}
       onChange={pick}
       placeholder={placeholder}
-      aria-label={look.isLabelHidden ? look.label : undefined}
-      isDisabled={look.isDisabled ?? false}
-      isInvalid={Boolean(look.error)}
-      className={cx('flex flex-col gap-1.5', look.className)}
+      aria-label={appearance.isLabelHidden ? appearance.label : undefined}
+      isDisabled={appearance.isDisabled ?? false}
+      isInvalid={Boolean(appearance.error)}
+      className={cx('flex flex-col gap-1.5', appearance.className)}
     >
-      <Anatomy look={look} options={options}>
+      <SelectParts appearance={appearance} options={options}>
         <SelectValue className="flex-1 truncate data-placeholder:text-ink-3">
           {({ selectedText }) => selectedText || placeholder}
         </SelectValue>
-      </Anatomy>
+      </SelectParts>
     </AriaSelect>
   )
 }
 
-type MultiProps<Id extends string> = Look & {
+type MultiProps<Id extends string> = FieldAppearance & {
   options: readonly Option<Id>[]
   value: readonly Id[]
   onChange: (ids: Id[]) => void
@@ -63,7 +68,7 @@ export function MultiSelect<Id extends string>({
   onChange,
   none,
   onOpenChange,
-  ...look
+  ...appearance
 }: MultiProps<Id>) {
   const names = options.filter(({ id }) => value.includes(id)).map(({ label }) => label)
   return (
@@ -72,34 +77,42 @@ export function MultiSelect<Id extends string>({
       value={[...value]}
       onChange={(keys: readonly unknown[]) => onChange(options.flatMap(({ id }) => (keys.includes(id) ? [id] : [])))}
       onOpenChange={onOpenChange}
-      aria-label={look.isLabelHidden ? look.label : undefined}
-      isDisabled={look.isDisabled ?? false}
-      isInvalid={Boolean(look.error)}
-      className={cx('flex flex-col gap-1.5', look.className)}
+      aria-label={appearance.isLabelHidden ? appearance.label : undefined}
+      isDisabled={appearance.isDisabled ?? false}
+      isInvalid={Boolean(appearance.error)}
+      className={cx('flex flex-col gap-1.5', appearance.className)}
     >
-      <Anatomy look={look} options={options}>
+      <SelectParts appearance={appearance} options={options}>
         <SelectValue className="flex-1 truncate data-placeholder:text-ink-3">
           {names.length > 2 ? `${names.length} selected` : names.join(', ') || none}
         </SelectValue>
-      </Anatomy>
+      </SelectParts>
     </AriaSelect>
   )
 }
 
-function Anatomy({ look, options, children }: { look: Look; options: readonly Option[]; children: ReactNode }) {
+function SelectParts({
+  appearance,
+  options,
+  children,
+}: {
+  appearance: FieldAppearance
+  options: readonly Option[]
+  children: ReactNode
+}) {
   return (
     <>
-      {!look.isLabelHidden && <Label className={labelClass}>{look.label}</Label>}
-      <Button className={cx(triggerClass, look.error && 'border-bad!')}>
+      {!appearance.isLabelHidden && <Label className={labelClass}>{appearance.label}</Label>}
+      <Button className={cx(triggerClass, appearance.error && 'border-bad!')}>
         {children}
         <ChevronsUpDown size={14} aria-hidden className="shrink-0 text-ink-3" />
       </Button>
-      {look.error ? (
+      {appearance.error ? (
         <p role="alert" className={errorClass}>
-          {look.error}
+          {appearance.error}
         </p>
       ) : (
-        look.description && <p className={descriptionClass}>{look.description}</p>
+        appearance.description && <p className={descriptionClass}>{appearance.description}</p>
       )}
       <Popover offset={4} className={popoverClass}>
         <ListBox className="outline-none">
@@ -109,5 +122,22 @@ function Anatomy({ look, options, children }: { look: Look; options: readonly Op
         </ListBox>
       </Popover>
     </>
+  )
+}
+
+/** One option of a list, with a tick when it is chosen. */
+function OptionItem({ option }: { option: Option }) {
+  return (
+    <ListBoxItem id={option.id} textValue={option.label} isDisabled={option.isDisabled ?? false} className={itemClass}>
+      {({ isSelected }) => (
+        <>
+          <span className="min-w-0 flex-1">
+            <span className="block truncate">{option.label}</span>
+            {option.description && <span className="block text-xs text-ink-3">{option.description}</span>}
+          </span>
+          <Check size={14} aria-hidden className={isSelected ? 'shrink-0 text-accent' : 'invisible shrink-0'} />
+        </>
+      )}
+    </ListBoxItem>
   )
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { Tab, TabList, TabPanel, Tabs as AriaTabs } from 'react-aria-components'
-import { tabClass, tabListClass } from './tab-look.ts'
+import { tabClass, tabListClass } from './control-classes.ts'
 
 type Props = {
   label: string

@@ -2,8 +2,8 @@ import { useState, type ComponentProps } from 'react'
 import { cx } from './classes.ts'
 import { controlClass, Field, useFieldIds, type FieldTexts } from './Field.tsx'
 
-type Own = FieldTexts & { size?: 32 | 36; isMono?: boolean }
-type Props = Own &
+type TextFieldOwnProps = FieldTexts & { size?: 32 | 36; isMono?: boolean }
+type Props = TextFieldOwnProps &
   Omit<ComponentProps<'input'>, 'size' | 'type'> & { type?: 'text' | 'email' | 'password' | 'number' | 'url' }
 
 const heights = { 32: 'h-8 px-2.5', 36: 'h-9 px-3 text-md' }

@@ -8,19 +8,19 @@ import { IconButton } from '../../ui/IconButton.tsx'
 const loadPopover = () => import('./AlertsPopover.tsx')
 const AlertsPopover = lazy(loadPopover)
 
-const mostCounted = 99
+const maxCount = 99
 
 /** How many alerts are open and not muted, in the colour of the worst. Their panel is awaited before it opens, as menus are. */
 export function AlertsBell() {
   const ref = useRef<HTMLButtonElement>(null)
   const [isOpen, setIsOpen] = useState(false)
-  const isAnywhere = useOrg().code !== ''
+  const hasOrg = useOrg().code !== ''
   const alerts = useBellAlerts()
-  const loud = alerts?.filter(({ isMuted }) => !isMuted) ?? []
-  const count = loud.length
-  const isCritical = loud[0]?.severity === 'CRITICAL'
+  const unmuted = alerts?.filter(({ isMuted }) => !isMuted) ?? []
+  const count = unmuted.length
+  const isCritical = unmuted[0]?.severity === 'CRITICAL'
   const load = () => void loadPopover()
-  if (!isAnywhere) return null
+  if (!hasOrg) return null
   return (
     <>
       <IconButton
@@ -37,7 +37,7 @@ export function AlertsBell() {
                   isCritical ? 'bg-bad text-on-bad' : 'bg-warn text-canvas',
                 )}
               >
-                {count > mostCounted ? `${mostCounted}+` : count}
+                {count > maxCount ? `${maxCount}+` : count}
               </span>
             )}
           </>

@@ -1,7 +1,7 @@
 import type { AlertEvent } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import type { RefObject } from 'react'
-import { AlertSeverity } from '../../components/alerts/AlertSeverity.tsx'
+import { AlertSeverity } from '../../components/AlertSeverity.tsx'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { Popover } from '../../ui/Popover.tsx'
 
@@ -12,7 +12,7 @@ type Props = {
   onClose: () => void
 }
 
-const mostShown = 5
+const maxShown = 5
 const linkClass = 'block px-3.5 py-2 -outline-offset-2 hover:bg-subtle'
 
 /** The worst of the open alerts; a press on one leads to its version. */
@@ -30,7 +30,7 @@ export default function AlertsPopover({ alerts, triggerRef, onClose }: Props) {
         {alerts?.length === 0 && <p className="text-ink-2">No open alerts</p>}
         {alerts && alerts.length > 0 && (
           <ul className="-mx-3.5 -mt-3.5 divide-y divide-line border-b border-line">
-            {alerts.slice(0, mostShown).map((alert) => (
+            {alerts.slice(0, maxShown).map((alert) => (
               <li key={alert.id}>
                 {alert.squid ? (
                   <Link
@@ -39,11 +39,11 @@ export default function AlertsPopover({ alerts, triggerRef, onClose }: Props) {
                     onClick={onClose}
                     className={linkClass}
                   >
-                    <Brief alert={alert} about={`${alert.squid.name}@${alert.squid.slot}`} />
+                    <AlertListItem alert={alert} subject={`${alert.squid.name}@${alert.squid.slot}`} />
                   </Link>
                 ) : (
                   <Link to="/monitoring/alerts" onClick={onClose} className={linkClass}>
-                    <Brief alert={alert} about="The organization" />
+                    <AlertListItem alert={alert} subject="The organization" />
                   </Link>
                 )}
               </li>
@@ -55,21 +55,27 @@ export default function AlertsPopover({ alerts, triggerRef, onClose }: Props) {
           onClick={onClose}
           className="mt-3 inline-block font-medium text-accent hover:underline"
         >
-          {alerts && alerts.length > mostShown ? `All ${alerts.length} alerts` : 'All alerts'}
+          {alerts && alerts.length > maxShown ? `All ${alerts.length} alerts` : 'All alerts'}
         </Link>
       </div>
     </Popover>
   )
 }
 
-function Brief({ alert: { severity, label, startedAt, isMuted }, about }: { alert: AlertEvent; about: string }) {
+function AlertListItem({
+  alert: { severity, label, startedAt, isMuted },
+  subject,
+}: {
+  alert: AlertEvent
+  subject: string
+}) {
   return (
     <>
       <AlertSeverity severity={severity}>
         <span className="whitespace-normal">{label}</span>
       </AlertSeverity>
       <span className="flex gap-3 pl-3.5 text-sm text-ink-2">
-        <span className="min-w-0 flex-1 truncate">{about}</span>
+        <span className="min-w-0 flex-1 truncate">{subject}</span>
         {isMuted && <span>muted</span>}
         <RelativeTime at={startedAt} />
       </span>

@@ -6,19 +6,18 @@ import { sessionQuery, UserContext, useUser } from '../../api/session.ts'
 import { useHotkey } from '../../lib/hotkeys.ts'
 import { isPreviewOn } from '../../lib/preview-mode.ts'
 import { OnboardingGate } from '../../pages/onboarding/OnboardingGate.tsx'
-import { ConnectionBar } from './ConnectionBar.tsx'
-import { ConfirmEmail } from './ConfirmEmail.tsx'
-import { Frame } from './Frame.tsx'
-import { GoTo } from './GoTo.tsx'
-import { navItems } from './nav.ts'
-import { closeOverlay, openKeyboardHelp, openPalette, useOpenOverlay } from './overlays.ts'
 import { useIsTourWanted } from '../tours/use-is-tour-wanted.ts'
+import { ConfirmEmail } from './ConfirmEmail.tsx'
+import { ConnectionBar } from './ConnectionBar.tsx'
+import { Frame } from './Frame.tsx'
 import { Sidebar } from './Sidebar.tsx'
 import { TopBar } from './TopBar.tsx'
+import { navItems } from './nav.ts'
+import { closeOverlay, openKeyboardHelp, openPalette, useOpenOverlay } from './overlays.ts'
 import { useInvitationLink } from './use-invitation-link.ts'
 
-const loadNavigation = () => import('./NavigationSheet.tsx')
-const NavigationSheet = lazy(loadNavigation)
+const loadSheet = () => import('../../ui/Dialog.tsx')
+const Sheet = lazy(async () => ({ default: (await loadSheet()).Sheet }))
 const CommandPalette = lazy(() => import('./CommandPalette.tsx'))
 const KeyboardHelp = lazy(() => import('./KeyboardHelp.tsx'))
 const Tour = lazy(() => import('../tours/Tour.tsx'))
@@ -58,7 +57,7 @@ function SignedIn() {
   return (
     <OnboardingGate loading={<Frame />}>
       <Frame
-        topBar={<TopBar onOpenNavigation={() => void loadNavigation().then(() => setNavigationOpenOn(path))} />}
+        topBar={<TopBar onOpenNavigation={() => void loadSheet().then(() => setNavigationOpenOn(path))} />}
         sidebar={<Sidebar />}
       >
         <ConnectionBar />
@@ -67,14 +66,23 @@ function SignedIn() {
       </Frame>
       {user.emailVerified &&
         navItems(org, isPreviewOn()).map(({ key, label, to }) => (
-          <GoTo key={to} keys={`g ${key}`} label={`Go to ${label}`} onGo={() => void navigate({ to })} />
+          <NavHotkey key={to} keys={`g ${key}`} label={`Go to ${label}`} run={() => void navigate({ to })} />
         ))}
       <Suspense>
-        {isNavigationOpen && <NavigationSheet onClose={() => setNavigationOpenOn(null)} />}
+        {isNavigationOpen && (
+          <Sheet label="Navigation" isOpen onClose={() => setNavigationOpenOn(null)}>
+            <Sidebar />
+          </Sheet>
+        )}
         {overlay === 'palette' && user.emailVerified && <CommandPalette onClose={closeOverlay} />}
         {isTourWanted && <Tour />}
         {overlay === 'keyboard' && <KeyboardHelp onClose={closeOverlay} />}
       </Suspense>
     </OnboardingGate>
   )
+}
+
+function NavHotkey({ keys, label, run }: { keys: string; label: string; run: () => void }) {
+  useHotkey(keys, label, run)
+  return null
 }

@@ -14,7 +14,7 @@ export function ConfirmEmail() {
   const [isSent, setIsSent] = useState(false)
   const resend = useApiMutation('user.resendConfirmation', {
     invalidates: [],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: () => setIsSent(true),
   })
   return (

@@ -1,11 +1,11 @@
 import { WifiOff } from 'lucide-react'
 import { useEffect } from 'react'
-import { useLostSince } from '../../api/connection.ts'
+import { useDisconnectedSince } from '../../api/connection.ts'
 import { formatTime } from '../../lib/format.ts'
 
 /** Below the top bar while nothing answers. The page stays, with its statuses muted. Goes away by itself. */
 export function ConnectionBar() {
-  const sinceMs = useLostSince()
+  const sinceMs = useDisconnectedSince()
   const isLost = sinceMs !== null
 
   useEffect(() => {

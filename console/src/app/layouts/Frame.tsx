@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
-import { Mark } from '../../ui/Mark.tsx'
-import { PageSkeleton } from './PageSkeleton.tsx'
+import { Logo } from '../../ui/Logo.tsx'
+import { Skeleton, SkeletonRows } from '../../ui/Skeleton.tsx'
 
 type Props = { topBar?: ReactNode; sidebar?: ReactNode; children?: ReactNode }
 
@@ -20,7 +20,7 @@ export function Frame({ topBar, sidebar, children }: Props) {
       <header className="sticky top-0 z-20 col-span-full flex h-13 items-center gap-3 border-b border-line bg-canvas px-4">
         {topBar ?? (
           <span className="flex items-center gap-2 text-[15px] font-semibold">
-            <Mark className="text-accent" />
+            <Logo className="text-accent" />
             Shoal
           </span>
         )}
@@ -32,5 +32,16 @@ export function Frame({ topBar, sidebar, children }: Props) {
         {children ?? <PageSkeleton />}
       </main>
     </div>
+  )
+}
+
+/** The place of a page whose code is on its way: a head, and rows. */
+export function PageSkeleton() {
+  return (
+    <>
+      <Skeleton className="mb-2 h-6 w-44" />
+      <Skeleton className="mb-6 h-4 w-72" />
+      <SkeletonRows count={8} />
+    </>
   )
 }

@@ -1,6 +1,6 @@
 import { Link, Outlet } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
-import { Mark } from '../../ui/Mark.tsx'
+import { Logo } from '../../ui/Logo.tsx'
 
 /** Spec 1: what the sign-in pages promise. */
 const promises = [
@@ -18,7 +18,7 @@ export default function GuestLayout() {
       <main className="flex px-4 py-10">
         <div className="m-auto w-full max-w-90">
           <Link to="/" className="mb-8.5 inline-flex items-center gap-2 rounded-sm text-[15px] font-semibold">
-            <Mark size={24} className="text-accent" />
+            <Logo size={24} className="text-accent" />
             Shoal
           </Link>
           <Outlet />
@@ -39,7 +39,7 @@ export default function GuestLayout() {
             ))}
           </ul>
         </div>
-        <Mark size={460} className="absolute -right-44 -bottom-56 text-accent opacity-10" />
+        <Logo size={460} className="absolute -right-44 -bottom-56 text-accent opacity-10" />
       </aside>
     </div>
   )

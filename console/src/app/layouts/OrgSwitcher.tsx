@@ -25,7 +25,7 @@ export function OrgSwitcher() {
   const actions = user.organizations.map((org) => ({
     id: org.code,
     label: orgTitle(org),
-    icon: <Avatar name={orgTitle(org)} look="place" size={24} />,
+    icon: <Avatar name={orgTitle(org)} kind="organization" size={24} />,
     hint: (
       <span className="flex items-center gap-2 text-xs text-ink-3">
         {planOf(org)}
@@ -52,7 +52,7 @@ export function OrgSwitcher() {
           disabled={!user.emailVerified}
           className="flex items-center gap-2.5 rounded-md border border-line bg-canvas px-2.5 py-1.75 text-left transition-colors not-disabled:hover:border-edge-strong"
         >
-          <Avatar name={orgTitle(active)} look="place" />
+          <Avatar name={orgTitle(active)} kind="organization" />
           <span className="sr-only">Organization</span>
           <span className="min-w-0 flex-1">
             <span className="block truncate font-medium">{orgTitle(active)}</span>

@@ -32,21 +32,21 @@ export function Sidebar() {
       </Link>
       <nav aria-label="Main" className="flex flex-1 flex-col gap-0.5">
         {navItems(org, isPreviewOn()).map((item) => (
-          <Entry key={item.to} item={item} isDisabled={!isVerified} />
+          <NavLink key={item.to} item={item} isDisabled={!isVerified} />
         ))}
         <hr className="my-2 border-line" />
-        <Outside href={documentationUrl()} isDisabled={!isVerified} icon={<BookOpen size={16} aria-hidden />}>
+        <ExternalLink href={documentationUrl()} isDisabled={!isVerified} icon={<BookOpen size={16} aria-hidden />}>
           Documentation
-        </Outside>
-        <Outside href={`mailto:${supportEmail()}`} isDisabled={!isVerified} icon={<Mail size={16} aria-hidden />}>
+        </ExternalLink>
+        <ExternalLink href={`mailto:${supportEmail()}`} isDisabled={!isVerified} icon={<Mail size={16} aria-hidden />}>
           Contact support
-        </Outside>
+        </ExternalLink>
       </nav>
     </div>
   )
 }
 
-function Entry({ item, isDisabled }: { item: NavItem; isDisabled: boolean }) {
+function NavLink({ item, isDisabled }: { item: NavItem; isDisabled: boolean }) {
   const { label, to, icon: Icon, isBeta, warning } = item
   const Warning = warning && warningIcons[warning.tone]
   return (
@@ -70,9 +70,9 @@ function Entry({ item, isDisabled }: { item: NavItem; isDisabled: boolean }) {
   )
 }
 
-type OutsideProps = { href: string; isDisabled: boolean; icon: ReactNode; children: string }
+type ExternalLinkProps = { href: string; isDisabled: boolean; icon: ReactNode; children: string }
 
-function Outside({ href, isDisabled, icon, children }: OutsideProps) {
+function ExternalLink({ href, isDisabled, icon, children }: ExternalLinkProps) {
   if (isDisabled)
     return (
       <span aria-disabled className={cx(itemClass, 'pointer-events-none text-ink-3')}>

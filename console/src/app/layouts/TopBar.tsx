@@ -6,7 +6,7 @@ import { isPreviewOn } from '../../lib/preview-mode.ts'
 import { Label } from '../../ui/Badge.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { Kbd } from '../../ui/Kbd.tsx'
-import { Mark } from '../../ui/Mark.tsx'
+import { Logo } from '../../ui/Logo.tsx'
 import { AlertsBell } from './AlertsBell.tsx'
 import { openPalette } from './overlays.ts'
 import { UserMenu } from './UserMenu.tsx'
@@ -24,7 +24,7 @@ export function TopBar({ onOpenNavigation }: { onOpenNavigation: () => void }) {
       />
       <div className="flex items-center gap-2.5 md:w-55 xl:w-73">
         <Link to="/squids" className="flex items-center gap-2 rounded-sm text-[15px] font-semibold">
-          <Mark className="text-accent" />
+          <Logo className="text-accent" />
           Shoal
         </Link>
         {isPreviewOn() && <Label tone="accent">PREVIEW</Label>}

@@ -5,19 +5,19 @@ export type OverlayName = 'palette' | 'keyboard'
 let open: OverlayName | null = null
 const listeners = new Set<() => void>()
 
-function set(name: OverlayName | null): void {
+function setOpen(name: OverlayName | null): void {
   open = name
-  for (const tell of listeners) tell()
+  for (const listener of listeners) listener()
 }
 
-const subscribe = (tell: () => void) => {
-  listeners.add(tell)
-  return () => listeners.delete(tell)
+const subscribe = (listener: () => void) => {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
 }
 
-export const openPalette = (): void => set('palette')
-export const openKeyboardHelp = (): void => set('keyboard')
-export const closeOverlay = (): void => set(null)
+export const openPalette = (): void => setOpen('palette')
+export const openKeyboardHelp = (): void => setOpen('keyboard')
+export const closeOverlay = (): void => setOpen(null)
 
 /** Which of the app's own overlays is open; there is never more than one. */
 export const useOpenOverlay = (): OverlayName | null => useSyncExternalStore(subscribe, () => open)

@@ -17,7 +17,7 @@ export function useInvitationLink(): void {
   const isVerified = useUser().emailVerified
   const queryClient = useQueryClient()
   const navigate = useNavigate()
-  const { mutate, isIdle } = useApiMutation('orgs.acceptInvite', { invalidates: ['user.get'], errorsGoTo: 'caller' })
+  const { mutate, isIdle } = useApiMutation('orgs.acceptInvite', { invalidates: ['user.get'], errorDisplay: 'caller' })
 
   useEffect(() => {
     if (!organization || !acceptInviteId || !isVerified || !isIdle) return

@@ -2,28 +2,28 @@ import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useEffectEvent } from 'react'
 import { setSetting, useSetting } from '../../lib/local-settings.ts'
 import { showStep } from './popover.ts'
-import { doneStep, firstTour, placeOf } from './steps.ts'
+import { doneStep, firstTour, pathOf } from './steps.ts'
 
-const goTo = (step: number) => setSetting('onboardingGuide', Math.min(Math.max(step, 0), doneStep))
+const setStep = (step: number) => setSetting('onboardingGuide', Math.min(Math.max(step, 0), doneStep))
 
-/** Shows the step that the browser remembers, in its place. */
+/** Shows the step that the browser remembers, in its requiredPath. */
 export default function Tour() {
   const step = useSetting('onboardingGuide')
   const path = useRouterState({ select: ({ location }) => location.pathname })
   const navigate = useNavigate()
   const name = firstTour[step]
-  const place = name && placeOf[name]
-  const go = useEffectEvent((to: '/settings') => void navigate({ to }))
+  const requiredPath = name && pathOf[name]
+  const navigateTo = useEffectEvent((to: '/settings') => void navigate({ to }))
 
   useEffect(() => {
-    if (place !== undefined && path !== place) go(place)
-  }, [place, path])
+    if (requiredPath !== undefined && path !== requiredPath) navigateTo(requiredPath)
+  }, [requiredPath, path])
   useEffect(
     () =>
       showStep(step, {
-        onPrev: () => goTo(step - 1),
-        onNext: () => goTo(step + 1),
-        onSkip: () => goTo(doneStep),
+        onPrev: () => setStep(step - 1),
+        onNext: () => setStep(step + 1),
+        onSkip: () => setStep(doneStep),
       }),
     [step],
   )

@@ -3,10 +3,10 @@ import 'driver.js/dist/driver.css'
 import './tour.css'
 import { shownSteps } from './steps.ts'
 
-type Answers = { onPrev: () => void; onNext: () => void; onSkip: () => void }
+type StepHandlers = { onPrev: () => void; onNext: () => void; onSkip: () => void }
 
 /** Points at what the step is about. Returns the way to take the popover away. */
-export function showStep(index: number, { onPrev, onNext, onSkip }: Answers): () => void {
+export function showStep(index: number, { onPrev, onNext, onSkip }: StepHandlers): () => void {
   const tour = driver({
     steps: shownSteps.map(({ target, title, text }) => ({
       element: target,
@@ -27,14 +27,14 @@ export function showStep(index: number, { onPrev, onNext, onSkip }: Answers): ()
     onNextClick: onNext,
     onDoneClick: onNext,
     onCloseClick: onSkip,
-    onPopoverRender: nameSkip,
+    onPopoverRender: moveSkipButton,
   })
   tour.drive(index)
   return () => tour.destroy()
 }
 
 /** The cross becomes a button among the others, with its name. */
-function nameSkip({ closeButton, progress }: PopoverDOM): void {
+function moveSkipButton({ closeButton, progress }: PopoverDOM): void {
   closeButton.textContent = 'Skip tour'
   closeButton.removeAttribute('aria-label')
   progress.after(closeButton)

@@ -4,7 +4,7 @@ export const firstTour = ['personal_settings', 'api_key', 'org_menu', 'org_setti
 type Step = (typeof firstTour)[number]
 
 /** Where a step takes one, wherever one is. */
-export const placeOf: Partial<Record<Step, '/settings'>> = { org_settings: '/settings' }
+export const pathOf: Partial<Record<Step, '/settings'>> = { org_settings: '/settings' }
 
 export const doneStep = firstTour.indexOf('done')
 

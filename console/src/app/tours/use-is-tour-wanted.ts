@@ -6,9 +6,9 @@ import { doneStep } from './steps.ts'
 /** From here on the sidebar, which the tour points at, is beside the page (spec 2.3, md). */
 const wide = matchMedia('(min-width: 1000px)')
 
-function onWidthChange(tell: () => void): () => void {
-  wide.addEventListener('change', tell)
-  return () => wide.removeEventListener('change', tell)
+function onWidthChange(listener: () => void): () => void {
+  wide.addEventListener('change', listener)
+  return () => wide.removeEventListener('change', listener)
 }
 
 /**

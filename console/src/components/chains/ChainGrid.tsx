@@ -4,13 +4,13 @@ import { Label } from '../../ui/Badge.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { EmptyState } from '../EmptyState.tsx'
 import { ChainIcon } from './ChainIcon.tsx'
-import { typeLabel, type Listed } from './filter-chains.ts'
+import { typeLabel, type ChainListItem } from './filter-chains.ts'
 
 const gridClass = 'grid grid-cols-1 gap-3 xs:grid-cols-2 md:grid-cols-3'
 const cardClass =
   'flex h-full items-start gap-3 rounded-lg border border-line bg-canvas p-3.5 transition-colors hover:border-edge-strong hover:bg-subtle'
 
-type Props<T extends Listed> = {
+type Props<T extends ChainListItem> = {
   label: string
   items: readonly T[]
   /** The page of an item. */
@@ -22,7 +22,7 @@ type Props<T extends Listed> = {
 }
 
 /** Cards of chains or datasets, three a row (spec 9). */
-export function ChainGrid<T extends Listed>({ label, items, to, factOf, search }: Props<T>) {
+export function ChainGrid<T extends ChainListItem>({ label, items, to, factOf, search }: Props<T>) {
   if (items.length === 0)
     return (
       <EmptyState
@@ -43,7 +43,7 @@ export function ChainGrid<T extends Listed>({ label, items, to, factOf, search }
   )
 }
 
-function CardContent({ item, fact }: { item: Listed; fact: ReactNode }) {
+function CardContent({ item, fact }: { item: ChainListItem; fact: ReactNode }) {
   return (
     <>
       <ChainIcon title={item.title} iconUrl={item.iconUrl} />

@@ -1,5 +1,5 @@
 /** What chains and datasets have in common. */
-export type Listed = { id: string; title: string; iconUrl: string | null; type: string; testnet: boolean }
+export type ChainListItem = { id: string; title: string; iconUrl: string | null; type: string; testnet: boolean }
 
 const typeLabels: Record<string, string> = { evm: 'EVM', substrate: 'Substrate' }
 
@@ -10,13 +10,17 @@ export function typeLabel(type: string): string {
 }
 
 /** Those of the specification first, the others by name. */
-export const typesOf = (items: readonly Listed[]): string[] =>
+export const typesOf = (items: readonly ChainListItem[]): string[] =>
   [...new Set([...Object.keys(typeLabels), ...items.map(({ type }) => type).sort()])].filter((type) =>
     items.some((item) => item.type === type),
   )
 
 /** Those whose title or id holds the text, in any case, and that are of one of the types; of all types when none is chosen. */
-export function filterChains<T extends Listed>(items: readonly T[], search: string, types: readonly string[]): T[] {
+export function filterChains<T extends ChainListItem>(
+  items: readonly T[],
+  search: string,
+  types: readonly string[],
+): T[] {
   const wanted = search.trim().toLowerCase()
   return items.filter(
     ({ id, title, type }) =>

@@ -7,20 +7,20 @@ import { groupMarks, type ChartMark, type MarkGroup } from './chart-data.ts'
 export type ChartFrame = { leftPx: number; widthPx: number; bottomPx: number; from: number; to: number }
 
 /** So far apart that each can be pressed. */
-const apartPx = 14
+const minDistancePx = 14
 /** Named in one tip. */
-const mostNamed = 6
+const maxNamed = 6
 
 type Props = { title: string; marks: readonly ChartMark[]; frame: ChartFrame }
 
 /** Handles of the upright marks, on the time axis. One stop of the Tab key; the arrow keys go from one to the next. */
 export function ChartMarks({ title, marks, frame: { leftPx, widthPx, bottomPx, from, to } }: Props) {
-  const seen = marks.filter(({ timeSeconds }) => timeSeconds >= from && timeSeconds <= to)
+  const visible = marks.filter(({ timeSeconds }) => timeSeconds >= from && timeSeconds <= to)
   const xOf = (seconds: number) => leftPx + ((seconds - from) / (to - from)) * widthPx
-  if (seen.length === 0) return null
+  if (visible.length === 0) return null
   return (
     <ul aria-label={`Deployments in ${title}`} onKeyDown={onArrow} className="contents">
-      {groupMarks(seen, xOf, apartPx).map((group, index) => (
+      {groupMarks(visible, xOf, minDistancePx).map((group, index) => (
         <li key={group.x} className="absolute size-4 -translate-1/2" style={{ left: group.x, top: bottomPx }}>
           <Handle group={group} isFirst={index === 0} />
         </li>
@@ -32,21 +32,21 @@ export function ChartMarks({ title, marks, frame: { leftPx, widthPx, bottomPx, f
 /** Of several the newest is the one it leads to: the others come apart when one zooms in. */
 function Handle({ group: { marks }, isFirst }: { group: MarkGroup; isFirst: boolean }) {
   const label = labelOf(marks)
-  const look = cx(
+  const markClass = cx(
     'size-2 rotate-45 rounded-[1px] border border-canvas group-hover:scale-125',
     marks.some(({ isBad }) => isBad) ? 'bg-bad' : 'bg-ink-2 group-hover:bg-accent',
   )
   const link = marks.at(-1)?.link
-  const place = 'group grid size-4 place-items-center rounded-sm'
+  const handleClass = 'group grid size-4 place-items-center rounded-sm'
   if (!link)
     return (
-      <span data-tip={label} className={place}>
-        <span className={look} />
+      <span data-tip={label} className={handleClass}>
+        <span className={markClass} />
       </span>
     )
   return (
-    <Link {...link} data-tip={label} aria-label={label} tabIndex={isFirst ? 0 : -1} className={place}>
-      <span aria-hidden className={look} />
+    <Link {...link} data-tip={label} aria-label={label} tabIndex={isFirst ? 0 : -1} className={handleClass}>
+      <span aria-hidden className={markClass} />
     </Link>
   )
 }
@@ -54,7 +54,7 @@ function Handle({ group: { marks }, isFirst }: { group: MarkGroup; isFirst: bool
 function labelOf(marks: readonly ChartMark[]): string {
   const [only] = marks
   if (marks.length === 1 && only) return only.label
-  const named = marks.slice(-mostNamed).map(({ label }) => label.split('\n')[0])
+  const named = marks.slice(-maxNamed).map(({ label }) => label.split('\n')[0])
   const more = marks.length - named.length
   return [...named.toReversed(), ...(more > 0 ? [`and ${more} more`] : [])].join('\n')
 }

@@ -1,10 +1,8 @@
-import { lazy, Suspense, useId, useMemo, useState, type KeyboardEvent } from 'react'
-import { summaryOf } from './chart-data.ts'
+import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from 'react'
 import { ChartMarks, type ChartFrame } from './ChartMarks.tsx'
-import { ChartPointer, spokenAt, type ChartCursor } from './ChartPointer.tsx'
-import { exactOf } from './moment.ts'
+import { accessibleValueAt, ChartPointer, type ChartCursor } from './ChartPointer.tsx'
+import { exactOf, summaryOf } from './chart-data.ts'
 import type { PlotInput } from './plot-options.ts'
-import { useSeen } from './use-seen.ts'
 
 const Plot = lazy(() => import('./Plot.tsx'))
 
@@ -13,20 +11,20 @@ type Props = PlotInput & { title: string }
 /** The drawing. What it shows can also be read as a sentence, and point by point with the arrow keys. */
 export function ChartPicture({ title, ...input }: Props) {
   const { data, scale, marks, heightPx } = input
-  const { ref, isSeen } = useSeen<HTMLDivElement>()
+  const { ref, hasBeenVisible } = useHasBeenVisible<HTMLDivElement>()
   const [cursor, setCursor] = useState<ChartCursor | null>(null)
-  const [keyed, setKeyed] = useState<number | null>(null)
+  const [keyboardIndex, setKeyboardIndex] = useState<number | null>(null)
   const [frame, setFrame] = useState<ChartFrame | null>(null)
-  const spokenId = useId()
+  const liveRegionId = useId()
   const count = data.times.length
   const summary = useMemo(() => summaryOf(title, data, exactOf(scale)), [title, data, scale])
 
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === 'Escape') return setKeyed(null)
+    if (event.key === 'Escape') return setKeyboardIndex(null)
     const step = { ArrowLeft: -1, ArrowRight: 1, Home: -count, End: count }[event.key]
     if (step === undefined || count === 0) return
     event.preventDefault()
-    setKeyed(Math.min(count - 1, Math.max(0, (cursor?.index ?? (step > 0 ? -1 : count)) + step)))
+    setKeyboardIndex(Math.min(count - 1, Math.max(0, (cursor?.index ?? (step > 0 ? -1 : count)) + step)))
   }
 
   return (
@@ -34,18 +32,18 @@ export function ChartPicture({ title, ...input }: Props) {
       <div
         role="img"
         aria-label={summary}
-        aria-describedby={spokenId}
+        aria-describedby={liveRegionId}
         tabIndex={0}
         onKeyDown={onKeyDown}
-        onBlur={() => setKeyed(null)}
+        onBlur={() => setKeyboardIndex(null)}
         className="rounded-sm"
         style={{ height: heightPx }}
       >
-        {isSeen && (
+        {hasBeenVisible && (
           <Suspense>
             <Plot
               {...input}
-              keyed={keyed}
+              keyboardIndex={keyboardIndex}
               onCursor={(next) => setCursor((before) => (isSame(before, next) ? before : next))}
               onFrame={(next) => setFrame((before) => (isSame(before, next) ? before : next))}
             />
@@ -54,8 +52,8 @@ export function ChartPicture({ title, ...input }: Props) {
       </div>
       {frame && <ChartMarks title={title} marks={marks} frame={frame} />}
       {cursor && <ChartPointer data={data} scale={scale} cursor={cursor} />}
-      <p id={spokenId} aria-live="polite" className="sr-only">
-        {keyed !== null && spokenAt(data, scale, keyed)}
+      <p id={liveRegionId} aria-live="polite" className="sr-only">
+        {keyboardIndex !== null && accessibleValueAt(data, scale, keyboardIndex)}
       </p>
     </div>
   )
@@ -65,4 +63,25 @@ function isSame(a: object | null, b: object | null): boolean {
   if (!a || !b) return a === b
   const before = Object.values(a)
   return Object.values(b).every((value, at) => value === before[at])
+}
+
+/** Begun a little before it comes into sight. */
+const marginPx = 200
+
+/** Whether the element has been in sight, ever. */
+function useHasBeenVisible<E extends Element>(): { ref: RefObject<E | null>; hasBeenVisible: boolean } {
+  const ref = useRef<E>(null)
+  const [hasBeenVisible, setHasBeenVisible] = useState(false)
+  useEffect(() => {
+    if (!ref.current || hasBeenVisible) return undefined
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (entries.some(({ isIntersecting }) => isIntersecting)) setHasBeenVisible(true)
+      },
+      { rootMargin: `${marginPx}px` },
+    )
+    observer.observe(ref.current)
+    return () => observer.disconnect()
+  }, [hasBeenVisible])
+  return { ref, hasBeenVisible }
 }

@@ -1,7 +1,6 @@
 import { cx } from '../../ui/classes.ts'
-import type { ChartData, ChartScale } from './chart-data.ts'
 import { Swatch } from './ChartLegend.tsx'
-import { formatMoment, formatValue } from './moment.ts'
+import { formatPointTime, formatValue, type ChartData, type ChartScale } from './chart-data.ts'
 
 /** Where the crosshair is: at which point of the data, and how far from the left of the picture. */
 export type ChartCursor = {
@@ -13,16 +12,16 @@ export type ChartCursor = {
 }
 
 /** Of a chart of many series the largest. */
-const mostRows = 8
+const maxRows = 8
 
 type Props = { data: ChartData; scale: ChartScale; cursor: ChartCursor }
 
-/** The values at the crosshair, beside it. For those who see it; `spokenAt` says the same. */
+/** The values at the crosshair, beside it. For those who see it; `accessibleValueAt` says the same. */
 export function ChartPointer({ data, scale, cursor: { index, leftPx, widthPx, nearest } }: Props) {
   const time = data.times[index]
   if (time === undefined) return null
   const all = data.series.map((series, at) => ({ series, at, value: series.values[index] ?? null }))
-  const rows = all.length > mostRows ? largest(all, nearest) : all
+  const rows = all.length > maxRows ? largest(all, nearest) : all
   const isLeft = leftPx > widthPx / 2
   return (
     <div
@@ -30,7 +29,7 @@ export function ChartPointer({ data, scale, cursor: { index, leftPx, widthPx, ne
       className="pointer-events-none absolute top-1 z-10 rounded-md border border-line bg-canvas/95 px-2.5 py-1.5 text-xs shadow-overlay"
       style={isLeft ? { right: widthPx - leftPx + 10 } : { left: leftPx + 10 }}
     >
-      <p className="tabular mb-0.5 whitespace-nowrap text-ink-3">{formatMoment(data, time)}</p>
+      <p className="tabular mb-0.5 whitespace-nowrap text-ink-3">{formatPointTime(data, time)}</p>
       {rows.map(({ series, at, value }) => (
         <p
           key={at}
@@ -53,16 +52,16 @@ type Row = { series: { label: string }; value: number | null }
 
 function largest<T extends Row>(rows: readonly T[], nearest: string | null = null): T[] {
   const rank = ({ series, value }: Row) => (series.label === nearest ? Infinity : (value ?? -Infinity))
-  return rows.toSorted((a, b) => (rank(a) === rank(b) ? 0 : rank(b) - rank(a))).slice(0, mostRows)
+  return rows.toSorted((a, b) => (rank(a) === rank(b) ? 0 : rank(b) - rank(a))).slice(0, maxRows)
 }
 
 /** The same as a sentence. */
-export function spokenAt(data: ChartData, scale: ChartScale, index: number): string {
+export function accessibleValueAt(data: ChartData, scale: ChartScale, index: number): string {
   const time = data.times[index]
   if (time === undefined) return ''
   const rows = largest(data.series.map((series) => ({ series, value: series.values[index] ?? null })))
-  const all = data.series.length > mostRows ? rows.map(({ series }) => series) : data.series
+  const all = data.series.length > maxRows ? rows.map(({ series }) => series) : data.series
   const values = all.map(({ label, values: of }) => `${label} ${formatValue(scale, of[index])}`)
   if (all.length < data.series.length) values.push(`and ${data.series.length - all.length} more`)
-  return `${formatMoment(data, time)}: ${values.join(', ')}`
+  return `${formatPointTime(data, time)}: ${values.join(', ')}`
 }

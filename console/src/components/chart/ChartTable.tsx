@@ -1,18 +1,17 @@
 import { memo } from 'react'
 import { cx } from '../../ui/classes.ts'
-import { numberClass, tableClass, tdClass, thClass } from '../../ui/Table.tsx'
-import type { ChartData, ChartScale } from './chart-data.ts'
-import { formatMoment, formatValue } from './moment.ts'
+import { numberClass, tableClass, tdClass, thClass } from '../../ui/control-classes.ts'
+import { formatPointTime, formatValue, type ChartData, type ChartScale } from './chart-data.ts'
 
 /** Enough to read, and what a browser lays out at once; the whole stretch is in the picture, and in what is copied. */
-const mostRows = 500
-const mostCells = 4_000
+const maxRows = 500
+const maxCells = 4_000
 
 type Props = { title: string; data: ChartData; scale: ChartScale; heightPx: number }
 
 /** The same values as numbers, newest first. */
 export const ChartTable = memo(function ChartTable({ title, data, scale, heightPx }: Props) {
-  const count = Math.min(mostRows, Math.ceil(mostCells / (data.series.length + 1)))
+  const count = Math.min(maxRows, Math.ceil(maxCells / (data.series.length + 1)))
   const newest = Array.from(data.times, (time, index) => ({ time, index }))
     .slice(-count)
     .toReversed()
@@ -40,7 +39,7 @@ export const ChartTable = memo(function ChartTable({ title, data, scale, heightP
         <tbody>
           {newest.map(({ time, index }) => (
             <tr key={time}>
-              <td className={cx(tdClass, 'tabular h-8! px-2! whitespace-nowrap')}>{formatMoment(data, time)}</td>
+              <td className={cx(tdClass, 'tabular h-8! px-2! whitespace-nowrap')}>{formatPointTime(data, time)}</td>
               {data.series.map(({ values }, at) => (
                 <td key={at} className={cx(tdClass, numberClass, 'h-8! px-2! whitespace-nowrap')}>
                   {formatValue(scale, values[index])}

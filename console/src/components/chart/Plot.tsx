@@ -5,27 +5,27 @@ import './chart.css'
 import { drawnTimes } from './chart-data.ts'
 import type { ChartFrame } from './ChartMarks.tsx'
 import type { ChartCursor } from './ChartPointer.tsx'
-import { inTurn } from './in-turn.ts'
+import { queueDraw } from './draw-queue.ts'
 import { alignedData, fadedAlpha, plotOptions, shapeOf, type PlotInput } from './plot-options.ts'
 
 type Props = PlotInput & {
   /** Where the crosshair is; null when it is nowhere. */
   onCursor: (cursor: ChartCursor | null) => void
   /** Where the plotted area is, after each drawing. */
-  onFrame: (frame: ChartFrame) => void
+  onFrame: (reportFrame: ChartFrame) => void
   /** The point the crosshair was moved to with the arrow keys; null leaves it to the pointer. */
-  keyed: number | null
+  keyboardIndex: number | null
 }
 
 /** The canvas. Made once; new data is given to it, and a new theme draws it again. */
-export default function Plot({ onCursor, onFrame, keyed, ...input }: Props) {
-  const place = useRef<HTMLDivElement>(null)
+export default function Plot({ onCursor, onFrame, keyboardIndex, ...input }: Props) {
+  const container = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(null)
   const latest = useRef(input)
   const drawn = useRef<PlotInput>(null)
   const nearest = useRef<string>(null)
-  const tell = useEffectEvent((made: uPlot) => onCursor(cursorOf(made, nearest.current)))
-  const frame = useEffectEvent((made: uPlot) => onFrame(frameOf(made)))
+  const reportCursor = useEffectEvent((chart: uPlot) => onCursor(cursorOf(chart, nearest.current)))
+  const reportFrame = useEffectEvent((chart: uPlot) => onFrame(frameOf(chart)))
   const shape = shapeOf(input)
 
   useLayoutEffect(() => {
@@ -33,34 +33,37 @@ export default function Plot({ onCursor, onFrame, keyed, ...input }: Props) {
   })
 
   useLayoutEffect(() => {
-    const element = place.current
+    const element = container.current
     if (!element) return undefined
-    let made: uPlot | null = null
+    let chart: uPlot | null = null
     const resize = new ResizeObserver(() =>
-      made?.setSize({ width: element.clientWidth, height: latest.current.heightPx }),
+      chart?.setSize({ width: element.clientWidth, height: latest.current.heightPx }),
     )
-    const unfollow = onThemeChange(() => made?.redraw(false, true))
-    const giveUp = inTurn(() => {
+    const unsubscribe = onThemeChange(() => chart?.redraw(false, true))
+    const cancelDraw = queueDraw(() => {
       const options = plotOptions(() => latest.current, element.clientWidth)
       const { draw = [], ...hooks } = options.hooks ?? {}
       const setSeries = (plot: uPlot, index: number | null) => {
         nearest.current = index === null ? null : String(plot.series[index]?.label)
       }
-      made = new uPlot(
-        { ...options, hooks: { ...hooks, draw: [draw, frame].flat(), setCursor: [tell], setSeries: [setSeries] } },
+      chart = new uPlot(
+        {
+          ...options,
+          hooks: { ...hooks, draw: [draw, reportFrame].flat(), setCursor: [reportCursor], setSeries: [setSeries] },
+        },
         alignedData(latest.current),
         element,
       )
-      plot.current = made
+      plot.current = chart
       drawn.current = latest.current
-      if (latest.current.highlighted) fade(made, latest.current.highlighted)
+      if (latest.current.highlighted) fade(chart, latest.current.highlighted)
       resize.observe(element)
     })
     return () => {
-      giveUp()
+      cancelDraw()
       resize.disconnect()
-      unfollow()
-      made?.destroy()
+      unsubscribe()
+      chart?.destroy()
       plot.current = null
       nearest.current = null
     }
@@ -69,7 +72,7 @@ export default function Plot({ onCursor, onFrame, keyed, ...input }: Props) {
 
   useEffect(
     () =>
-      inTurn(() => {
+      queueDraw(() => {
         const { current: before } = drawn
         const { data, marks, highlighted } = latest.current
         if (!plot.current || !before) return
@@ -81,17 +84,17 @@ export default function Plot({ onCursor, onFrame, keyed, ...input }: Props) {
     [input.data, input.marks, input.highlighted],
   )
   useEffect(() => {
-    if (keyed === null || !plot.current) return undefined
+    if (keyboardIndex === null || !plot.current) return undefined
     const { data, syncKey } = latest.current
     const charts = syncKey ? uPlot.sync(syncKey).plots : [plot.current]
-    const at = drawnTimes(data)[keyed] ?? 0
+    const at = drawnTimes(data)[keyboardIndex] ?? 0
     for (const chart of charts) chart.setCursor({ left: chart.valToPos(at, 'x'), top: 0 })
     return () => {
       for (const chart of charts) chart.setCursor({ left: -10, top: -10 })
     }
-  }, [keyed])
+  }, [keyboardIndex])
 
-  return <div ref={place} style={{ height: input.heightPx }} />
+  return <div ref={container} style={{ height: input.heightPx }} />
 }
 
 function cursorOf({ cursor: { idx, left = -1 }, over, width }: uPlot, nearest: string | null): ChartCursor | null {

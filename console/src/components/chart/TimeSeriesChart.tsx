@@ -4,12 +4,11 @@ import { Card } from '../../ui/Card.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
-import { isWithoutValues, sheetOf, type ChartData, type ChartMark, type ChartScale } from './chart-data.ts'
 import { ChartLegend, legendClass } from './ChartLegend.tsx'
 import { ChartPicture } from './ChartPicture.tsx'
 import { ChartTable } from './ChartTable.tsx'
+import { isWithoutValues, sheetOf, type ChartData, type ChartMark, type ChartScale } from './chart-data.ts'
 import type { PlotInput } from './plot-options.ts'
-import { useShown } from './use-shown.ts'
 
 type Props = Pick<PlotInput, 'syncKey' | 'formatTime' | 'onZoom' | 'highlighted'> & {
   title: string
@@ -41,7 +40,7 @@ export function TimeSeriesChart({
   ...rest
 }: Props) {
   const [isTable, setIsTable] = useState(false)
-  const { hidden, shown, toggle } = useShown(data)
+  const { hidden, shown, toggle } = useSeriesVisibility(data)
   const isEmpty = data !== undefined && isWithoutValues(data)
   const hasTable = data !== undefined && !isEmpty
   const sheet = useMemo(() => (isTable && data ? sheetOf(data) : ''), [isTable, data])
@@ -86,4 +85,24 @@ export function TimeSeriesChart({
       </div>
     </Card>
   )
+}
+
+const none: ReadonlySet<string> = new Set()
+
+/** Which series the reader wants to see. `shown` keeps its identity while data and wishes do. */
+function useSeriesVisibility(data: ChartData | undefined) {
+  const [toggled, setToggled] = useState(none)
+  const hidden = useMemo(() => {
+    const isHidden = ({ label, isHiddenAtFirst = false }: ChartData['series'][number]) =>
+      isHiddenAtFirst !== toggled.has(label)
+    return new Set(data?.series.filter(isHidden).map(({ label }) => label))
+  }, [data, toggled])
+  const shown = useMemo(() => {
+    // A colour stays with its series, whoever is shown beside it.
+    const series = data?.series.map((one, at) => ({ ...one, color: one.color ?? (at % 6) + 1 }))
+    return data && series && { ...data, series: series.filter(({ label }) => !hidden.has(label)) }
+  }, [data, hidden])
+  const toggle = (label: string) =>
+    setToggled((before) => new Set(before.has(label) ? [...before].filter((one) => one !== label) : [...before, label]))
+  return { hidden, shown, toggle }
 }

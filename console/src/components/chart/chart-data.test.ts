@@ -3,7 +3,7 @@ import {
   colorToken,
   drawnTimes,
   groupMarks,
-  lonely,
+  isolatedPoints,
   sheetOf,
   stacked,
   summaryOf,
@@ -52,9 +52,9 @@ test('colours are given out in order and begin again', () => {
 })
 
 test('a value with gaps on both sides is drawn as a point', () => {
-  expect(lonely([null, 5, null, 4, 3, null, 0])).toEqual([1, 6])
-  expect(lonely([7])).toEqual([0])
-  expect(lonely([1, 2])).toEqual([])
+  expect(isolatedPoints([null, 5, null, 4, 3, null, 0])).toEqual([1, 6])
+  expect(isolatedPoints([7])).toEqual([0])
+  expect(isolatedPoints([1, 2])).toEqual([])
 })
 
 test('a value of a stretch of time is drawn in its middle', () => {

@@ -1,4 +1,6 @@
 import type { LinkProps } from '@tanstack/react-router'
+import { emptyValue, formatDateTime } from '../../lib/format.ts'
+import { formatUtcDate } from '../../lib/utc-dates.ts'
 
 /** What a chart draws. Times are seconds since 1970, ascending; a null is a gap. */
 export type ChartData = {
@@ -67,7 +69,7 @@ export const drawnTimes = ({ times, bucketSeconds = 0 }: ChartData): number[] =>
   Array.from(times, (time) => time + bucketSeconds / 2)
 
 /** Places of values with a gap on both sides: a line through nothing else would not be seen. */
-export const lonely = (values: readonly (number | null | undefined)[]): number[] =>
+export const isolatedPoints = (values: readonly (number | null | undefined)[]): number[] =>
   values.flatMap((value, at) => (value != null && values[at - 1] == null && values[at + 1] == null ? [at] : []))
 
 /** Where the axis of values begins and ends; `low` and `high` are null where there are none. */
@@ -95,11 +97,11 @@ export function stacked(series: readonly ChartSeries[]): (number | null)[][] {
 }
 
 /** Of more series than these nobody wants to hear one by one. */
-const mostSummed = 8
+const maxSummarized = 8
 
 /** One sentence that says what the picture shows: `CPU usage: API 12% now, 5% to 40%.` */
 export function summaryOf(title: string, { series }: ChartData, format: (value: number) => string): string {
-  const parts = series.slice(0, mostSummed).map(({ label, values }) => {
+  const parts = series.slice(0, maxSummarized).map(({ label, values }) => {
     const known = values.filter((value) => value !== null)
     const last = known.at(-1)
     if (last === undefined) return `${label}: no data`
@@ -107,7 +109,7 @@ export function summaryOf(title: string, { series }: ChartData, format: (value: 
     const high = known.reduce((a, b) => Math.max(a, b))
     return `${label}: ${format(last)} at the end, between ${format(low)} and ${format(high)}`
   })
-  if (series.length > mostSummed) parts.push(`And ${series.length - mostSummed} more, in the table`)
+  if (series.length > maxSummarized) parts.push(`And ${series.length - maxSummarized} more, in the table`)
   return `${title}. ${parts.join('. ')}.`
 }
 
@@ -124,13 +126,23 @@ export function sheetOf({ times, series }: ChartData): string {
 export type MarkGroup = { x: number; marks: ChartMark[] }
 
 /** Marks that would stand in each other's way are one, at the place of the first. In the order of time. */
-export function groupMarks(marks: readonly ChartMark[], xOf: (seconds: number) => number, apartPx: number) {
+export function groupMarks(marks: readonly ChartMark[], xOf: (seconds: number) => number, minDistancePx: number) {
   const groups: MarkGroup[] = []
   for (const mark of marks.toSorted((a, b) => a.timeSeconds - b.timeSeconds)) {
     const x = xOf(mark.timeSeconds)
     const last = groups.at(-1)
-    if (last && x - last.x < apartPx) last.marks.push(mark)
+    if (last && x - last.x < minDistancePx) last.marks.push(mark)
     else groups.push({ x, marks: [mark] })
   }
   return groups
 }
+
+/** A time of the chart, in full. */
+export const formatPointTime = ({ isUtc }: ChartData, seconds: number): string =>
+  isUtc ? `${formatUtcDate(seconds * 1000)} UTC` : formatDateTime(seconds * 1000)
+
+export const exactOf = ({ exact, format }: ChartScale): ((value: number) => string) => exact ?? format
+
+/** A value in full, or what stands for a gap. */
+export const formatValue = (scale: ChartScale, value: number | null | undefined): string =>
+  value === null || value === undefined ? emptyValue : exactOf(scale)(value)

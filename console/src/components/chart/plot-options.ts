@@ -5,7 +5,7 @@ import {
   colorToken,
   dashes,
   drawnTimes,
-  lonely,
+  isolatedPoints,
   stacked,
   valueRange,
   type ChartData,
@@ -31,16 +31,16 @@ export type PlotInput = {
 }
 
 /** Of more lines than these the one at the pointer stands out, from this near. */
-const fewLines = 4
-const nearPx = 24
+const maxUnfocusedLines = 4
+const focusDistancePx = 24
 export const fadedAlpha = 0.15
 
 /** Beside the plot; how wide a letter of an axis is at most. */
 const rightPx = 8
-const letterPx = 6
+const characterPx = 6
 
 /** A shorter drag is a slip of the hand. */
-const leastDragPx = 8
+const minDragPx = 8
 
 const powers = (count: number, of: (power: number) => number[]) => Array.from({ length: count }, (_, n) => of(n)).flat()
 const steps = {
@@ -68,7 +68,7 @@ export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Opt
   const order = data.series.map((series, index) => ({ series, color: colorToken(series, index) }))
   if (scale.isStacked) order.reverse()
   const axis = { stroke: () => tokenValue('n9'), font: axisFont, ticks: { show: false } }
-  const isMany = data.series.length > fewLines
+  const isMany = data.series.length > maxUnfocusedLines
   return {
     width: widthPx,
     height: heightPx,
@@ -79,7 +79,7 @@ export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Opt
       y: false,
       drag: { x: onZoom !== undefined, y: false, setScale: false },
       points: { size: 6, one: isMany },
-      ...(isMany && { focus: { prox: nearPx } }),
+      ...(isMany && { focus: { prox: focusDistancePx } }),
       ...(syncKey && { sync: { key: syncKey, scales: ['x', null] } }),
     },
     ...(data.isUtc && { tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') }),
@@ -123,7 +123,7 @@ function zoom(plot: uPlot, onZoom: PlotInput['onZoom']): void {
   const { left, width } = plot.select
   if (width === 0) return
   plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
-  if (width >= leastDragPx && plot.cursor.event) onZoom?.(plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x'))
+  if (width >= minDragPx && plot.cursor.event) onZoom?.(plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x'))
 }
 
 /**
@@ -139,14 +139,14 @@ function timeLabels(plot: uPlot, ticks: number[], formatTime: PlotInput['formatT
   return ticks.map((seconds, at) => {
     const label = labels[at] ?? ''
     const roomPx = ((max ?? 0) - seconds) * pxPerSecond + rightPx
-    return label === labels[at - 1] || (label.length * letterPx) / 2 > roomPx ? '' : label
+    return label === labels[at - 1] || (label.length * characterPx) / 2 > roomPx ? '' : label
   })
 }
 
 function seriesOptions({ label, kind, dash }: ChartSeries, color: string, { isStacked }: ChartScale): uPlot.Series {
   const stroke = () => tokenValue(color)
   const faint = () => `color-mix(in srgb, ${tokenValue(color)} 12%, transparent)`
-  const filter: uPlot.Series.Points.Filter = (plot, at) => lonely(Array.from(plot.data[at] ?? []))
+  const filter: uPlot.Series.Points.Filter = (plot, at) => isolatedPoints(Array.from(plot.data[at] ?? []))
   const common: uPlot.Series = { label, stroke, spanGaps: false }
   if (kind === 'bars') {
     const paths = uPlot.paths.bars?.({ size: [0.7, 40, 2], gap: 1, radius: isStacked ? 0 : 0.15 })

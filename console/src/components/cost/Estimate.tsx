@@ -6,30 +6,30 @@ import { q } from '../../api/query.ts'
 import { formatAmount, formatCents, formatHourlyUsd } from '../../lib/format.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { cx } from '../../ui/classes.ts'
-import { numberClass, tableClass, tdClass, thClass } from '../../ui/Table.tsx'
+import { numberClass, tableClass, tdClass, thClass } from '../../ui/control-classes.ts'
 
-const settleMs = 400
+const debounceMs = 400
 
 /** What a squid with this manifest costs the organization; asks again once the typing pauses. */
 export function Estimate({ code, manifest }: { code: string; manifest: string }) {
-  const body = { manifest: useSettled(manifest) }
+  const body = { manifest: useDebounced(manifest) }
   const estimate = useQuery(
     q('billing.estimate', { params: { code }, body }, { retry: false, placeholderData: keepPreviousData }),
   )
   if (estimate.error) return <Alert tone="bad">{errorText(estimate.error)}</Alert>
-  return <Sums estimate={estimate.data} />
+  return <CostTotals estimate={estimate.data} />
 }
 
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text)
+function useDebounced(text: string): string {
+  const [debounced, setDebounced] = useState(text)
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), settleMs)
+    const timer = setTimeout(() => setDebounced(text), debounceMs)
     return () => clearTimeout(timer)
   }, [text])
-  return settled
+  return debounced
 }
 
-function Sums({ estimate }: { estimate: CostEstimate | undefined }) {
+function CostTotals({ estimate }: { estimate: CostEstimate | undefined }) {
   return (
     <div aria-live="polite" aria-busy={estimate === undefined}>
       <div className="overflow-hidden rounded-md border border-line">

@@ -3,12 +3,12 @@ import { Card } from '../../ui/Card.tsx'
 import { Tabs } from '../../ui/Tabs.tsx'
 import { Estimate } from './Estimate.tsx'
 import { ManifestField } from './ManifestField.tsx'
-import { firstShape, manifestOfShape } from './profile-manifest.ts'
+import { initialShape, manifestOfShape } from './profile-manifest.ts'
 import { ShapeFields } from './ShapeFields.tsx'
 
 /** What a squid will cost the organization, before it is deployed: by its manifest, or by profiles. */
 export default function EstimateCard({ code }: { code: string }) {
-  const [shape, setShape] = useState(firstShape)
+  const [shape, setShape] = useState(initialShape)
   const [manifest, setManifest] = useState('')
   const byProfiles = (
     <div className="flex flex-col gap-4">

@@ -3,7 +3,7 @@ import { useRef, useState, type DragEvent } from 'react'
 import { Button } from '../../ui/Button.tsx'
 import { TextArea } from '../../ui/TextField.tsx'
 
-const largestBytes = 200_000
+const maxBytes = 200_000
 
 type Props = { manifest: string; onChange: (manifest: string) => void }
 
@@ -11,15 +11,15 @@ type Props = { manifest: string; onChange: (manifest: string) => void }
 export function ManifestField({ manifest, onChange }: Props) {
   const [problem, setProblem] = useState<string>()
   const input = useRef<HTMLInputElement>(null)
-  const take = async (file: File | undefined) => {
+  const readFile = async (file: File | undefined) => {
     if (!file) return
-    const isTooLarge = file.size > largestBytes
-    setProblem(isTooLarge ? `${file.name} is larger than ${largestBytes / 1000} kB: is it a manifest?` : undefined)
+    const isTooLarge = file.size > maxBytes
+    setProblem(isTooLarge ? `${file.name} is larger than ${maxBytes / 1000} kB: is it a manifest?` : undefined)
     if (!isTooLarge) onChange(await file.text())
   }
   const drop = (event: DragEvent) => {
     event.preventDefault()
-    void take(event.dataTransfer.files[0])
+    void readFile(event.dataTransfer.files[0])
   }
   return (
     <div onDragOver={(event) => event.preventDefault()} onDrop={drop}>
@@ -46,7 +46,7 @@ export function ManifestField({ manifest, onChange }: Props) {
         aria-label="Choose squid.yaml"
         className="sr-only"
         tabIndex={-1}
-        onChange={({ target }) => void take(target.files?.[0])}
+        onChange={({ target }) => void readFile(target.files?.[0])}
       />
     </div>
   )

@@ -3,16 +3,16 @@ import type { ReactNode } from 'react'
 import { Switch } from '../../ui/Switch.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { LazySelect } from '../LazySelect.tsx'
-import type { Shape } from './profile-manifest.ts'
+import type { SquidShape } from './profile-manifest.ts'
 
 const profiles = ['small', 'medium', 'large', 'xlarge', '2xlarge'] as const satisfies Profile[]
 const options = profiles.map((id) => ({ id, label: id }))
 
-type Props = { shape: Shape; onChange: (shape: Shape) => void }
+type Props = { shape: SquidShape; onChange: (shape: SquidShape) => void }
 
 /** What a squid is made of, part by part. */
 export function ShapeFields({ shape, onChange }: Props) {
-  const change = (part: Partial<Shape>) => onChange({ ...shape, ...part })
+  const change = (part: Partial<SquidShape>) => onChange({ ...shape, ...part })
   const profile = (label: string, key: 'apiProfile' | 'processorProfile' | 'postgresProfile') =>
     shape.isDedicated && (
       <LazySelect

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { firstShape, manifestOfShape } from './profile-manifest.ts'
+import { initialShape, manifestOfShape } from './profile-manifest.ts'
 
 test('what is not wanted is not in the manifest', () => {
-  const none = manifestOfShape({ ...firstShape, apiReplicas: 0, processors: 0, storageGb: 0 })
+  const none = manifestOfShape({ ...initialShape, apiReplicas: 0, processors: 0, storageGb: 0 })
   expect(JSON.parse(none)).toMatchObject({ deploy: { processor: [] }, scale: { dedicated: true } })
   expect(none).not.toMatch(/postgres|replicas/)
 })

@@ -1,5 +1,5 @@
 /** What somebody chooses instead of writing a manifest. */
-export type Shape = {
+export type SquidShape = {
   isDedicated: boolean
   apiProfile: string
   apiReplicas: number
@@ -9,7 +9,7 @@ export type Shape = {
   storageGb: number
 }
 
-export const firstShape: Shape = {
+export const initialShape: SquidShape = {
   isDedicated: true,
   apiProfile: 'small',
   apiReplicas: 1,
@@ -20,7 +20,7 @@ export const firstShape: Shape = {
 }
 
 /** A manifest of this shape, so that both ways to an estimate are answered by the same call. JSON is YAML, too. */
-export function manifestOfShape(shape: Shape): string {
+export function manifestOfShape(shape: SquidShape): string {
   const { isDedicated, apiProfile, apiReplicas, processorProfile, processors, postgresProfile, storageGb } = shape
   const cmd = ['node', 'lib/main.js']
   return JSON.stringify({

@@ -1,11 +1,11 @@
 import { useEffect, useMemo, useRef, type ReactNode } from 'react'
 import { cx } from '../../ui/classes.ts'
-import { tableClass } from '../../ui/Table.tsx'
-import type { Column, Sort } from './columns.ts'
+import { tableClass } from '../../ui/control-classes.ts'
 import { HeadRow } from './HeadRow.tsx'
-import { itemsOf, sorted } from './items.ts'
-import { LoadingRows, TableRow, GroupRow } from './rows.tsx'
 import { RowMenu, useRowMenu, type MenuOf } from './RowMenu.tsx'
+import type { Column, Sort } from './columns.ts'
+import { itemsOf, sorted } from './items.ts'
+import { GroupRow, LoadingRows, TableRow } from './rows.tsx'
 import { useVisibleItems } from './use-visible-items.ts'
 
 type Props<T> = {
@@ -26,7 +26,7 @@ type Props<T> = {
   /** The menu at the end of each row; asked for when it opens. */
   menuOf?: MenuOf<T>
   /** Why a row's menu cannot be opened now; null when it can. */
-  whyNoMenu?: (row: T) => string | null
+  menuDisabledReason?: (row: T) => string | null
   /** Told the rows that are drawn, after each drawing. */
   onVisible?: (rows: T[]) => void
   /** In place of rows when there are none. */
@@ -50,7 +50,7 @@ export function DataTable<T>(props: Props<T>) {
     renderGroupHead,
     onOpen,
     menuOf,
-    whyNoMenu,
+    menuDisabledReason,
     onVisible,
     empty,
   } = props
@@ -109,7 +109,7 @@ export function DataTable<T>(props: Props<T>) {
                 isIndented={groupOf !== undefined}
                 isOpenable={onOpen !== undefined}
                 hasMenu={hasMenu}
-                whyNoMenu={whyNoMenu?.(item.row) ?? null}
+                menuDisabledReason={menuDisabledReason?.(item.row) ?? null}
               />
             ) : (
               <GroupRow key={item.id} rowIndex={index + 2} columns={columns} hasMenu={hasMenu}>

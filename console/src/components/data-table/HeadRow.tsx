@@ -1,8 +1,8 @@
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import type { CSSProperties } from 'react'
 import { cx } from '../../ui/classes.ts'
-import { thClass } from '../../ui/Table.tsx'
-import { foldClass, nextSort, type Column, type Sort } from './columns.ts'
+import { thClass } from '../../ui/control-classes.ts'
+import { hideBelowClass, nextSort, type Column, type Sort } from './columns.ts'
 
 type Props<T> = {
   columns: readonly Column<T>[]
@@ -11,7 +11,7 @@ type Props<T> = {
   hasMenu: boolean
 }
 
-const spoken = { asc: 'ascending', desc: 'descending' } as const
+const sortLabels = { asc: 'ascending', desc: 'descending' } as const
 
 /** Headers; those of columns that can be sorted are buttons. */
 export function HeadRow<T>({ columns, sort, onSort, hasMenu }: Props<T>) {
@@ -26,13 +26,13 @@ export function HeadRow<T>({ columns, sort, onSort, hasMenu }: Props<T>) {
               key={column.id}
               scope="col"
               style={{ '--width': column.width ?? 'auto' } as CSSProperties}
-              aria-sort={order ? spoken[order] : undefined}
+              aria-sort={order ? sortLabels[order] : undefined}
               data-tip={column.headerTip}
               className={cx(
                 thClass,
                 'sm:w-(--width)',
                 column.isNumber && 'text-right',
-                column.foldBelow && foldClass[column.foldBelow],
+                column.hideBelow && hideBelowClass[column.hideBelow],
               )}
             >
               {canSort ? (

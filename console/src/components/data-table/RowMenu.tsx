@@ -19,17 +19,17 @@ type MenuState<T> = {
 export function useRowMenu<T>(): MenuState<T> {
   const trigger = useRef<HTMLElement>(null)
   const [row, setRow] = useState<T | null>(null)
-  const open = async (asked: T, button: HTMLElement) => {
+  const open = async (nextRow: T, button: HTMLElement) => {
     await loadMenu()
     trigger.current = button
     button.setAttribute('aria-expanded', 'true')
-    setRow(asked)
+    setRow(nextRow)
   }
   const close = () => {
     trigger.current?.removeAttribute('aria-expanded')
     setRow(null)
   }
-  return { row, trigger, prepare: () => void loadMenu(), open: (asked, button) => void open(asked, button), close }
+  return { row, trigger, prepare: () => void loadMenu(), open: (nextRow, button) => void open(nextRow, button), close }
 }
 
 /** One menu for the whole table. */

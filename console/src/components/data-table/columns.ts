@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 
 /** Below which width a column is folded away; name and status always stay (frontend.md 4). */
-export type Fold = 'xs' | 'sm' | 'md' | 'lg'
+export type HideBelow = 'xs' | 'sm' | 'md' | 'lg'
 
 export type Column<T> = {
   id: string
@@ -13,14 +13,14 @@ export type Column<T> = {
   sortBy?: (row: T) => string | number
   /** Right-aligned, in figures of one width. */
   isNumber?: boolean
-  foldBelow?: Fold
+  hideBelow?: HideBelow
   /** CSS width; the rest is shared by the columns without one. */
   width?: string
 }
 
 export type Sort = { column: string; order: 'asc' | 'desc' }
 
-export const foldClass: Record<Fold, string> = {
+export const hideBelowClass: Record<HideBelow, string> = {
   xs: 'max-xs:hidden',
   sm: 'max-sm:hidden',
   md: 'max-md:hidden',

@@ -1,9 +1,9 @@
 import { Ellipsis } from 'lucide-react'
 import { memo, type ReactNode } from 'react'
-import { cx } from '../../ui/classes.ts'
 import { Skeleton } from '../../ui/Skeleton.tsx'
-import { numberClass, tdClass } from '../../ui/Table.tsx'
-import { foldClass, type Column } from './columns.ts'
+import { cx } from '../../ui/classes.ts'
+import { numberClass, tdClass } from '../../ui/control-classes.ts'
+import { hideBelowClass, type Column } from './columns.ts'
 
 type RowProps<T> = {
   id: string
@@ -14,7 +14,7 @@ type RowProps<T> = {
   isOpenable: boolean
   hasMenu: boolean
   /** Why the menu cannot be opened now. */
-  whyNoMenu: string | null
+  menuDisabledReason: string | null
 }
 
 function cellClass<T>(column: Column<T>, isFirst: boolean, isIndented: boolean): string {
@@ -22,12 +22,12 @@ function cellClass<T>(column: Column<T>, isFirst: boolean, isIndented: boolean):
     tdClass,
     'truncate',
     column.isNumber && numberClass,
-    column.foldBelow && foldClass[column.foldBelow],
+    column.hideBelow && hideBelowClass[column.hideBelow],
     isFirst && isIndented && 'pl-6.5',
   )
 }
 
-function Row<T>({ id, row, columns, rowIndex, isIndented, isOpenable, hasMenu, whyNoMenu }: RowProps<T>) {
+function Row<T>({ id, row, columns, rowIndex, isIndented, isOpenable, hasMenu, menuDisabledReason }: RowProps<T>) {
   return (
     <tr data-row={id} aria-rowindex={rowIndex} className={cx('hover:bg-subtle', isOpenable && 'cursor-pointer')}>
       {columns.map((column, index) => (
@@ -42,10 +42,10 @@ function Row<T>({ id, row, columns, rowIndex, isIndented, isOpenable, hasMenu, w
             data-row-menu
             aria-haspopup="menu"
             aria-label={`Actions for ${id}`}
-            {...(whyNoMenu !== null && {
+            {...(menuDisabledReason !== null && {
               'aria-disabled': true,
-              'aria-description': whyNoMenu,
-              'data-tip': whyNoMenu,
+              'aria-description': menuDisabledReason,
+              'data-tip': menuDisabledReason,
             })}
             className="inline-grid size-7 place-items-center rounded-md text-ink-3 not-aria-disabled:hover:bg-muted not-aria-disabled:hover:text-ink aria-disabled:cursor-not-allowed aria-disabled:opacity-50 aria-expanded:bg-muted aria-expanded:text-ink"
           >
@@ -76,7 +76,10 @@ export function GroupRow<T>({ rowIndex, columns, hasMenu, children }: GroupProps
         {children}
       </th>
       {columns.slice(1).map((column) => (
-        <td key={column.id} className={cx('border-b border-line', column.foldBelow && foldClass[column.foldBelow])} />
+        <td
+          key={column.id}
+          className={cx('border-b border-line', column.hideBelow && hideBelowClass[column.hideBelow])}
+        />
       ))}
       {hasMenu && <td className="border-b border-line" />}
     </tr>

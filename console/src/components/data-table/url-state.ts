@@ -3,7 +3,7 @@ import { useDeferredValue, useEffect, useEffectEvent, useState } from 'react'
 import type { Sort } from './columns.ts'
 
 /** The address follows this long after the last key, unless the page says otherwise, or as soon as the box is left. */
-const usualSettleMs = 250
+const defaultDebounceMs = 250
 
 type Changes = Record<string, string | string[] | undefined>
 
@@ -11,13 +11,13 @@ type Changes = Record<string, string | string[] | undefined>
  * Changes some parameters of the page's query string and leaves the others. Only a `push` is an entry in the history,
  * which the browser's way back undoes.
  */
-export function useSetSearch(): (changes: Changes, how?: 'replace' | 'push') => void {
+export function useSetSearch(): (changes: Changes, history?: 'replace' | 'push') => void {
   const navigate = useNavigate()
-  return (changes, how = 'replace') =>
+  return (changes, history = 'replace') =>
     void navigate({
       to: '.',
       search: ((before: Record<string, unknown>) => ({ ...before, ...changes })) as never,
-      replace: how === 'replace',
+      replace: history === 'replace',
       resetScroll: false,
     })
 }
@@ -32,32 +32,32 @@ const useParam = (key: string): unknown =>
  */
 export function useSearchText(
   key: string,
-  settleMs = usualSettleMs,
+  debounceMs = defaultDebounceMs,
 ): { text: string; deferred: string; setText: (text: string) => void } {
   const stored = useParam(key)
-  const inAddress = typeof stored === 'string' ? stored : ''
+  const urlText = typeof stored === 'string' ? stored : ''
   const setSearch = useSetSearch()
-  const [text, setText] = useState(inAddress)
-  const [settled, setSettled] = useState(inAddress)
-  if (inAddress !== settled) {
+  const [text, setText] = useState(urlText)
+  const [appliedText, setAppliedText] = useState(urlText)
+  if (urlText !== appliedText) {
     // Back, forward or a link: the address wins.
-    setSettled(inAddress)
-    setText(inAddress)
+    setAppliedText(urlText)
+    setText(urlText)
   }
-  const settle = useEffectEvent(() => {
-    if (text === inAddress) return
-    setSettled(text)
+  const applyText = useEffectEvent(() => {
+    if (text === urlText) return
+    setAppliedText(text)
     setSearch({ [key]: text || undefined })
   })
   useEffect(() => {
-    const timer = setTimeout(settle, settleMs)
+    const timer = setTimeout(applyText, debounceMs)
     // A link that is followed sooner must leave the right address to come back to.
-    addEventListener('focusout', settle)
+    addEventListener('focusout', applyText)
     return () => {
       clearTimeout(timer)
-      removeEventListener('focusout', settle)
+      removeEventListener('focusout', applyText)
     }
-  }, [text, settleMs])
+  }, [text, debounceMs])
   return { text, deferred: useDeferredValue(text), setText }
 }
 

@@ -3,13 +3,13 @@ import { useLayoutEffect, useState, type RefObject } from 'react'
 import type { Item } from './items.ts'
 
 /** Below this many lines all of them are cheaper than choosing (frontend.md 2). */
-const virtualFrom = 50
+const minVirtualItems = 50
 const heightPx = { row: 40, group: 36 }
 const overscan = 12
 
 /** The items to draw, and the heights of what stands before and after them. */
 export function useVisibleItems<T>(items: readonly Item<T>[], table: RefObject<HTMLTableElement | null>) {
-  const isVirtual = items.length >= virtualFrom
+  const isVirtual = items.length >= minVirtualItems
   const [scrollMargin, setScrollMargin] = useState(0)
 
   useLayoutEffect(() => {

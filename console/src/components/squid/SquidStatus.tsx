@@ -1,12 +1,12 @@
 import { displayStatus, displayStatusLabels, type SquidSummary } from '@shoal/contract'
-import { squidStatusLook, StatusDot } from '../StatusDot.tsx'
+import { statusAppearance, StatusDot } from '../StatusDot.tsx'
 import { statusReason } from './status-reason.ts'
 
 /** The status of a version (spec 4). Hovering or focusing it says why. */
 export function SquidStatus({ squid }: { squid: SquidSummary }) {
   const status = displayStatus(squid)
   return (
-    <StatusDot {...squidStatusLook[status]} reason={statusReason(squid)}>
+    <StatusDot {...statusAppearance[status]} reason={statusReason(squid)}>
       {displayStatusLabels[status]}
     </StatusDot>
   )

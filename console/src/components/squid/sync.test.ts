@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatSpan, formatSpeed, lagBlocks, syncBrief, syncSummary } from './sync.ts'
+import { formatSpan, formatSpeed, lagBlocks, shortSyncSummary, syncSummary } from './sync.ts'
 
 const processor = (
   status: 'STARTING' | 'SYNCING' | 'SYNCED',
@@ -34,7 +34,7 @@ test('the summary is about the processor that is furthest behind', () => {
   expect(syncSummary([processor('SYNCED', 100, 100), behind])).toBe(
     '25.00% synced · 2,100 blocks/s · about 13 min left',
   )
-  expect(syncBrief([behind])).toBe('25.00% · 13 min left')
+  expect(shortSyncSummary([behind])).toBe('25.00% · 13 min left')
   expect(syncSummary([processor('SYNCED', 100, 100), processor('SYNCED', 998, 1000)])).toBe('2 blocks behind the head')
   expect(syncSummary([processor('SYNCED', 100, 100)])).toBe('at head')
   expect(syncSummary([processor('STARTING', -1, 0)])).toBeNull()

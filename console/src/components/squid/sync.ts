@@ -47,7 +47,7 @@ export function syncSummary(processors: readonly Progress[]): string | null {
 }
 
 /** The same for a row of a table: how far, and how long still. */
-export function syncBrief(processors: readonly Progress[]): string | null {
+export function shortSyncSummary(processors: readonly Progress[]): string | null {
   const speedless = processors.map((p) => ({ ...p, blocksPerSecond: null }))
   return syncSummary(speedless)?.replace(' synced', '').replace('about ', '') ?? null
 }

@@ -5,7 +5,7 @@ import type { EndpointName } from '../../api/client.ts'
 import { useApiMutation } from '../../api/mutation.ts'
 import { toast } from '../../lib/toasts.ts'
 import type { MenuAction } from '../../ui/Menu.tsx'
-import { useWhyNot } from '../Can.tsx'
+import { useDeniedReason } from '../access.tsx'
 import { confirm } from '../confirm.ts'
 import { endpointOf } from './endpoint-of.ts'
 
@@ -20,21 +20,21 @@ export const changedByActions: EndpointName[] = [
 /** What can be done with a version, with the questions that come before it (spec 4, Actions). */
 export function useSquidActions() {
   const { code } = useOrg()
-  const noRights = useWhyNot('squids.write')
+  const deniedReason = useDeniedReason('squids.write')
   const restart = useApiMutation('squids.restart', { invalidates: changedByActions })
-  const hibernate = useApiMutation('squids.hibernate', { invalidates: changedByActions, errorsGoTo: 'caller' })
-  const remove = useApiMutation('squids.delete', { invalidates: changedByActions, errorsGoTo: 'caller' })
+  const hibernate = useApiMutation('squids.hibernate', { invalidates: changedByActions, errorDisplay: 'caller' })
+  const remove = useApiMutation('squids.delete', { invalidates: changedByActions, errorDisplay: 'caller' })
   const callOf = ({ reference }: SquidSummary) => ({ params: { code, reference } })
   const isPending = restart.isPending || hibernate.isPending || remove.isPending
 
-  const askToHibernate = (squid: SquidSummary) =>
+  const confirmHibernate = (squid: SquidSummary) =>
     confirm({
       title: `Hibernate ${squid.reference}?`,
       body: 'Its virtual machines are paused, which lowers the costs. All data is kept: it can be restarted or redeployed with the data intact. Until then its API does not answer.',
       confirmLabel: 'Hibernate',
       action: () => hibernate.mutateAsync(callOf(squid)),
     })
-  const askToDelete = (squid: SquidSummary) =>
+  const confirmDelete = (squid: SquidSummary) =>
     confirm({
       title: `Delete ${squid.reference}?`,
       body: `The version will be deleted, with its database, logs and metrics, and ${squid.tags.length === 0 ? 'its URL stops' : 'its URLs and tags stop'} answering. It cannot be undone. Other versions of ${squid.name} stay.`,
@@ -46,45 +46,45 @@ export function useSquidActions() {
 
   return {
     /** Why the whole menu is closed: no right, or something is under way (spec 4). */
-    whyNoMenu: (squid: SquidSummary): string | null =>
-      noRights ?? (isPending ? 'An action is under way. Wait for it to finish.' : squidCan.delete(squid)),
+    menuDisabledReason: (squid: SquidSummary): string | null =>
+      deniedReason ?? (isPending ? 'An action is under way. Wait for it to finish.' : squidCan.delete(squid)),
     restart: (squid: SquidSummary) => restart.mutate(callOf(squid)),
     actionsOf: (squid: SquidSummary): Record<'copy' | 'restart' | 'hibernate' | 'delete', MenuAction> => ({
       copy: {
         id: 'copy',
         label: 'Copy endpoint',
         icon: <Copy size={16} />,
-        disabledReason: whyNoEndpoint(squid),
+        disabledReason: endpointDisabledReason(squid),
         onAction: () => copyEndpoint(squid),
       },
       restart: {
         id: 'restart',
         label: 'Restart',
         icon: <RotateCw size={16} />,
-        disabledReason: noRights ?? squidCan.restart(squid),
+        disabledReason: deniedReason ?? squidCan.restart(squid),
         onAction: () => restart.mutate(callOf(squid)),
       },
       hibernate: {
         id: 'hibernate',
         label: 'Hibernate',
         icon: <Moon size={16} />,
-        disabledReason: noRights ?? squidCan.hibernate(squid),
-        onAction: () => askToHibernate(squid),
+        disabledReason: deniedReason ?? squidCan.hibernate(squid),
+        onAction: () => confirmHibernate(squid),
       },
       delete: {
         id: 'delete',
         label: 'Delete',
         icon: <Trash2 size={16} />,
         isDanger: true,
-        disabledReason: noRights ?? squidCan.delete(squid),
-        onAction: () => askToDelete(squid),
+        disabledReason: deniedReason ?? squidCan.delete(squid),
+        onAction: () => confirmDelete(squid),
       },
     }),
   }
 }
 
 /** Null when there is one to copy. */
-export const whyNoEndpoint = (squid: SquidSummary): string | null =>
+export const endpointDisabledReason = (squid: SquidSummary): string | null =>
   endpointOf(squid) === null ? 'This version has no API.' : squidCan.copyEndpoint(squid)
 
 export function copyEndpoint(squid: SquidSummary): void {

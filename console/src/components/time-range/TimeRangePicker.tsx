@@ -15,7 +15,7 @@ export function TimeRangePicker({ ranges, search, onChange }: Props) {
       <LazySelect
         label="Time range"
         className="w-37 max-xs:flex-1"
-        options={[...ranges.offered, { id: custom, label: 'From … to …' }]}
+        options={[...ranges.options, { id: custom, label: 'From … to …' }]}
         value={isCustom(search) ? custom : namedRange(ranges, search).id}
         onChange={pick}
       />

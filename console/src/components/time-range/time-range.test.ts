@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { askedTimes, isCustom, namedRange, searchOfCustom, searchOfNamed, type TimeRanges } from './time-range.ts'
+import { queryTimes, isCustom, namedRange, searchOfCustom, searchOfNamed, type TimeRanges } from './time-range.ts'
 
-const usual = { id: '2d', label: 'Last 2 days', ms: 2 * 86_400_000 }
+const defaultRange = { id: '2d', label: 'Last 2 days', ms: 2 * 86_400_000 }
 const hour = { id: '1h', label: 'Last hour', ms: 3_600_000 }
-const ranges: TimeRanges = { usual, offered: [hour, usual] }
+const ranges: TimeRanges = { defaultRange, options: [hour, defaultRange] }
 const now = Date.parse('2026-09-02T12:00:00.000Z')
 
-test('a range by its name ends now; an unknown name is the usual one', () => {
-  expect(askedTimes(ranges, { range: '1h' }, now)).toEqual({ from: '2026-09-02T11:00:00.000Z' })
-  expect(askedTimes(ranges, { range: 'nope' }, now)).toEqual({ from: '2026-08-31T12:00:00.000Z' })
+test('a range by its name ends now; an unknown name is the defaultRange one', () => {
+  expect(queryTimes(ranges, { range: '1h' }, now)).toEqual({ from: '2026-09-02T11:00:00.000Z' })
+  expect(queryTimes(ranges, { range: 'nope' }, now)).toEqual({ from: '2026-08-31T12:00:00.000Z' })
   expect([searchOfNamed(ranges, '2d').range, searchOfNamed(ranges, '1h').range]).toEqual([undefined, '1h'])
 })
 
@@ -16,7 +16,7 @@ test('times go before a name, which stays the way back; what is no time is left 
   const search = { range: '1h', from: '2026-09-02T10:00:00.000Z', to: 'soon' }
   expect(isCustom(search)).toBe(true)
   expect(namedRange(ranges, search)).toBe(hour)
-  expect(askedTimes(ranges, search, now)).toEqual({ from: search.from, to: undefined })
+  expect(queryTimes(ranges, search, now)).toEqual({ from: search.from, to: undefined })
 })
 
 test('a custom range begins as what was shown before', () => {

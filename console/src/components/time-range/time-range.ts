@@ -1,20 +1,20 @@
 /** A time range in the address: one of those the page offers, or `from` and `to`, which go first. */
 export type RangeSearch = { range?: string | undefined; from?: string | undefined; to?: string | undefined }
 
-type Offered = { id: string; label: string; ms: number }
+type RangeOption = { id: string; label: string; ms: number }
 
 /** What a page offers, and which of them an address without any means. */
-export type TimeRanges = { offered: readonly Offered[]; usual: Offered }
+export type TimeRanges = { options: readonly RangeOption[]; defaultRange: RangeOption }
 
 /** The range of the list that the address names, whether or not `from` and `to` go before it. */
-export const namedRange = ({ offered, usual }: TimeRanges, { range }: RangeSearch): Offered =>
-  offered.find(({ id }) => id === range) ?? usual
+export const namedRange = ({ options, defaultRange }: TimeRanges, { range }: RangeSearch): RangeOption =>
+  options.find(({ id }) => id === range) ?? defaultRange
 
 export const isCustom = ({ from, to }: RangeSearch): boolean => Boolean(from || to)
 
 /** What picking one of the list puts into the address. */
-export const searchOfNamed = ({ usual }: TimeRanges, id: string): RangeSearch => ({
-  range: id === usual.id ? undefined : id,
+export const searchOfNamed = ({ defaultRange }: TimeRanges, id: string): RangeSearch => ({
+  range: id === defaultRange.id ? undefined : id,
   from: undefined,
   to: undefined,
 })
@@ -27,7 +27,7 @@ export function searchOfCustom(ranges: TimeRanges, search: RangeSearch, nowMs: n
 }
 
 /** What to ask the API for, as ISO times: without `to` until now. What is no time is left out. */
-export function askedTimes(ranges: TimeRanges, search: RangeSearch, nowMs: number): Omit<RangeSearch, 'range'> {
+export function queryTimes(ranges: TimeRanges, search: RangeSearch, nowMs: number): Omit<RangeSearch, 'range'> {
   if (!isCustom(search)) return { from: new Date(nowMs - namedRange(ranges, search).ms).toISOString() }
   const timeOf = (time: string | undefined) => (time && !Number.isNaN(Date.parse(time)) ? time : undefined)
   return { from: timeOf(search.from), to: timeOf(search.to) }

@@ -1,13 +1,13 @@
 import { Link, Outlet } from '@tanstack/react-router'
 import { BellOff } from 'lucide-react'
 import { useState } from 'react'
-import { useWhyNot } from '../../components/Can.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
+import { useDeniedReason } from '../../components/access.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { cx } from '../../ui/classes.ts'
-import { tabClass, tabListClass } from '../../ui/tab-look.ts'
-import { MuteDialog } from './mutes/MuteDialog.tsx'
-import { MutesBar } from './mutes/MutesBar.tsx'
+import { tabClass, tabListClass } from '../../ui/control-classes.ts'
+import { MuteDialog } from './MuteDialog.tsx'
+import { MutesBar } from './MutesBar.tsx'
 
 const tabs = [
   { to: '/monitoring/alerts', label: 'Open' },
@@ -29,7 +29,7 @@ export default function AlertsPage() {
         actions={
           <Button
             icon={<BellOff size={14} aria-hidden />}
-            disabledReason={useWhyNot('squids.write')}
+            disabledReason={useDeniedReason('squids.write')}
             onClick={() => setIsMuting(true)}
           >
             Mute
@@ -45,7 +45,7 @@ export default function AlertsPage() {
         ))}
       </nav>
       <Outlet />
-      {isMuting && <MuteDialog about={{ kind: null, squid: null }} onClose={() => setIsMuting(false)} />}
+      {isMuting && <MuteDialog subject={{ kind: null, squid: null }} onClose={() => setIsMuting(false)} />}
     </>
   )
 }

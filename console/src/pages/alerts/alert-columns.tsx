@@ -1,8 +1,8 @@
 import type { AlertEvent } from '@shoal/contract'
-import { AlertSeverity } from '../../components/alerts/AlertSeverity.tsx'
+import { AlertSeverity } from '../../components/AlertSeverity.tsx'
 import type { Column } from '../../components/data-table/columns.ts'
 import { Badge } from '../../ui/Badge.tsx'
-import { AlertAbout } from './AlertAbout.tsx'
+import { AlertSubject } from './AlertSubject.tsx'
 
 /** What open and ended alerts show alike. */
 export const alertColumns: readonly Column<AlertEvent>[] = [
@@ -10,7 +10,7 @@ export const alertColumns: readonly Column<AlertEvent>[] = [
     id: 'severity',
     header: 'Severity',
     width: '104px',
-    foldBelow: 'xs',
+    hideBelow: 'xs',
     cell: ({ severity }) => <AlertSeverity severity={severity} />,
   },
   {
@@ -27,16 +27,16 @@ export const alertColumns: readonly Column<AlertEvent>[] = [
         </p>
         <p className="break-words text-ink-2">{alert.reason}</p>
         <p className="mt-1 lg:hidden">
-          <AlertAbout alert={alert} />
+          <AlertSubject alert={alert} />
         </p>
       </div>
     ),
   },
   {
-    id: 'about',
+    id: 'subject',
     header: 'About',
     width: '230px',
-    foldBelow: 'lg',
-    cell: (alert) => <AlertAbout alert={alert} />,
+    hideBelow: 'lg',
+    cell: (alert) => <AlertSubject alert={alert} />,
   },
 ]

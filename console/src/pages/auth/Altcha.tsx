@@ -11,7 +11,7 @@ for (const bits of ['256', '384', '512']) {
 }
 
 /** Our tokens for its variables. */
-const look = {
+const style = {
   '--altcha-max-width': '100%',
   '--altcha-border-color': 'var(--n8)',
   '--altcha-checkbox-border-color': 'var(--n8)',
@@ -28,20 +28,20 @@ const look = {
 /** Proof of work, solved by the browser while the form is filled in. Needs no account anywhere. */
 export default function Altcha({ challengeUrl, isInteractive, onToken }: BotCheckProps & { challengeUrl: string }) {
   const widget = useRef<HTMLElement>(null)
-  const tell = useEffectEvent(onToken)
+  const reportToken = useEffectEvent(onToken)
   useEffect(() => {
     const verified = (event: Event) => {
       const { detail } = event as CustomEvent<{ payload?: string | null }>
-      tell(detail.payload ?? '')
+      reportToken(detail.payload ?? '')
     }
-    const gone = () => tell('')
+    const clearToken = () => reportToken('')
     const element = widget.current
     element?.addEventListener('verified', verified)
-    element?.addEventListener('expired', gone)
+    element?.addEventListener('expired', clearToken)
     return () => {
-      gone()
+      clearToken()
       element?.removeEventListener('verified', verified)
-      element?.removeEventListener('expired', gone)
+      element?.removeEventListener('expired', clearToken)
     }
   }, [])
   return (
@@ -52,7 +52,7 @@ export default function Altcha({ challengeUrl, isInteractive, onToken }: BotChec
       language="en"
       configuration={JSON.stringify({ hideLogo: true, hideFooter: true })}
       className="block"
-      style={look}
+      style={style}
     />
   )
 }

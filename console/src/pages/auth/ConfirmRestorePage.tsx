@@ -8,7 +8,7 @@ import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
 /** Spec 2.1, `/restore/confirm/{token}`. */
 export default function ConfirmRestorePage() {
   const { token } = useParams({ from: '/guest/restore/confirm/$token' })
-  const change = useApiMutation('auth.confirmRestore', { invalidates: [], errorsGoTo: 'caller' })
+  const change = useApiMutation('auth.confirmRestore', { invalidates: [], errorDisplay: 'caller' })
   if (change.isSuccess)
     return (
       <>

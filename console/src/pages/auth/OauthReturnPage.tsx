@@ -7,8 +7,8 @@ import { parseSearch } from '../../lib/search-params.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
-import { takeKeptSearch } from './oauth-search.ts'
-import { signInErrorText } from './sign-in-error.ts'
+import { takeSavedSearch } from './oauth-search.ts'
+import { submitErrorText } from '../../api/error-text.ts'
 
 /** Spec 2.1, 9. */
 const leaveAfterMs = 500
@@ -21,10 +21,10 @@ export default function OauthReturnPage() {
   const navigate = useNavigate()
   const { mutate, isIdle, error } = useApiMutation('auth.signInWithOauth', {
     invalidates: [],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: async ({ token }) => {
       await new Promise((resolve) => setTimeout(resolve, leaveAfterMs))
-      await navigate({ to: '/', search: parseSearch(takeKeptSearch()), replace: true })
+      await navigate({ to: '/', search: parseSearch(takeSavedSearch()), replace: true })
       await startSession(queryClient, token)
     },
   })
@@ -44,7 +44,7 @@ export default function OauthReturnPage() {
   return (
     <>
       <AuthHeading title="Signing in did not work" />
-      <Alert tone="bad">{signInErrorText(error)}</Alert>
+      <Alert tone="bad">{submitErrorText(error)}</Alert>
       <p className="mt-6">
         <Link to="/" className={textLinkClass}>
           Back to sign in

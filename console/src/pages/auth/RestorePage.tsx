@@ -7,7 +7,7 @@ import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
 
 /** Spec 2.1, `/restore`. */
 export default function RestorePage() {
-  const restore = useApiMutation('auth.restore', { invalidates: [], errorsGoTo: 'caller' })
+  const restore = useApiMutation('auth.restore', { invalidates: [], errorDisplay: 'caller' })
   return (
     <>
       <AuthHeading title="Forgot password">Tell us your email; a link to set a new password comes by mail.</AuthHeading>

@@ -5,7 +5,7 @@ import { startSession } from '../../api/session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
-import { signInErrorText } from './sign-in-error.ts'
+import { submitErrorText } from '../../api/error-text.ts'
 import { SocialButtons } from './SocialButtons.tsx'
 
 /** Spec 2.1, `/`. The session gate moves on once the session is there. */
@@ -13,7 +13,7 @@ export default function SignInPage() {
   const queryClient = useQueryClient()
   const signIn = useApiMutation('auth.signIn', {
     invalidates: [],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: ({ token }) => startSession(queryClient, token),
   })
   return (
@@ -26,7 +26,7 @@ export default function SignInPage() {
         pending={signIn.isPending}
         submitError={signIn.error}
         submitLabel="Sign in"
-        describeError={signInErrorText}
+        describeError={submitErrorText}
         isGuarded={false}
         isWide
         size={36}

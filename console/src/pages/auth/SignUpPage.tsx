@@ -16,7 +16,7 @@ export default function SignUpPage() {
   const queryClient = useQueryClient()
   const signUp = useApiMutation('auth.signUp', {
     invalidates: [],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: ({ token }) => startSession(queryClient, token),
   })
   return (

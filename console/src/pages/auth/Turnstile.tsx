@@ -48,35 +48,35 @@ function loadApi(): Promise<Api> {
 
 /** Cloudflare Turnstile, for installations that have a key. */
 export default function Turnstile({ siteKey, isInteractive, onToken }: BotCheckProps & { siteKey: string }) {
-  const place = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   const [isBroken, setIsBroken] = useState(false)
-  const tell = useEffectEvent(onToken)
+  const reportToken = useEffectEvent(onToken)
   useEffect(() => {
-    let isGone = false
+    let isUnmounted = false
     let remove = () => {}
     const start = async () => {
       const api = await loadApi()
-      if (isGone || !place.current) return
-      const widgetId = api.render(place.current, {
+      if (isUnmounted || !container.current) return
+      const widgetId = api.render(container.current, {
         sitekey: isInteractive ? interactiveTestKey : siteKey,
         theme: document.documentElement.dataset['theme'] ?? 'light',
         size: 'flexible',
-        callback: (token) => tell(token),
-        'expired-callback': () => tell(''),
+        callback: (token) => reportToken(token),
+        'expired-callback': () => reportToken(''),
         'error-callback': () => setIsBroken(true),
       })
       remove = () => api.remove(widgetId)
     }
     start().catch(() => setIsBroken(true))
     return () => {
-      isGone = true
-      tell('')
+      isUnmounted = true
+      reportToken('')
       remove()
     }
   }, [siteKey, isInteractive])
   return (
     <>
-      <div ref={place} />
+      <div ref={container} />
       {isBroken && (
         <Alert tone="bad">
           The bot check could not be loaded. Something between you and challenges.cloudflare.com blocks it.

@@ -2,10 +2,10 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { orgTitle, useOrg } from '../../api/active-org.ts'
 import { PageHeader } from '../../components/PageHeader.tsx'
-import { TeamOnly } from '../../components/TeamOnly.tsx'
+import { TeamOnly } from '../../components/access.tsx'
 import { cx } from '../../ui/classes.ts'
-import { tabClass, tabListClass } from '../../ui/tab-look.ts'
-import { StandingBanner } from './StandingBanner.tsx'
+import { tabClass, tabListClass } from '../../ui/control-classes.ts'
+import { AccountStatusBanner } from './AccountStatusBanner.tsx'
 
 type Props = { title: string; actions?: ReactNode; children: ReactNode }
 
@@ -35,7 +35,7 @@ function Framed({ title, actions, children }: Props) {
           </Link>
         ))}
       </nav>
-      <StandingBanner />
+      <AccountStatusBanner />
       {children}
     </div>
   )

@@ -1,11 +1,11 @@
 import { isUnpaid } from '@shoal/contract'
 import { lazy, Suspense } from 'react'
 import { useOrg } from '../../api/active-org.ts'
-import { useWhyNot } from '../../components/Can.tsx'
+import { useDeniedReason } from '../../components/access.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { BillingFrame } from './BillingFrame.tsx'
-import { CardDetails } from './CardDetails.tsx'
+import { CardDetails } from './cards/CardDetails.tsx'
 import { DetailsForm } from './DetailsForm.tsx'
 import { PlanCard } from './PlanCard.tsx'
 
@@ -24,11 +24,11 @@ export default function BillingPage() {
 
 function Sections() {
   const org = useOrg()
-  const whyNot = useWhyNot('billing.write')
+  const deniedReason = useDeniedReason('billing.write')
   return (
     <div className="flex flex-col gap-5">
       <PlanCard org={org} />
-      {whyNot === null ? (
+      {deniedReason === null ? (
         <>
           <CardDetails code={org.code} />
           <Card title="Billing details" isPadded>
@@ -37,7 +37,7 @@ function Sections() {
         </>
       ) : (
         <Card title="Payment" isPadded>
-          <p className="text-ink-2">{whyNot}</p>
+          <p className="text-ink-2">{deniedReason}</p>
         </Card>
       )}
       {isUnpaid(org.status) && (

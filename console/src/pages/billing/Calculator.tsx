@@ -13,7 +13,7 @@ import { hoursPerMonth, monthlyUsd } from './calculate.ts'
 type Prices = Payload<'billing.getPrices'>[number]
 
 const names = { api: 'API', processor: 'Processors', postgres: 'Postgres' }
-const first = {
+const initialPrograms = {
   api: { profile: 'small', count: '1' },
   processor: { profile: 'small', count: '1' },
   postgres: { profile: 'small', count: '1' },
@@ -25,14 +25,14 @@ export default function Calculator() {
   return (
     <Card title="Cost calculator" isPadded>
       <QueryView query={prices} what="The prices">
-        {([inForce]) => inForce && <Sums prices={inForce} />}
+        {([current]) => current && <CostTotals prices={current} />}
       </QueryView>
     </Card>
   )
 }
 
-function Sums({ prices }: { prices: Prices }) {
-  const [programs, setPrograms] = useState(first)
+function CostTotals({ prices }: { prices: Prices }) {
+  const [programs, setPrograms] = useState(initialPrograms)
   const [collocated, setCollocated] = useState('0')
   const collocatedHint = useId()
   const [storageGb, setStorageGb] = useState('10')

@@ -14,7 +14,7 @@ export function DetailsForm({ org: { code, billingDetails } }: { org: Org }) {
   const [countries] = useState(countryOptions)
   const save = useApiMutation('billing.updateSettings', {
     invalidates: ['user.get', 'billing.getReceipt'],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: () => toast({ tone: 'good', title: 'Billing information has been updated.' }),
   })
   return (

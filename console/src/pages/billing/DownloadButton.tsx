@@ -5,7 +5,7 @@ import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
 import { Button } from '../../ui/Button.tsx'
 
 type Props = {
-  ask: () => Promise<Response>
+  request: () => Promise<Response>
   fileName: string
   icon?: ReactNode
   size?: 28 | 32
@@ -15,12 +15,12 @@ type Props = {
 }
 
 /** Asks for a file and hands it to the person. */
-export function DownloadButton({ ask, fileName, icon, size = 32, label, children }: Props) {
+export function DownloadButton({ request, fileName, icon, size = 32, label, children }: Props) {
   const [isPending, setIsPending] = useState(false)
   const download = async () => {
     setIsPending(true)
     try {
-      saveFile(await (await ask()).blob(), fileName)
+      saveFile(await (await request()).blob(), fileName)
     } catch (error) {
       toast({ tone: 'bad', title: unexpectedErrorTitle, message: errorText(error) })
     }

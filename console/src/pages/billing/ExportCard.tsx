@@ -4,7 +4,7 @@ import { Download } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { open } from '../../api/client.ts'
 import { squidsQuery } from '../../api/squids.ts'
-import { useWhyNot } from '../../components/Can.tsx'
+import { useDeniedReason } from '../../components/access.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { formatBytes } from '../../lib/format.ts'
 import { Card } from '../../ui/Card.tsx'
@@ -17,7 +17,7 @@ const icon = <Download size={14} aria-hidden />
 /** What people who do not go on here can take along: every database, and all receipts. Nobody has to pay for it first. */
 export default function ExportCard({ code }: { code: string }) {
   const squids = useQuery(squidsQuery(code))
-  const whyNoDatabases = useWhyNot('credentials.read')
+  const exportDeniedReason = useDeniedReason('credentials.read')
   return (
     <Card title="Take your data with you">
       <ul className="divide-y divide-line">
@@ -27,17 +27,17 @@ export default function ExportCard({ code }: { code: string }) {
             icon={icon}
             label="Export all receipts"
             fileName={`receipts-${code}.csv`}
-            ask={() => open('billing.exportReceipts', { params: { code } })}
+            request={() => open('billing.exportReceipts', { params: { code } })}
           >
             Export
           </DownloadButton>
         </Row>
-        {whyNoDatabases === null ? (
+        {exportDeniedReason === null ? (
           <QueryView query={squids} what="The squids">
             {(all) => <Databases code={code} squids={all.filter((squid) => squid.addons.postgres)} />}
           </QueryView>
         ) : (
-          <li className="px-3.5 py-2.5 text-ink-2">{whyNoDatabases}</li>
+          <li className="px-3.5 py-2.5 text-ink-2">{exportDeniedReason}</li>
         )}
       </ul>
     </Card>
@@ -59,7 +59,7 @@ function Databases({ code, squids }: { code: string; squids: readonly SquidSumma
             icon={icon}
             label={`Export ${reference}`}
             fileName={exportName(reference)}
-            ask={() => open('squids.exportDatabase', { params: { code, reference } })}
+            request={() => open('squids.exportDatabase', { params: { code, reference } })}
           >
             Export
           </DownloadButton>

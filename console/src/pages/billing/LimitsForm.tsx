@@ -24,7 +24,7 @@ const atCapOptions = [
 export function LimitsForm({ code, limits }: { code: string; limits: BillingLimits }) {
   const save = useApiMutation('billing.updateLimits', {
     invalidates: ['billing.getLimits'],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: () => toast({ tone: 'good', title: 'The limits have been changed' }),
   })
   return (

@@ -2,7 +2,7 @@ import type { BillingLimitsAnswer } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useOrg } from '../../api/active-org.ts'
 import { q } from '../../api/query.ts'
-import { useWhyNot } from '../../components/Can.tsx'
+import { useDeniedReason } from '../../components/access.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { formatCents, formatDateTime, formatInteger, formatPercent } from '../../lib/format.ts'
 import { Alert } from '../../ui/Alert.tsx'
@@ -22,7 +22,7 @@ export default function LimitsPage() {
 
 function Limits() {
   const { code } = useOrg()
-  const whyNot = useWhyNot('billing.write')
+  const deniedReason = useDeniedReason('billing.write')
   const limits = useQuery(q('billing.getLimits', { params: { code } }, { refetchInterval: 60_000 }))
   return (
     <QueryView query={limits} what="The limits">
@@ -31,17 +31,26 @@ function Limits() {
           <CapNotice limits={answer} />
           <Card title="This month">
             <div className="divide-y divide-line">
-              <Use
+              <QuotaUse
                 label="Spending"
                 used={Number(answer.spentUsd)}
                 cap={answer.spendCapUsd === null ? null : Number(answer.spendCapUsd)}
                 format={formatCents}
               />
-              <Use label="RPC requests" used={answer.rpcRequests} cap={answer.rpcRequestsCap} format={formatInteger} />
+              <QuotaUse
+                label="RPC requests"
+                used={answer.rpcRequests}
+                cap={answer.rpcRequestsCap}
+                format={formatInteger}
+              />
             </div>
           </Card>
           <Card title="Caps of a month" isPadded>
-            {whyNot === null ? <LimitsForm code={code} limits={answer} /> : <p className="text-ink-2">{whyNot}</p>}
+            {deniedReason === null ? (
+              <LimitsForm code={code} limits={answer} />
+            ) : (
+              <p className="text-ink-2">{deniedReason}</p>
+            )}
           </Card>
         </div>
       )}
@@ -49,9 +58,9 @@ function Limits() {
   )
 }
 
-type UseProps = { label: string; used: number; cap: number | null; format: (value: number) => string }
+type QuotaUseProps = { label: string; used: number; cap: number | null; format: (value: number) => string }
 
-function Use({ label, used, cap, format }: UseProps) {
+function QuotaUse({ label, used, cap, format }: QuotaUseProps) {
   const ratio = cap === null ? 0 : cap > 0 ? used / cap : 1
   return (
     <div className="px-3.5 py-3">

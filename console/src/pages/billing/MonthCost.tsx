@@ -8,13 +8,13 @@ import type { ChartData } from '../../components/chart/chart-data.ts'
 import type { Column } from '../../components/data-table/columns.ts'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
-import { formatCents, formatHourlyUsd, formatUsd, nothing } from '../../lib/format.ts'
+import { formatCents, formatHourlyUsd, formatUsd, emptyValue } from '../../lib/format.ts'
 import { Card } from '../../ui/Card.tsx'
 import { dayLabel, monthTitle } from './months.ts'
 
 type SquidRow = BillingSummary['squids'][number]
 const scale = { format: formatUsd }
-const shownSquids = 10
+const maxSquids = 10
 
 const columns: Column<SquidRow>[] = [
   {
@@ -26,9 +26,9 @@ const columns: Column<SquidRow>[] = [
     id: 'perHour',
     header: 'Per hour now',
     isNumber: true,
-    foldBelow: 'sm',
+    hideBelow: 'sm',
     width: '130px',
-    cell: ({ perHourUsd }) => (Number(perHourUsd) === 0 ? nothing : formatHourlyUsd(perHourUsd)),
+    cell: ({ perHourUsd }) => (Number(perHourUsd) === 0 ? emptyValue : formatHourlyUsd(perHourUsd)),
   },
   {
     id: 'soFar',
@@ -58,7 +58,7 @@ export default function MonthCost({ code }: { code: string }) {
 
 function Month({ month: { month, soFarUsd, forecastUsd, perHourUsd, squids, daily } }: { month: BillingSummary }) {
   const chart = useMemo(() => chartOf(daily), [daily])
-  const dearest = useMemo(() => squids.slice(0, shownSquids), [squids])
+  const topSquids = useMemo(() => squids.slice(0, maxSquids), [squids])
   return (
     <>
       <Card title={monthTitle(month)}>
@@ -82,13 +82,13 @@ function Month({ month: { month, soFarUsd, forecastUsd, perHourUsd, squids, dail
           <DataTable
             label="Cost by squid"
             columns={columns}
-            rows={dearest}
+            rows={topSquids}
             idOf={({ squid }) => String(squid?.id ?? 'none')}
             empty={null}
           />
-          {squids.length > dearest.length && (
+          {squids.length > topSquids.length && (
             <p className="mt-2 text-ink-2">
-              The {dearest.length} dearest of {squids.length}.{' '}
+              The {topSquids.length} topSquids of {squids.length}.{' '}
               <Link
                 to="/billing/usage"
                 search={{ bySquid: 'true' }}

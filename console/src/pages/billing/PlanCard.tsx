@@ -1,14 +1,14 @@
 import { isCardAdded, planLabels, type Org } from '@shoal/contract'
 import { useState } from 'react'
-import { useWhyNot } from '../../components/Can.tsx'
+import { useDeniedReason } from '../../components/access.tsx'
 import { supportEmail } from '../../lib/installation.ts'
 import { Button, buttonClass } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
-import { CardDialog } from './CardDialog.tsx'
+import { CardDialog } from './cards/CardForm.tsx'
 
 /** What the organization pays by, or how to begin. */
 export function PlanCard({ org }: { org: Org }) {
-  const whyNot = useWhyNot('billing.write')
+  const deniedReason = useDeniedReason('billing.write')
   const [isUpgrading, setIsUpgrading] = useState(false)
   const isPro = isCardAdded(org.status)
   return (
@@ -31,7 +31,7 @@ export function PlanCard({ org }: { org: Org }) {
           </a>
         )}
         {!isPro && (
-          <Button variant="primary" disabledReason={whyNot} onClick={() => setIsUpgrading(true)}>
+          <Button variant="primary" disabledReason={deniedReason} onClick={() => setIsUpgrading(true)}>
             Upgrade
           </Button>
         )}

@@ -1,24 +1,25 @@
 import { receiptCsv } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { Download } from 'lucide-react'
+import { Download, FileText } from 'lucide-react'
 import { useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
+import { open } from '../../api/client.ts'
 import { q } from '../../api/query.ts'
-import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { LazySelect } from '../../components/LazySelect.tsx'
+import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { saveFile } from '../../lib/save-file.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Switch } from '../../ui/Switch.tsx'
 import { BillingFrame } from './BillingFrame.tsx'
-import { InvoiceButton } from './InvoiceButton.tsx'
+import { DownloadButton } from './DownloadButton.tsx'
+import { ReceiptSummary } from './ReceiptSummary.tsx'
 import { isMonth, monthTitle, recentMonths } from './months.ts'
 import { receiptColumns } from './receipt-columns.tsx'
-import { ReceiptSummary } from './ReceiptSummary.tsx'
 
-const monthsShown = 12
+const maxMonths = 12
 
 /** Spec 2.5, `/billing/usage`. */
 export default function UsagePage() {
@@ -33,7 +34,7 @@ function MonthUsage() {
   const { code } = useOrg()
   const search = useSearch({ from: '/app/billing/usage' })
   const navigate = useNavigate()
-  const [recent] = useState(() => recentMonths(Date.now(), monthsShown))
+  const [recent] = useState(() => recentMonths(Date.now(), maxMonths))
   const month = search.month !== undefined && isMonth(search.month) ? search.month : (recent[0] ?? '')
   const isBySquid = search.bySquid === 'true'
   const [year = '', monthOfYear = ''] = month.split('-')
@@ -42,8 +43,8 @@ function MonthUsage() {
     query: isBySquid ? { bySquid: 'true' as const } : {},
   }
   const { data, error, refetch } = useQuery(q('billing.getReceipt', call, { staleTime: 30_000 }))
-  const choose = (chosen: { month?: string; bySquid?: 'true' | undefined }) =>
-    void navigate({ to: '/billing/usage', search: (before) => ({ ...before, ...chosen }), replace: true })
+  const setFilters = (changes: { month?: string; bySquid?: 'true' | undefined }) =>
+    void navigate({ to: '/billing/usage', search: (before) => ({ ...before, ...changes }), replace: true })
   const exportCsv = () => {
     if (!data) return
     saveFile(new Blob([receiptCsv(data.items, isBySquid)], { type: 'text/csv;charset=utf-8' }), `usage-${month}.csv`)
@@ -57,9 +58,12 @@ function MonthUsage() {
           className="w-36"
           options={[...new Set([...recent, month])].map((id) => ({ id, label: id }))}
           value={month}
-          onChange={(id) => choose({ month: id })}
+          onChange={(id) => setFilters({ month: id })}
         />
-        <Switch checked={isBySquid} onChange={({ target }) => choose({ bySquid: target.checked ? 'true' : undefined })}>
+        <Switch
+          checked={isBySquid}
+          onChange={({ target }) => setFilters({ bySquid: target.checked ? 'true' : undefined })}
+        >
           Per squid
         </Switch>
         <div className="flex flex-1 flex-wrap justify-end gap-2">
@@ -91,5 +95,20 @@ function MonthUsage() {
         </div>
       )}
     </>
+  )
+}
+
+type Props = { params: { code: string; year: string; month: string }; number: string }
+
+/** The invoice of a closed month, as PDF. */
+function InvoiceButton({ params, number }: Props) {
+  return (
+    <DownloadButton
+      request={() => open('billing.getInvoice', { params })}
+      fileName={`${number}.pdf`}
+      icon={<FileText size={14} aria-hidden />}
+    >
+      Invoice {number}
+    </DownloadButton>
   )
 }

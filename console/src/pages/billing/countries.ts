@@ -1,5 +1,5 @@
 import { countryCodes } from '@shoal/contract'
-import type { Option } from '../../ui/option-list.ts'
+import type { Option } from '../../ui/control-classes.ts'
 
 /** Every country by its English name, in the order of the names; the browser knows them. */
 export function countryOptions(): Option[] {

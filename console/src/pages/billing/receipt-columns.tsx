@@ -1,13 +1,13 @@
 import { billableLabel, type ReceiptItem } from '@shoal/contract'
 import type { Column } from '../../components/data-table/columns.ts'
-import { formatAmount, formatUsd, nothing } from '../../lib/format.ts'
+import { formatAmount, formatUsd, emptyValue } from '../../lib/format.ts'
 
 const squid: Column<ReceiptItem> = {
   id: 'squid',
   header: 'Squid name',
   cell: (item) => (
     <span className="block truncate" title={item.squid?.name}>
-      {item.squid?.name ?? nothing}
+      {item.squid?.name ?? emptyValue}
     </span>
   ),
 }
@@ -34,7 +34,7 @@ const numbers: Column<ReceiptItem>[] = [
     header: 'Amount',
     isNumber: true,
     width: '150px',
-    foldBelow: 'sm',
+    hideBelow: 'sm',
     cell: ({ amount }) => formatAmount(Number(amount)),
   },
   {
@@ -42,7 +42,7 @@ const numbers: Column<ReceiptItem>[] = [
     header: 'Rate',
     isNumber: true,
     width: '130px',
-    foldBelow: 'md',
+    hideBelow: 'md',
     cell: ({ rate }) => formatUsd(Number(rate)),
   },
   {

@@ -14,20 +14,20 @@ import { Button } from '../../ui/Button.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { useLogsSearch, useSetLogsSearch, type LogsSearch } from './filters.ts'
 import { LogFilters } from './LogFilters.tsx'
-import type { FeedState, Live, LogFeed } from './log-feed.ts'
-import { LogView } from './LogView.tsx'
+import type { FeedState, LiveStatus, LogFeed } from './feed/log-feed.ts'
+import { LogView } from './view/LogView.tsx'
 import { useDownload } from './use-download.ts'
-import { useLogFeed } from './use-log-feed.ts'
+import { useLogFeed } from './feed/use-log-feed.ts'
 
 /** Spec 2.9, Logs: history backwards, what comes forwards. */
 export default function LogsTab() {
   const { squidName, squidSlot } = useParams({ from: '/app/squids/$squidName/$squidSlot/logs' })
   const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
   const squid = useQuery(q('squids.get', { params }))
-  const { order: _, ...question } = useLogsSearch()
-  const { feed, state, asked, key } = useLogFeed(params, question)
+  const { order: _, ...filters } = useLogsSearch()
+  const { feed, state, logsQuery, key } = useLogFeed(params, filters)
   const [follows, setFollows] = useState({ key, isOn: true })
-  const isFollowing = follows.key === key ? follows.isOn : asked.line === undefined
+  const isFollowing = follows.key === key ? follows.isOn : logsQuery.line === undefined
   const follow = (isOn: boolean) => {
     feed.hold(!isOn)
     setFollows((before) => (before.key === key && before.isOn === isOn ? before : { key, isOn }))
@@ -35,11 +35,11 @@ export default function LogsTab() {
   const setSearch = useSetLogsSearch()
   const resume = () => {
     const isFar = state.live === 'cut' || state.window.newer !== null
-    if (isFar && question.line) return setSearch({})
-    if (isFar) feed.toEnd()
+    if (isFar && filters.line) return setSearch({})
+    if (isFar) feed.jumpToEnd()
     follow(true)
   }
-  const { isPending, download } = useDownload(params, asked)
+  const { isPending, download } = useDownload(params, logsQuery)
   return (
     <QueryView query={squid} what="This version" skeleton={<SkeletonRows count={12} />}>
       {(version) => (
@@ -47,9 +47,9 @@ export default function LogsTab() {
           <div className="flex flex-wrap items-center gap-2">
             <LogFilters squid={version} />
             <div className="ml-auto flex items-center gap-2">
-              {asked.to === undefined && state.status === 'ready' && (
+              {logsQuery.to === undefined && state.status === 'ready' && (
                 <>
-                  <LiveState live={state.live} isFollowing={isFollowing} />
+                  <LiveIndicator live={state.live} isFollowing={isFollowing} />
                   <Button
                     icon={isFollowing ? <Pause size={14} aria-hidden /> : <Play size={14} aria-hidden />}
                     onClick={() => (isFollowing ? follow(false) : resume())}
@@ -67,7 +67,7 @@ export default function LogsTab() {
             key={key}
             feed={feed}
             state={state}
-            question={question}
+            filters={filters}
             isFollowing={isFollowing}
             onFollow={follow}
             onResume={resume}
@@ -82,7 +82,7 @@ export default function LogsTab() {
 type LinesProps = {
   feed: LogFeed
   state: FeedState
-  question: LogsSearch
+  filters: LogsSearch
   isFollowing: boolean
   onFollow: (isFollowing: boolean) => void
   /** To the newest line, wherever it is. */
@@ -90,20 +90,21 @@ type LinesProps = {
   reference: string
 }
 
-function Lines({ feed, state, question, isFollowing, onFollow, onResume, reference }: LinesProps) {
+function Lines({ feed, state, filters, isFollowing, onFollow, onResume, reference }: LinesProps) {
   const order = useLogsSearch().order ?? 'asc'
   const setSearch = useSetLogsSearch()
   const setOrder = useSetSearch()
   const linkOf = useLinkOf(reference)
-  const { status, error, window: held, pageError } = state
+  const { status, error, window: logWindow, pageError } = state
   if (status === 'loading') return <SkeletonRows count={16} />
   if (status === 'failed')
-    return hasStatus(error, 404) && question.line ? (
-      <LineGone onLeave={() => setSearch({})} />
+    return hasStatus(error, 404) && filters.line ? (
+      <LineNotFound onLeave={() => setSearch({})} />
     ) : (
       <ErrorState what="The logs could not be loaded" error={error} onRetry={feed.open} />
     )
-  if (held.lines.length === 0 && held.older === null && held.newer === null) return <NoLines question={question} />
+  if (logWindow.lines.length === 0 && logWindow.older === null && logWindow.newer === null)
+    return <NoLines filters={filters} />
   return (
     <>
       {pageError !== null && (
@@ -115,10 +116,10 @@ function Lines({ feed, state, question, isFollowing, onFollow, onResume, referen
         order={order}
         onOrder={(next) => {
           setOrder({ order: next === 'asc' ? undefined : next })
-          onFollow(held.newer === null)
+          onFollow(logWindow.newer === null)
         }}
-        search={question.search ?? ''}
-        target={question.line}
+        search={filters.search ?? ''}
+        target={filters.line}
         linkOf={linkOf}
         isFollowing={isFollowing}
         onFollow={onFollow}
@@ -128,7 +129,7 @@ function Lines({ feed, state, question, isFollowing, onFollow, onResume, referen
   )
 }
 
-function LineGone({ onLeave }: { onLeave: () => void }) {
+function LineNotFound({ onLeave }: { onLeave: () => void }) {
   return (
     <EmptyState
       title="Log line not found"
@@ -138,7 +139,7 @@ function LineGone({ onLeave }: { onLeave: () => void }) {
   )
 }
 
-function NoLines({ question: { search, level, container } }: { question: LogsSearch }) {
+function NoLines({ filters: { search, level, container } }: { filters: LogsSearch }) {
   const setSearch = useSetLogsSearch()
   if (!search && !level && !container)
     return (
@@ -160,7 +161,7 @@ function NoLines({ question: { search, level, container } }: { question: LogsSea
   )
 }
 
-function LiveState({ live, isFollowing }: { live: Live; isFollowing: boolean }) {
+function LiveIndicator({ live, isFollowing }: { live: LiveStatus; isFollowing: boolean }) {
   if (live === 'off' || live === 'cut') return null
   if (live !== 'live')
     return (
@@ -170,7 +171,7 @@ function LiveState({ live, isFollowing }: { live: Live; isFollowing: boolean }) 
     )
   return isFollowing ? (
     <StatusDot tone="good" isMoving>
-      Live
+      LiveStatus
     </StatusDot>
   ) : (
     <StatusDot tone="neutral">Paused</StatusDot>

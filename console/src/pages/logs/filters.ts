@@ -1,24 +1,24 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
-import { askedTimes, type TimeRanges } from '../../components/time-range/time-range.ts'
+import { queryTimes, type TimeRanges } from '../../components/time-range/time-range.ts'
 import type { Tone } from '../../ui/tones.ts'
 import type { LogLevel } from '@shoal/contract'
-import type { LogsAsked } from './log-feed.ts'
+import type { LogsQuery } from './feed/log-feed.ts'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
 
-const usual = { id: '2d', label: 'Last 2 days', ms: 2 * dayMs }
+const defaultRange = { id: '2d', label: 'Last 2 days', ms: 2 * dayMs }
 
 /** Spec 2.9. */
 export const ranges: TimeRanges = {
-  usual,
-  offered: [
+  defaultRange,
+  options: [
     { id: '15m', label: 'Last 15 minutes', ms: 15 * minuteMs },
     { id: '1h', label: 'Last hour', ms: 60 * minuteMs },
     { id: '6h', label: 'Last 6 hours', ms: 360 * minuteMs },
     { id: '1d', label: 'Last day', ms: dayMs },
-    usual,
+    defaultRange,
     { id: '7d', label: 'Last 7 days', ms: 7 * dayMs },
   ],
 }
@@ -55,8 +55,8 @@ export function useSetLogsSearch(): (changes: Partial<LogsSearch>) => void {
 }
 
 /** What the address asks the API for, now. Around a line everything is shown. */
-export function askedOf(search: LogsSearch, nowMs: number): LogsAsked {
+export function logsQueryOf(search: LogsSearch, nowMs: number): LogsQuery {
   const { container, level, search: text, line } = search
-  const { from, to } = line ? {} : askedTimes(ranges, search, nowMs)
+  const { from, to } = line ? {} : queryTimes(ranges, search, nowMs)
   return { filter: { container, level, search: text }, from, to, line }
 }

@@ -3,10 +3,10 @@ import { open } from '../../api/client.ts'
 import { errorText } from '../../api/error-text.ts'
 import { saveFile } from '../../lib/save-file.ts'
 import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
-import type { LogsAsked } from './log-feed.ts'
+import type { LogsQuery } from './feed/log-feed.ts'
 
-/** Saves all lines of the question as a file; the browser keeps them on disk while they come. */
-export function useDownload(params: { code: string; reference: string }, { filter, from, to }: LogsAsked) {
+/** Saves all lines of the filters as a file; the browser keeps them on disk while they come. */
+export function useDownload(params: { code: string; reference: string }, { filter, from, to }: LogsQuery) {
   const [isPending, setIsPending] = useState(false)
   const download = async () => {
     setIsPending(true)

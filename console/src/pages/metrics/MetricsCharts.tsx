@@ -8,21 +8,21 @@ import { formatInteger, formatPercent } from '../../lib/format.ts'
 import { cx } from '../../ui/classes.ts'
 import * as charts from './charts.ts'
 import { axisFormats } from './ranges.ts'
-import { useIngress, useUsage, type Asked } from './use-metrics.ts'
+import { useIngress, useUsage, type MetricsQuery } from './use-metrics.ts'
 
 const noRequests = 'No requests for the selected time range.'
 /** To the letter of spec 2.10, which has the same charts. */
 const noData = 'No data available for the selected time range'
 
 type Props = {
-  asked: Asked
+  metricsQuery: MetricsQuery
   marks: readonly ChartMark[]
   onZoom: (fromSeconds: number, toSeconds: number) => void
 }
 
 /** The four charts of spec 2.9. They share a crosshair; a drag over one zooms all. */
-export function MetricsCharts({ asked, marks, onZoom }: Props) {
-  const { traffic, latency, cpu, memory, ingress, usage, isOld } = useCharts(asked)
+export function MetricsCharts({ metricsQuery, marks, onZoom }: Props) {
+  const { traffic, latency, cpu, memory, ingress, usage, isStale } = useCharts(metricsQuery)
   const common = { marks, onZoom, syncKey: 'metrics' }
   const ofIngress = ingress.data && { formatTime: axisFormats[ingress.data.timeGroup] }
   const ofUsage = usage.data && { formatTime: axisFormats[usage.data.timeGroup] }
@@ -38,7 +38,7 @@ export function MetricsCharts({ asked, marks, onZoom }: Props) {
       {usage.hasFailed && (
         <ErrorState what="CPU and memory could not be loaded" error={usage.error} onRetry={usage.retry} />
       )}
-      <div aria-busy={isOld} className={cx('grid gap-4 lg:grid-cols-2', isOld && 'opacity-60')}>
+      <div aria-busy={isStale} className={cx('grid gap-4 lg:grid-cols-2', isStale && 'opacity-60')}>
         {!ingress.hasFailed && (
           <TimeSeriesChart
             title="Traffic"
@@ -88,9 +88,9 @@ export function MetricsCharts({ asked, marks, onZoom }: Props) {
 }
 
 /** What the API says, as charts that stay the same while it says the same. */
-function useCharts(asked: Asked) {
-  const ingress = useIngress(asked)
-  const usage = useUsage(asked)
+function useCharts(metricsQuery: MetricsQuery) {
+  const ingress = useIngress(metricsQuery)
+  const usage = useUsage(metricsQuery)
   const ofIngress = useMemo(
     () => ingress.data && { traffic: charts.trafficChart(ingress.data), latency: charts.latencyChart(ingress.data) },
     [ingress.data],
@@ -104,8 +104,8 @@ function useCharts(asked: Asked) {
     ...ofUsage,
     ingress: stateOf(ingress),
     usage: stateOf(usage),
-    /** Another time was asked for, and the one before is still shown. */
-    isOld: ingress.isPlaceholderData || usage.isPlaceholderData,
+    /** Another time was metricsQuery for, and the one before is still shown. */
+    isStale: ingress.isPlaceholderData || usage.isPlaceholderData,
   }
 }
 

@@ -33,9 +33,9 @@ export default function MetricsTab() {
 function Metrics({ squid: { id }, code }: { squid: Pick<Squid, 'id'>; code: string }) {
   const { range, from, to } = route.useSearch()
   const search = { range, from, to }
-  const asked = { code, squidId: String(id), search }
+  const metricsQuery = { code, squidId: String(id), search }
   const setSearch = useSetSearch()
-  const deployments = useDeploymentsSince(asked)
+  const deployments = useDeploymentsSince(metricsQuery)
   const marks = useMemo(() => deploymentMarks(deployments.data ?? []), [deployments.data])
   return (
     <div className="flex flex-col gap-3">
@@ -55,7 +55,11 @@ function Metrics({ squid: { id }, code }: { squid: Pick<Squid, 'id'>; code: stri
           <p className="ml-auto text-sm text-ink-3 max-xs:hidden pointer-coarse:hidden">Drag over a chart to zoom in</p>
         )}
       </div>
-      <MetricsCharts asked={asked} marks={marks} onZoom={(start, end) => setSearch(wholeMinutes(start, end), 'push')} />
+      <MetricsCharts
+        metricsQuery={metricsQuery}
+        marks={marks}
+        onZoom={(start, end) => setSearch(wholeMinutes(start, end), 'push')}
+      />
     </div>
   )
 }

@@ -6,13 +6,13 @@ import { axisFormats } from './ranges.ts'
 
 const hour = (n: number) => `2026-09-02T0${n}:00:00.000Z`
 const latency = { p50: 12, p90: 40, p95: 55, p99: 180 }
-const unasked = { p50: null, p90: null, p95: null, p99: null }
-const asked = (n: number, valid: string, invalid: string): IngressPoint => ({
+const noLatency = { p50: null, p90: null, p95: null, p99: null }
+const ingressPoint = (n: number, valid: string, invalid: string): IngressPoint => ({
   ts: hour(n),
-  success: { count: valid, bytesSend: '0', latency: valid === '0' ? unasked : latency },
+  success: { count: valid, bytesSend: '0', latency: valid === '0' ? noLatency : latency },
   error: { count: invalid, bytesSend: '0' },
 })
-const unseen: UsagePoint = {
+const noUsage: UsagePoint = {
   ts: hour(1),
   apiCpuUsage: null,
   dbCpuUsage: null,
@@ -30,7 +30,10 @@ const unseen: UsagePoint = {
 const values = (data: ChartData) => Object.fromEntries(data.series.map((one) => [one.label, one.values]))
 
 test('traffic is what was counted, a time without requests zero', () => {
-  const ingress = { timeGroup: 'Hour' as const, metrics: [asked(1, '3', '1'), asked(2, '0', '0'), asked(3, '9', '0')] }
+  const ingress = {
+    timeGroup: 'Hour' as const,
+    metrics: [ingressPoint(1, '3', '1'), ingressPoint(2, '0', '0'), ingressPoint(3, '9', '0')],
+  }
   expect(values(trafficChart(ingress))).toEqual({ Valid: [3, 0, 9], Invalid: [1, 0, 0] })
   expect(totalsOf(ingress)).toEqual({ valid: 12, invalid: 1 })
   expect(values(latencyChart(ingress))).toEqual({
@@ -43,13 +46,20 @@ test('traffic is what was counted, a time without requests zero', () => {
 })
 
 test('nothing but times without requests is nothing to draw', () => {
-  const ingress = { timeGroup: 'Day' as const, metrics: [asked(1, '0', '0')] }
+  const ingress = { timeGroup: 'Day' as const, metrics: [ingressPoint(1, '0', '0')] }
   expect([trafficChart(ingress), latencyChart(ingress)].map(isWithoutValues)).toEqual([true, true])
 })
 
 test('a time nobody looked is a gap; a limit is drawn where there is one', () => {
-  const seen = { ...unseen, ts: hour(2), apiCpuUsage: 0.25, apiCpuRequested: 1, dbCpuUsage: 0, processorMemUsageMb: 75 }
-  const usage = { timeGroup: 'Hour' as const, metrics: [unseen, seen] }
+  const usagePoint = {
+    ...noUsage,
+    ts: hour(2),
+    apiCpuUsage: 0.25,
+    apiCpuRequested: 1,
+    dbCpuUsage: 0,
+    processorMemUsageMb: 75,
+  }
+  const usage = { timeGroup: 'Hour' as const, metrics: [noUsage, usagePoint] }
   expect(values(cpuChart(usage))).toEqual({
     API: [null, 0.25],
     DB: [null, 0],
@@ -63,6 +73,6 @@ test('days and months are those of UTC, and written without a time', () => {
   const ms = Date.parse('2026-09-01T00:00:00.000Z')
   expect([axisFormats.Day(ms), axisFormats.Month(ms)]).toEqual(['01.09', 'Sep 2026'])
   for (const group of ['Minute', 'Hour'] as const) expect(axisFormats[group](ms)).toMatch(/^\d\d\.\d\d \d\d:\d\d$/)
-  expect(cpuChart({ timeGroup: 'Day', metrics: [unseen] }).isUtc).toBe(true)
-  expect(cpuChart({ timeGroup: 'Hour', metrics: [unseen] }).isUtc).toBe(false)
+  expect(cpuChart({ timeGroup: 'Day', metrics: [noUsage] }).isUtc).toBe(true)
+  expect(cpuChart({ timeGroup: 'Hour', metrics: [noUsage] }).isUtc).toBe(false)
 })

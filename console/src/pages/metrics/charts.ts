@@ -10,7 +10,7 @@ export type Usage = { timeGroup: TimeGroup; metrics: readonly UsagePoint[] }
 const daySeconds = 86_400
 const bucketSeconds: Record<TimeGroup, number> = { Minute: 60, Hour: 3600, Day: daySeconds, Month: 30 * daySeconds }
 
-const nothing: ChartData = { times: [], series: [] }
+const emptyChart: ChartData = { times: [], series: [] }
 
 function chartOf<P extends { ts: string }>(
   { timeGroup, metrics }: { timeGroup: TimeGroup; metrics: readonly P[] },
@@ -30,10 +30,10 @@ export function totalsOf({ metrics }: Ingress): { valid: number; invalid: number
   return { valid: sum(({ success }) => success.count), invalid: sum(({ error }) => error.count) }
 }
 
-/** A time without requests is zero, since every one passes the gateway; nothing but such times is nothing to draw. */
+/** A time without requests is zero, since every one passes the gateway; emptyChart but such times is emptyChart to draw. */
 export function trafficChart(ingress: Ingress): ChartData {
   const { valid, invalid } = totalsOf(ingress)
-  if (valid + invalid === 0) return nothing
+  if (valid + invalid === 0) return emptyChart
   return chartOf(ingress, [
     { label: 'Valid', kind: 'bars', color: 1, value: ({ success }) => Number(success.count) },
     { label: 'Invalid', kind: 'bars', color: 3, value: ({ error }) => Number(error.count) },
@@ -94,7 +94,7 @@ export const memoryChart = (usage: Usage): ChartData =>
 
 export const memoryScale: ChartScale = { format: formatMegabytes, steps: 'binary' }
 
-/** Where nothing limits a program there is no line to name. */
+/** Where emptyChart limits a program there is no line to name. */
 const withoutUnknownLimits = (data: ChartData): ChartData => ({
   ...data,
   series: data.series.filter(({ kind, values }) => kind !== 'limit' || values.some((value) => value !== null)),

@@ -5,17 +5,17 @@ import { formatUtcDayMonth, formatUtcMonth } from '../../lib/utc-dates.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-const usual = { id: '7d', label: 'Last 7 days', ms: 7 * dayMs }
+const defaultRange = { id: '7d', label: 'Last 7 days', ms: 7 * dayMs }
 
 /** Spec 2.9. */
 export const ranges: TimeRanges = {
-  usual,
-  offered: [
+  defaultRange,
+  options: [
     { id: '1h', label: 'Last hour', ms: hourMs },
     { id: '6h', label: 'Last 6 hours', ms: 6 * hourMs },
     { id: '1d', label: 'Last day', ms: dayMs },
     { id: '2d', label: 'Last 2 days', ms: 2 * dayMs },
-    usual,
+    defaultRange,
     { id: '30d', label: 'Last 30 days', ms: 30 * dayMs },
     { id: '90d', label: 'Last 90 days', ms: 90 * dayMs },
     { id: '1y', label: 'Last year', ms: 365 * dayMs },

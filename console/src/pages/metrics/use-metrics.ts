@@ -1,48 +1,54 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { deploymentsSince } from '../../api/deployments.ts'
 import { callApi } from '../../api/query.ts'
-import { askedTimes, isCustom, type RangeSearch } from '../../components/time-range/time-range.ts'
+import { queryTimes, isCustom, type RangeSearch } from '../../components/time-range/time-range.ts'
 import { ranges } from './ranges.ts'
 
 /** Spec 9. */
 const pollMs = 10_000
 
-export type Asked = { code: string; squidId: string; search: RangeSearch }
+export type MetricsQuery = { code: string; squidId: string; search: RangeSearch }
 
-/** A range that ends now is asked for again and again, each time until then. One that is over stays as it was. */
-function timing({ search }: Asked) {
-  const isOver = isCustom(search) && search.to !== undefined && Date.parse(search.to) <= Date.now()
+/** A range that ends now is metricsQuery for again and again, each time until then. One that is over stays as it was. */
+function timing({ search }: MetricsQuery) {
+  const hasEnded = isCustom(search) && search.to !== undefined && Date.parse(search.to) <= Date.now()
   return {
-    refetchInterval: isOver ? (false as const) : pollMs,
+    refetchInterval: hasEnded ? (false as const) : pollMs,
     placeholderData: keepPreviousData,
   }
 }
 
-const timesOf = ({ search }: Asked) => askedTimes(ranges, search, Date.now())
+const timesOf = ({ search }: MetricsQuery) => queryTimes(ranges, search, Date.now())
 
-export function useIngress(asked: Asked) {
-  const params = { code: asked.code, squidId: asked.squidId }
+export function useIngress(metricsQuery: MetricsQuery) {
+  const params = { code: metricsQuery.code, squidId: metricsQuery.squidId }
   return useQuery({
-    queryKey: ['metrics.getSquidIngress', { params }, asked.search] as const,
-    queryFn: ({ signal }) => callApi('metrics.getSquidIngress', { params, query: timesOf(asked) }, signal),
-    ...timing(asked),
+    queryKey: ['metrics.getSquidIngress', { params }, metricsQuery.search] as const,
+    queryFn: ({ signal }) => callApi('metrics.getSquidIngress', { params, query: timesOf(metricsQuery) }, signal),
+    ...timing(metricsQuery),
   })
 }
 
-export function useUsage(asked: Asked) {
-  const params = { code: asked.code, squidId: asked.squidId }
+export function useUsage(metricsQuery: MetricsQuery) {
+  const params = { code: metricsQuery.code, squidId: metricsQuery.squidId }
   return useQuery({
-    queryKey: ['metrics.getSquidUsage', { params }, asked.search] as const,
-    queryFn: ({ signal }) => callApi('metrics.getSquidUsage', { params, query: timesOf(asked) }, signal),
-    ...timing(asked),
+    queryKey: ['metrics.getSquidUsage', { params }, metricsQuery.search] as const,
+    queryFn: ({ signal }) => callApi('metrics.getSquidUsage', { params, query: timesOf(metricsQuery) }, signal),
+    ...timing(metricsQuery),
   })
 }
 
 /** Those that began since the beginning of the range. */
-export function useDeploymentsSince(asked: Asked) {
+export function useDeploymentsSince(metricsQuery: MetricsQuery) {
   return useQuery({
-    queryKey: ['deployments.list', { params: { code: asked.code } }, 'since', asked.squidId, asked.search] as const,
-    queryFn: ({ signal }) => deploymentsSince(asked, Date.parse(timesOf(asked).from ?? ''), signal),
-    ...timing(asked),
+    queryKey: [
+      'deployments.list',
+      { params: { code: metricsQuery.code } },
+      'since',
+      metricsQuery.squidId,
+      metricsQuery.search,
+    ] as const,
+    queryFn: ({ signal }) => deploymentsSince(metricsQuery, Date.parse(timesOf(metricsQuery).from ?? ''), signal),
+    ...timing(metricsQuery),
   })
 }

@@ -4,10 +4,10 @@ import { useMemo } from 'react'
 import { Swatch } from '../../components/chart/ChartLegend.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { cx } from '../../ui/classes.ts'
-import type { LineLook } from './lines.ts'
+import type { LineStyle } from './lines.ts'
 
 type Props = {
-  looks: readonly LineLook[]
+  lines: readonly LineStyle[]
   /** The version or line that alone is shown; undefined: all. */
   only: string | undefined
   onOnly: (only: string | undefined) => void
@@ -15,12 +15,12 @@ type Props = {
 }
 
 /**
- * One legend for all charts, since a line looks the same in each. Pointing at a version or at one of its containers makes
+ * One legend for all charts, since a line lines the same in each. Pointing at a version or at one of its containers makes
  * its lines stand out, a click shows them alone.
  */
-export function Legend({ looks, only, onOnly, onHighlight }: Props) {
-  const squids = useMemo(() => [...Map.groupBy(looks, ({ squid }) => squid)], [looks])
-  if (looks.length === 0) return null
+export function Legend({ lines, only, onOnly, onHighlight }: Props) {
+  const squids = useMemo(() => [...Map.groupBy(lines, ({ squid }) => squid)], [lines])
+  if (lines.length === 0) return null
   const entry = (key: string, ids: readonly string[]) => ({
     'aria-pressed': only === key,
     onClick: () => onOnly(only === key ? undefined : key),
@@ -72,10 +72,10 @@ export function Legend({ looks, only, onOnly, onHighlight }: Props) {
   )
 }
 
-const entryClass = (isOn: boolean, look: string): string =>
+const entryClass = (isOn: boolean, className: string): string =>
   cx(
     'flex h-7 items-center gap-1.5 rounded-sm px-1.5 text-sm transition-colors hover:bg-muted',
-    look,
+    className,
     isOn && 'bg-accent-soft text-accent',
   )
 

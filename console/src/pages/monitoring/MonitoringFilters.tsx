@@ -1,36 +1,36 @@
 import { RotateCcw } from 'lucide-react'
-import { useMemo } from 'react'
+import { useMemo, useState } from 'react'
+import { LazyMultiSelect, LazySelect } from '../../components/LazySelect.tsx'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
-import { LazySelect } from '../../components/LazySelect.tsx'
 import { formatChartTime, formatDayMonth } from '../../lib/format.ts'
 import { Button } from '../../ui/Button.tsx'
 import {
   allTags,
   containerTypes,
   defaultTimeframe,
-  stretchOf,
+  pickTags,
   timeframes,
+  timeSpanOf,
   useMonitoringSearch,
   type ContainerType,
   type Timeframe,
 } from './filters.ts'
-import type { LineLook } from './lines.ts'
-import { TagFilter } from './TagFilter.tsx'
+import type { LineStyle } from './lines.ts'
 
 const notZoomed = { from: undefined, to: undefined }
 
 /** Spec 2.10. All of it is in the address. */
-export function MonitoringFilters({ looks }: { looks: readonly LineLook[] }) {
+export function MonitoringFilters({ lines }: { lines: readonly LineStyle[] }) {
   const search = useMonitoringSearch()
   const setSearch = useSetSearch()
   const { container_type: type = 'all', tag = [allTags] } = search
-  const stretch = stretchOf(search)
+  const timeSpan = timeSpanOf(search)
   // Also those of the address that no version has any more: otherwise they could not be taken away.
   const tags = useMemo(() => {
-    const known = new Set([...looks.flatMap((look) => look.tags), ...tag])
+    const known = new Set([...lines.flatMap((className) => className.tags), ...tag])
     known.delete(allTags)
     return [...known].toSorted((a, b) => a.localeCompare(b))
-  }, [looks, tag])
+  }, [lines, tag])
   const pickTimeframe = (id: Timeframe) =>
     setSearch({ ...notZoomed, timeframe: id === defaultTimeframe ? undefined : id })
   return (
@@ -39,7 +39,7 @@ export function MonitoringFilters({ looks }: { looks: readonly LineLook[] }) {
         label="Timeframe"
         className="w-37 max-xs:flex-1"
         options={timeframes}
-        value={'timeframe' in stretch ? stretch.timeframe : null}
+        value={'timeframe' in timeSpan ? timeSpan.timeframe : null}
         onChange={pickTimeframe}
         placeholder="Zoomed"
       />
@@ -55,9 +55,9 @@ export function MonitoringFilters({ looks }: { looks: readonly LineLook[] }) {
         value={tag}
         onChange={(chosen) => setSearch({ tag: chosen.includes(allTags) ? undefined : chosen })}
       />
-      {'from' in stretch && (
+      {'from' in timeSpan && (
         <>
-          <span className="tabular text-sm text-ink-2">{spanOf(stretch.from, stretch.to)}</span>
+          <span className="tabular text-sm text-ink-2">{spanOf(timeSpan.from, timeSpan.to)}</span>
           <Button size={28} icon={<RotateCcw size={13} aria-hidden />} onClick={() => setSearch(notZoomed)}>
             Reset zoom
           </Button>
@@ -72,4 +72,27 @@ function spanOf(from: string, to: string): string {
   const full = (time: string) => formatChartTime(time, Infinity)
   const isOneDay = formatDayMonth(from) === formatDayMonth(to)
   return `${full(from)} – ${isOneDay ? formatChartTime(to, 0) : full(to)}`
+}
+
+type Props = { tags: readonly string[]; value: readonly string[]; onChange: (tags: string[]) => void }
+
+/** Spec 2.10: a selection that becomes empty is ignored, and the one before it is ticked again when the list closes. */
+function TagFilter({ tags, value, onChange }: Props) {
+  const [isEmptied, setIsEmptied] = useState(false)
+  const pick = (ticked: string[]) => {
+    const next = pickTags(isEmptied ? [] : value, ticked)
+    setIsEmptied(next.length === 0)
+    if (next.length > 0) onChange(next)
+  }
+  return (
+    <LazyMultiSelect
+      label="Tags"
+      className="w-37 max-xs:flex-1"
+      none="Choose tags"
+      options={[{ id: allTags, label: 'All tags' }, ...tags.map((id) => ({ id, label: id }))]}
+      value={isEmptied ? [] : value}
+      onChange={pick}
+      onOpenChange={(isOpen) => !isOpen && setIsEmptied(false)}
+    />
+  )
 }

@@ -4,40 +4,39 @@ import { Link } from '@tanstack/react-router'
 import { Bell } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
-import { deploymentMarks } from '../../components/deployment-marks.ts'
-import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
+import { useSetSearch } from '../../components/data-table/url-state.ts'
+import { deploymentMarks } from '../../components/deployment-marks.ts'
+import { formatChartTime, formatRelative, formatTime } from '../../lib/format.ts'
+import { useTicking } from '../../lib/ticker.ts'
 import { buttonClass } from '../../ui/Button.tsx'
-import type { Answer } from './answer.ts'
-import { formatChartTime } from '../../lib/format.ts'
-import { charts } from './charts.ts'
-import { allTags, stretchOf, timesOf, useMonitoringSearch, zoomTo, type Stretch } from './filters.ts'
-import { Freshness } from './Freshness.tsx'
 import { Legend } from './Legend.tsx'
-import { filterLooks, isolated, looksOf, type LineLook } from './lines.ts'
 import { MonitoringChart } from './MonitoringChart.tsx'
 import { MonitoringFilters } from './MonitoringFilters.tsx'
+import { charts } from './charts.ts'
+import { allTags, timesOf, timeSpanOf, useMonitoringSearch, zoomTo, type TimeSpan } from './filters.ts'
+import { filterLines, filterToSelected, lineStylesOf, type LineStyle } from './lines.ts'
 import { deploymentsQuery, seriesQuery } from './queries.ts'
-import { useSameWhile } from './use-same-while.ts'
+import type { MonitoringResult } from './result.ts'
 
 /** Spec 2.10, `/monitoring`: eight charts of all versions on one time axis. */
 export default function MonitoringPage() {
   const { code } = useOrg()
   const search = useMonitoringSearch()
   const setSearch = useSetSearch()
-  const stretch = useSameWhile(stretchOf(search))
-  const answers = useQueries({ queries: charts.map(({ query }) => seriesQuery(code, query, stretch)) })
+  const timeSpan = useStableValue(timeSpanOf(search))
+  const results = useQueries({ queries: charts.map(({ query }) => seriesQuery(code, query, timeSpan)) })
   const [highlighted, setHighlighted] = useState<ReadonlySet<string>>()
 
   const { container_type: type = 'all', tag: tags = [allTags], only } = search
-  // Lines get their looks when all are known, and keep them: who is in the answers hardly ever changes.
-  const isKnown = answers.every(({ data, error }) => data ?? error)
-  const looks = useSameWhile(isKnown ? looksOf(answers.map(({ data }) => data)) : [])
-  const listed = useSameWhile(filterLooks(looks, { type, tags }))
-  const shown = useMemo(() => isolated(listed, only), [listed, only])
-  const marks = useMarks(code, stretch, shown)
-  const { fromMs, toMs } = timesOf(stretch, 0)
+  // Lines get their lines when all are known, and keep them: who is in the results hardly ever changes.
+  const areAllLoaded = results.every(({ data, error }) => data ?? error)
+  const lines = useStableValue(areAllLoaded ? lineStylesOf(results.map(({ data }) => data)) : [])
+  const listed = useStableValue(filterLines(lines, { type, tags }))
+  const shown = useMemo(() => filterToSelected(listed, only), [listed, only])
+  const marks = useMarks(code, timeSpan, shown)
+  const { fromMs, toMs } = timesOf(timeSpan, 0)
   const formatTime = (timeMs: number) => formatChartTime(timeMs, toMs - fromMs)
   const zoom = (fromSeconds: number, toSeconds: number) => setSearch(zoomTo(fromSeconds, toSeconds), 'push')
 
@@ -54,33 +53,33 @@ export default function MonitoringPage() {
         }
       />
       <div className="mb-4 flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
-        <MonitoringFilters looks={looks} />
-        {'timeframe' in stretch && <FreshnessOf answers={answers} />}
+        <MonitoringFilters lines={lines} />
+        {'timeframe' in timeSpan && <FreshnessOf results={results} />}
       </div>
       <Legend
-        looks={listed}
+        lines={listed}
         only={shown === listed ? undefined : only}
         onOnly={(key) => setSearch({ only: key })}
         onHighlight={setHighlighted}
       />
-      {answers.every(({ data, error }) => !data && error) ? (
+      {results.every(({ data, error }) => !data && error) ? (
         <ErrorState
           what="Monitoring could not be loaded"
-          error={answers[0]?.error}
-          onRetry={() => answers.forEach(({ refetch }) => void refetch())}
+          error={results[0]?.error}
+          onRetry={() => results.forEach(({ refetch }) => void refetch())}
         />
       ) : (
         <div
-          aria-busy={answers.some(({ isPlaceholderData }) => isPlaceholderData)}
+          aria-busy={results.some(({ isPlaceholderData }) => isPlaceholderData)}
           className="grid grid-cols-[minmax(0,1fr)] gap-4 transition-opacity aria-busy:opacity-60 sm:grid-cols-2"
         >
           {charts.map((spec, at) => {
-            const query = answers[at]
+            const query = results[at]
             return (
               query && (
                 <MonitoringChart
                   key={spec.query}
-                  {...{ spec, query, isKnown, shown, marks, highlighted, formatTime }}
+                  {...{ spec, query, areAllLoaded, shown, marks, highlighted, formatTime }}
                   onZoom={zoom}
                 />
               )
@@ -92,23 +91,43 @@ export default function MonitoringPage() {
   )
 }
 
-function FreshnessOf({ answers }: { answers: readonly UseQueryResult<Answer>[] }) {
-  const known = answers.filter(({ data }) => data)
+function FreshnessOf({ results }: { results: readonly UseQueryResult<MonitoringResult>[] }) {
+  const known = results.filter(({ data }) => data)
   if (known.length === 0) return null
   const updatedAtMs = Math.min(...known.map(({ dataUpdatedAt }) => dataUpdatedAt))
   return <Freshness updatedAtMs={updatedAtMs} isFailing={known.some(({ error }) => error)} />
 }
 
 /** Those of the versions that are shown that bring other code to run, or the same anew. */
-const marked: readonly DeploymentType[] = ['DEPLOY', 'DEPLOY_HARD_RESET', 'ROLLBACK', 'RESTART']
+const markedTypes: readonly DeploymentType[] = ['DEPLOY', 'DEPLOY_HARD_RESET', 'ROLLBACK', 'RESTART']
 
-function useMarks(code: string, stretch: Stretch, shown: readonly LineLook[]) {
-  const deployments = useQuery(deploymentsQuery(code, stretch)).data
+function useMarks(code: string, timeSpan: TimeSpan, shown: readonly LineStyle[]) {
+  const deployments = useQuery(deploymentsQuery(code, timeSpan)).data
   return useMemo(() => {
     const squids = new Set(shown.map(({ squid }) => squid))
     const theirs = (deployments ?? []).filter(
-      ({ squid, type }) => squid && squids.has(squid.reference) && marked.includes(type),
+      ({ squid, type }) => squid && squids.has(squid.reference) && markedTypes.includes(type),
     )
     return deploymentMarks(theirs, { isOfManyVersions: squids.size > 1 })
   }, [deployments, shown])
+}
+
+type Props = { updatedAtMs: number; isFailing: boolean }
+
+/** How old the oldest of the charts is; said aloud when they cannot be timesOfQuery for again. */
+function Freshness({ updatedAtMs, isFailing }: Props) {
+  const ago = useTicking((nowMs) => formatRelative(updatedAtMs, nowMs))
+  if (isFailing)
+    return (
+      <span role="status" className="tabular text-sm text-warn">
+        Cannot be refreshed; as of {formatTime(updatedAtMs)}
+      </span>
+    )
+  return <span className="tabular text-sm text-ink-3">Updated {ago}</span>
+}
+
+/** The former value as long as the new one says the same as JSON: what is made of it need not be made again. */
+function useStableValue<T>(value: T): T {
+  const text = JSON.stringify(value)
+  return useMemo(() => JSON.parse(text) as T, [text])
 }

@@ -9,8 +9,8 @@ export type ChartSpec = {
   scale: ChartScale
   emptyText: string
   heightPx: 200 | 250
-  /** A point that is still being counted is not drawn: it would look like a fall. */
-  isOfWholePoints?: boolean
+  /** A point that is still being counted is not drawn: it would className like a fall. */
+  omitsIncompletePoint?: boolean
 }
 
 const percent = (value: number): string => `${formatDecimal(Math.round(value * 100) / 100)}%`
@@ -45,7 +45,7 @@ export const charts: readonly ChartSpec[] = [
   chart('cpu_trotting', 'CPU throttling', shareOfAll),
   chart('mem_utilization', 'Memory utilization', share),
   chart('disk_utilization', 'Disk utilization', shareOfAll),
-  { ...chart('indexed_blocks', 'Indexed blocks', blocks), isOfWholePoints: true },
+  { ...chart('indexed_blocks', 'Indexed blocks', blocks), omitsIncompletePoint: true },
   chart('indexed_height', 'Indexed height', height),
 ]
 

@@ -28,28 +28,28 @@ export type MonitoringSearch = ReturnType<typeof route.useSearch>
 
 export const useMonitoringSearch = (): MonitoringSearch => route.useSearch()
 
-/** What is looked at: the time up to now, or a stretch that was dragged over. Keys of queries are made of it. */
-export type Stretch = { timeframe: Timeframe } | { from: string; to: string }
+/** What is looked at: the time up to now, or a timeSpan that was dragged over. Keys of queries are made of it. */
+export type TimeSpan = { timeframe: Timeframe } | { from: string; to: string }
 
-/** A stretch that makes no sense is none. */
-export function stretchOf({ timeframe = defaultTimeframe, from, to }: MonitoringSearch): Stretch {
+/** A timeSpan that makes no sense is none. */
+export function timeSpanOf({ timeframe = defaultTimeframe, from, to }: MonitoringSearch): TimeSpan {
   const isZoomed = from !== undefined && to !== undefined && Date.parse(from) < Date.parse(to)
   return isZoomed ? { from, to } : { timeframe }
 }
 
 /** Its two ends, of which the later one may be now. */
-export function timesOf(stretch: Stretch, nowMs: number): { fromMs: number; toMs: number } {
-  if ('from' in stretch) return { fromMs: Date.parse(stretch.from), toMs: Date.parse(stretch.to) }
-  const { ms } = timeframes.find(({ id }) => id === stretch.timeframe) ?? { ms: 24 * hourMs }
+export function timesOf(timeSpan: TimeSpan, nowMs: number): { fromMs: number; toMs: number } {
+  if ('from' in timeSpan) return { fromMs: Date.parse(timeSpan.from), toMs: Date.parse(timeSpan.to) }
+  const { ms } = timeframes.find(({ id }) => id === timeSpan.timeframe) ?? { ms: 24 * hourMs }
   return { fromMs: nowMs - ms, toMs: nowMs }
 }
 
-/** Less is not worth a look: samples are fifteen seconds apart. */
-const shortestSeconds = 120
+/** Less is not worth a className: samples are fifteen seconds apart. */
+const minSpanSeconds = 120
 
-/** What dragging over a stretch puts into the address, at least two minutes around its middle. */
+/** What dragging over a timeSpan puts into the address, at least two minutes around its middle. */
 export function zoomTo(fromSeconds: number, toSeconds: number): { from: string; to: string } {
-  const missing = Math.max(0, shortestSeconds - (toSeconds - fromSeconds)) / 2
+  const missing = Math.max(0, minSpanSeconds - (toSeconds - fromSeconds)) / 2
   const iso = (seconds: number) => new Date(Math.round(seconds) * 1000).toISOString()
   return { from: iso(fromSeconds - missing), to: iso(toSeconds + missing) }
 }

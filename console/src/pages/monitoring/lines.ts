@@ -1,18 +1,18 @@
 import type { ChartData, Dash } from '../../components/chart/chart-data.ts'
-import type { Answer, Line } from './answer.ts'
+import type { MonitoringResult, Line } from './result.ts'
 import type { ChartSpec } from './charts.ts'
 import type { ContainerType } from './filters.ts'
 import { allTags } from './filters.ts'
 
 /** A container of a version as all charts draw it: one line has the same colour and stroke everywhere. */
-export type LineLook = Omit<Line, 'values'> & { color: number; dash?: Dash }
+export type LineStyle = Omit<Line, 'values'> & { color: number; dash?: Dash }
 
 const colors = 6
 const strokes: readonly (Dash | undefined)[] = [undefined, 'dashed', 'dotted', 'mixed']
 
 /** Every line of any chart, by version; within one its api, its database and its processors. */
-export function looksOf(answers: readonly (Answer | undefined)[]): LineLook[] {
-  const lines = new Map(answers.flatMap((answer) => answer?.series ?? []).map((line) => [line.id, line]))
+export function lineStylesOf(results: readonly (MonitoringResult | undefined)[]): LineStyle[] {
+  const lines = new Map(results.flatMap((result) => result?.series ?? []).map((line) => [line.id, line]))
   return [...lines.values()].toSorted(bySquidAndContainer).map(({ id, squid, container, tags }, at) => {
     const dash = strokes[Math.floor(at / colors) % strokes.length]
     return { id, squid, container, tags, color: (at % colors) + 1, ...(dash && { dash }) }
@@ -36,28 +36,28 @@ export function typeOf(container: string): Exclude<ContainerType, 'all'> {
 export type LineFilter = { type: ContainerType; tags: readonly string[] }
 
 /** Containers of the type, of versions with any of the tags. */
-export function filterLooks(looks: readonly LineLook[], { type, tags }: LineFilter): LineLook[] {
-  return looks.filter(
-    ({ container, tags: own }) =>
+export function filterLines(lines: readonly LineStyle[], { type, tags }: LineFilter): LineStyle[] {
+  return lines.filter(
+    ({ container, tags: ownTags }) =>
       (type === 'all' || typeOf(container) === type) &&
-      (tags.includes(allTags) || tags.some((tag) => own.includes(tag))),
+      (tags.includes(allTags) || tags.some((tag) => ownTags.includes(tag))),
   )
 }
 
 /** Those that `only` names: a version or one line; all of them when it names none that there is. */
-export function isolated(looks: readonly LineLook[], only: string | undefined): readonly LineLook[] {
-  const named = looks.filter(({ id, squid }) => id === only || squid === only)
-  return named.length > 0 ? named : looks
+export function filterToSelected(lines: readonly LineStyle[], only: string | undefined): readonly LineStyle[] {
+  const named = lines.filter(({ id, squid }) => id === only || squid === only)
+  return named.length > 0 ? named : lines
 }
 
-/** What a chart draws of an answer: the shown lines, in the order and look of the legend. */
+/** What a chart draws of an result: the shown lines, in the order and className of the legend. */
 export function chartDataOf(
-  { times, series, bucketSeconds, isLastOpen }: Answer,
-  { kind, isOfWholePoints = false }: Pick<ChartSpec, 'kind' | 'isOfWholePoints'>,
-  shown: readonly LineLook[],
+  { times, series, bucketSeconds, isLastOpen }: MonitoringResult,
+  { kind, omitsIncompletePoint = false }: Pick<ChartSpec, 'kind' | 'omitsIncompletePoint'>,
+  shown: readonly LineStyle[],
 ): ChartData {
   const valuesOf = new Map(series.map(({ id, values }) => [id, values]))
-  const drawn = isOfWholePoints && isLastOpen ? times.length - 1 : times.length
+  const drawn = omitsIncompletePoint && isLastOpen ? times.length - 1 : times.length
   return {
     times,
     bucketSeconds,

@@ -1,9 +1,9 @@
 import type { MonitoringSeries } from '@shoal/contract'
 import { expect, test } from 'vitest'
-import { answerOf, type Answer } from './answer.ts'
+import { monitoringResultOf, type MonitoringResult } from './result.ts'
 import { charts } from './charts.ts'
-import { pickTags, stretchOf, timeframes, timesOf, zoomTo } from './filters.ts'
-import { chartDataOf, filterLooks, isolated, looksOf, typeOf } from './lines.ts'
+import { pickTags, timeSpanOf, timeframes, timesOf, zoomTo } from './filters.ts'
+import { chartDataOf, filterLines, filterToSelected, lineStylesOf, typeOf } from './lines.ts'
 
 const wire = (
   squid: string,
@@ -14,8 +14,8 @@ const wire = (
   labels: { squid_id: '1', squid_name: squid, container, squid_tags: tags },
   values: values.map((v, at) => ({ t: at * 60, v })),
 })
-const answer = (...series: MonitoringSeries[]): Answer => answerOf(series, 180_000)
-const ids = (looks: readonly { id: string }[]) => looks.map(({ id }) => id)
+const result = (...series: MonitoringSeries[]): MonitoringResult => monitoringResultOf(series, 180_000)
+const ids = (lines: readonly { id: string }[]) => lines.map(({ id }) => id)
 
 test('the eight charts have the order, heights, maxima and texts of the specification', () => {
   expect(charts.map(({ query, heightPx }) => [query, heightPx])).toEqual([
@@ -41,16 +41,16 @@ test('the eight charts have the order, heights, maxima and texts of the specific
 test('an address without a timeframe means 24 hours, and a zoom without sense is none', () => {
   expect(timeframes.map(({ label }) => label)).toEqual(['Last hour', '6h', '12h', '24h', '2 days', '7 days'])
   const now = Date.parse('2026-09-02T14:00Z')
-  const { fromMs, toMs } = timesOf(stretchOf({}), now)
+  const { fromMs, toMs } = timesOf(timeSpanOf({}), now)
   expect([now - fromMs, now - toMs]).toEqual([86_400_000, 0])
   const from = '2026-09-02T12:00:00.000Z'
   const to = '2026-09-02T13:00:00.000Z'
-  expect(timesOf(stretchOf({ timeframe: '7d', from, to }), now)).toEqual({
+  expect(timesOf(timeSpanOf({ timeframe: '7d', from, to }), now)).toEqual({
     fromMs: now - 7_200_000,
     toMs: now - 3_600_000,
   })
   for (const wrong of [{ from }, { to }, { from: to, to: from }, { from: 'now', to }])
-    expect(stretchOf({ timeframe: '2d', ...wrong })).toEqual({ timeframe: '2d' })
+    expect(timeSpanOf({ timeframe: '2d', ...wrong })).toEqual({ timeframe: '2d' })
 })
 
 test('what is dragged over becomes the address, at least two minutes of it', () => {
@@ -66,23 +66,23 @@ test('all tags and some tags exclude each other, and no tag at all is a change t
   expect(pickTags([], ['*'])).toEqual(['*'])
 })
 
-test('lines are listed by version and container, each with a look of its own', () => {
+test('lines are listed by version and container, each with a className of its ownTags', () => {
   const processors = Array.from({ length: 24 }, (_, at) => wire('b@v10', `p${at}`))
-  const looks = looksOf([
-    answer(wire('b@v2', 'eth'), wire('b@v2', 'db')),
+  const lines = lineStylesOf([
+    result(wire('b@v2', 'eth'), wire('b@v2', 'db')),
     undefined,
-    answer(wire('b@v2', 'api'), wire('a@v1', 'api-2')),
+    result(wire('b@v2', 'api'), wire('a@v1', 'api-2')),
   ])
-  expect(ids(looks)).toEqual(['a@v1 api-2', 'b@v2 api', 'b@v2 db', 'b@v2 eth'])
-  const many = looksOf([answer(...processors)])
+  expect(ids(lines)).toEqual(['a@v1 api-2', 'b@v2 api', 'b@v2 db', 'b@v2 eth'])
+  const many = lineStylesOf([result(...processors)])
   expect(new Set(many.map(({ color, dash }) => `${color} ${dash}`)).size).toBe(24)
   // Numbers count as numbers.
-  expect(ids(looksOf([answer(wire('b@v10', 'api'), wire('b@v9', 'api'))]))).toEqual(['b@v9 api', 'b@v10 api'])
+  expect(ids(lineStylesOf([result(wire('b@v10', 'api'), wire('b@v9', 'api'))]))).toEqual(['b@v9 api', 'b@v10 api'])
 })
 
 test('filters take a kind of container and any of the tags; untagged versions only pass without', () => {
-  const looks = looksOf([
-    answer(
+  const lines = lineStylesOf([
+    result(
       wire('a@v1', 'api', 'dev,prod'),
       wire('a@v1', 'eth', 'dev,prod'),
       wire('b@v1', 'db', 'old'),
@@ -96,21 +96,21 @@ test('filters take a kind of container and any of the tags; untagged versions on
     'processor',
     'processor',
   ])
-  expect(ids(filterLooks(looks, { type: 'all', tags: ['*'] }))).toHaveLength(4)
-  expect(ids(filterLooks(looks, { type: 'processor', tags: ['*'] }))).toEqual(['a@v1 eth'])
-  expect(ids(filterLooks(looks, { type: 'all', tags: ['prod', 'old'] }))).toEqual(['a@v1 api', 'a@v1 eth', 'b@v1 db'])
-  expect(ids(isolated(looks, 'a@v1'))).toEqual(['a@v1 api', 'a@v1 eth'])
-  expect(ids(isolated(looks, 'b@v1 db'))).toEqual(['b@v1 db'])
-  expect(isolated(looks, 'gone@v1')).toBe(looks)
+  expect(ids(filterLines(lines, { type: 'all', tags: ['*'] }))).toHaveLength(4)
+  expect(ids(filterLines(lines, { type: 'processor', tags: ['*'] }))).toEqual(['a@v1 eth'])
+  expect(ids(filterLines(lines, { type: 'all', tags: ['prod', 'old'] }))).toEqual(['a@v1 api', 'a@v1 eth', 'b@v1 db'])
+  expect(ids(filterToSelected(lines, 'a@v1'))).toEqual(['a@v1 api', 'a@v1 eth'])
+  expect(ids(filterToSelected(lines, 'b@v1 db'))).toEqual(['b@v1 db'])
+  expect(filterToSelected(lines, 'gone@v1')).toBe(lines)
 })
 
 test('a chart draws the shown lines with their gaps; counts that still go on are not drawn', () => {
   const series = [wire('a@v1', 'eth'), wire('a@v1', 'api'), wire('', 'eth')]
-  const known = answer(...series)
-  const shown = looksOf([known]).filter(({ container }) => container === 'eth')
-  const values = (of: Answer, isOfWholePoints: boolean) =>
-    chartDataOf(of, { kind: 'line', isOfWholePoints }, shown).series.map((line) => line.values)
+  const known = result(...series)
+  const shown = lineStylesOf([known]).filter(({ container }) => container === 'eth')
+  const values = (of: MonitoringResult, omitsIncompletePoint: boolean) =>
+    chartDataOf(of, { kind: 'line', omitsIncompletePoint }, shown).series.map((line) => line.values)
   expect(values(known, true)).toEqual([[1, null, 3]])
-  expect(values(answerOf(series, 179_999), true)).toEqual([[1, null, null]])
-  expect(values(answerOf(series, 179_999), false)).toEqual([[1, null, 3]])
+  expect(values(monitoringResultOf(series, 179_999), true)).toEqual([[1, null, null]])
+  expect(values(monitoringResultOf(series, 179_999), false)).toEqual([[1, null, 3]])
 })

@@ -16,7 +16,7 @@ export function InvitationsStep({ invitations }: { invitations: readonly Invitat
 
   const toggle = (id: number) => setUnticked((before) => before.symmetricDifference(new Set([id])))
   const acceptChosen = () => answer(invitations, chosen)
-  const askAboutOthers = () =>
+  const confirmRejections = () =>
     confirm({
       title: 'Confirm your invitation choices',
       body: (
@@ -57,7 +57,7 @@ export function InvitationsStep({ invitations }: { invitations: readonly Invitat
         variant="primary"
         className="mt-4"
         isPending={isPending}
-        onClick={() => (rejected.length > 0 ? askAboutOthers() : void acceptChosen())}
+        onClick={() => (rejected.length > 0 ? confirmRejections() : void acceptChosen())}
       >
         Continue
       </Button>

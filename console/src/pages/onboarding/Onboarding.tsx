@@ -3,7 +3,7 @@ import { useQueryClient, type UseQueryResult } from '@tanstack/react-query'
 import { endSession, useUser } from '../../api/session.ts'
 import { QueryView } from '../../components/QueryView.tsx'
 import { Button } from '../../ui/Button.tsx'
-import { Mark } from '../../ui/Mark.tsx'
+import { Logo } from '../../ui/Logo.tsx'
 import { InvitationsStep } from './InvitationsStep.tsx'
 import { WelcomeStep } from './WelcomeStep.tsx'
 
@@ -15,7 +15,7 @@ export default function Onboarding({ invitations }: { invitations: UseQueryResul
     <div className="flex min-h-dvh flex-col">
       <header className="flex h-13 items-center justify-between gap-3 border-b border-line px-4">
         <span className="flex items-center gap-2 text-[15px] font-semibold">
-          <Mark className="text-accent" />
+          <Logo className="text-accent" />
           Shoal
         </span>
         <span className="flex min-w-0 items-center gap-3 text-sm text-ink-2">

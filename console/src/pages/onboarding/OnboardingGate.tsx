@@ -19,15 +19,15 @@ export function OnboardingGate({ loading, children }: { loading: ReactNode; chil
   const isDue = user.emailVerified && !isChecked
   const isAnswered = user.onboardingForm !== null
   const invitations = useQuery({ ...q('user.listInvites', {}), enabled: isDue })
-  const isNothingLeft = isDue && isAnswered && invitations.data?.length === 0
+  const hasNoInvitations = isDue && isAnswered && invitations.data?.length === 0
 
   useEffect(() => {
-    if (isNothingLeft) setSetting('tmp_invites_checked', true)
-  }, [isNothingLeft])
+    if (hasNoInvitations) setSetting('tmp_invites_checked', true)
+  }, [hasNoInvitations])
 
   if (!isDue) return <>{children}</>
   const isUnknown = isAnswered && invitations.isPending
-  if (isLinkFollowed || isNothingLeft || isUnknown) return <>{loading}</>
+  if (isLinkFollowed || hasNoInvitations || isUnknown) return <>{loading}</>
   return (
     <Suspense fallback={loading}>
       <Onboarding invitations={invitations} />

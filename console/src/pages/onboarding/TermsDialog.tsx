@@ -14,7 +14,7 @@ export default function TermsDialog() {
   const queryClient = useQueryClient()
   const [isAccepted, setIsAccepted] = useState(false)
   const [isSubscribed, setIsSubscribed] = useState(false)
-  const accept = useApiMutation('user.completeOnboarding', { invalidates: ['user.get'], errorsGoTo: 'caller' })
+  const accept = useApiMutation('user.completeOnboarding', { invalidates: ['user.get'], errorDisplay: 'caller' })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!isAccepted || accept.isPending) return

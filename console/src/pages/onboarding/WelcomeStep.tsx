@@ -7,7 +7,7 @@ import { StepHeading } from './StepHeading.tsx'
 
 /** Three questions. The profile that comes back moves on to the invitations. */
 export function WelcomeStep() {
-  const answer = useApiMutation('user.completeOnboarding', { invalidates: ['user.get'], errorsGoTo: 'caller' })
+  const answer = useApiMutation('user.completeOnboarding', { invalidates: ['user.get'], errorDisplay: 'caller' })
   return (
     <>
       <StepHeading step={1} title="Welcome">

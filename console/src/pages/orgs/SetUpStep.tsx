@@ -14,7 +14,7 @@ export function SetUpStep() {
   const [isCodeOwn, setIsCodeOwn] = useState(false)
   const create = useApiMutation('orgs.create', {
     invalidates: ['user.get'],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: ({ code }) => navigate({ to: '/organizations/create/{-$code}', params: { code } }),
   })
   return (

@@ -4,15 +4,14 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { lazy, Suspense, useMemo, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { q } from '../../api/query.ts'
-import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { LazySelect } from '../../components/LazySelect.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
+import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { useSetting } from '../../lib/local-settings.ts'
 import { CopyField } from '../../ui/CopyButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
-import { endpointsOf, type PlaygroundEndpoint } from './endpoints.ts'
 import { createFetcher } from './fetcher.ts'
 
 const GraphiqlEditor = lazy(() => import('./GraphiqlEditor.tsx'))
@@ -76,14 +75,14 @@ function Playground({ squid, params }: { squid: Squid; params: Params }) {
 
 function Editor({ endpoint: { url }, params: { code, reference } }: { endpoint: PlaygroundEndpoint; params: Params }) {
   const theme = useSetting('theme')
-  const [isDetour, setIsDetour] = useState(false)
+  const [isProxied, setIsProxied] = useState(false)
   const fetcher = useMemo(
-    () => createFetcher(url, { code, reference }, () => setIsDetour(true)),
+    () => createFetcher(url, { code, reference }, () => setIsProxied(true)),
     [url, code, reference],
   )
   return (
     <>
-      {isDetour && (
+      {isProxied && (
         <p role="status" className="mb-2 text-ink-2">
           The CORS rules of this squid do not let the console ask it, so Shoal asks in its place. Your own pages need to
           be among its allowed origins.
@@ -96,4 +95,17 @@ function Editor({ endpoint: { url }, params: { code, reference } }: { endpoint: 
       </div>
     </>
   )
+}
+
+type PlaygroundEndpoint = { id: string; label: string; url: string }
+
+/** The addresses of a version's API: by its tags, and last by its slot, which never changes (spec 2.9). */
+function endpointsOf({ api, slot }: Pick<Squid, 'api' | 'slot'>): PlaygroundEndpoint[] {
+  const urls = api?.urls ?? []
+  const tags = urls.flatMap(({ type, name, url }) =>
+    type === 'tag' && name !== undefined ? [{ id: name, label: `Tag ${name}`, url }] : [],
+  )
+  const canonical = urls.find(({ type }) => type === 'canonical')
+  // A slot's id cannot be a tag's name.
+  return canonical ? [...tags, { id: `@${slot}`, label: `Slot ${slot}`, url: canonical.url }] : tags
 }

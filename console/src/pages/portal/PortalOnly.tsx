@@ -1,6 +1,6 @@
 import { Navigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { TeamOnly } from '../../components/TeamOnly.tsx'
+import { TeamOnly } from '../../components/access.tsx'
 import { isPreviewOn } from '../../lib/preview-mode.ts'
 
 /** Neither a playground nor anybody without the beta flag has the Portal (spec 6). */

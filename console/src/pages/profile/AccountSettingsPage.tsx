@@ -34,7 +34,7 @@ function ProfileForm() {
   const { fullName, email, username } = useUser()
   const rename = useApiMutation('user.update', {
     invalidates: ['user.get'],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: () => toast({ tone: 'good', title: 'Your name has been changed' }),
   })
   return (

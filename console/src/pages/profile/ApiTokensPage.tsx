@@ -28,21 +28,21 @@ const columns: Column<ApiToken>[] = [
     id: 'prefix',
     header: 'Key',
     width: '170px',
-    foldBelow: 'md',
+    hideBelow: 'md',
     cell: ({ prefix }) => <code className="text-ink-2">{prefix}…</code>,
   },
   {
     id: 'created',
     header: 'Created',
     width: '120px',
-    foldBelow: 'sm',
+    hideBelow: 'sm',
     cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
   },
   {
     id: 'used',
     header: 'Last used',
     width: '120px',
-    foldBelow: 'sm',
+    hideBelow: 'sm',
     cell: ({ lastUsedAt }) =>
       lastUsedAt ? <RelativeTime at={lastUsedAt} /> : <span className="text-ink-3">never</span>,
   },
@@ -59,10 +59,10 @@ export default function ApiTokensPage() {
   const { data, error, refetch } = useQuery(apiTokensQuery)
   const remove = useApiMutation('user.deleteApiToken', {
     invalidates: ['user.listApiTokens'],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: ({ name }) => toast({ tone: 'good', title: `The token ${name} has been deleted` }),
   })
-  const askToDelete = ({ id, name }: ApiToken) =>
+  const confirmDelete = ({ id, name }: ApiToken) =>
     confirm({
       title: `Delete ${name}?`,
       body: 'Programs and command lines that use this token stop working at once. Your squids keep running.',
@@ -81,7 +81,7 @@ export default function ApiTokensPage() {
             label: 'Delete',
             icon: <Trash2 size={16} />,
             isDanger: true,
-            onAction: () => askToDelete(token),
+            onAction: () => confirmDelete(token),
           },
         ],
       },

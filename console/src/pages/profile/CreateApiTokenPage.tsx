@@ -6,14 +6,13 @@ import { buttonClass } from '../../ui/Button.tsx'
 import { RadioGroup } from '../../ui/RadioGroup.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { StoreKeyDialog } from './StoreKeyDialog.tsx'
-import { expiresAt, lifetimes, type Lifetime } from './token-lifetime.ts'
 
 /** Spec 2.12, `/profile/api-tokens/create`. */
 export default function CreateApiTokenPage() {
   const navigate = useNavigate()
   const create = useApiMutation('user.createApiToken', {
     invalidates: ['user.listApiTokens'],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
   })
   const initial: { name: string; expiry: Lifetime } = { name: '', expiry: 'none' }
   return (
@@ -63,4 +62,21 @@ export default function CreateApiTokenPage() {
       )}
     </div>
   )
+}
+
+const dayMs = 86_400_000
+
+/** Spec 5: how long a token may live; none is the default. */
+const lifetimes = [
+  { value: '7', label: '7 days' },
+  { value: '30', label: '30 days' },
+  { value: '60', label: '60 days' },
+  { value: '90', label: '90 days' },
+  { value: 'none', label: 'No expiration' },
+] as const
+type Lifetime = (typeof lifetimes)[number]['value']
+
+/** An ISO time, or null for a token that stays good. */
+function expiresAt(lifetime: Lifetime, nowMs: number = Date.now()): string | null {
+  return lifetime === 'none' ? null : new Date(nowMs + Number(lifetime) * dayMs).toISOString()
 }

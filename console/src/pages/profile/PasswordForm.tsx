@@ -11,7 +11,7 @@ export function PasswordForm() {
   const [changed, setChanged] = useState(0)
   const change = useApiMutation('user.changePassword', {
     invalidates: ['user.listSessions'],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: () => {
       setChanged((count) => count + 1)
       toast({ tone: 'good', title: 'Password has been changed', message: 'Other sessions have been signed out.' })

@@ -8,7 +8,7 @@ import { DataTable } from '../../components/data-table/DataTable.tsx'
 import type { Column } from '../../components/data-table/columns.ts'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
-import { nothing } from '../../lib/format.ts'
+import { emptyValue } from '../../lib/format.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { deviceOf } from './device.ts'
@@ -26,11 +26,11 @@ const columns: Column<Session>[] = [
       </span>
     ),
   },
-  { id: 'ip', header: 'Address', foldBelow: 'sm', width: '150px', cell: ({ ip }) => ip ?? nothing },
+  { id: 'ip', header: 'Address', hideBelow: 'sm', width: '150px', cell: ({ ip }) => ip ?? emptyValue },
   {
     id: 'created',
     header: 'Signed in',
-    foldBelow: 'sm',
+    hideBelow: 'sm',
     width: '120px',
     cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
   },
@@ -43,10 +43,10 @@ export default function Sessions() {
   const queryClient = useQueryClient()
   const end = useApiMutation('user.endSessions', {
     invalidates: [],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: () => dropSession(queryClient),
   })
-  const askToEnd = () =>
+  const confirmEnd = () =>
     confirm({
       title: 'Sign out everywhere?',
       body: 'All your sessions end, this one too. API tokens keep working.',
@@ -58,7 +58,7 @@ export default function Sessions() {
     <section aria-label="Sessions">
       <header className="mb-2.5 flex items-center gap-3">
         <h2 className="flex-1 text-md font-semibold">Sessions</h2>
-        <Button onClick={askToEnd}>Sign out everywhere</Button>
+        <Button onClick={confirmEnd}>Sign out everywhere</Button>
       </header>
       {error && data === undefined ? (
         <ErrorState what="The sessions could not be loaded" error={error} onRetry={() => void refetch()} />

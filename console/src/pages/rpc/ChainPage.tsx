@@ -6,37 +6,36 @@ import { useOrg } from '../../api/active-org.ts'
 import { hasStatus } from '../../api/error-text.ts'
 import { pollWhile } from '../../api/poll.ts'
 import { q } from '../../api/query.ts'
-import { Can, useWhyNot } from '../../components/Can.tsx'
-import { typeLabel } from '../../components/chains/filter-chains.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { SetupGuide } from '../../components/SetupGuide.tsx'
-import { TeamOnly } from '../../components/TeamOnly.tsx'
-import { formatInteger, nothing } from '../../lib/format.ts'
+import { Can, TeamOnly, useDeniedReason } from '../../components/access.tsx'
+import { typeLabel } from '../../components/chains/filter-chains.ts'
+import { emptyValue, formatInteger } from '../../lib/format.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
-import { chainRecipes, webSocketUrlOf } from './chain-recipes.ts'
 import { Upstreams } from './Upstreams.tsx'
+import { chainRecipes, webSocketUrlOf } from './chain-recipes.ts'
 
 const RequestsChart = lazy(() => import('./RequestsChart.tsx'))
 
 /** A gateway looks when it is asked to; until it has, there is nothing to show. */
-const liveMs = pollWhile<RpcChainDetails>((chain) => chain.isConfigured && chain.upstreams.length === 0, {
+const refetchInterval = pollWhile<RpcChainDetails>((chain) => chain.isConfigured && chain.upstreams.length === 0, {
   fastMs: 1_000,
   slowMs: 3_000,
-  giveUpAfterMs: 60_000,
+  maxFastMs: 60_000,
 })
 
 /** Spec 2.11, `/rpc/chains/{id}`. */
 export default function ChainPage() {
   const { code } = useOrg()
   const id = useParams({ from: '/app/rpc/chains/$id', select: (params) => params.id })
-  const chain = useQuery(q('rpc.getChain', { params: { code, id } }, { refetchInterval: liveMs }))
-  const mayHaveToken = useWhyNot('credentials.read') === null
-  const token = useQuery({ ...q('rpc.getToken', { params: { code } }), enabled: mayHaveToken })
+  const chain = useQuery(q('rpc.getChain', { params: { code, id } }, { refetchInterval: refetchInterval }))
+  const canReadToken = useDeniedReason('credentials.read') === null
+  const token = useQuery({ ...q('rpc.getToken', { params: { code } }), enabled: canReadToken })
   const title = chain.data?.title ?? id
   const skeleton = <Skeleton className="h-90 w-full" />
   return (
@@ -49,10 +48,10 @@ export default function ChainPage() {
           <QueryView query={chain} what="The endpoint" skeleton={skeleton}>
             {(data) =>
               // Not before the token is there: what is copied without it is of no use.
-              mayHaveToken && token.isPending ? (
+              canReadToken && token.isPending ? (
                 skeleton
               ) : (
-                <Chain chain={data} token={token.data?.token} askedAtMs={chain.dataUpdatedAt} />
+                <Chain chain={data} token={token.data?.token} fetchedAtMs={chain.dataUpdatedAt} />
               )
             }
           </QueryView>
@@ -71,9 +70,9 @@ function contextOf(chain: RpcChainDetails | undefined): ReactNode {
   ].join(' · ')
 }
 
-type ChainProps = { chain: RpcChainDetails; token: string | undefined; askedAtMs: number }
+type ChainProps = { chain: RpcChainDetails; token: string | undefined; fetchedAtMs: number }
 
-function Chain({ chain, token = rpcTokenPlaceholder, askedAtMs }: ChainProps) {
+function Chain({ chain, token = rpcTokenPlaceholder, fetchedAtMs }: ChainProps) {
   const tokenUrl = chain.url.replace(rpcTokenPlaceholder, token)
   const { id, type, url, manifestName } = chain
   const recipes = useMemo(
@@ -106,13 +105,13 @@ function Chain({ chain, token = rpcTokenPlaceholder, askedAtMs }: ChainProps) {
         </p>
       </Card>
       <dl className="grid grid-cols-2 gap-3 max-xs:[&>:last-child]:col-span-2 xs:grid-cols-3">
-        <Figure label="Head" value={orNothing(chain.headBlock)} />
-        <Figure label="Finalized" value={orNothing(chain.finalizedBlock)} />
+        <Figure label="Head" value={orEmptyValue(chain.headBlock)} />
+        <Figure label="Finalized" value={orEmptyValue(chain.finalizedBlock)} />
         <Figure label="Requests this month" value={formatInteger(Number(chain.requests))} />
       </dl>
       <Upstreams chain={chain} />
       <Suspense fallback={<Skeleton className="h-80 w-full" />}>
-        <RequestsChart chain={chain} askedAtMs={askedAtMs} />
+        <RequestsChart chain={chain} fetchedAtMs={fetchedAtMs} />
       </Suspense>
       <SetupGuide recipes={recipes} />
     </div>
@@ -133,7 +132,7 @@ function Address({ label, url, copied, what }: AddressProps) {
   )
 }
 
-const orNothing = (block: number | null) => (block === null ? nothing : formatInteger(block))
+const orEmptyValue = (block: number | null) => (block === null ? emptyValue : formatInteger(block))
 
 function Figure({ label, value }: { label: string; value: string }) {
   return (

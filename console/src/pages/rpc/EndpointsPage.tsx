@@ -9,7 +9,7 @@ import { ChainGrid, ChainGridSkeleton } from '../../components/chains/ChainGrid.
 import { filterChains, typesOf } from '../../components/chains/filter-chains.ts'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { QueryView } from '../../components/QueryView.tsx'
-import { TeamOnly } from '../../components/TeamOnly.tsx'
+import { TeamOnly } from '../../components/access.tsx'
 import { formatCount } from '../../lib/format.ts'
 import { Chip } from '../../ui/Badge.tsx'
 import { RpcHeader } from './RpcHeader.tsx'

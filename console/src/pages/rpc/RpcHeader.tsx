@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { cx } from '../../ui/classes.ts'
-import { tabClass, tabListClass } from '../../ui/tab-look.ts'
+import { tabClass, tabListClass } from '../../ui/control-classes.ts'
 
 /** The head of both tabs of spec 2.11. */
 export function RpcHeader() {

@@ -5,10 +5,9 @@ import { useOrg } from '../../api/active-org.ts'
 import { errorText, hasStatus } from '../../api/error-text.ts'
 import { useApiMutation } from '../../api/mutation.ts'
 import { q } from '../../api/query.ts'
-import { useWhyNot } from '../../components/Can.tsx'
-import { confirm } from '../../components/confirm.ts'
 import { QueryView } from '../../components/QueryView.tsx'
-import { TeamOnly } from '../../components/TeamOnly.tsx'
+import { TeamOnly, useDeniedReason } from '../../components/access.tsx'
+import { confirm } from '../../components/confirm.ts'
 import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
@@ -30,29 +29,29 @@ export default function TokenPage() {
 
 function Token() {
   const { code } = useOrg()
-  const whyNot = useWhyNot('rpc.write')
-  const whyHidden = useWhyNot('credentials.read')
-  const query = useQuery({ ...q('rpc.getToken', { params: { code } }), enabled: whyHidden === null })
+  const deniedReason = useDeniedReason('rpc.write')
+  const readDeniedReason = useDeniedReason('credentials.read')
+  const query = useQuery({ ...q('rpc.getToken', { params: { code } }), enabled: readDeniedReason === null })
   const refresh = useApiMutation('rpc.createToken', {
     invalidates: ['rpc.getToken'],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: () => toast({ tone: 'good', title: 'The RPC token has been replaced' }),
   })
-  const askAndRefresh = () =>
+  const confirmRefresh = () =>
     confirm({
       title: 'Refresh the RPC token?',
       body: 'The token in use stops working at once. Programs that use it need the new one; squids with the rpc addon take it with a restart.',
       confirmLabel: 'Refresh',
       isDanger: true,
       // Spec 8 has a toast for a refusal, so the dialog closes on it.
-      action: () => refresh.mutateAsync({ params: { code } }).catch(sayWhyNot),
+      action: () => refresh.mutateAsync({ params: { code } }).catch(toastRefusal),
     })
   return (
     <div className="max-w-180">
       <Card
         title="API token"
         aside={
-          <Button size={28} disabledReason={whyNot} onClick={askAndRefresh}>
+          <Button size={28} disabledReason={deniedReason} onClick={confirmRefresh}>
             Refresh
           </Button>
         }
@@ -62,19 +61,19 @@ function Token() {
           One token for all endpoints of the organization. It stands in the address of each, in place of{' '}
           <code>{'{TOKEN}'}</code>. Whoever has it makes requests on your account.
         </p>
-        {whyHidden === null ? (
+        {readDeniedReason === null ? (
           <QueryView query={query} what="The RPC token" skeleton={<Skeleton className="h-8 w-full" />}>
             {({ token }) => <HiddenToken key={token} token={token} />}
           </QueryView>
         ) : (
-          <Alert tone="info">{whyHidden}</Alert>
+          <Alert tone="info">{readDeniedReason}</Alert>
         )}
       </Card>
     </div>
   )
 }
 
-const sayWhyNot = (error: unknown) =>
+const toastRefusal = (error: unknown) =>
   toast(
     hasStatus(error, 405)
       ? { tone: 'bad', title: `Action is not allowed: ${errorText(error)}` }

@@ -3,11 +3,11 @@ import { Label } from '../../ui/Badge.tsx'
 import type { Column } from '../../components/data-table/columns.ts'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { StatusDot } from '../../components/StatusDot.tsx'
-import { formatDuration, formatInteger, nothing } from '../../lib/format.ts'
+import { formatDuration, formatInteger, emptyValue } from '../../lib/format.ts'
 import { Alert } from '../../ui/Alert.tsx'
 
-const orNothing = (value: number | null, format: (value: number) => string) =>
-  value === null ? nothing : format(value)
+const orEmptyValue = (value: number | null, format: (value: number) => string) =>
+  value === null ? emptyValue : format(value)
 
 const columns: Column<RpcUpstream>[] = [
   {
@@ -42,8 +42,8 @@ const columns: Column<RpcUpstream>[] = [
     headerTip: 'The highest block it has shown',
     width: '130px',
     isNumber: true,
-    foldBelow: 'xs',
-    cell: ({ headBlock }) => orNothing(headBlock, formatInteger),
+    hideBelow: 'xs',
+    cell: ({ headBlock }) => orEmptyValue(headBlock, formatInteger),
   },
   {
     id: 'p50',
@@ -51,8 +51,8 @@ const columns: Column<RpcUpstream>[] = [
     headerTip: 'Half of its answers are faster',
     width: '90px',
     isNumber: true,
-    foldBelow: 'sm',
-    cell: ({ latencyP50Ms }) => orNothing(latencyP50Ms, formatDuration),
+    hideBelow: 'sm',
+    cell: ({ latencyP50Ms }) => orEmptyValue(latencyP50Ms, formatDuration),
   },
   {
     id: 'p95',
@@ -60,7 +60,7 @@ const columns: Column<RpcUpstream>[] = [
     headerTip: '95 of 100 of its answers are faster',
     width: '90px',
     isNumber: true,
-    cell: ({ latencyP95Ms }) => orNothing(latencyP95Ms, formatDuration),
+    cell: ({ latencyP95Ms }) => orEmptyValue(latencyP95Ms, formatDuration),
   },
 ]
 

@@ -4,7 +4,7 @@ import type { ChartData } from '../../components/chart/chart-data.ts'
 type Details = Pick<RpcChainDetails, 'metrics' | 'timeGroup'>
 
 /** Methods with a colour of their own; the rest is one series. */
-const mostMethods = 5
+const maxMethods = 5
 const days = 7
 const stepSeconds = { Hour: 3_600, Day: 86_400 }
 
@@ -13,7 +13,7 @@ export function requestsChart({ metrics, timeGroup }: Details, nowMs: number): C
   const totals = new Map<string, number>()
   for (const { method, requests } of metrics) totals.set(method, (totals.get(method) ?? 0) + requests)
   const methods = [...totals].sort((a, b) => b[1] - a[1]).map(([method]) => method)
-  const own = methods.length > mostMethods + 1 ? methods.slice(0, mostMethods) : methods
+  const own = methods.length > maxMethods + 1 ? methods.slice(0, maxMethods) : methods
   const labels = own.length < methods.length ? [...own, 'Other'] : own
   const step = stepSeconds[timeGroup]
   const last = Math.floor(nowMs / 1000 / step) * step

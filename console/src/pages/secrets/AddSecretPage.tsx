@@ -4,12 +4,12 @@ import { useOrg } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
 import { q } from '../../api/query.ts'
 import { FormShell } from '../../components/FormShell.tsx'
-import { OnlyWith } from '../../components/OnlyWith.tsx'
+import { RequirePermission } from '../../components/access.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { TextArea, TextField } from '../../ui/TextField.tsx'
-import { secretErrorText } from './secret-error.ts'
+import { submitErrorText } from '../../api/error-text.ts'
 
 const initial = { name: '', value: '' }
 
@@ -17,10 +17,10 @@ const initial = { name: '', value: '' }
 export default function AddSecretPage() {
   const { code } = useOrg()
   const navigate = useNavigate()
-  const { data: known = [] } = useQuery(q('secrets.listUses', { params: { code } }))
+  const { data: existing = [] } = useQuery(q('secrets.listUses', { params: { code } }))
   const add = useApiMutation('secrets.change', {
     invalidates: ['secrets.listUses'],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: async () => {
       toast({ tone: 'good', title: 'The secret has been added' })
       await navigate({ to: '/secrets' })
@@ -38,11 +38,11 @@ export default function AddSecretPage() {
         context="Its value is never shown again, so keep it somewhere else too."
         crumbs={<Link to="/secrets">Secrets</Link>}
       />
-      <OnlyWith permission="secrets.write" title="You cannot add secrets" action={back}>
+      <RequirePermission permission="secrets.write" title="You cannot add secrets" action={back}>
         <FormShell
           schema={({ z, SecretName, SecretValue }) =>
             z.object({
-              name: SecretName.refine((name) => !known.some((secret) => secret.name === name), {
+              name: SecretName.refine((name) => !existing.some((secret) => secret.name === name), {
                 error: 'There is a secret of this name. Edit its value instead.',
               }),
               value: SecretValue,
@@ -54,7 +54,7 @@ export default function AddSecretPage() {
           }
           pending={add.isPending}
           submitError={add.error}
-          describeError={secretErrorText}
+          describeError={submitErrorText}
           submitLabel="Add"
           secondary={back}
         >
@@ -82,7 +82,7 @@ export default function AddSecretPage() {
             )
           }}
         </FormShell>
-      </OnlyWith>
+      </RequirePermission>
     </div>
   )
 }

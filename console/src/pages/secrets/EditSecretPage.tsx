@@ -8,13 +8,13 @@ import { q } from '../../api/query.ts'
 import { confirmed } from '../../components/confirm.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { FormShell } from '../../components/FormShell.tsx'
-import { OnlyWith } from '../../components/OnlyWith.tsx'
+import { RequirePermission } from '../../components/access.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { TextArea } from '../../ui/TextField.tsx'
-import { secretErrorText } from './secret-error.ts'
+import { submitErrorText } from '../../api/error-text.ts'
 
 /** Spec 2.12, `/secrets/edit/{name}`. */
 export default function EditSecretPage() {
@@ -29,7 +29,7 @@ export default function EditSecretPage() {
   return (
     <div className="max-w-140">
       <PageHeader title="Edit value" context={<code>{name}</code>} crumbs={<Link to="/secrets">Secrets</Link>} />
-      <OnlyWith permission="secrets.write" title="You cannot edit secrets" action={back}>
+      <RequirePermission permission="secrets.write" title="You cannot edit secrets" action={back}>
         <QueryView query={secrets} what="The secret">
           {(all) => {
             const secret = all.find((candidate) => candidate.name === name)
@@ -48,7 +48,7 @@ export default function EditSecretPage() {
             return <ValueForm code={code} secret={secret} back={back} />
           }}
         </QueryView>
-      </OnlyWith>
+      </RequirePermission>
     </div>
   )
 }
@@ -60,14 +60,14 @@ function ValueForm({ code, secret, back }: { code: string; secret: SecretUse; ba
   const navigate = useNavigate()
   const update = useApiMutation('secrets.change', {
     invalidates: ['secrets.listUses', 'squids.listSummaries', 'squids.get'],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: async () => {
       toast({ tone: 'good', title: `The value of ${name} has been updated` })
       await navigate({ to: '/secrets' })
     },
   })
   const used = versions.map(({ reference }) => reference).join(', ')
-  const askAndUpdate = async (value: string) => {
+  const confirmUpdate = async (value: string) => {
     const isSure = await confirmed({
       title: `Update ${name}?`,
       body:
@@ -82,10 +82,10 @@ function ValueForm({ code, secret, back }: { code: string; secret: SecretUse; ba
     <FormShell
       schema={({ z, SecretValue }) => z.object({ value: SecretValue })}
       values={initial}
-      onSubmit={({ value }) => void askAndUpdate(value)}
+      onSubmit={({ value }) => void confirmUpdate(value)}
       pending={update.isPending}
       submitError={update.error}
-      describeError={secretErrorText}
+      describeError={submitErrorText}
       submitLabel="Update"
       secondary={back}
     >

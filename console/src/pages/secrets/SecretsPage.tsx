@@ -7,7 +7,7 @@ import { useOrg } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
 import { pollWhile } from '../../api/poll.ts'
 import { q } from '../../api/query.ts'
-import { useWhyNot } from '../../components/Can.tsx'
+import { useDeniedReason } from '../../components/access.tsx'
 import { confirm } from '../../components/confirm.ts'
 import type { Sort } from '../../components/data-table/columns.ts'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
@@ -28,19 +28,19 @@ const whileOutdated = pollWhile<SecretUse[]>(
 /** Spec 2.12, `/secrets`. */
 export default function SecretsPage() {
   const { code } = useOrg()
-  const whyNot = useWhyNot('secrets.write')
+  const deniedReason = useDeniedReason('secrets.write')
   const navigate = useNavigate()
   const { data, error, refetch } = useQuery(
     q('secrets.listUses', { params: { code } }, { refetchInterval: whileOutdated }),
   )
   const [sort, setSort] = useState<Sort>({ column: 'name', order: 'asc' })
-  const change = useApiMutation('secrets.change', { invalidates: ['secrets.listUses'], errorsGoTo: 'caller' })
+  const change = useApiMutation('secrets.change', { invalidates: ['secrets.listUses'], errorDisplay: 'caller' })
 
   const remove = async ({ name }: SecretUse) => {
     await change.mutateAsync({ params: { code }, body: { secrets: [{ action: 'DELETE', name }] } })
     toast({ tone: 'good', title: `The secret ${name} has been deleted` })
   }
-  const askToDelete = (secret: SecretUse) =>
+  const confirmDelete = (secret: SecretUse) =>
     confirm({
       title: `Delete ${secret.name}?`,
       body: <DeleteText secret={secret} />,
@@ -58,7 +58,7 @@ export default function SecretsPage() {
             id: 'edit',
             label: 'Edit value',
             icon: <Pencil size={16} />,
-            disabledReason: whyNot,
+            disabledReason: deniedReason,
             onAction: () => void navigate({ to: '/secrets/edit/$name', params: { name: secret.name } }),
           },
           {
@@ -66,8 +66,8 @@ export default function SecretsPage() {
             label: 'Delete',
             icon: <Trash2 size={16} />,
             isDanger: true,
-            disabledReason: whyNot,
-            onAction: () => askToDelete(secret),
+            disabledReason: deniedReason,
+            onAction: () => confirmDelete(secret),
           },
         ],
       },
@@ -78,7 +78,7 @@ export default function SecretsPage() {
       <PageHeader
         title="Secrets"
         context="Environment variables of every squid of the organization. Their values are never shown again."
-        actions={data?.length === 0 ? undefined : <AddSecret whyNot={whyNot} />}
+        actions={data?.length === 0 ? undefined : <AddSecret deniedReason={deniedReason} />}
       />
       {error && data === undefined ? (
         <ErrorState what="The secrets could not be loaded" error={error} onRetry={() => void refetch()} />
@@ -98,7 +98,7 @@ export default function SecretsPage() {
               <EmptyState
                 title="No secrets yet"
                 text="Keys and addresses that do not belong into an archive. Every squid has them as environment variables; a manifest can also name them, as ${{ secrets.NAME }}."
-                action={<AddSecret whyNot={whyNot} />}
+                action={<AddSecret deniedReason={deniedReason} />}
                 command={`sqd secrets set NAME value -o ${code}`}
               />
             }
@@ -109,10 +109,10 @@ export default function SecretsPage() {
   )
 }
 
-function AddSecret({ whyNot }: { whyNot: string | null }) {
-  if (whyNot !== null)
+function AddSecret({ deniedReason }: { deniedReason: string | null }) {
+  if (deniedReason !== null)
     return (
-      <Button variant="primary" disabledReason={whyNot}>
+      <Button variant="primary" disabledReason={deniedReason}>
         Add secret
       </Button>
     )

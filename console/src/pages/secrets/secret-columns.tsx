@@ -4,7 +4,7 @@ import type { Column } from '../../components/data-table/columns.ts'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { StatusDot } from '../../components/StatusDot.tsx'
 
-const mostShown = 3
+const maxShown = 3
 
 export const secretColumns: Column<SecretUse>[] = [
   {
@@ -17,7 +17,7 @@ export const secretColumns: Column<SecretUse>[] = [
       </code>
     ),
   },
-  { id: 'versions', header: 'Given to', foldBelow: 'sm', cell: ({ versions }) => <Versions versions={versions} /> },
+  { id: 'versions', header: 'Given to', hideBelow: 'sm', cell: ({ versions }) => <Versions versions={versions} /> },
   {
     id: 'state',
     header: 'State',
@@ -28,7 +28,7 @@ export const secretColumns: Column<SecretUse>[] = [
     id: 'updated',
     header: 'Changed',
     width: '130px',
-    foldBelow: 'sm',
+    hideBelow: 'sm',
     sortBy: ({ updatedAt }) => Date.parse(updatedAt),
     cell: ({ updatedAt }) => <RelativeTime at={updatedAt} />,
   },
@@ -36,10 +36,10 @@ export const secretColumns: Column<SecretUse>[] = [
 
 function Versions({ versions }: Pick<SecretUse, 'versions'>) {
   if (versions.length === 0) return <span className="text-ink-3">no version</span>
-  const more = versions.slice(mostShown)
+  const more = versions.slice(maxShown)
   return (
     <span className="flex flex-wrap gap-x-2.5 py-1.5">
-      {versions.slice(0, mostShown).map(({ name, slot, reference }) => (
+      {versions.slice(0, maxShown).map(({ name, slot, reference }) => (
         <Link
           key={reference}
           to="/squids/$squidName/$squidSlot"

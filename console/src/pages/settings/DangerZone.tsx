@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
 import { orgTitle } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
 import { q } from '../../api/query.ts'
-import { useWhyNot } from '../../components/Can.tsx'
+import { useDeniedReason } from '../../components/access.tsx'
 import { confirm } from '../../components/confirm.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
@@ -18,10 +18,10 @@ export default function DangerZone({ org }: { org: Org }) {
   const own = useQuery(q('orgs.listRoles', { params: { code: org.code } })).data?.find(isOwn)
   const remove = useApiMutation('orgs.delete', {
     invalidates: ['user.get'],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: () => navigate({ to: '/squids' }),
   })
-  const askToDelete = () =>
+  const confirmDelete = () =>
     confirm({
       title: `Delete ${orgTitle(org)}?`,
       body: (
@@ -51,7 +51,7 @@ export default function DangerZone({ org }: { org: Org }) {
           </Button>
         </Act>
         <Act text="Deletes the organization with all its squids and data, for everybody.">
-          <Button variant="danger" disabledReason={useWhyNot('organization.write')} onClick={askToDelete}>
+          <Button variant="danger" disabledReason={useDeniedReason('organization.write')} onClick={confirmDelete}>
             Delete organization
           </Button>
         </Act>

@@ -10,7 +10,7 @@ import { TextField } from '../../ui/TextField.tsx'
 
 /** A new address stays pending until the link that was sent there is followed. */
 export function EmailForm({ org: { code, email } }: { org: Org }) {
-  const change = useApiMutation('orgs.update', { invalidates: ['user.get'], errorsGoTo: 'caller' })
+  const change = useApiMutation('orgs.update', { invalidates: ['user.get'], errorDisplay: 'caller' })
   return (
     <>
       {email.pendingEmail !== null && <Pending code={code} pending={email.pendingEmail} current={email.email} />}

@@ -30,7 +30,7 @@ export default function Members({ org }: { org: Org }) {
           id: type,
           label: roleLabels[type],
           hint: role.type === type && <Check size={14} aria-label="Now" className="text-accent" />,
-          disabledReason: actions.whyNotChange(role),
+          disabledReason: actions.roleDisabledReason(role),
           onAction: () => role.type !== type && actions.changeRole(role, type),
         })),
       },
@@ -43,7 +43,7 @@ export default function Members({ org }: { org: Org }) {
                 id: 'remove',
                 label: 'Remove user',
                 isDanger: true,
-                disabledReason: actions.whyNotRemove,
+                disabledReason: actions.deniedReason,
                 onAction: () => actions.removeUser(role),
               },
         ],
@@ -55,7 +55,7 @@ export default function Members({ org }: { org: Org }) {
     <section aria-label="Members">
       <header className="mb-2.5 flex items-center gap-3">
         <h2 className="flex-1 text-md font-semibold">Members</h2>
-        <Button disabledReason={actions.whyNotRemove} onClick={() => setIsInviting(true)}>
+        <Button disabledReason={actions.deniedReason} onClick={() => setIsInviting(true)}>
           Invite user
         </Button>
       </header>

@@ -7,7 +7,7 @@ import { TextField } from '../../ui/TextField.tsx'
 export function NameForm({ org: { code, name } }: { org: Org }) {
   const rename = useApiMutation('orgs.update', {
     invalidates: ['user.get'],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: () => toast({ tone: 'good', title: 'The name has been changed' }),
   })
   return (

@@ -1,10 +1,10 @@
 import type { Org } from '@shoal/contract'
 import { lazy, Suspense } from 'react'
-import { useWhyNot } from '../../components/Can.tsx'
+import { useDeniedReason } from '../../components/access.tsx'
 import { Card, KeyValue } from '../../ui/Card.tsx'
 import { CopyField } from '../../ui/CopyButton.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { nothing } from '../../lib/format.ts'
+import { emptyValue } from '../../lib/format.ts'
 import { EmailForm } from './EmailForm.tsx'
 import { NameForm } from './NameForm.tsx'
 
@@ -13,10 +13,10 @@ const Members = lazy(() => import('./Members.tsx'))
 
 /** Everything about a team organization. */
 export function OrgSettings({ org }: { org: Org }) {
-  const whyNotEdit = useWhyNot('organization.write')
+  const deniedReason = useDeniedReason('organization.write')
   return (
     <div className="flex flex-col gap-5">
-      {whyNotEdit === null ? (
+      {deniedReason === null ? (
         <>
           <Card title="Name" isPadded>
             <NameForm org={org} />
@@ -29,11 +29,11 @@ export function OrgSettings({ org }: { org: Org }) {
         <Card title="General">
           <KeyValue
             rows={[
-              { label: 'Name', value: org.name ?? nothing },
-              { label: 'Notification email', value: org.email.email ?? nothing },
+              { label: 'Name', value: org.name ?? emptyValue },
+              { label: 'Notification email', value: org.email.email ?? emptyValue },
             ]}
           />
-          <p className="border-t border-line px-3.5 py-2.5 text-sm text-ink-3">{whyNotEdit}</p>
+          <p className="border-t border-line px-3.5 py-2.5 text-sm text-ink-3">{deniedReason}</p>
         </Card>
       )}
       <OrgCodeCard code={org.code} />

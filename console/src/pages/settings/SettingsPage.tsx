@@ -1,10 +1,13 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import type { Org } from '@shoal/contract'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { orgTitle, useOrg } from '../../api/active-org.ts'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { toast, type Toast } from '../../lib/toasts.ts'
-import { OrgSettings } from './OrgSettings.tsx'
-import { PlaygroundSettings } from './PlaygroundSettings.tsx'
+import { buttonClass } from '../../ui/Button.tsx'
+import { Card } from '../../ui/Card.tsx'
+import { OrgCodeCard, OrgSettings } from './OrgSettings.tsx'
+import { RpcUsage } from './RpcUsage.tsx'
 
 /** Spec 2.6, `/settings`. The link of a confirmation mail ends here, with `emailVerified`. */
 export default function SettingsPage() {
@@ -46,4 +49,24 @@ function useEmailVerifiedToast(): void {
     // Said once: reloading the page must not say it again.
     void navigate({ to: '/settings', search: (search) => ({ ...search, emailVerified: undefined }), replace: true })
   }, [emailVerified, navigate])
+}
+
+/** The personal workspace: it has a code and RPC requests, and nobody else in it (spec 2.6). */
+function PlaygroundSettings({ org }: { org: Org }) {
+  return (
+    <div className="flex flex-col gap-5">
+      <OrgCodeCard code={org.code} />
+      <RpcUsage code={org.code} />
+      <Card title="Members" isPadded>
+        <div className="flex flex-wrap items-center justify-between gap-3">
+          <p className="min-w-0 flex-1 basis-60 text-ink-2">
+            You cannot invite users to the playground. Create an organization to work on squids together.
+          </p>
+          <Link to="/organizations/create/{-$code}" className={buttonClass()}>
+            Create organization
+          </Link>
+        </div>
+      </Card>
+    </div>
+  )
 }

@@ -4,7 +4,7 @@ import { orgTitle } from '../../api/active-org.ts'
 import { errorText, hasStatus } from '../../api/error-text.ts'
 import { useApiMutation } from '../../api/mutation.ts'
 import { useUser } from '../../api/session.ts'
-import { membershipOf } from '../../components/Can.tsx'
+import { membershipOf } from '../../components/access.tsx'
 import { confirm } from '../../components/confirm.ts'
 import { roleLabels } from '../../components/role-options.ts'
 import { toast } from '../../lib/toasts.ts'
@@ -17,24 +17,24 @@ export function useMemberActions(org: Org) {
     invalidates: ['orgs.listRoles'],
     onSuccess: ({ email, type }) => toast({ tone: 'good', title: `${email} is ${roleLabels[type].toLowerCase()} now` }),
   })
-  const remove = useApiMutation('orgs.removeMember', { invalidates: ['orgs.listRoles'], errorsGoTo: 'caller' })
+  const remove = useApiMutation('orgs.removeMember', { invalidates: ['orgs.listRoles'], errorDisplay: 'caller' })
   const leaving = useApiMutation('orgs.removeMember', {
     invalidates: ['user.get'],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: () => navigate({ to: '/squids' }),
   })
   const isOwn = (role: Role) => role.status === 'accepted' && role.email === user.email
   const params = ({ id }: Role) => ({ code: org.code, id: String(id) })
-  const noRights = whyNot(membershipOf(org), 'role.write')
+  const deniedReason = whyNot(membershipOf(org), 'role.write')
 
   return {
     isOwn,
-    whyNotChange: (role: Role): string | null => {
+    roleDisabledReason: (role: Role): string | null => {
       if (isOwn(role)) return 'You cannot change your own role.'
-      if (role.status === 'invited') return noRights ?? 'Remove the invitation and invite again to change it.'
-      return noRights
+      if (role.status === 'invited') return deniedReason ?? 'Remove the invitation and invite again to change it.'
+      return deniedReason
     },
-    whyNotRemove: noRights,
+    deniedReason: deniedReason,
     changeRole: (role: Role, roleType: RoleType) => change.mutate({ params: params(role), body: { roleType } }),
     removeUser: (role: Role) =>
       confirm({

@@ -18,7 +18,7 @@ export const memberColumns = (ownEmail: string | null): Column<Role>[] => [
   {
     id: 'name',
     header: 'Name',
-    foldBelow: 'sm',
+    hideBelow: 'sm',
     cell: ({ fullName }) => <span className="wrap-anywhere">{fullName}</span>,
   },
   {

@@ -1,26 +1,26 @@
 import type { SquidSummary } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
-import { ingressQuery, tellOnScreen } from '../../api/squids.ts'
-import { useWhyNot } from '../../components/Can.tsx'
-import { DataTable } from '../../components/data-table/DataTable.tsx'
-import { useSearchText, useUrlSort } from '../../components/data-table/url-state.ts'
+import { ingressQuery, setVisibleSquids } from '../../api/squids.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
+import { useDeniedReason } from '../../components/access.tsx'
+import { DataTable } from '../../components/data-table/DataTable.tsx'
+import { useSearchText, useUrlSort } from '../../components/data-table/url-state.ts'
 import { useSquidActions } from '../../components/squid/use-squid-actions.tsx'
 import { Alert } from '../../ui/Alert.tsx'
+import { Button, buttonClass } from '../../ui/Button.tsx'
+import { FailedFirstDeployments } from './FailedFirstDeployments.tsx'
+import { SquidFilters } from './SquidFilters.tsx'
 import { weekOfRequests } from './daily-requests.ts'
-import { DeployButton } from './DeployButton.tsx'
-import { FailedFirsts } from './FailedFirsts.tsx'
 import { filterSquids } from './filter-squids.ts'
 import { squidColumns } from './squid-columns.tsx'
-import { SquidFilters } from './SquidFilters.tsx'
-import { countOf, leftWarning, squidsLeft, summaryOf, whyNoDeploy } from './squids-left.ts'
+import { countOf, deployDisabledReason, leftWarning, squidsLeft, summaryOf } from './squids-left.ts'
 
 const route = getRouteApi('/app/squids')
-const none: readonly string[] = []
+const noFilter: readonly string[] = []
 const nameOf = ({ name }: SquidSummary) => name
 const referenceOf = ({ reference }: SquidSummary) => reference
 
@@ -28,10 +28,10 @@ const referenceOf = ({ reference }: SquidSummary) => reference
 export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
   const org = useOrg()
   const navigate = useNavigate()
-  const { status = none, tag = none } = route.useSearch()
+  const { status = noFilter, tag = noFilter } = route.useSearch()
   const { text, deferred, setText } = useSearchText('search')
   const { sort, setSort } = useUrlSort({ column: 'name', order: 'asc' })
-  const noRights = useWhyNot('squids.write')
+  const deniedReason = useDeniedReason('squids.write')
   const actions = useSquidActions()
 
   const ingress = useQuery(ingressQuery(org.code))
@@ -63,14 +63,14 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
       <PageHeader
         title="Squids"
         context={squids && left !== undefined ? summaryOf(org, squids, left) : 'Loading…'}
-        actions={<DeployButton whyNot={whyNoDeploy(org, left ?? 1, noRights)} />}
+        actions={<DeployButton disabledReason={deployDisabledReason(org, left ?? 1, deniedReason)} />}
       />
       {warning && (
         <Alert tone="warn" className="mb-4">
           {warning}
         </Alert>
       )}
-      {squids && <FailedFirsts squids={squids} />}
+      {squids && <FailedFirstDeployments squids={squids} />}
       <SquidFilters squids={squids ?? []} text={text} onText={setText} />
       <DataTable
         label="Squids"
@@ -89,8 +89,8 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
           void navigate({ to: '/squids/$squidName/$squidSlot', params: { squidName: name, squidSlot: slot } })
         }
         menuOf={menuOf}
-        whyNoMenu={actions.whyNoMenu}
-        onVisible={tellOnScreen}
+        menuDisabledReason={actions.menuDisabledReason}
+        onVisible={setVisibleSquids}
         empty={<EmptyState title={emptyTitle(deferred)} text="No version passes the search and the filters." />}
       />
     </>
@@ -98,3 +98,18 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
 }
 
 const emptyTitle = (search: string) => (search.trim() === '' ? 'No squids found' : `No squids found: ${search.trim()}`)
+
+/** `disabledReason`: why it cannot be pressed. */
+function DeployButton({ disabledReason }: { disabledReason: string | null }) {
+  if (disabledReason !== null)
+    return (
+      <Button variant="primary" disabledReason={disabledReason}>
+        Deploy squid
+      </Button>
+    )
+  return (
+    <Link to="/squids/deploy" className={buttonClass('primary')}>
+      Deploy squid
+    </Link>
+  )
+}

@@ -4,7 +4,7 @@ import { useSquids } from '../../api/squids.ts'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { FailedFirsts } from './FailedFirsts.tsx'
+import { FailedFirstDeployments } from './FailedFirstDeployments.tsx'
 import { SquidList } from './SquidList.tsx'
 
 const DeployGuide = lazy(() => import('../../components/deploy-guide/DeployGuide.tsx'))
@@ -21,7 +21,7 @@ function FirstSquid() {
   return (
     <>
       <PageHeader title="Squids" context="There are none yet. Four steps to the first one." />
-      <FailedFirsts squids={[]} />
+      <FailedFirstDeployments squids={[]} />
       <Suspense fallback={<SkeletonRows count={8} />}>
         <DeployGuide />
       </Suspense>

@@ -4,8 +4,8 @@ import type { Column } from '../../components/data-table/columns.ts'
 import { MiniBars } from '../../components/MiniBars.tsx'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { SquidStatus } from '../../components/squid/SquidStatus.tsx'
-import { syncBrief } from '../../components/squid/sync.ts'
-import { formatCount, formatDayMonth, formatInteger, nothing } from '../../lib/format.ts'
+import { shortSyncSummary } from '../../components/squid/sync.ts'
+import { formatCount, formatDayMonth, formatInteger, emptyValue } from '../../lib/format.ts'
 import { Tag } from '../../ui/Badge.tsx'
 import type { WeekOfRequests } from './daily-requests.ts'
 
@@ -23,8 +23,8 @@ export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSumma
     id: 'sync',
     header: 'Sync',
     width: '26%',
-    foldBelow: 'lg',
-    cell: (squid) => <span className="text-ink-3">{syncOf(squid) ?? nothing}</span>,
+    hideBelow: 'lg',
+    cell: (squid) => <span className="text-ink-3">{syncOf(squid) ?? emptyValue}</span>,
   },
   {
     id: 'requests',
@@ -32,17 +32,17 @@ export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSumma
     headerTip: 'Total number of queries made to the squid version in the last 7 days',
     isNumber: true,
     width: '150px',
-    foldBelow: 'sm',
-    cell: ({ id }) => (requests ? <Requests week={requests} squidId={id} /> : nothing),
+    hideBelow: 'sm',
+    cell: ({ id }) => (requests ? <Requests week={requests} squidId={id} /> : emptyValue),
   },
   {
     id: 'deployedAt',
     header: 'Deploy date',
     width: '132px',
-    foldBelow: 'xs',
+    hideBelow: 'xs',
     // A first deployment under way is the newest of all.
     sortBy: ({ deployedAt }) => (deployedAt === null ? Number.MAX_SAFE_INTEGER : Date.parse(deployedAt)),
-    cell: ({ deployedAt }) => (deployedAt === null ? nothing : <RelativeTime at={deployedAt} />),
+    cell: ({ deployedAt }) => (deployedAt === null ? emptyValue : <RelativeTime at={deployedAt} />),
   },
 ]
 
@@ -67,7 +67,7 @@ function Name({ squid: { name, slot, tags } }: { squid: SquidSummary }) {
 }
 
 const syncOf = (squid: SquidSummary) =>
-  isDeploying(squid) || isHibernated(squid) ? null : syncBrief(squid.processors ?? [])
+  isDeploying(squid) || isHibernated(squid) ? null : shortSyncSummary(squid.processors ?? [])
 
 function Requests({ week, squidId }: { week: WeekOfRequests; squidId: number }) {
   const { days, total } = week.of(squidId)

@@ -26,8 +26,12 @@ export function summaryOf(
   return `${countOf(squids.length, 'version')} of ${countOf(names, 'squid')} · ${left.toLocaleString('en-US')} left in this ${place}`
 }
 
-/** Why a new squid cannot be deployed; null when it can. `noRights`: why the role may not. */
-export function whyNoDeploy({ limits: { playground } }: Pick<Org, 'limits'>, left: number, noRights: string | null) {
+/** Why a new squid cannot be deployed; null when it can. `deniedReason`: why the role may not. */
+export function deployDisabledReason(
+  { limits: { playground } }: Pick<Org, 'limits'>,
+  left: number,
+  deniedReason: string | null,
+) {
   if (left === 0) return 'The organization has as many squids as it may have. Delete a version first.'
-  return playground ? noRights : null
+  return playground ? deniedReason : null
 }

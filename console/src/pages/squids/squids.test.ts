@@ -2,7 +2,7 @@ import type { SquidSummary } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { weekOfRequests } from './daily-requests.ts'
 import { filterSquids, matcherOf, tagsOf } from './filter-squids.ts'
-import { leftWarning, squidsLeft, summaryOf, whyNoDeploy } from './squids-left.ts'
+import { leftWarning, squidsLeft, summaryOf, deployDisabledReason } from './squids-left.ts'
 
 const squid = (reference: string, status: SquidSummary['status'], ...tags: string[]) =>
   ({ reference, status, addons: {}, processors: [], tags: tags.map((name) => ({ name })) }) as unknown as SquidSummary
@@ -65,9 +65,9 @@ test('squids left: a warning below three, no deployment at none', () => {
   expect(leftWarning(org(10), 2)).toBe('Only 2 squids are left in this organization.')
   expect(leftWarning(org(1, true), 1)).toBe('Only 1 squid is left in your playground.')
   expect(leftWarning(org(1, true), 0)).toMatch(/^No squids are left in your playground/)
-  expect(whyNoDeploy(org(10), 0, null)).toMatch(/Delete a version first/)
-  expect(whyNoDeploy(org(10), 4, 'no right')).toBeNull()
-  expect(whyNoDeploy(org(10, true), 4, 'no right')).toBe('no right')
+  expect(deployDisabledReason(org(10), 0, null)).toMatch(/Delete a version first/)
+  expect(deployDisabledReason(org(10), 4, 'no right')).toBeNull()
+  expect(deployDisabledReason(org(10, true), 4, 'no right')).toBe('no right')
   const versions = [{ name: 'a' }, { name: 'a' }, { name: 'b' }]
   expect(summaryOf(org(100), versions, 97)).toBe('3 versions of 2 squids · 97 left in this organization')
   expect(summaryOf(org(1, true), [{ name: 'a' }], 0)).toBe('1 version of 1 squid · 0 left in this playground')

@@ -1,11 +1,11 @@
 import { squidCan, type Squid } from '@shoal/contract'
-import { Copy, Ellipsis, Undo2 } from 'lucide-react'
+import { Link } from '@tanstack/react-router'
+import { Copy, Ellipsis, Play, Undo2 } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
-import { copyEndpoint, useSquidActions, whyNoEndpoint } from '../../components/squid/use-squid-actions.tsx'
-import { Button } from '../../ui/Button.tsx'
+import { copyEndpoint, endpointDisabledReason, useSquidActions } from '../../components/squid/use-squid-actions.tsx'
+import { Button, buttonClass } from '../../ui/Button.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { MenuButton } from '../../ui/MenuButton.tsx'
-import { PlaygroundLink } from './PlaygroundLink.tsx'
 
 const RollbackDialog = lazy(() => import('./deployments/RollbackDialog.tsx'))
 
@@ -27,7 +27,7 @@ export function VersionActions({ squid }: { squid: Squid }) {
       {squid.api && (
         <Button
           icon={<Copy size={14} aria-hidden />}
-          disabledReason={whyNoEndpoint(squid)}
+          disabledReason={endpointDisabledReason(squid)}
           onClick={() => copyEndpoint(squid)}
         >
           Copy endpoint
@@ -45,11 +45,31 @@ export function VersionActions({ squid }: { squid: Squid }) {
             label={`Actions for ${squid.reference}`}
             variant="secondary"
             icon={<Ellipsis size={16} aria-hidden />}
-            disabledReason={actions.whyNoMenu(squid)}
+            disabledReason={actions.menuDisabledReason(squid)}
           />
         )}
       />
       <Suspense>{isRollingBack && <RollbackDialog squid={squid} onClose={() => setIsRollingBack(false)} />}</Suspense>
     </>
+  )
+}
+
+/** To where one asks the API of the version; nothing for a version without one. */
+function PlaygroundLink({ squid }: { squid: Squid }) {
+  if (!squid.api) return null
+  const label = 'GraphQL playground'
+  const icon = <Play size={14} aria-hidden />
+  const disabledReason = squid.image === null ? 'Its API was never up.' : squidCan.copyEndpoint(squid)
+  if (disabledReason !== null)
+    return (
+      <Button icon={icon} disabledReason={disabledReason}>
+        {label}
+      </Button>
+    )
+  return (
+    <Link from="/squids/$squidName/$squidSlot" to="/squids/$squidName/$squidSlot/playground" className={buttonClass()}>
+      {icon}
+      {label}
+    </Link>
   )
 }

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { SquidStatus } from '../../components/squid/SquidStatus.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
-import { Tags } from './tags/Tags.tsx'
+import { Tags } from './Tags.tsx'
 import { VersionActions } from './VersionActions.tsx'
 
 /** Name, slot, status and tags of the version, and what can be done with it. */

@@ -1,23 +1,25 @@
-import { Outlet, useNavigate } from '@tanstack/react-router'
+import { Link, Outlet, useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
+import { orgTitle, useOrg } from '../../api/active-org.ts'
 import { hasStatus } from '../../api/error-text.ts'
-import { failedFirstOf, useLatestDeployments } from '../../api/failed-firsts.ts'
+import { failedFirstDeploymentOf, useLatestDeployments } from '../../api/failed-first-deployments.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
+import { PageHeader } from '../../components/PageHeader.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { toast } from '../../lib/toasts.ts'
-import { FailedFirst } from './deployments/FailedFirst.tsx'
+import { buttonClass } from '../../ui/Button.tsx'
+import { Skeleton, SkeletonRows } from '../../ui/Skeleton.tsx'
+import { VersionHeader } from './VersionHeader.tsx'
+import { useCurrentTab, VersionTabs } from './VersionTabs.tsx'
+import { FailedFirstDeployment } from './deployments/FailedFirstDeployment.tsx'
 import { versionTabs } from './tabs.ts'
 import { useVersionParams, useVersionQuery } from './use-version.ts'
-import { VersionHeader } from './VersionHeader.tsx'
-import { VersionNotFound } from './VersionNotFound.tsx'
-import { VersionSkeleton } from './VersionSkeleton.tsx'
-import { useCurrentTab, VersionTabs } from './VersionTabs.tsx'
 
 /** Spec 2.9: the frame of all tabs. It asks for the version and keeps it fresh; the tabs read what it has. */
 export default function VersionPage() {
   const query = useVersionQuery()
   const isMissing = hasStatus(query.error, 404)
-  if (isMissing) return <MissingVersion wasThere={query.data !== undefined} />
+  if (isMissing) return <MissingVersion wasLoaded={query.data !== undefined} />
   return (
     <QueryView query={query} what="This version" skeleton={<VersionSkeleton />}>
       {(squid) => (
@@ -31,14 +33,14 @@ export default function VersionPage() {
 }
 
 /** It was deleted, its first deployment failed, or it never was. */
-function MissingVersion({ wasThere }: { wasThere: boolean }) {
+function MissingVersion({ wasLoaded }: { wasLoaded: boolean }) {
   const { code, reference } = useVersionParams()
   const { data, isPending } = useLatestDeployments(code)
-  const failed = data ? failedFirstOf(data, reference) : null
-  useLeaveWhenDeleted(wasThere && !isPending && failed === null)
+  const failed = data ? failedFirstDeploymentOf(data, reference) : null
+  useLeaveAfterDeletion(wasLoaded && !isPending && failed === null)
   if (isPending) return <VersionSkeleton />
-  if (failed) return <FailedFirst of={failed} />
-  return wasThere ? null : <VersionNotFound />
+  if (failed) return <FailedFirstDeployment of={failed} />
+  return wasLoaded ? null : <VersionNotFound />
 }
 
 function Tabs({ tabs }: { tabs: ReturnType<typeof versionTabs> }) {
@@ -52,12 +54,45 @@ function Tabs({ tabs }: { tabs: ReturnType<typeof versionTabs> }) {
 }
 
 /** It was here a moment ago: whoever deleted it, there is nothing to come back to. */
-function useLeaveWhenDeleted(isGone: boolean): void {
+function useLeaveAfterDeletion(isDeleted: boolean): void {
   const navigate = useNavigate()
   const { reference } = useVersionParams()
   useEffect(() => {
-    if (!isGone) return
+    if (!isDeleted) return
     toast({ tone: 'good', title: `${reference} has been deleted` })
     void navigate({ to: '/squids', replace: true })
-  }, [isGone, reference, navigate])
+  }, [isDeleted, reference, navigate])
+}
+
+/** The address names a version that the organization does not have (spec 2.2). */
+function VersionNotFound() {
+  const { reference } = useVersionParams()
+  const org = useOrg()
+  return (
+    <>
+      <PageHeader title={reference} crumbs={<Link to="/squids">Squids</Link>} />
+      <EmptyState
+        title="Version not found"
+        text={`${orgTitle(org)} has no ${reference}. It may have been deleted, or belong to another of your organizations.`}
+        action={
+          <Link to="/squids" className={buttonClass()}>
+            All squids
+          </Link>
+        }
+      />
+    </>
+  )
+}
+
+/** In the size of the General tab. */
+function VersionSkeleton() {
+  return (
+    <div role="status" aria-label="Loading">
+      <Skeleton className="mb-2 h-4 w-24" />
+      <Skeleton className="mb-2 h-6 w-64" />
+      <Skeleton className="mb-6 h-4 w-48" />
+      <Skeleton className="mb-6 h-8 w-full" />
+      <SkeletonRows count={7} rowClass="h-11" />
+    </div>
+  )
 }

@@ -1,7 +1,7 @@
 import { Link, useMatches, useRouterState } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { cx } from '../../ui/classes.ts'
-import { tabClass, tabListClass } from '../../ui/tab-look.ts'
+import { tabClass, tabListClass } from '../../ui/control-classes.ts'
 import type { VersionTab } from './tabs.ts'
 
 /** The tab that the address is about; undefined on a page below one, as on one deployment. */

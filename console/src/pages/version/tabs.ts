@@ -12,38 +12,38 @@ export type VersionTab = {
   isHiddenWhenNarrow?: boolean
 }
 
-const asleep = 'The version is hibernated. Restart it first.'
-const neverBuilt = 'The version was never deployed with success.'
+const hibernatedReason = 'The version is hibernated. Restart it first.'
+const neverDeployedReason = 'The version was never deployed with success.'
 
 /** Spec 2.9: which tabs a version has, and which of them cannot be opened now. */
 export function versionTabs(squid: Pick<Squid, 'status' | 'addons' | 'manifest' | 'packageJson'>): VersionTab[] {
-  const whileAwake = isHibernated(squid) ? asleep : null
+  const whileRunning = isHibernated(squid) ? hibernatedReason : null
   const tabs: VersionTab[] = [
     { label: 'General', to: page, disabledReason: null },
-    { label: 'Details', to: `${page}/details`, disabledReason: whileAwake },
-    { label: 'Processors', to: `${page}/processors`, disabledReason: whileAwake },
+    { label: 'Details', to: `${page}/details`, disabledReason: whileRunning },
+    { label: 'Processors', to: `${page}/processors`, disabledReason: whileRunning },
     {
       label: 'Logs',
       to: `${page}/logs`,
-      disabledReason: whileAwake,
+      disabledReason: whileRunning,
       isHiddenWhenNarrow: true,
     },
-    { label: 'Metrics', to: `${page}/metrics`, disabledReason: whileAwake },
+    { label: 'Metrics', to: `${page}/metrics`, disabledReason: whileRunning },
     { label: 'Deployments', to: `${page}/deployments`, disabledReason: null },
   ]
   const { postgres, neon } = squid.addons
-  if (postgres || neon) tabs.push({ label: 'DB access', to: `${page}/db`, disabledReason: whileAwake })
+  if (postgres || neon) tabs.push({ label: 'DB access', to: `${page}/db`, disabledReason: whileRunning })
   const has = (content: object, text = '') => text !== '' || Object.keys(content).length > 0
   tabs.push(
     {
       label: 'Manifest',
       to: `${page}/manifest`,
-      disabledReason: has(squid.manifest.current, squid.manifest.raw) ? null : neverBuilt,
+      disabledReason: has(squid.manifest.current, squid.manifest.raw) ? null : neverDeployedReason,
     },
     {
       label: 'Package.json',
       to: `${page}/package`,
-      disabledReason: has(squid.packageJson) ? null : neverBuilt,
+      disabledReason: has(squid.packageJson) ? null : neverDeployedReason,
     },
   )
   return tabs

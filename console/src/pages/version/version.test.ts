@@ -1,8 +1,8 @@
 import type { Squid } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { urlGroups } from './general/urls.ts'
-import { matchesIn, pieceAt } from './files/matches.ts'
-import { tagHolders } from './tags/tag-holders.ts'
+import { matchesIn, pieceAt } from './files/use-match-highlights.ts'
+import { tagHolders } from './tag-holders.ts'
 import { versionTabs } from './tabs.ts'
 
 const postgres: NonNullable<Squid['addons']['postgres']> = {
@@ -12,12 +12,12 @@ const postgres: NonNullable<Squid['addons']['postgres']> = {
   profile: 'small',
 }
 const manifest = { current: {}, raw: 'name: one' }
-const awake = { status: 'DEPLOYED', addons: { postgres }, manifest, packageJson: { name: 'one' } } as const
+const running = { status: 'DEPLOYED', addons: { postgres }, manifest, packageJson: { name: 'one' } } as const
 const closedTabs = (squid: Parameters<typeof versionTabs>[0]) =>
   versionTabs(squid).flatMap(({ label, disabledReason }) => (disabledReason === null ? [] : [label]))
 
 test('tabs of a version that runs are all open', () => {
-  expect(versionTabs(awake).map(({ label }) => label)).toEqual([
+  expect(versionTabs(running).map(({ label }) => label)).toEqual([
     'General',
     'Details',
     'Processors',
@@ -28,16 +28,16 @@ test('tabs of a version that runs are all open', () => {
     'Manifest',
     'Package.json',
   ])
-  expect(closedTabs(awake)).toEqual([])
+  expect(closedTabs(running)).toEqual([])
   expect(
-    versionTabs(awake)
+    versionTabs(running)
       .filter((tab) => tab.isHiddenWhenNarrow)
       .map(({ label }) => label),
   ).toEqual(['Logs'])
 })
 
 test('what needs running programs is closed while the version is hibernated', () => {
-  expect(closedTabs({ ...awake, status: 'HIBERNATED' })).toEqual([
+  expect(closedTabs({ ...running, status: 'HIBERNATED' })).toEqual([
     'Details',
     'Processors',
     'Logs',
@@ -47,7 +47,7 @@ test('what needs running programs is closed while the version is hibernated', ()
 })
 
 test('a version without a database has no DB access, one that was never built no files', () => {
-  const fresh = { ...awake, addons: {}, manifest: { current: {}, raw: '' }, packageJson: {} }
+  const fresh = { ...running, addons: {}, manifest: { current: {}, raw: '' }, packageJson: {} }
   expect(versionTabs(fresh).map(({ label }) => label)).not.toContain('DB access')
   expect(versionTabs({ ...fresh, addons: { neon: { connections: [] } } }).map(({ label }) => label)).toContain(
     'DB access',
@@ -108,5 +108,5 @@ test('a search finds text in any case, across the pieces it is drawn in', () => 
     { start: 5, length: 1 },
     { start: 6, length: 9 },
   ]
-  expect([0, 4, 5, 6, 14].map((place) => pieceAt(pieces, place))).toEqual([0, 0, 1, 2, 2])
+  expect([0, 4, 5, 6, 14].map((offset) => pieceAt(pieces, offset))).toEqual([0, 0, 1, 2, 2])
 })

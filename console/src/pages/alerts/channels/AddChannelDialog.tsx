@@ -30,7 +30,7 @@ export default function AddChannelDialog({ code, onClose }: { code: string; onCl
   const [signingSecret, setSigningSecret] = useState<string | null>(null)
   const add = useApiMutation('alerts.addChannel', {
     invalidates: ['alerts.listChannels'],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: ({ channel, signingSecret: secret }) => {
       setSigningSecret(secret)
       if (secret !== null) return

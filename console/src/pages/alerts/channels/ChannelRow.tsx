@@ -1,30 +1,30 @@
-import type { AlertChannel } from '@shoal/contract'
+import type { AlertChannel, AlertDelivery } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { Ellipsis, Hash, Mail, Webhook } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { StatusDot } from '../../../components/StatusDot.tsx'
+import { Alert } from '../../../ui/Alert.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { IconButton } from '../../../ui/IconButton.tsx'
 import { MenuButton } from '../../../ui/MenuButton.tsx'
 import { Switch } from '../../../ui/Switch.tsx'
-import { deliveryLook } from '../delivery-words.ts'
-import { TestOutcome } from './TestOutcome.tsx'
+import { answerOf, deliveryAppearance } from '../delivery-labels.ts'
 import { useChannelActions } from './use-channel-actions.tsx'
 
 const EditChannelDialog = lazy(() => import('./EditChannelDialog.tsx'))
 
 const icons = { email: Mail, webhook: Webhook, slack: Hash }
-const typeWords = { email: 'E-mail', webhook: 'Webhook', slack: 'Slack' }
+const typeLabels = { email: 'E-mail', webhook: 'Webhook', slack: 'Slack' }
 
 type Props = {
   channel: AlertChannel
   /** Why nothing of it may be changed; null when it may. */
-  whyNot: string | null
+  deniedReason: string | null
 }
 
 /** One channel: where it leads, how the last message went, and what can be done with it. */
-export function ChannelRow({ channel, whyNot }: Props) {
+export function ChannelRow({ channel, deniedReason }: Props) {
   const { type, name, isEnabled } = channel
   const [isEditing, setIsEditing] = useState(false)
   const { isOn, isTesting, tested, setEnabled, test, menu } = useChannelActions(channel, () => setIsEditing(true))
@@ -36,7 +36,7 @@ export function ChannelRow({ channel, whyNot }: Props) {
         <div className="min-w-0 flex-1 basis-60">
           <p className="font-medium break-words">
             {name}
-            {name !== typeWords[type] && <span className="ml-2 font-normal text-ink-3">{typeWords[type]}</span>}
+            {name !== typeLabels[type] && <span className="ml-2 font-normal text-ink-3">{typeLabels[type]}</span>}
           </p>
           <Target channel={channel} />
         </div>
@@ -44,8 +44,8 @@ export function ChannelRow({ channel, whyNot }: Props) {
         <div className="flex items-center gap-2">
           <Switch
             checked={isOn}
-            disabled={whyNot !== null}
-            title={whyNot ?? undefined}
+            disabled={deniedReason !== null}
+            title={deniedReason ?? undefined}
             onChange={({ target }) => setEnabled(target.checked)}
             className="mr-1"
           >
@@ -54,10 +54,16 @@ export function ChannelRow({ channel, whyNot }: Props) {
               {isOn ? 'On' : 'Off'}
             </span>
           </Switch>
-          <Button size={28} aria-label={`Test ${name}`} isPending={isTesting} disabledReason={whyNot} onClick={test}>
+          <Button
+            size={28}
+            aria-label={`Test ${name}`}
+            isPending={isTesting}
+            disabledReason={deniedReason}
+            onClick={test}
+          >
             Test
           </Button>
-          {whyNot === null ? (
+          {deniedReason === null ? (
             <MenuButton
               label={`Actions for ${name}`}
               groups={menu}
@@ -102,7 +108,7 @@ function Target({ channel: { type, target } }: Pick<Props, 'channel'>) {
 
 function LastDelivery({ channel: { lastDelivery } }: Pick<Props, 'channel'>) {
   if (lastDelivery === null) return <p className="w-36 text-sm text-ink-3">Nothing sent yet</p>
-  const { tone, label, isMoving } = deliveryLook[lastDelivery.status]
+  const { tone, label, isMoving } = deliveryAppearance[lastDelivery.status]
   return (
     <p className="w-36 text-sm">
       <StatusDot tone={tone} isMoving={isMoving}>
@@ -112,5 +118,20 @@ function LastDelivery({ channel: { lastDelivery } }: Pick<Props, 'channel'>) {
         <RelativeTime at={lastDelivery.at} />
       </span>
     </p>
+  )
+}
+
+type TestOutcomeProps = { delivery: AlertDelivery; isEnabled: boolean }
+
+/** How a test went, below the channel. */
+function TestOutcome({ delivery, isEnabled }: TestOutcomeProps) {
+  const answer = answerOf(delivery)
+  const isDelivered = delivery.status === 'DELIVERED'
+  return (
+    <Alert tone={isDelivered ? 'good' : 'bad'} className="mt-3">
+      {isDelivered ? 'The test was delivered' : 'The test was not delivered'}
+      {answer && `: ${answer}`}
+      {!isEnabled && ' Alerts are not sent while the channel is off.'}
+    </Alert>
   )
 }

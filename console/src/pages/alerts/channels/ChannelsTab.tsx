@@ -4,7 +4,7 @@ import { lazy, Suspense, useState } from 'react'
 import { useOrg } from '../../../api/active-org.ts'
 import { alertsMs } from '../../../api/alerts.ts'
 import { q } from '../../../api/query.ts'
-import { useWhyNot } from '../../../components/Can.tsx'
+import { useDeniedReason } from '../../../components/access.tsx'
 import { QueryView } from '../../../components/QueryView.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { Card } from '../../../ui/Card.tsx'
@@ -17,7 +17,7 @@ const AddChannelDialog = lazy(loadAdd)
 /** Where alerts are told. */
 export default function ChannelsTab() {
   const { code } = useOrg()
-  const whyNot = useWhyNot('alerts.write')
+  const deniedReason = useDeniedReason('alerts.write')
   const channels = useQuery(q('alerts.listChannels', { params: { code } }, { refetchInterval: alertsMs }))
   const [isAdding, setIsAdding] = useState(false)
   return (
@@ -28,7 +28,7 @@ export default function ChannelsTab() {
         </p>
         <Button
           variant="primary"
-          disabledReason={whyNot}
+          disabledReason={deniedReason}
           onPointerEnter={() => void loadAdd()}
           onFocus={() => void loadAdd()}
           onClick={() => setIsAdding(true)}
@@ -49,7 +49,7 @@ export default function ChannelsTab() {
           <Card>
             <ul aria-label="Channels" className="divide-y divide-line">
               {all.map((channel) => (
-                <ChannelRow key={channel.id} channel={channel} whyNot={whyNot} />
+                <ChannelRow key={channel.id} channel={channel} deniedReason={deniedReason} />
               ))}
             </ul>
             {all.length === 1 && (

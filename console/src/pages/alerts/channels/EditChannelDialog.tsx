@@ -18,7 +18,7 @@ export default function EditChannelDialog({ channel: { id, type, name, target, i
   const { code } = useOrg()
   const change = useApiMutation('alerts.changeChannel', {
     invalidates: ['alerts.listChannels', 'alerts.listDeliveries'],
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: onClose,
   })
   const before = { name, url: type === 'webhook' ? (target ?? '') : '' }

@@ -24,8 +24,8 @@ export function useChannelActions({ id, type, name, isEnabled }: AlertChannel, o
   const call = { params: { code: useOrg().code, channelId: String(id) } }
   const change = useApiMutation('alerts.changeChannel', { invalidates: changed })
   const test = useApiMutation('alerts.testChannel', { invalidates: changed })
-  const remove = useApiMutation('alerts.removeChannel', { invalidates: changed, errorsGoTo: 'caller' })
-  const askToRemove = () =>
+  const remove = useApiMutation('alerts.removeChannel', { invalidates: changed, errorDisplay: 'caller' })
+  const confirmRemove = () =>
     confirm({
       title: `Remove ${name}?`,
       body: 'Nothing is sent there any more, and what was sent there leaves the log of deliveries. Alerts and other channels stay.',
@@ -39,7 +39,7 @@ export function useChannelActions({ id, type, name, isEnabled }: AlertChannel, o
     label: 'Remove',
     icon: <Trash2 size={16} />,
     isDanger: true,
-    onAction: askToRemove,
+    onAction: confirmRemove,
   }
   return {
     isOn: change.isPending ? change.variables.body.isEnabled : isEnabled,

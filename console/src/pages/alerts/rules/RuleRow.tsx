@@ -7,11 +7,11 @@ import { ThresholdForm } from './ThresholdForm.tsx'
 type Props = {
   rule: AlertRule
   /** Only to be looked at. */
-  isFixed: boolean
+  isReadOnly: boolean
 }
 
 /** One kind of alert: a switch that is in force at once, and a number that is saved by itself. */
-export function RuleRow({ rule, isFixed }: Props) {
+export function RuleRow({ rule, isReadOnly }: Props) {
   const { code } = useOrg()
   const { title, explanation, threshold } = alertRules[rule.kind]
   const change = useApiMutation('alerts.changeRule', { invalidates: ['alerts.listRules'] })
@@ -31,7 +31,7 @@ export function RuleRow({ rule, isFixed }: Props) {
             title={title}
             bounds={threshold}
             value={rule.threshold}
-            isFixed={isFixed || !isOn}
+            isReadOnly={isReadOnly || !isOn}
             isPending={change.isPending}
             onSave={(value) => void save({ threshold: value }).catch(() => null)}
           />
@@ -39,7 +39,7 @@ export function RuleRow({ rule, isFixed }: Props) {
       </div>
       <Switch
         checked={isOn}
-        disabled={isFixed}
+        disabled={isReadOnly}
         onChange={({ target }) => void save({ isEnabled: target.checked }).catch(() => null)}
       >
         <span className="sr-only">{title}</span>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useOrg } from '../../../api/active-org.ts'
 import { q } from '../../../api/query.ts'
-import { useWhyNot } from '../../../components/Can.tsx'
+import { useDeniedReason } from '../../../components/access.tsx'
 import { QueryView } from '../../../components/QueryView.tsx'
 import { Card } from '../../../ui/Card.tsx'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
@@ -10,11 +10,11 @@ import { RuleRow } from './RuleRow.tsx'
 /** What is watched, and from what on it speaks. */
 export default function RulesTab() {
   const { code } = useOrg()
-  const whyNot = useWhyNot('alerts.write')
+  const deniedReason = useDeniedReason('alerts.write')
   const rules = useQuery(q('alerts.listRules', { params: { code } }))
   return (
     <div className="max-w-250">
-      {whyNot !== null && <p className="mb-3 text-ink-2">{whyNot}</p>}
+      {deniedReason !== null && <p className="mb-3 text-ink-2">{deniedReason}</p>}
       <QueryView
         query={rules}
         what="The rules"
@@ -28,7 +28,7 @@ export default function RulesTab() {
           <Card>
             <ul aria-label="Rules" className="divide-y divide-line">
               {all.map((rule) => (
-                <RuleRow key={rule.kind} rule={rule} isFixed={whyNot !== null} />
+                <RuleRow key={rule.kind} rule={rule} isReadOnly={deniedReason !== null} />
               ))}
             </ul>
           </Card>

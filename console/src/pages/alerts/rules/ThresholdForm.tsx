@@ -4,19 +4,19 @@ import { formatInteger } from '../../../lib/format.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { FieldNote } from '../../../ui/Field.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
-import { readThreshold, unitWords } from './threshold.ts'
+import { readThreshold, unitLabels } from './threshold.ts'
 
 type Props = {
   title: string
   bounds: NonNullable<(typeof alertRules)[AlertKind]['threshold']>
   value: number
-  isFixed: boolean
+  isReadOnly: boolean
   isPending: boolean
   onSave: (value: number) => void
 }
 
 /** From what on a rule speaks. Saved with Enter or the button that comes with a change. */
-export function ThresholdForm({ title, bounds, value, isFixed, isPending, onSave }: Props) {
+export function ThresholdForm({ title, bounds, value, isReadOnly, isPending, onSave }: Props) {
   const [text, setText] = useState(String(value))
   const read = readThreshold(text, bounds)
   const isChanged = text.trim() !== String(value)
@@ -37,19 +37,19 @@ export function ThresholdForm({ title, bounds, value, isFixed, isPending, onSave
           inputMode="numeric"
           autoComplete="off"
           value={text}
-          disabled={isFixed}
+          disabled={isReadOnly}
           aria-invalid={error !== undefined || undefined}
           aria-describedby={`${id}-${error ? 'error' : 'description'}`}
           onChange={({ target }) => setText(target.value)}
           className="w-28 tabular"
         />
-        <span className="text-ink-2">{unitWords[bounds.unit]}</span>
+        <span className="text-ink-2">{unitLabels[bounds.unit]}</span>
         <FieldNote
           id={id}
           error={error}
           description={`${formatInteger(bounds.min)} to ${formatInteger(bounds.max)}; ${formatInteger(bounds.initial)} unless changed`}
         />
-        {isChanged && !isFixed && (
+        {isChanged && !isReadOnly && (
           <>
             <Button type="submit" variant="primary" isPending={isPending} isDisabled={error !== undefined}>
               Save

@@ -4,7 +4,7 @@ import { formatInteger } from '../../../lib/format.ts'
 type Threshold = NonNullable<(typeof alertRules)[AlertKind]['threshold']>
 
 /** How the unit stands behind the number. */
-export const unitWords: Record<Threshold['unit'], string> = {
+export const unitLabels: Record<Threshold['unit'], string> = {
   minutes: 'min',
   blocks: 'blocks',
   ms: 'ms',

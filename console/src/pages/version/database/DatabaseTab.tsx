@@ -1,10 +1,12 @@
+import { Link } from '@tanstack/react-router'
 import { useOrg } from '../../../api/active-org.ts'
+import { Alert } from '../../../ui/Alert.tsx'
+import { buttonClass } from '../../../ui/Button.tsx'
 import { Card, KeyValue } from '../../../ui/Card.tsx'
 import { DiskUse } from '../DiskUse.tsx'
 import { useVersion } from '../use-version.ts'
 import { ConnectionPanel } from './ConnectionPanel.tsx'
 import { databaseAccess } from './database-access.ts'
-import { NoDatabaseAccess } from './NoDatabaseAccess.tsx'
 
 /** Spec 2.9, `/db`. */
 export default function DatabaseTab() {
@@ -31,5 +33,32 @@ export default function DatabaseTab() {
         </Card>
       )}
     </div>
+  )
+}
+
+type Props = { reason: string; remedy: 'billing' | 'newOrganization' | null }
+
+/** Why one cannot connect, and the remedy to where one can. */
+function NoDatabaseAccess({ reason, remedy }: Props) {
+  return (
+    <Alert
+      tone={remedy === null ? 'info' : 'warn'}
+      title="You cannot connect to this database"
+      action={
+        remedy === 'billing' ? (
+          <Link to="/billing" className={buttonClass()}>
+            Open billing
+          </Link>
+        ) : (
+          remedy === 'newOrganization' && (
+            <Link to="/organizations/create/{-$code}" className={buttonClass()}>
+              Create an organization
+            </Link>
+          )
+        )
+      }
+    >
+      {reason}
+    </Alert>
   )
 }

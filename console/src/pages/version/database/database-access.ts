@@ -4,7 +4,7 @@ export type Connection = NonNullable<Squid['addons']['postgres']>['connections']
 
 type Access =
   | { isOpen: true; connection: Connection }
-  | { isOpen: false; reason: string; way: 'billing' | 'newOrganization' | null }
+  | { isOpen: false; reason: string; remedy: 'billing' | 'newOrganization' | null }
 
 /** Whether one can connect to the database of a version, or why not and what to do (spec 2.9: it needs the Pro plan). */
 export function databaseAccess(
@@ -12,20 +12,20 @@ export function databaseAccess(
   squid: Pick<Squid, 'status' | 'addons' | 'image'>,
 ): Access {
   if (org.limits.playground)
-    return closed('Access to databases needs the Pro plan, which a playground cannot have.', 'newOrganization')
-  if (!isCardAdded(org.status)) return closed('Access to databases needs the Pro plan.', 'billing')
-  if (isUnpaid(org.status)) return closed('Payment is overdue. Please update your card details.', 'billing')
+    return denied('Access to databases needs the Pro plan, which a playground cannot have.', 'newOrganization')
+  if (!isCardAdded(org.status)) return denied('Access to databases needs the Pro plan.', 'billing')
+  if (isUnpaid(org.status)) return denied('Payment is overdue. Please update your card details.', 'billing')
   const reason = whyNot({ roleType: org.roleType, isPlayground: false }, 'credentials.read')
-  if (reason) return closed(reason)
+  if (reason) return denied(reason)
   const { postgres, neon } = squid.addons
   const connection = (postgres ?? neon)?.connections[0]
   if (connection) return { isOpen: true, connection }
-  if (isDeploying(squid) || squid.image === null) return closed('The database can be reached when the version is up.')
-  return closed('The manifest lets nobody in: deploy.addons.postgres.external_access.max_connections is 0.')
+  if (isDeploying(squid) || squid.image === null) return denied('The database can be reached when the version is up.')
+  return denied('The manifest lets nobody in: deploy.addons.postgres.external_access.max_connections is 0.')
 }
 
-const closed = (reason: string, way: 'billing' | 'newOrganization' | null = null): Access => ({
+const denied = (reason: string, remedy: 'billing' | 'newOrganization' | null = null): Access => ({
   isOpen: false,
   reason,
-  way,
+  remedy,
 })

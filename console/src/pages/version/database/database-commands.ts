@@ -9,7 +9,7 @@ export type ConnectionKind = (typeof connectionKinds)[number]
 /** How to connect in one of three ways. `password` may be the stand-in. */
 export function connectionText(kind: ConnectionKind, connection: Connection, password: string): string {
   const { host, port, database, user } = connection.params
-  const { search, protocol, host: place, pathname } = new URL(connection.uri)
+  const { search, protocol, host: address, pathname } = new URL(connection.uri)
   const sslMode = new URLSearchParams(search).get('sslmode')
   const isHidden = password === hiddenPassword
   if (kind === 'PSQL') {
@@ -17,13 +17,13 @@ export function connectionText(kind: ConnectionKind, connection: Connection, pas
     return [...variables, 'psql', `-h ${host}`, `-p ${port}`, `-d ${database}`, `-U ${user}`].filter(Boolean).join(' ')
   }
   const secret = isHidden ? password : encodeURIComponent(password)
-  if (kind === 'URI') return `${protocol}//${encodeURIComponent(user)}:${secret}@${place}${pathname}${search}`
+  if (kind === 'URI') return `${protocol}//${encodeURIComponent(user)}:${secret}@${address}${pathname}${search}`
   const properties = [
     `user=${encodeURIComponent(user)}`,
     `password=${secret}`,
     ...(sslMode ? [`sslmode=${sslMode}`] : []),
   ]
-  return `jdbc:postgresql://${place}${pathname}?${properties.join('&')}`
+  return `jdbc:postgresql://${address}${pathname}?${properties.join('&')}`
 }
 
 /** Quoted only when a shell would read something else. */

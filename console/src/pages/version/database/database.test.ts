@@ -5,7 +5,7 @@ import { connectionText, hiddenPassword } from './database-commands.ts'
 const params = { host: 'pg.example.com', port: 6432, database: 'sq_1', user: 'sq_1_ro', password: "it's 50%" }
 const connection = { params, uri: 'postgres://sq_1_ro:it%27s%2050%25@pg.example.com:6432/sq_1?sslmode=require' }
 
-test('each way to connect carries the password as its reader wants it', () => {
+test('each remedy to connect carries the password as its reader wants it', () => {
   expect(connectionText('PSQL', connection, params.password)).toBe(
     String.raw`PGPASSWORD='it'\''s 50%' PGSSLMODE=require psql -h pg.example.com -p 6432 -d sq_1 -U sq_1_ro`,
   )
@@ -37,7 +37,7 @@ test('access needs the Pro plan, a running version and a manifest that lets peop
   expect(databaseAccess(org, squid(connection))).toEqual({ isOpen: true, connection })
   const reason = (...args: Parameters<typeof databaseAccess>) => {
     const access = databaseAccess(...args)
-    return access.isOpen ? null : [access.reason, access.way]
+    return access.isOpen ? null : [access.reason, access.remedy]
   }
   const playground = { ...org, limits: { squids: 1, playground: true } }
   expect(reason(playground, squid())).toEqual([expect.stringContaining('Pro plan'), 'newOrganization'])

@@ -18,21 +18,21 @@ type Props = {
 const blockLines = 200
 const linePx = 20
 /** So near to its end, the log goes on with what comes. */
-const nearPx = 24
+const endThresholdPx = 24
 
-const colours = { info: '', warn: 'text-warn', error: 'text-bad' }
+const severityClasses = { info: '', warn: 'text-warn', error: 'text-bad' }
 
 /** The log of a deployment. It keeps its end in sight while it grows, until somebody scrolls up. */
 export function DeployLog({ lines, startedAt, isGrowing }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const [isFollowing, setIsFollowing] = useState(isGrowing)
-  const toEnd = () => box.current?.scrollTo({ top: box.current.scrollHeight })
+  const scrollToEnd = () => box.current?.scrollTo({ top: box.current.scrollHeight })
   useEffect(() => {
-    if (isFollowing) toEnd()
+    if (isFollowing) scrollToEnd()
   }, [lines.length, isFollowing])
   const onScroll = () => {
     const at = box.current
-    if (at) setIsFollowing(at.scrollHeight - at.scrollTop - at.clientHeight < nearPx)
+    if (at) setIsFollowing(at.scrollHeight - at.scrollTop - at.clientHeight < endThresholdPx)
   }
   const blocks = Array.from({ length: Math.ceil(lines.length / blockLines) }, (_, index) => index * blockLines)
   return (
@@ -66,7 +66,7 @@ export function DeployLog({ lines, startedAt, isGrowing }: Props) {
           <Button
             size={28}
             icon={<ArrowDown size={14} aria-hidden />}
-            onClick={toEnd}
+            onClick={scrollToEnd}
             className="absolute! right-4 bottom-3 shadow-overlay"
           >
             Follow
@@ -99,7 +99,7 @@ function Line({ line: { severity, message, at }, startedAt }: { line: Deployment
       <time dateTime={at} title={formatDateTime(at)} className="tabular w-14 shrink-0 text-right text-ink-3">
         {((Date.parse(at) - Date.parse(startedAt)) / 1000).toFixed(1)} s
       </time>
-      <span className={cx('min-w-0 flex-1 wrap-anywhere whitespace-pre-wrap', colours[severity])}>
+      <span className={cx('min-w-0 flex-1 wrap-anywhere whitespace-pre-wrap', severityClasses[severity])}>
         {severity !== 'info' && <span className="sr-only">{severity}: </span>}
         {message}
       </span>

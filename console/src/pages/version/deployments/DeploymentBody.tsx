@@ -3,7 +3,7 @@ import { Alert } from '../../../ui/Alert.tsx'
 import { Card } from '../../../ui/Card.tsx'
 import { DeployLog } from './DeployLog.tsx'
 import { DeploymentFacts } from './DeploymentFacts.tsx'
-import { failureLabels } from './deployment-words.ts'
+import { failureLabels } from './deployment-labels.ts'
 import { Timeline } from './Timeline.tsx'
 
 /** Why a deployment failed, its steps, its facts and its log. */

@@ -1,6 +1,6 @@
 import type { Deployment } from '@shoal/contract'
 import { StatusDot } from '../../../components/StatusDot.tsx'
-import { deploymentChip } from './deployment-words.ts'
+import { deploymentChip } from './deployment-labels.ts'
 
 /** Spec 4. Hovering an error says its reason. */
 export function DeploymentChip({

@@ -1,11 +1,11 @@
 import type { Deployment } from '@shoal/contract'
+import type { ReactNode } from 'react'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
-import { nothing } from '../../../lib/format.ts'
+import { emptyValue } from '../../../lib/format.ts'
 import { Tag } from '../../../ui/Badge.tsx'
 import { Card } from '../../../ui/Card.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
-import { Facts } from './Facts.tsx'
-import { shortImage } from './deployment-words.ts'
+import { shortImage } from './deployment-labels.ts'
 
 /** Who asked for it, when, and with what options. */
 export function DeploymentFacts({ deployment }: { deployment: Deployment }) {
@@ -16,12 +16,12 @@ export function DeploymentFacts({ deployment }: { deployment: Deployment }) {
         facts={[
           ['Started', <RelativeTime key="at" at={createdAt} />],
           ['By', user ? <span title={user.email}>{user.fullName ?? user.email}</span> : 'Shoal'],
-          ['Tag', options.tag === null ? nothing : <Tag key="tag">{options.tag}</Tag>],
+          ['Tag', options.tag === null ? emptyValue : <Tag key="tag">{options.tag}</Tag>],
           ['Hard reset', options.hardReset ? 'Yes, data was erased' : 'No'],
           [
             'Image',
             image === null ? (
-              nothing
+              emptyValue
             ) : (
               <span key="image" className="inline-flex items-center">
                 <code title={image}>{shortImage(image)}</code>
@@ -32,5 +32,19 @@ export function DeploymentFacts({ deployment }: { deployment: Deployment }) {
         ]}
       />
     </Card>
+  )
+}
+
+/** A narrow list of facts: name at the left, value at the right. */
+function Facts({ facts }: { facts: readonly [label: string, value: ReactNode][] }) {
+  return (
+    <dl className="px-3.5 py-2">
+      {facts.map(([label, value]) => (
+        <div key={label} className="flex min-h-7.5 items-center gap-3">
+          <dt className="shrink-0 text-ink-2">{label}</dt>
+          <dd className="min-w-0 flex-1 truncate text-right">{value}</dd>
+        </div>
+      ))}
+    </dl>
   )
 }

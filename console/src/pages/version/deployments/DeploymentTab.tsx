@@ -20,12 +20,12 @@ export default function DeploymentTab() {
   if (hasStatus(query.error, 404) || (query.data && query.data.squid?.id !== squid.id)) return <NotFound />
   return (
     <QueryView query={query} what="This deployment">
-      {(deployment) => <Shown deployment={deployment} />}
+      {(deployment) => <LoadedDeployment deployment={deployment} />}
     </QueryView>
   )
 }
 
-function Shown({ deployment }: { deployment: Deployment }) {
+function LoadedDeployment({ deployment }: { deployment: Deployment }) {
   const rollback = useRollback(useVersion())
   const { id } = deployment
   return (
@@ -42,8 +42,8 @@ function Shown({ deployment }: { deployment: Deployment }) {
         <span className="flex-1" />
         <Button
           icon={<Undo2 size={14} aria-hidden />}
-          disabledReason={rollback.whyNot(deployment)}
-          onClick={() => rollback.ask(deployment)}
+          disabledReason={rollback.disabledReasonFor(deployment)}
+          onClick={() => rollback.confirm(deployment)}
         >
           Roll back to this
         </Button>

@@ -3,9 +3,9 @@ import { useNavigate } from '@tanstack/react-router'
 import { List, Undo2 } from 'lucide-react'
 import { useMemo } from 'react'
 import { DataTable } from '../../../components/data-table/DataTable.tsx'
+import { ShowOlder } from '../../../components/ShowOlder.tsx'
 import { EmptyState } from '../../../components/EmptyState.tsx'
 import { ErrorState } from '../../../components/ErrorState.tsx'
-import { Button } from '../../../ui/Button.tsx'
 import { deploymentColumns } from './deployment-columns.tsx'
 import { useDeployments } from './use-deployments.ts'
 import { useRollback } from './use-rollback.tsx'
@@ -16,7 +16,7 @@ export default function DeploymentsTab() {
   const squid = useVersion()
   const navigate = useNavigate({ from: '/squids/$squidName/$squidSlot/deployments' })
   const rollback = useRollback(squid)
-  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useDeployments()
+  const { data, error, refetch, ...more } = useDeployments()
   const rows = useMemo(() => data?.pages.flat(), [data])
 
   const open = ({ id }: Deployment) =>
@@ -32,8 +32,8 @@ export default function DeploymentsTab() {
             id: 'rollback',
             label: 'Roll back to this',
             icon: <Undo2 size={16} />,
-            disabledReason: rollback.whyNot(deployment),
-            onAction: () => rollback.ask(deployment),
+            disabledReason: rollback.disabledReasonFor(deployment),
+            onAction: () => rollback.confirm(deployment),
           },
         ],
       },
@@ -53,13 +53,7 @@ export default function DeploymentsTab() {
         menuOf={menuOf}
         empty={<EmptyState title="Deploys not found" text="What is deployed to this version is listed here." />}
       />
-      {hasNextPage && (
-        <div className="mt-3 text-center">
-          <Button isPending={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Show older
-          </Button>
-        </div>
-      )}
+      <ShowOlder {...more} />
     </>
   )
 }

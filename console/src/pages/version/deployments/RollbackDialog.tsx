@@ -7,10 +7,9 @@ import { Alert } from '../../../ui/Alert.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { RadioGroup } from '../../../ui/RadioGroup.tsx'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
-import { shortImage } from './deployment-words.ts'
-import { RollbackNote } from './RollbackNote.tsx'
+import { shortImage } from './deployment-labels.ts'
 import { useDeployments } from './use-deployments.ts'
-import { useRollback } from './use-rollback.tsx'
+import { RollbackNote, useRollback } from './use-rollback.tsx'
 
 type Props = { squid: Squid; onClose: () => void }
 
@@ -21,7 +20,7 @@ export default function RollbackDialog({ squid, onClose }: Props) {
   const [chosen, setChosen] = useState<string | null>(null)
   const [failure, setFailure] = useState<unknown>(null)
   const [isPending, setIsPending] = useState(false)
-  const possible = data?.pages.flat().filter((deployment) => rollback.whyNot(deployment) === null)
+  const possible = data?.pages.flat().filter((deployment) => rollback.disabledReasonFor(deployment) === null)
   const run = () => {
     setIsPending(true)
     rollback.run({ id: Number(chosen) }).then(onClose, (reason: unknown) => {

@@ -1,10 +1,11 @@
 import { isInProgress, type Deployment } from '@shoal/contract'
 import { Check, Circle, CircleDashed, X } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { cx } from '../../../ui/classes.ts'
+import { formatDuration } from '../../../lib/format.ts'
+import { useTicking } from '../../../lib/ticker.ts'
 import { Spinner } from '../../../ui/Spinner.tsx'
-import { stepLabel } from './deployment-words.ts'
-import { Elapsed } from './Elapsed.tsx'
+import { cx } from '../../../ui/classes.ts'
+import { stepLabel } from './deployment-labels.ts'
 import { timelineOf, type TimelineStep } from './timeline.ts'
 
 const icons: Record<TimelineStep['state'], ReactNode> = {
@@ -14,7 +15,7 @@ const icons: Record<TimelineStep['state'], ReactNode> = {
   waiting: <Circle size={12} className="text-ink-3" />,
   skipped: <CircleDashed size={12} className="text-ink-3" />,
 }
-const words: Record<TimelineStep['state'], string> = {
+const stateLabels: Record<TimelineStep['state'], string> = {
   done: 'done',
   running: 'running',
   failed: 'failed',
@@ -39,7 +40,7 @@ export function Timeline({ deployment }: { deployment: Deployment }) {
             </span>
             <span className={cx('flex-1', step.state === 'failed' && 'text-bad')}>
               {stepLabel(deployment.type, step.status)}
-              <span className="sr-only">, {words[step.state]}</span>
+              <span className="sr-only">, {stateLabels[step.state]}</span>
             </span>
             {step.startedAt !== null && <Elapsed startedAt={step.startedAt} elapsedMs={step.elapsedMs} />}
           </li>
@@ -51,4 +52,20 @@ export function Timeline({ deployment }: { deployment: Deployment }) {
       </p>
     </>
   )
+}
+
+type Props = { startedAt: string; elapsedMs: number | null }
+
+/** How long something took, or takes so far. */
+export function Elapsed({ startedAt, elapsedMs }: Props) {
+  return (
+    <span className="tabular whitespace-nowrap">
+      {elapsedMs === null ? <Running startedAt={startedAt} /> : formatDuration(elapsedMs)}
+    </span>
+  )
+}
+
+function Running({ startedAt }: { startedAt: string }) {
+  // Whole seconds, so that nothing flickers; the clocks of the server and the browser may differ a little.
+  return useTicking((nowMs) => `${Math.max(0, Math.floor((nowMs - Date.parse(startedAt)) / 1000))} s`)
 }

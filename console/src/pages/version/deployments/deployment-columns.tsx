@@ -1,13 +1,12 @@
-import type { Deployment } from '@shoal/contract'
+import { isInProgress, type Deployment } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
+import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import type { Column } from '../../../components/data-table/columns.ts'
 import { deploymentTitle } from '../../../components/deployment-title.ts'
-import { RelativeTime } from '../../../components/RelativeTime.tsx'
-import { nothing } from '../../../lib/format.ts'
-import { isInProgress } from '@shoal/contract'
+import { emptyValue } from '../../../lib/format.ts'
 import { DeploymentChip } from './DeploymentChip.tsx'
-import { shortImage } from './deployment-words.ts'
-import { Elapsed } from './Elapsed.tsx'
+import { Elapsed } from './Timeline.tsx'
+import { shortImage } from './deployment-labels.ts'
 
 export const deploymentColumns: Column<Deployment>[] = [
   {
@@ -35,15 +34,15 @@ export const deploymentColumns: Column<Deployment>[] = [
     header: 'Image kept',
     headerTip: 'Images that are kept can be rolled back to.',
     width: '130px',
-    foldBelow: 'lg',
+    hideBelow: 'lg',
     cell: ({ image }) =>
-      image === null ? <span className="text-ink-3">{nothing}</span> : <code>{shortImage(image)}</code>,
+      image === null ? <span className="text-ink-3">{emptyValue}</span> : <code>{shortImage(image)}</code>,
   },
   {
     id: 'user',
     header: 'By',
     width: '120px',
-    foldBelow: 'md',
+    hideBelow: 'md',
     cell: ({ user }) =>
       user ? <span title={user.email}>{user.fullName ?? user.email}</span> : <span className="text-ink-3">Shoal</span>,
   },
@@ -51,7 +50,7 @@ export const deploymentColumns: Column<Deployment>[] = [
     id: 'created',
     header: 'Started',
     width: '104px',
-    foldBelow: 'xs',
+    hideBelow: 'xs',
     cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
   },
   {
@@ -59,7 +58,7 @@ export const deploymentColumns: Column<Deployment>[] = [
     header: 'Took',
     width: '80px',
     isNumber: true,
-    foldBelow: 'xs',
+    hideBelow: 'xs',
     cell: (deployment) => (
       <Elapsed
         startedAt={deployment.createdAt}

@@ -1,8 +1,8 @@
 import type { Deployment } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { deploymentTitle } from '../../../components/deployment-title.ts'
-import { deploymentChip, stepLabel } from './deployment-words.ts'
-import { whyNoRollback } from './rollback-rule.ts'
+import { deploymentChip, stepLabel } from './deployment-labels.ts'
+import { rollbackDisabledReason } from './rollback-rule.ts'
 import { timelineOf } from './timeline.ts'
 
 const at = '2026-09-02T12:00:00.000Z'
@@ -54,10 +54,10 @@ test('a timeline shows where it failed and what was not reached', () => {
 test('a version can go back to an image that is kept and is not the present one', () => {
   const squid = { status: 'DEPLOYED', lastDeploy: null, image: 'new' } as const
   const deploy = { type: 'DEPLOY', failed: 'NO', image: 'old' } as const
-  expect(whyNoRollback(squid, deploy)).toBeNull()
-  expect(whyNoRollback(squid, { ...deploy, image: 'new' })).toBe('This image is the present one.')
-  expect(whyNoRollback(squid, { ...deploy, image: null })).toBe('Its image is no longer kept.')
-  expect(whyNoRollback(squid, { ...deploy, failed: 'UNEXPECTED' })).toMatch(/^It failed/)
-  expect(whyNoRollback(squid, { ...deploy, type: 'RESTART' })).toMatch(/^It brought no new image/)
-  expect(whyNoRollback({ ...squid, status: 'DEPLOYING' }, deploy)).toMatch(/is in progress/)
+  expect(rollbackDisabledReason(squid, deploy)).toBeNull()
+  expect(rollbackDisabledReason(squid, { ...deploy, image: 'new' })).toBe('This image is the present one.')
+  expect(rollbackDisabledReason(squid, { ...deploy, image: null })).toBe('Its image is no longer kept.')
+  expect(rollbackDisabledReason(squid, { ...deploy, failed: 'UNEXPECTED' })).toMatch(/^It failed/)
+  expect(rollbackDisabledReason(squid, { ...deploy, type: 'RESTART' })).toMatch(/^It brought no new image/)
+  expect(rollbackDisabledReason({ ...squid, status: 'DEPLOYING' }, deploy)).toMatch(/is in progress/)
 })

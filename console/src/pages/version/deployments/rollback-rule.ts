@@ -1,13 +1,16 @@
 import { squidCan, type Deployment, type Squid } from '@shoal/contract'
 
-type Made = Pick<Deployment, 'image' | 'failed' | 'type'>
+type RollbackSource = Pick<Deployment, 'image' | 'failed' | 'type'>
 
 /** Types that bring an image about. */
 const makesImage = (type: Deployment['type']) =>
   type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
 
 /** Null when the version can go back to what this deployment brought about; otherwise the sentence to show. */
-export function whyNoRollback(squid: Pick<Squid, 'status' | 'lastDeploy' | 'image'>, deployment: Made): string | null {
+export function rollbackDisabledReason(
+  squid: Pick<Squid, 'status' | 'lastDeploy' | 'image'>,
+  deployment: RollbackSource,
+): string | null {
   if (!makesImage(deployment.type)) return 'It brought no new image about.'
   if (deployment.failed !== 'NO') return 'It failed, so there is nothing to go back to.'
   const busy = squidCan.rollback(squid)

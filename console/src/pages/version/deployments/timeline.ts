@@ -18,14 +18,14 @@ export function timelineOf(deployment: Pick<Deployment, 'status' | 'failed' | 's
     const open = isRunning ? 'running' : deployment.failed === 'NO' ? 'done' : 'failed'
     return { status, startedAt, elapsedMs, state: isLast && (open !== 'running' || elapsedMs === null) ? open : 'done' }
   })
-  const seen = new Set(steps.map(({ status }) => status))
-  const toCome = plan
-    .filter((status) => !seen.has(status))
+  const started = new Set(steps.map(({ status }) => status))
+  const upcoming = plan
+    .filter((status) => !started.has(status))
     .map((status): TimelineStep => ({
       status,
       startedAt: null,
       elapsedMs: null,
       state: isRunning ? 'waiting' : 'skipped',
     }))
-  return [...begun, ...toCome]
+  return [...begun, ...upcoming]
 }

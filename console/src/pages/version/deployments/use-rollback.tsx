@@ -1,22 +1,21 @@
 import type { Deployment, Squid } from '@shoal/contract'
 import { useNavigate } from '@tanstack/react-router'
 import { useApiMutation } from '../../../api/mutation.ts'
-import { useWhyNot } from '../../../components/Can.tsx'
+import { useDeniedReason } from '../../../components/access.tsx'
 import { confirm } from '../../../components/confirm.ts'
 import { changedByActions } from '../../../components/squid/use-squid-actions.tsx'
 import { formatDateTime } from '../../../lib/format.ts'
-import { shortImage } from './deployment-words.ts'
-import { RollbackNote } from './RollbackNote.tsx'
-import { whyNoRollback } from './rollback-rule.ts'
+import { shortImage } from './deployment-labels.ts'
+import { rollbackDisabledReason } from './rollback-rule.ts'
 
 /** Going back to what an earlier deployment brought about. Shows the new deployment once it has begun. */
 export function useRollback(squid: Squid) {
-  const noRights = useWhyNot('squids.write')
+  const deniedReason = useDeniedReason('squids.write')
   const navigate = useNavigate()
   const { name: squidName, slot: squidSlot } = squid
   const rollback = useApiMutation('squids.rollback', {
     invalidates: changedByActions,
-    errorsGoTo: 'caller',
+    errorDisplay: 'caller',
     onSuccess: ({ id }) =>
       navigate({
         to: '/squids/$squidName/$squidSlot/deployments/$deployId',
@@ -29,9 +28,10 @@ export function useRollback(squid: Squid) {
       body: { deploymentId: id },
     })
   return {
-    whyNot: (deployment: Deployment): string | null => noRights ?? whyNoRollback(squid, deployment),
+    disabledReasonFor: (deployment: Deployment): string | null =>
+      deniedReason ?? rollbackDisabledReason(squid, deployment),
     run,
-    ask: (deployment: Deployment) =>
+    confirm: (deployment: Deployment) =>
       confirm({
         title: `Roll ${squid.reference} back to deployment ${deployment.id}?`,
         body: (
@@ -48,3 +48,11 @@ export function useRollback(squid: Squid) {
       }),
   }
 }
+
+/** What a rollback changes and what it does not. */
+export const RollbackNote = () => (
+  <p>
+    It runs with the present secrets, under the same addresses and tags. The database is kept as it is: code that is
+    older than its tables may not fit them. What runs now goes on until the other is up.
+  </p>
+)

@@ -4,8 +4,7 @@ import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { IconButton } from '../../../ui/IconButton.tsx'
 import { SearchField } from '../../../ui/SearchField.tsx'
 import type { Language } from './highlight.ts'
-import { matchesIn } from './matches.ts'
-import { useMarks } from './use-marks.ts'
+import { matchesIn, useMatchHighlights } from './use-match-highlights.ts'
 
 /** A file to read: coloured, searchable, to copy. The colours come a moment after the text and move nothing. */
 export function CodeView({ name, code, language }: { name: string; code: string; language: Language }) {
@@ -16,7 +15,7 @@ export function CodeView({ name, code, language }: { name: string; code: string;
   const deferred = useDeferredValue(search)
   const count = useMemo(() => matchesIn(code, deferred).length, [code, deferred])
   const now = count === 0 ? 0 : current % count
-  useMarks(box, html ?? code, deferred, now)
+  useMatchHighlights(box, html ?? code, deferred, now)
   const step = (by: number) => count > 0 && setCurrent((now + by + count) % count)
   const lines = code.split('\n').length
   return (

@@ -1,9 +1,7 @@
 import { Card, KeyValue } from '../../../ui/Card.tsx'
-import { ProcessorsTable } from '../processors/ProcessorsTable.tsx'
+import { ProcessorsTable } from '../ProcessorsTable.tsx'
 import { useVersion } from '../use-version.ts'
-import { HasuraCard, NeonCard } from './AddonCards.tsx'
-import { ApiCard } from './ApiCard.tsx'
-import { PostgresCard } from './PostgresCard.tsx'
+import { ApiCard, HasuraCard, NeonCard, PostgresCard } from './DetailCards.tsx'
 
 /** Spec 2.9: what the version is made of, part by part. */
 export default function DetailsTab() {

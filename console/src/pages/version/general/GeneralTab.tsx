@@ -1,25 +1,26 @@
 import { displayStatus, displayStatusLabels, isHibernated, type Squid } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
-import { SquidCostCard } from '../../../components/cost/SquidCostCard.tsx'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
+import { statusAppearance, StatusDot } from '../../../components/StatusDot.tsx'
+import { SquidCostCard } from '../../../components/cost/SquidCostCard.tsx'
 import { statusReason } from '../../../components/squid/status-reason.ts'
-import { squidStatusLook, StatusDot } from '../../../components/StatusDot.tsx'
-import { nothing } from '../../../lib/format.ts'
-import { Card, KeyValue, type KeyValueRow } from '../../../ui/Card.tsx'
-import { SkeletonRows } from '../../../ui/Skeleton.tsx'
-import { HibernationNotice } from './HibernationNotice.tsx'
-import { ImageName } from './ImageName.tsx'
-import { LastDeployment } from './LastDeployment.tsx'
 import { syncSummary } from '../../../components/squid/sync.ts'
+import { emptyValue } from '../../../lib/format.ts'
+import { Alert } from '../../../ui/Alert.tsx'
+import { Card, KeyValue, type KeyValueRow } from '../../../ui/Card.tsx'
+import { CopyButton } from '../../../ui/CopyButton.tsx'
+import { SkeletonRows } from '../../../ui/Skeleton.tsx'
+import { shortImage } from '../deployments/deployment-labels.ts'
+import { useVersion } from '../use-version.ts'
+import { HibernationNotice } from './HibernationNotice.tsx'
+import { LastDeployment } from './LastDeployment.tsx'
 import { UrlList } from './UrlList.tsx'
 import { urlGroups } from './urls.ts'
-import { useVersion } from '../use-version.ts'
-import { Warnings } from './Warnings.tsx'
 
 // A table is most of what this tab would weigh, and stands below everything else.
 const ProcessorsTable = lazy(async () => ({
-  default: (await import('../processors/ProcessorsTable.tsx')).ProcessorsTable,
+  default: (await import('../ProcessorsTable.tsx')).ProcessorsTable,
 }))
 
 /** Spec 2.9, the index of the version page. */
@@ -62,7 +63,7 @@ function rowsOf(squid: Squid): KeyValueRow[] {
   ]
   if (alerts.length > 0) rows.push({ label: 'Warnings', value: <Warnings alerts={alerts} />, isFlush: true })
   rows.push(
-    { label: 'Description', value: description ?? nothing },
+    { label: 'Description', value: description ?? emptyValue },
     { label: 'Image', value: <ImageName squid={squid} /> },
   )
   if (hibernatedAt) rows.push({ label: 'Hibernated', value: <RelativeTime at={hibernatedAt} /> })
@@ -77,7 +78,7 @@ function rowsOf(squid: Squid): KeyValueRow[] {
 function Status({ squid }: { squid: Squid }) {
   const status = displayStatus(squid)
   const summary = isHibernated(squid) ? null : syncSummary(squid.processors ?? [])
-  const dot = <StatusDot {...squidStatusLook[status]}>{displayStatusLabels[status]}</StatusDot>
+  const dot = <StatusDot {...statusAppearance[status]}>{displayStatusLabels[status]}</StatusDot>
   return (
     <>
       <span className="flex flex-wrap items-center gap-x-2">
@@ -96,5 +97,44 @@ function Status({ squid }: { squid: Squid }) {
       </span>
       {status === 'DEGRADED' && <p className="mt-0.5 whitespace-pre-line text-ink-2">{statusReason(squid)}</p>}
     </>
+  )
+}
+
+/** What people should know about the version, the worst first. */
+function Warnings({ alerts }: { alerts: Squid['alerts'] }) {
+  return (
+    <ul className="divide-y divide-line">
+      {alerts.map(({ label, severity, reason, since }) => (
+        <li key={label}>
+          <Alert tone={severity === 'CRITICAL' ? 'bad' : 'warn'} title={label} className="rounded-none!">
+            {reason}
+            {since && (
+              <span className="text-ink-2">
+                {' '}
+                Since <RelativeTime at={since} />.
+              </span>
+            )}
+          </Alert>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** What the version was built to: a link where it can be fetched from, otherwise its name. */
+function ImageName({ squid: { image, links } }: { squid: Pick<Squid, 'image' | 'links'> }) {
+  if (image === null) return <span className="text-ink-3">none yet</span>
+  const name = <code title={image}>{shortImage(image)}</code>
+  return (
+    <span className="-my-1 flex items-center gap-1">
+      {links.dockerImageUrl ? (
+        <a href={links.dockerImageUrl} target="_blank" rel="noreferrer" className="text-accent hover:underline">
+          {name}
+        </a>
+      ) : (
+        name
+      )}
+      <CopyButton text={links.dockerImageUrl ?? image} what="image" />
+    </span>
   )
 }

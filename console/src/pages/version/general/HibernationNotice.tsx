@@ -2,14 +2,14 @@ import type { Squid } from '@shoal/contract'
 import { squidCan } from '@shoal/contract'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { useApiMutation } from '../../../api/mutation.ts'
-import { useWhyNot } from '../../../components/Can.tsx'
+import { useDeniedReason } from '../../../components/access.tsx'
 import { changedByActions } from '../../../components/squid/use-squid-actions.tsx'
 import { Alert } from '../../../ui/Alert.tsx'
 import { Button } from '../../../ui/Button.tsx'
 
 /** Spec 2.9: why nothing runs, and the way to wake it. */
 export function HibernationNotice({ squid }: { squid: Squid }) {
-  const noRights = useWhyNot('squids.write')
+  const deniedReason = useDeniedReason('squids.write')
   const restart = useApiMutation('squids.restart', { invalidates: changedByActions })
   const params = { code: squid.organization.code, reference: squid.reference }
   return (
@@ -20,7 +20,7 @@ export function HibernationNotice({ squid }: { squid: Squid }) {
       action={
         <Button
           isPending={restart.isPending}
-          disabledReason={noRights ?? squidCan.restart(squid)}
+          disabledReason={deniedReason ?? squidCan.restart(squid)}
           onClick={() => restart.mutate({ params })}
         >
           Restart

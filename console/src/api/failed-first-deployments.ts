@@ -1,0 +1,40 @@
+import type { Deployment, SquidSummary } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { q } from './query.ts'
+
+/** Of an organization, newest first, without their logs; spec 9: every ten seconds. */
+export const useLatestDeployments = (code: string) =>
+  useQuery(
+    q('deployments.list', { params: { code }, query: { limit: '50', logs: 'false' } }, { refetchInterval: 10_000 }),
+  )
+
+const isFailedDeploy = ({ type, failed }: Deployment): boolean =>
+  failed !== 'NO' && (type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET')
+
+/** Of every version that these deployments speak of, by its reference, the newest one. */
+function newestByReference(deployments: readonly Deployment[]): Map<string, Deployment> {
+  const newest = new Map<string, Deployment>()
+  for (const deployment of deployments) {
+    const reference = deployment.squid?.reference
+    if (reference !== undefined && !newest.has(reference)) newest.set(reference, deployment)
+  }
+  return newest
+}
+
+/** The failed first deployment of a version that does not exist, newest first as they are asked for; null when there is none. */
+export function failedFirstDeploymentOf(deployments: readonly Deployment[], reference: string): Deployment | null {
+  const newest = newestByReference(deployments).get(reference)
+  return newest && isFailedDeploy(newest) ? newest : null
+}
+
+/** First deployments that failed since `sinceMs` and were not tried again, newest first. */
+export function failedFirstDeployments(
+  deployments: readonly Deployment[],
+  squids: readonly Pick<SquidSummary, 'reference'>[],
+  sinceMs: number,
+): Deployment[] {
+  const existing = new Set(squids.map(({ reference }) => reference))
+  return [...newestByReference(deployments)].flatMap(([reference, newest]) =>
+    !existing.has(reference) && isFailedDeploy(newest) && Date.parse(newest.createdAt) >= sinceMs ? [newest] : [],
+  )
+}

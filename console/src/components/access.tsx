@@ -1,0 +1,38 @@
+import { whyNot, type Membership, type Org, type Permission } from '@shoal/contract'
+import { Navigate } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useOrg } from '../api/active-org.ts'
+import { EmptyState } from './EmptyState.tsx'
+
+export const membershipOf = (org: Org): Membership => ({ roleType: org.roleType, isPlayground: org.limits.playground })
+
+/** Null when the user may, in the active organization; otherwise the sentence to show (spec 6). */
+export function useDeniedReason(permission: Permission): string | null {
+  return whyNot(membershipOf(useOrg()), permission)
+}
+
+/** Its children only for who may; `otherwise` for the others. */
+export function Can({
+  permission,
+  children,
+  otherwise,
+}: {
+  permission: Permission
+  children: ReactNode
+  otherwise?: ReactNode
+}) {
+  return <>{useDeniedReason(permission) === null ? children : otherwise}</>
+}
+
+type Props = { permission: Permission; title: string; action: ReactNode; children: ReactNode }
+
+/** A page for who may; the others read why it is not for them, and where to go on. */
+export function RequirePermission({ permission, title, action, children }: Props) {
+  const reason = useDeniedReason(permission)
+  return reason === null ? <>{children}</> : <EmptyState title={title} text={reason} action={action} />
+}
+
+/** What a playground does not have (spec 2.3, 6): there the address leads to the squids. */
+export function TeamOnly({ children }: { children: ReactNode }) {
+  return useOrg().limits.playground ? <Navigate to="/squids" replace /> : <>{children}</>
+}

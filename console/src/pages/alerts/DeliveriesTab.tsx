@@ -1,0 +1,77 @@
+import type { AlertDelivery } from '@shoal/contract'
+import { Link } from '@tanstack/react-router'
+import { RotateCw } from 'lucide-react'
+import { useMemo } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { useApiMutation } from '../../api/mutation.ts'
+import { useDeniedReason } from '../../components/access.tsx'
+import { DataTable } from '../../components/data-table/DataTable.tsx'
+import { EmptyState } from '../../components/EmptyState.tsx'
+import { ErrorState } from '../../components/ErrorState.tsx'
+import { toast } from '../../lib/toasts.ts'
+import { buttonClass } from '../../ui/Button.tsx'
+import { answerOf } from './delivery-labels.ts'
+import { ShowOlder } from '../../components/ShowOlder.tsx'
+import { useDeliveries } from './use-pages.ts'
+import { deliveryColumns } from './delivery-columns.tsx'
+
+/** What was sent where, and what came of it. */
+export default function DeliveriesTab() {
+  const { code } = useOrg()
+  const replayDeniedReason = useDeniedReason('alerts.write')
+  const { data, error, refetch, ...more } = useDeliveries()
+  const rows = useMemo(() => data?.pages.flat(), [data])
+  const replay = useApiMutation('alerts.replayDelivery', {
+    invalidates: ['alerts.listDeliveries', 'alerts.listChannels'],
+    onSuccess: (sent) => toast(outcomeOf(sent)),
+  })
+  const menuOf = ({ id, label, channel }: AlertDelivery) => ({
+    label: `Actions for ${label} to ${channel.name}`,
+    groups: [
+      {
+        id: 'delivery',
+        actions: [
+          {
+            id: 'replay',
+            label: 'Send once more',
+            icon: <RotateCw size={16} />,
+            disabledReason: replayDeniedReason,
+            onAction: () => replay.mutate({ params: { code, deliveryId: String(id) } }),
+          },
+        ],
+      },
+    ],
+  })
+  if (error && !data)
+    return <ErrorState what="The deliveries could not be loaded" error={error} onRetry={() => void refetch()} />
+  return (
+    <>
+      <DataTable
+        label="Deliveries"
+        columns={deliveryColumns}
+        rows={rows}
+        idOf={({ id, label, channel }) => `${label} to ${channel.name}, delivery ${id}`}
+        menuOf={menuOf}
+        empty={
+          <EmptyState
+            title="Nothing has been sent yet"
+            text="Every message to a channel is listed here for 30 days, with what was answered."
+            action={
+              <Link to="/monitoring/alerts/channels" className={buttonClass()}>
+                Send a test
+              </Link>
+            }
+          />
+        }
+      />
+      <ShowOlder {...more} />
+    </>
+  )
+}
+
+function outcomeOf(sent: AlertDelivery) {
+  const message = [sent.channel.name, answerOf(sent)].filter(Boolean).join(' · ')
+  return sent.status === 'DELIVERED'
+    ? ({ tone: 'good', title: 'Sent once more', message } as const)
+    : ({ tone: 'warn', title: 'Sent once more, but not taken', message } as const)
+}

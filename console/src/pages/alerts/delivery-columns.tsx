@@ -1,0 +1,83 @@
+import type { AlertDelivery } from '@shoal/contract'
+import type { Column } from '../../components/data-table/columns.ts'
+import { RelativeTime } from '../../components/RelativeTime.tsx'
+import { StatusDot } from '../../components/StatusDot.tsx'
+import { formatInteger, emptyValue } from '../../lib/format.ts'
+import { AlertSubject } from './AlertSubject.tsx'
+import { answerOf, deliveryAppearance, messageLabels } from './delivery-labels.ts'
+
+export const deliveryColumns: Column<AlertDelivery>[] = [
+  {
+    id: 'what',
+    header: 'Message',
+    cell: ({ what, label, alert, channel }) => (
+      <div className="py-2 whitespace-normal">
+        <p className="font-medium break-words">{label}</p>
+        <p className="text-ink-3">
+          {messageLabels[what]}
+          <span className="lg:hidden"> to {channel.name}</span>
+        </p>
+        {alert && (
+          <p className="mt-1 lg:hidden">
+            <AlertSubject alert={alert} />
+          </p>
+        )}
+      </div>
+    ),
+  },
+  {
+    id: 'subject',
+    header: 'About',
+    width: '180px',
+    hideBelow: 'lg',
+    cell: ({ alert }) => (
+      <div className="py-2 whitespace-normal">{alert ? <AlertSubject alert={alert} /> : emptyValue}</div>
+    ),
+  },
+  { id: 'channel', header: 'Channel', width: '150px', hideBelow: 'lg', cell: ({ channel }) => channel.name },
+  {
+    id: 'status',
+    header: 'Status',
+    width: '120px',
+    cell: ({ status }) => {
+      const { tone, label, isMoving } = deliveryAppearance[status]
+      return (
+        <StatusDot tone={tone} isMoving={isMoving}>
+          {label}
+        </StatusDot>
+      )
+    },
+  },
+  {
+    id: 'answer',
+    header: 'Answer',
+    width: '170px',
+    hideBelow: 'sm',
+    cell: (delivery) => (
+      <div className="py-2 whitespace-normal">
+        <p className="break-words text-ink-2">{answerOf(delivery) || emptyValue}</p>
+        {delivery.nextTryAt && delivery.tries > 0 && (
+          <p className="text-ink-3">
+            next try <RelativeTime at={delivery.nextTryAt} />
+          </p>
+        )}
+      </div>
+    ),
+  },
+  {
+    id: 'tries',
+    header: 'Tries',
+    width: '64px',
+    isNumber: true,
+    hideBelow: 'lg',
+    cell: ({ tries }) => formatInteger(tries),
+  },
+  {
+    id: 'sent',
+    header: 'Last tried',
+    headerTip: 'Or when it was made, while it waits for its first try',
+    width: '124px',
+    hideBelow: 'md',
+    cell: ({ lastTriedAt, createdAt }) => <RelativeTime at={lastTriedAt ?? createdAt} />,
+  },
+]

@@ -1,0 +1,20 @@
+import type { AlertDelivery } from '@shoal/contract'
+import type { Tone } from '../../ui/tones.ts'
+
+/** How each state of a delivery looks; a new one does not compile until it has a look. */
+export const deliveryAppearance: Record<AlertDelivery['status'], { tone: Tone; label: string; isMoving: boolean }> = {
+  PENDING: { tone: 'info', label: 'Pending', isMoving: true },
+  DELIVERED: { tone: 'good', label: 'Delivered', isMoving: false },
+  FAILED: { tone: 'bad', label: 'Failed', isMoving: false },
+}
+
+export const messageLabels: Record<AlertDelivery['what'], string> = {
+  OPENED: 'Alert told',
+  ENDED: 'Recovery told',
+  TEST: 'Test sent',
+}
+
+/** Why it was not taken, or what was answered; empty for a mail that went out. */
+export function answerOf({ httpStatus, error }: Pick<AlertDelivery, 'httpStatus' | 'error'>): string {
+  return error ?? (httpStatus === null ? '' : `HTTP ${httpStatus}`)
+}

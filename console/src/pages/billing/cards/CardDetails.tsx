@@ -1,0 +1,56 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { QueryView } from '../../../components/QueryView.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { Card } from '../../../ui/Card.tsx'
+import { CardDialog, CardForm, settingsQuery } from './CardForm.tsx'
+import { PaymentMethodRow } from './PaymentMethodRow.tsx'
+
+/** Saved payment methods, the default first; without any, the form to add one. */
+export function CardDetails({ code }: { code: string }) {
+  const settings = useQuery(settingsQuery(code))
+  const [isAdding, setIsAdding] = useState(false)
+  const hasAny = (settings.data?.existing.length ?? 0) > 0
+  return (
+    <Card
+      title="Card details"
+      aside={
+        hasAny && (
+          <Button size={28} onClick={() => setIsAdding(true)}>
+            Add card
+          </Button>
+        )
+      }
+    >
+      <QueryView query={settings} what="The card details">
+        {({ existing }) =>
+          existing.length > 0 ? (
+            <ul className="divide-y divide-line">
+              {existing.map((method, index) => (
+                <PaymentMethodRow
+                  key={method.id}
+                  code={code}
+                  method={method}
+                  isDefault={index === 0}
+                  isOnly={existing.length === 1}
+                />
+              ))}
+            </ul>
+          ) : (
+            <div className="p-3.5">
+              <CardForm code={code} onSaved={() => undefined} />
+            </div>
+          )
+        }
+      </QueryView>
+      {isAdding && (
+        <CardDialog
+          title="Add card"
+          text="It becomes the default: the one that is charged."
+          code={code}
+          onClose={() => setIsAdding(false)}
+        />
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,61 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
+import { useApiMutation } from '../../../api/mutation.ts'
+import { q } from '../../../api/query.ts'
+import { LazyDialog } from '../../../components/LazyDialog.tsx'
+import { QueryView } from '../../../components/QueryView.tsx'
+import { toast } from '../../../lib/toasts.ts'
+import { SkeletonRows } from '../../../ui/Skeleton.tsx'
+import { TestCardForm } from './TestCardForm.tsx'
+
+const StripeForm = lazy(() => import('./StripeForm.tsx'))
+
+type Props = {
+  code: string
+  /** The id of the payment method the new one stands in for. */
+  replaces?: string
+  onSaved: () => void
+}
+
+/** The provider's form; what it has set up is taken by the server, which charges what is due with it. */
+export function CardForm({ code, replaces, onSaved }: Props) {
+  const settings = useQuery(settingsQuery(code))
+  const add = useApiMutation('billing.addPaymentMethod', {
+    invalidates: ['billing.getSettings', 'billing.getSummary', 'user.get'],
+    onSuccess: () => {
+      toast({ tone: 'good', title: 'Billing information has been updated.' })
+      onSaved()
+    },
+  })
+  return (
+    <QueryView query={settings} what="The card form">
+      {({ publishableKey, create: { clientSecret } }) => {
+        const form = {
+          clientSecret,
+          isSaving: add.isPending,
+          onSetUp: () => add.mutate({ params: { code }, body: { clientSecret, ...(replaces && { replaces }) } }),
+        }
+        if (publishableKey === null) return <TestCardForm code={code} {...form} />
+        return (
+          <Suspense fallback={<SkeletonRows count={4} />}>
+            <StripeForm publishableKey={publishableKey} {...form} />
+          </Suspense>
+        )
+      }}
+    </QueryView>
+  )
+}
+
+type CardDialogProps = { title: string; text?: string; code: string; replaces?: string; onClose: () => void }
+
+export function CardDialog({ title, text, code, replaces, onClose }: CardDialogProps) {
+  return (
+    <LazyDialog title={title} isOpen onClose={onClose}>
+      {text && <p className="mb-3 text-ink-2">{text}</p>}
+      <CardForm code={code} onSaved={onClose} {...(replaces !== undefined && { replaces })} />
+    </LazyDialog>
+  )
+}
+
+/** Good until a card changes it (spec 9): each asking sets up a new form at the provider. */
+export const settingsQuery = (code: string) => q('billing.getSettings', { params: { code } }, { staleTime: Infinity })

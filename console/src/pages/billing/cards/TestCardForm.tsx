@@ -1,0 +1,75 @@
+import { useState } from 'react'
+import { useApiMutation } from '../../../api/mutation.ts'
+import { FormShell } from '../../../components/FormShell.tsx'
+import { LazyDialog } from '../../../components/LazyDialog.tsx'
+import { toast, unexpectedErrorTitle } from '../../../lib/toasts.ts'
+import { Button } from '../../../ui/Button.tsx'
+import { TextField } from '../../../ui/TextField.tsx'
+import { cardOf, type Card, type CardFields } from './card.ts'
+
+type Props = { code: string; clientSecret: string; isSaving: boolean; onSetUp: () => void }
+
+const empty: CardFields = { number: '', expiry: '', cvc: '' }
+
+/** The form of an installation without Stripe: the same fields, and Stripe's numbers for tests decide what happens. */
+export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
+  const [challengedCard, setChallengedCard] = useState<Card | null>(null)
+  const enter = useApiMutation('billing.enterTestCard', {
+    invalidates: [],
+    onSuccess: ({ status, error }, { body: { number, expMonth, expYear, cvc } }) => {
+      setChallengedCard(status === 'requires_action' ? { number, expMonth, expYear, cvc } : null)
+      if (status === 'succeeded') onSetUp()
+      if (status === 'requires_payment_method')
+        toast({ tone: 'bad', title: unexpectedErrorTitle, message: error ?? 'Unknown error' })
+    },
+  })
+  const send = (card: Card, authentication?: 'complete' | 'fail') =>
+    enter.mutate({ params: { code }, body: { clientSecret, ...card, ...(authentication && { authentication }) } })
+  return (
+    <>
+      <FormShell
+        schema={({ z }) => z.object({ number: z.string(), expiry: z.string(), cvc: z.string() })}
+        values={empty}
+        onSubmit={(fields) => {
+          const card = cardOf(fields)
+          if (card) send(card)
+        }}
+        pending={enter.isPending || isSaving}
+        submitError={null}
+        submitLabel="Save card"
+        disabledReasonOf={(fields) => (cardOf(fields) ? null : 'Complete the card details first.')}
+        isGuarded={false}
+      >
+        {({ field }) => (
+          <>
+            <p className="text-ink-2">
+              Test mode: nobody is charged. Use <code>4242 4242 4242 4242</code> with any future date and any code.
+            </p>
+            <div className="grid max-w-140 gap-3 xs:grid-cols-[minmax(0,1fr)_110px_90px]">
+              <TextField
+                label="Card number"
+                inputMode="numeric"
+                autoComplete="cc-number"
+                placeholder="1234 1234 1234 1234"
+                {...field('number')}
+              />
+              <TextField label="Expiry" autoComplete="cc-exp" placeholder="MM / YY" {...field('expiry')} />
+              <TextField label="CVC" inputMode="numeric" autoComplete="cc-csc" placeholder="123" {...field('cvc')} />
+            </div>
+          </>
+        )}
+      </FormShell>
+      {challengedCard && (
+        <LazyDialog title="Your bank asks for confirmation" isOpen onClose={() => setChallengedCard(null)}>
+          <p className="mb-4">A real bank would show its own page here. Decide what it answers.</p>
+          <div className="flex justify-end gap-2">
+            <Button onClick={() => send(challengedCard, 'fail')}>Fail authentication</Button>
+            <Button variant="primary" isPending={enter.isPending} onClick={() => send(challengedCard, 'complete')}>
+              Complete authentication
+            </Button>
+          </div>
+        </LazyDialog>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,42 @@
+type Outcome = { error?: { message?: string } }
+type PaymentElement = {
+  mount: (container: HTMLElement) => void
+  unmount: () => void
+  on(event: 'change', listener: (event: { complete: boolean }) => void): void
+  on(event: 'loaderror', listener: () => void): void
+}
+export type Elements = { create: (kind: 'payment') => PaymentElement }
+/** What of Stripe.js a card form needs (docs.stripe.com/js). */
+export type Stripe = {
+  elements: (options: { clientSecret: string; appearance: { theme: 'stripe' | 'night' } }) => Elements
+  confirmSetup: (options: {
+    elements: Elements
+    redirect: 'if_required'
+    confirmParams: { return_url: string }
+  }) => Promise<Outcome>
+}
+
+declare global {
+  interface Window {
+    Stripe?: (publishableKey: string) => Stripe
+  }
+}
+
+let loading: Promise<(publishableKey: string) => Stripe> | null = null
+
+/** Stripe allows its script from its own address only. @throws when it cannot be loaded; the next call tries again */
+export function loadStripe(): Promise<(publishableKey: string) => Stripe> {
+  loading ??= new Promise((resolve, reject) => {
+    const fail = () => {
+      loading = null
+      reject(new Error('The card form could not be loaded'))
+    }
+    const script = document.createElement('script')
+    script.src = 'https://js.stripe.com/v3/'
+    script.async = true
+    script.addEventListener('load', () => (window.Stripe ? resolve(window.Stripe) : fail()))
+    script.addEventListener('error', fail)
+    document.head.append(script)
+  })
+  return loading
+}

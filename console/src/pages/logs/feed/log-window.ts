@@ -1,0 +1,64 @@
+import type { LogEntry } from '@shoal/contract'
+
+/** How to ask for what lies beyond an end of the window; null: there is nothing. */
+export type PageCursor = { nextPage: string } | { at: string } | null
+
+/**
+ * The lines the browser holds, oldest first: a stretch of the log. Each has a number that it keeps while the window moves;
+ * `first` is that of the first line, and becomes negative.
+ */
+export type LogWindow = { lines: readonly LogEntry[]; first: number; older: PageCursor; newer: PageCursor }
+
+type Page = { logs: readonly LogEntry[]; nextPage: string | null }
+
+/** The browser keeps this many lines while it follows; the oldest go, and can be had again. */
+export const maxLines = 100_000
+/** Dropped at once, so that not every batch copies all of them. */
+const trimBatchLines = 5_000
+
+const pageCursorOf = ({ nextPage }: Page): PageCursor => (nextPage === null ? null : { nextPage })
+
+/** From a page of the newest lines. */
+export const openedAtEnd = (page: Page): LogWindow => ({
+  lines: page.logs.toReversed(),
+  first: 0,
+  older: pageCursorOf(page),
+  newer: null,
+})
+
+/** Around a line, which begins both pages when it passes the filter. */
+export function openedAround(before: Page, after: Page): LogWindow {
+  const older = before.logs.toReversed()
+  const isTwice = older.length > 0 && older.at(-1)?.id === after.logs[0]?.id
+  return {
+    lines: older.concat(isTwice ? after.logs.slice(1) : after.logs),
+    first: 0,
+    older: pageCursorOf(before),
+    newer: pageCursorOf(after),
+  }
+}
+
+/** A page of what was before comes newest first. */
+export function withOlder(window: LogWindow, page: Page): LogWindow {
+  const { older } = window
+  // A page at a line begins with the line, which is here.
+  const known = older && 'at' in older ? older.at : null
+  const more = page.logs.filter(({ id }) => id !== known).toReversed()
+  return { ...window, lines: more.concat(window.lines), first: window.first - more.length, older: pageCursorOf(page) }
+}
+
+export const withNewer = (window: LogWindow, page: Page): LogWindow => ({
+  ...window,
+  lines: window.lines.concat(page.logs),
+  newer: pageCursorOf(page),
+})
+
+/** What came live. The oldest lines go when there are too many, unless somebody reads them. */
+export function withLive(window: LogWindow, entries: readonly LogEntry[], isHeld: boolean): LogWindow {
+  const lines = window.lines.concat(entries)
+  const tooMany = lines.length - maxLines
+  if (isHeld || tooMany < trimBatchLines) return { ...window, lines }
+  const [oldest] = lines.slice(tooMany, tooMany + 1)
+  const older: PageCursor = oldest ? { at: oldest.id } : window.older
+  return { ...window, lines: lines.slice(tooMany), first: window.first + tooMany, older }
+}

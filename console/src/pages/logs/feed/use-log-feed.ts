@@ -1,0 +1,33 @@
+import { useEffect, useMemo, useSyncExternalStore } from 'react'
+import { readLines } from '../../../api/lines.ts'
+import { callApi } from '../../../api/query.ts'
+import { logsQueryOf, type LogsSearch } from '../filters.ts'
+import { createLogFeed, type FeedState, type LogFeed, type LogsQuery } from './log-feed.ts'
+
+type Params = { code: string; reference: string }
+type LogFeedHandle = { feed: LogFeed; state: FeedState; logsQuery: LogsQuery; key: string }
+
+/** The lines of one filters, loaded and followed while the component is there. `key` names the filters. */
+export function useLogFeed(params: Params, filters: LogsSearch): LogFeedHandle {
+  const key = JSON.stringify({ params, filters })
+  const { feed, logsQuery } = useMemo(() => feedOf(key), [key])
+  useEffect(() => {
+    feed.open()
+    return feed.close
+  }, [feed])
+  const state = useSyncExternalStore(feed.subscribe, feed.getState)
+  return { feed, state, logsQuery, key }
+}
+
+function feedOf(key: string): { feed: LogFeed; logsQuery: LogsQuery } {
+  const { params, filters } = JSON.parse(key) as { params: Params; filters: LogsSearch }
+  const logsQuery = logsQueryOf(filters, Date.now())
+  const feed = createLogFeed(
+    {
+      history: (query, signal) => callApi('logs.history', { params, query }, signal),
+      follow: (query, signal) => readLines('logs.follow', { params, query }, signal),
+    },
+    logsQuery,
+  )
+  return { feed, logsQuery }
+}

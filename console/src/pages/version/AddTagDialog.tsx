@@ -1,0 +1,91 @@
+import type { Squid } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { useApiMutation } from '../../api/mutation.ts'
+import { q } from '../../api/query.ts'
+import { confirm } from '../../components/confirm.ts'
+import { changedByActions } from '../../components/squid/use-squid-actions.tsx'
+import { FormShell } from '../../components/FormShell.tsx'
+import { LazyDialog } from '../../components/LazyDialog.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+import { tagHolders } from './tag-holders.ts'
+
+type Props = { squid: Squid; onClose: () => void }
+
+/** A new tag, or one that another version of the same squid has: that one moves, after a question. */
+export default function AddTagDialog({ squid, onClose }: Props) {
+  const code = squid.organization.code
+  const siblings = useQuery(q('squids.list', { params: { code }, query: { name: squid.name } }))
+  const holders = tagHolders(siblings.data ?? [], squid)
+  const set = useApiMutation('squids.setTag', {
+    invalidates: changedByActions,
+    errorDisplay: 'caller',
+  })
+  const give = (tag: string) => set.mutateAsync({ params: { code, reference: squid.reference, tag } })
+  const submit = ({ tag }: { tag: string }) => {
+    const holder = holders.get(tag)
+    if (holder === undefined) void give(tag).then(onClose, () => null)
+    else confirmMove(tag, holder)
+  }
+  const confirmMove = (tag: string, holder: string) => {
+    onClose()
+    confirm({
+      title: `Move ${tag} to ${squid.reference}?`,
+      body: `The tag is on ${holder} now. Its URL answers from ${squid.reference} as soon as it has moved; ${holder} keeps running.`,
+      confirmLabel: 'Move tag',
+      action: () => give(tag),
+    })
+  }
+  return (
+    <LazyDialog title={`Add a tag to ${squid.reference}`} isOpen onClose={onClose}>
+      <p className="mb-4">A tag has a URL of its own, which stays the same when the tag moves to another version.</p>
+      <FormShell
+        schema={({ z, TagName }) => z.object({ tag: TagName })}
+        values={{ tag: '' }}
+        onSubmit={submit}
+        pending={set.isPending}
+        submitError={set.error}
+        submitLabel="Add tag"
+        secondary={<Button onClick={onClose}>Cancel</Button>}
+        disabledReasonOf={({ tag }) =>
+          squid.tags.some(({ name }) => name === tag) ? 'It has this tag already.' : null
+        }
+        isGuarded={false}
+      >
+        {({ field, form }) => (
+          <>
+            <TextField
+              label="Tag"
+              description={moveNote(holders, form.watch('tag')) ?? 'Min 2, max 32 symbols.'}
+              autoComplete="off"
+              spellCheck={false}
+              isMono
+              autoFocus
+              {...field('tag')}
+            />
+            {holders.size > 0 && (
+              <div className="flex flex-wrap items-center gap-1.5 text-sm">
+                <span>Move from another version:</span>
+                {[...holders].map(([tag, holder]) => (
+                  <Button
+                    key={tag}
+                    size={28}
+                    data-tip={`On ${holder}`}
+                    onClick={() => form.setValue('tag', tag, { shouldDirty: true, shouldValidate: true })}
+                  >
+                    {tag}
+                  </Button>
+                ))}
+              </div>
+            )}
+          </>
+        )}
+      </FormShell>
+    </LazyDialog>
+  )
+}
+
+function moveNote(holders: ReadonlyMap<string, string>, tag: string): string | null {
+  const holder = holders.get(tag)
+  return holder === undefined ? null : `It is on ${holder} and will move from there.`
+}

@@ -1,0 +1,97 @@
+import { squidCan, type Squid } from '@shoal/contract'
+import { Copy, Plus, Trash2 } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import { useApiMutation } from '../../api/mutation.ts'
+import { useDeniedReason } from '../../components/access.tsx'
+import { confirm } from '../../components/confirm.ts'
+import { changedByActions } from '../../components/squid/use-squid-actions.tsx'
+import { toast } from '../../lib/toasts.ts'
+import { Button } from '../../ui/Button.tsx'
+import { cx } from '../../ui/classes.ts'
+import { MenuButton } from '../../ui/MenuButton.tsx'
+
+const AddTagDialog = lazy(() => import('./AddTagDialog.tsx'))
+
+/** The tags of a version: each opens a menu; more can be added. */
+export function Tags({ squid }: { squid: Squid }) {
+  const [isAdding, setIsAdding] = useState(false)
+  const deniedReason = useDeniedReason('squids.write')
+  const disabledReason = deniedReason ?? squidCan.changeTags(squid)
+  const remove = useApiMutation('squids.removeTag', {
+    invalidates: changedByActions,
+    errorDisplay: 'caller',
+  })
+  const urlOf = (tag: string) => squid.api?.urls.find(({ type, name }) => type === 'tag' && name === tag)?.url
+  const confirmRemove = (tag: string) =>
+    confirm({
+      title: `Remove the tag ${tag}?`,
+      body: `Its URL stops answering at once. ${squid.reference} keeps running, with its other addresses.`,
+      confirmLabel: 'Remove tag',
+      isDanger: true,
+      action: () => remove.mutateAsync({ params: { code: squid.organization.code, reference: squid.reference, tag } }),
+    })
+  const copy = (tag: string, url: string) =>
+    void navigator.clipboard
+      .writeText(url)
+      .then(() => toast({ tone: 'good', title: `The URL of ${tag} has been copied` }))
+  return (
+    <span className="inline-flex flex-wrap items-center gap-1.5">
+      {squid.tags.map(({ name }) => {
+        const url = urlOf(name)
+        return (
+          <MenuButton
+            key={name}
+            label={`Tag ${name}`}
+            placement="bottom start"
+            groups={[
+              {
+                id: 'tag',
+                actions: [
+                  {
+                    id: 'copy',
+                    label: 'Copy URL',
+                    icon: <Copy size={16} />,
+                    disabledReason: url ? null : 'This version has no API.',
+                    onAction: () => url && copy(name, url),
+                  },
+                  {
+                    id: 'remove',
+                    label: 'Remove tag',
+                    icon: <Trash2 size={16} />,
+                    isDanger: true,
+                    disabledReason,
+                    onAction: () => confirmRemove(name),
+                  },
+                ],
+              },
+            ]}
+            renderTrigger={(trigger) => (
+              <button
+                type="button"
+                {...trigger}
+                aria-label={`Tag ${name}`}
+                className={cx(
+                  'inline-flex h-6 items-center rounded-sm bg-accent-soft px-1.5 font-mono text-[11.5px] font-medium text-accent',
+                  'hover:outline hover:outline-accent aria-expanded:outline aria-expanded:outline-accent',
+                )}
+              >
+                {name}
+              </button>
+            )}
+          />
+        )
+      })}
+      <Button
+        size={28}
+        variant="ghost"
+        icon={<Plus size={14} aria-hidden />}
+        disabledReason={disabledReason}
+        onClick={() => setIsAdding(true)}
+        className="h-6 px-1.5"
+      >
+        Add tag
+      </Button>
+      <Suspense>{isAdding && <AddTagDialog squid={squid} onClose={() => setIsAdding(false)} />}</Suspense>
+    </span>
+  )
+}

@@ -1,0 +1,73 @@
+import { useEffect, type RefObject } from 'react'
+
+const highlightNames = { all: 'code-match', current: 'code-match-now' }
+
+/**
+ * Marks what was searched for in the text of an element, without touching its nodes (CSS custom highlights), and brings the
+ * current one into sight.
+ */
+export function useMatchHighlights(
+  box: RefObject<HTMLElement | null>,
+  html: string,
+  search: string,
+  current: number,
+): void {
+  useEffect(() => {
+    const at = box.current
+    if (!at || typeof Highlight === 'undefined') return undefined
+    const ranges = rangesOf(at, search)
+    const now = ranges[current]
+    CSS.highlights.set(highlightNames.all, new Highlight(...ranges))
+    if (now) {
+      CSS.highlights.set(highlightNames.current, new Highlight(now))
+      now.startContainer.parentElement?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+    }
+    return () => {
+      CSS.highlights.delete(highlightNames.all)
+      CSS.highlights.delete(highlightNames.current)
+    }
+  }, [box, html, search, current])
+}
+
+/** Ranges of all matches; one may begin in one text node and end in another. */
+function rangesOf(box: HTMLElement, search: string): Range[] {
+  const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT)
+  const pieces: { node: Node; start: number; length: number }[] = []
+  let text = ''
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const own = node.textContent ?? ''
+    pieces.push({ node, start: text.length, length: own.length })
+    text += own
+  }
+  return matchesIn(text, search).flatMap((offset) => {
+    const first = pieces[pieceAt(pieces, offset)]
+    const last = pieces[pieceAt(pieces, offset + search.length - 1)]
+    if (!first || !last) return []
+    const range = document.createRange()
+    range.setStart(first.node, offset - first.start)
+    range.setEnd(last.node, offset + search.length - last.start)
+    return [range]
+  })
+}
+
+/** Where `search` begins in `text`, in any case; nothing for an empty search. Matches do not overlap. */
+export function matchesIn(text: string, search: string): number[] {
+  if (search === '') return []
+  const [hay, needle] = [text.toLowerCase(), search.toLowerCase()]
+  const found: number[] = []
+  for (let at = hay.indexOf(needle); at >= 0; at = hay.indexOf(needle, at + needle.length)) found.push(at)
+  return found
+}
+
+type Piece = { start: number; length: number }
+
+/** The index of the piece that holds a offset, where the pieces lie end to end. */
+export function pieceAt(pieces: readonly Piece[], offset: number): number {
+  let [low, high] = [0, pieces.length - 1]
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if ((pieces[middle]?.start ?? Infinity) <= offset) low = middle
+    else high = middle - 1
+  }
+  return low
+}

@@ -1,0 +1,114 @@
+import { databaseStatus, type DatabaseStatus, type Squid } from '@shoal/contract'
+import { Link } from '@tanstack/react-router'
+import { StatusDot } from '../../../components/StatusDot.tsx'
+import { Card, KeyValue } from '../../../ui/Card.tsx'
+import type { Tone } from '../../../ui/tones.ts'
+import { DiskUse } from '../DiskUse.tsx'
+import { UrlList } from './UrlList.tsx'
+
+const statuses: Record<DatabaseStatus, { label: string; tone: Tone }> = {
+  PROCESSING: { label: 'Processing', tone: 'info' },
+  NO_SPACE: { label: 'No space', tone: 'bad' },
+  LOW_SPACE: { label: 'Low space', tone: 'warn' },
+  HEALTHY: { label: 'Healthy', tone: 'good' },
+}
+
+/** The Postgres addon of a version. */
+export function PostgresCard({ postgres }: { postgres: NonNullable<Squid['addons']['postgres']> }) {
+  const status = statuses[databaseStatus({ addons: { postgres } }) ?? 'PROCESSING']
+  return (
+    <Card title="Postgres">
+      <KeyValue
+        rows={[
+          {
+            label: 'Status',
+            value: (
+              <span className="flex">
+                <StatusDot tone={status.tone}>{status.label}</StatusDot>
+              </span>
+            ),
+          },
+          { label: 'Size', value: <DiskUse disk={postgres.disk} /> },
+          { label: 'Version', value: postgres.version },
+          { label: 'Profile', value: postgres.profile },
+        ]}
+      />
+    </Card>
+  )
+}
+
+/** The GraphQL API of a version. */
+export function ApiCard({ api }: { api: NonNullable<Squid['api']> }) {
+  return (
+    <Card
+      title="API"
+      aside={
+        <Link
+          from="/squids/$squidName/$squidSlot"
+          to="/squids/$squidName/$squidSlot/playground"
+          className="text-accent hover:underline"
+        >
+          GraphQL playground
+        </Link>
+      }
+    >
+      <KeyValue
+        rows={[
+          {
+            label: 'Status',
+            value: (
+              <>
+                <Availability status={api.status} />
+                {api.reason && <p className="text-ink-2">{api.reason}</p>}
+              </>
+            ),
+          },
+          { label: 'Replicas', value: <span className="tabular">{api.replicas}</span> },
+          { label: 'Profile', value: api.profile },
+        ]}
+      />
+    </Card>
+  )
+}
+
+type Addons = Squid['addons']
+
+/** The Hasura addon of a version. */
+export const HasuraCard = ({
+  hasura: { status, urls, replicas, profile },
+}: {
+  hasura: NonNullable<Addons['hasura']>
+}) => (
+  <Card title="Hasura">
+    <KeyValue
+      rows={[
+        { label: 'Status', value: <Availability status={status} /> },
+        { label: 'URLs', value: <UrlList urls={urls} /> },
+        { label: 'Replicas', value: <span className="tabular">{replicas}</span> },
+        { label: 'Profile', value: profile },
+      ]}
+    />
+  </Card>
+)
+
+/** The Neon addon of a version. */
+export const NeonCard = ({ neon: { connections } }: { neon: NonNullable<Addons['neon']> }) => (
+  <Card title="Neon">
+    <KeyValue
+      rows={connections.flatMap(({ params: { host, database } }) => [
+        { label: 'Host', value: <code className="wrap-anywhere">{host}</code> },
+        { label: 'Database', value: <code>{database}</code> },
+      ])}
+    />
+  </Card>
+)
+
+/** Whether something of a version answers. */
+function Availability({ status }: Pick<NonNullable<Squid['api']>, 'status'>) {
+  const isAvailable = status === 'AVAILABLE'
+  return (
+    <span className="flex">
+      <StatusDot tone={isAvailable ? 'good' : 'bad'}>{isAvailable ? 'Available' : 'Not available'}</StatusDot>
+    </span>
+  )
+}

@@ -1,0 +1,140 @@
+import { syncPercent, type Processor } from '@shoal/contract'
+import type { Column } from '../../components/data-table/columns.ts'
+import { StatusDot } from '../../components/StatusDot.tsx'
+import { formatInteger, formatPercent, emptyValue } from '../../lib/format.ts'
+import type { Tone } from '../../ui/tones.ts'
+import { ProgressBar } from '../../ui/ProgressBar.tsx'
+import { formatSpan, formatSpeed, lagBlocks } from '../../components/squid/sync.ts'
+
+/** Spec 4: what is neither syncing nor synced is starting. */
+const statusAppearance: Record<Processor['status'], { label: string; tone: Tone; isMoving: boolean }> = {
+  STARTING: { label: 'Starting', tone: 'info', isMoving: true },
+  SYNCING: { label: 'Syncing', tone: 'info', isMoving: true },
+  SYNCED: { label: 'Synced', tone: 'good', isMoving: false },
+  STALLED: { label: 'Stalled', tone: 'warn', isMoving: false },
+  STUCK: { label: 'Stuck', tone: 'bad', isMoving: false },
+  UNKNOWN: { label: 'Starting', tone: 'warn', isMoving: false },
+}
+
+const barTones = {
+  STARTING: 'info',
+  SYNCING: 'info',
+  SYNCED: 'good',
+  STALLED: 'warn',
+  STUCK: 'bad',
+  UNKNOWN: 'warn',
+} as const
+
+const none = <span className="text-ink-3">{emptyValue}</span>
+
+const name: Column<Processor> = {
+  id: 'name',
+  header: 'Name',
+  cell: ({ name }) => <code className="text-[13px]">{name}</code>,
+}
+
+const status: Column<Processor> = {
+  id: 'status',
+  header: 'Status',
+  width: '104px',
+  cell: ({ status, reason }) => (
+    <StatusDot
+      tone={statusAppearance[status].tone}
+      isMoving={statusAppearance[status].isMoving}
+      {...(reason && { reason })}
+    >
+      {statusAppearance[status].label}
+    </StatusDot>
+  ),
+}
+
+const progress: Column<Processor> = {
+  id: 'progress',
+  header: 'Progress',
+  width: '172px',
+  cell: (processor) => {
+    const percent = syncPercent(processor)
+    if (percent === null || processor.syncState.totalBlocks <= 0) return none
+    return (
+      <span className="flex items-center gap-2.5">
+        <ProgressBar
+          label={`Progress of ${processor.name}`}
+          ratio={percent / 100}
+          tone={barTones[processor.status]}
+          className="max-xs:hidden"
+        />
+        <span className="tabular">{formatPercent(percent / 100)}</span>
+      </span>
+    )
+  },
+}
+
+const block: Column<Processor> = {
+  id: 'block',
+  header: 'Block',
+  headerTip: 'The last one that is indexed. Hovering it tells the head of the chain.',
+  width: '104px',
+  isNumber: true,
+  hideBelow: 'sm',
+  cell: ({ syncState: { currentBlock, totalBlocks } }) =>
+    currentBlock < 0 ? (
+      none
+    ) : (
+      <span data-tip={`Head: ${formatInteger(totalBlocks)}`}>{formatInteger(currentBlock)}</span>
+    ),
+}
+
+const lag: Column<Processor> = {
+  id: 'lag',
+  header: 'Lag',
+  headerTip:
+    'Blocks between the last one that is indexed and the head of the chain; a time while the head is not known.',
+  width: '104px',
+  isNumber: true,
+  hideBelow: 'lg',
+  cell: (processor) => {
+    const { status, lag } = processor
+    if (status === 'STALLED')
+      return lag?.seconds ? (
+        <span data-tip="Nothing is known of the head since then">{formatSpan(lag.seconds)}</span>
+      ) : (
+        none
+      )
+    const blocks = lagBlocks(processor)
+    return blocks === null ? none : blocks === 0 ? 'at head' : formatInteger(blocks)
+  },
+}
+
+const speed: Column<Processor> = {
+  id: 'speed',
+  header: 'Blocks/s',
+  width: '86px',
+  isNumber: true,
+  hideBelow: 'lg',
+  cell: ({ blocksPerSecond }) => (blocksPerSecond === null ? none : formatSpeed(blocksPerSecond)),
+}
+
+const eta: Column<Processor> = {
+  id: 'eta',
+  header: 'ETA',
+  headerTip: 'In what time it reaches the head at its present speed.',
+  width: '76px',
+  isNumber: true,
+  hideBelow: 'xs',
+  cell: ({ status, etaSeconds }) =>
+    status === 'SYNCING' && etaSeconds !== null && etaSeconds > 0 ? formatSpan(etaSeconds) : none,
+}
+
+const restarts: Column<Processor> = {
+  id: 'restarts',
+  header: 'Restarts',
+  headerTip: 'How often it was started anew after it had ended by itself.',
+  width: '84px',
+  isNumber: true,
+  hideBelow: 'lg',
+  cell: ({ restarts }) => <span className={restarts > 0 ? 'text-warn' : ''}>{formatInteger(restarts)}</span>,
+}
+
+export const processorColumns = [name, status, progress, block, lag, speed, eta, restarts]
+/** Beside other things. */
+export const compactProcessorColumns = [name, status, progress, block, lag, eta]
