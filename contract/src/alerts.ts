@@ -46,6 +46,8 @@ export const AlertMute = z.object({
 export type AlertMute = z.infer<typeof AlertMute>
 
 export const channelTypes = ['email', 'webhook', 'slack'] as const
+export const deliverySubjects = ['OPENED', 'ENDED', 'TEST'] as const
+export const deliveryStatuses = ['PENDING', 'DELIVERED', 'FAILED'] as const
 
 /** Where alerts are told. The e-mail channel goes to the confirmed address of the organization. */
 export const AlertChannel = z.object({
@@ -55,7 +57,7 @@ export const AlertChannel = z.object({
   /** Of a webhook, whole; of Slack its secret part is masked; of e-mail the address, null while none is confirmed. */
   target: z.string().nullable(),
   isEnabled: z.boolean(),
-  lastDelivery: z.object({ status: z.enum(['PENDING', 'DELIVERED', 'FAILED']), at: Time }).nullable(),
+  lastDelivery: z.object({ status: z.enum(deliveryStatuses), at: Time }).nullable(),
 })
 export type AlertChannel = z.infer<typeof AlertChannel>
 
@@ -68,11 +70,11 @@ export type NewChannel = z.infer<typeof NewChannel>
 export const AlertDelivery = z.object({
   id: Id,
   channel: z.object({ id: Id, name: z.string(), type: z.enum(channelTypes) }),
-  what: z.enum(['OPENED', 'ENDED', 'TEST']),
+  what: z.enum(deliverySubjects),
   label: z.string(),
   /** What the alert is about; null in a test. */
   alert: AlertEvent.pick({ kind: true, squid: true, container: true }).nullable(),
-  status: z.enum(['PENDING', 'DELIVERED', 'FAILED']),
+  status: z.enum(deliveryStatuses),
   tries: z.number().int(),
   /** HTTP status of the last try; null for mail and where nothing answered. */
   httpStatus: z.number().int().nullable(),

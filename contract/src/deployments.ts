@@ -45,7 +45,9 @@ export const deploymentFailures = [
 ] as const
 export type DeploymentFailure = (typeof deploymentFailures)[number]
 
-export const DeploymentLog = z.object({ severity: z.enum(['info', 'warn', 'error']), message: z.string(), at: Time })
+export const logSeverities = ['info', 'warn', 'error'] as const
+
+export const DeploymentLog = z.object({ severity: z.enum(logSeverities), message: z.string(), at: Time })
 export type DeploymentLog = z.infer<typeof DeploymentLog>
 
 export const DeploymentStep = z.object({

@@ -15,6 +15,7 @@ import { MissingKeys } from './sealing/require-keys.ts'
 import { startupText } from './startup/startup-text.ts'
 import { startWorker } from './startup/worker.ts'
 import { InvalidSettingError } from './config/invalid-setting.ts'
+import { MigrationError } from './db/migrate.ts'
 
 /** Starts the roles this process was given, says where to find them, and ends in order on SIGINT and SIGTERM. */
 async function main(): Promise<void> {
@@ -149,7 +150,7 @@ const isOfAddress = (error: unknown): error is Error =>
   ((error.syscall === 'listen' && (error.code === 'EADDRNOTAVAIL' || error.code === 'EACCES')) ||
     error.syscall === 'getaddrinfo')
 
-const forOperator = [InvalidSettingError, MissingKeys, InstallationInUse, HostClaimed, PostgresGaveUp]
+const forOperator = [InvalidSettingError, MigrationError, MissingKeys, InstallationInUse, HostClaimed, PostgresGaveUp]
 
 /** What went wrong in words of the operator; a stack only when it is our own fault. */
 function explain(error: unknown): string {

@@ -6,9 +6,14 @@ import { connect, type Database } from '../db/database.ts'
 export const templateName = 'shoal_template'
 
 /** A fresh database with the whole schema, dropped by `close`. `via` changes the address it is reached at, as through a proxy. */
-export async function cloneDatabase(via = (url: string) => url): Promise<Database> {
+export const cloneDatabase = (via?: (url: string) => string): Promise<Database> => createDatabase(templateName, via)
+
+/** A fresh database without any table, dropped by `close`. */
+export const emptyDatabase = (): Promise<Database> => createDatabase('template0')
+
+async function createDatabase(template: string, via = (url: string) => url): Promise<Database> {
   const name = `t_${randomBytes(6).toString('hex')}`
-  await asAdmin((admin) => admin.query(`create database ${name} template ${templateName}`))
+  await asAdmin((admin) => admin.query(`create database ${name} template ${template}`))
   const database = connect(via(urlOf(name)), { max: 10 })
   return {
     ...database,

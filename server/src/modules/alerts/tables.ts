@@ -1,7 +1,9 @@
-import type { alertSeverities, AlertDelivery, AlertKind, channelTypes } from '@shoal/contract'
+import { alertSeverities, channelTypes, deliveryStatuses, deliverySubjects } from '@shoal/contract'
+import type { AlertKind } from '@shoal/contract'
 import { sql } from 'drizzle-orm'
 import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { timestamp, uniqueIndex } from 'drizzle-orm/pg-core'
+import { enumChecks } from '../../db/checks.ts'
 import { orgs } from '../orgs/index.ts'
 
 const bigId = () => bigint({ mode: 'number' })
@@ -11,6 +13,8 @@ const orgId = () =>
   bigId()
     .notNull()
     .references(() => orgs.id, { onDelete: 'cascade' })
+
+// Columns of kinds have no CHECK: rules come with releases, and a rule is added without a migration.
 
 /** What an organization changed of a rule; the others are as `alertRules` of the contract has them. */
 export const alertRules = pgTable(
@@ -31,7 +35,7 @@ export const alertEvents = pgTable(
     id: id(),
     orgId: orgId(),
     kind: text().$type<AlertKind>().notNull(),
-    severity: text().$type<(typeof alertSeverities)[number]>().notNull(),
+    severity: text({ enum: alertSeverities }).notNull(),
     /** Null for what concerns the organization as a whole. */
     squidId: bigId(),
     squidName: text(),
@@ -51,6 +55,7 @@ export const alertEvents = pgTable(
       .where(sql`${t.endedAt} is null`),
     index('alert_events_org').on(t.orgId, t.id),
     index('alert_events_ended').on(t.endedAt),
+    ...enumChecks('alert_events', t),
   ],
 )
 
@@ -77,7 +82,7 @@ export const alertChannels = pgTable(
   {
     id: id(),
     orgId: orgId(),
-    type: text().$type<(typeof channelTypes)[number]>().notNull(),
+    type: text({ enum: channelTypes }).notNull(),
     name: text().notNull(),
     /** Null for e-mail, which goes to the address of the organization. */
     sealedUrl: text(),
@@ -91,6 +96,7 @@ export const alertChannels = pgTable(
     uniqueIndex('alert_channels_email')
       .on(t.orgId)
       .where(sql`${t.type} = 'email'`),
+    ...enumChecks('alert_channels', t),
   ],
 )
 
@@ -105,11 +111,11 @@ export const alertDeliveries = pgTable(
       .references(() => alertChannels.id, { onDelete: 'cascade' }),
     /** Null for a test. */
     eventId: bigId().references(() => alertEvents.id, { onDelete: 'cascade' }),
-    what: text().$type<AlertDelivery['what']>().notNull(),
+    what: text({ enum: deliverySubjects }).notNull(),
     label: text().notNull(),
     /** What is told, as it was then: a replay sends the same. */
     body: jsonb().$type<Record<string, unknown>>().notNull(),
-    status: text().$type<AlertDelivery['status']>().notNull().default('PENDING'),
+    status: text({ enum: deliveryStatuses }).notNull().default('PENDING'),
     tries: integer().notNull().default(0),
     httpStatus: integer(),
     error: text(),
@@ -123,5 +129,7 @@ export const alertDeliveries = pgTable(
     index('alert_deliveries_due')
       .on(t.nextTryAt)
       .where(sql`${t.status} = 'PENDING'`),
+    index('alert_deliveries_event').on(t.eventId),
+    ...enumChecks('alert_deliveries', t),
   ],
 )

@@ -12,6 +12,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
+import { enumChecks } from '../../db/checks.ts'
 
 const id = () => bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity()
 const time = () => timestamp({ withTimezone: true })
@@ -98,12 +99,12 @@ export const emailLinks = pgTable(
   'email_links',
   {
     hash: text().primaryKey(),
-    purpose: text().$type<'confirm' | 'restore'>().notNull(),
+    purpose: text({ enum: ['confirm', 'restore'] }).notNull(),
     userId: userId(),
     createdAt: time().notNull(),
     expiresAt: time().notNull(),
   },
-  (t) => [index('email_links_user').on(t.userId)],
+  (t) => [index('email_links_user').on(t.userId), ...enumChecks('email_links', t)],
 )
 
 /** Where a confirmed account signed in from before: strangers' failed tries cannot lock it out there. */

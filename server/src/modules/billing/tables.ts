@@ -1,6 +1,7 @@
-import type { BillingLimits, PaymentMethod, Receipt } from '@shoal/contract'
+import { atCapActions, type PaymentMethod, type Receipt } from '@shoal/contract'
 import { bigint, boolean, date, index, integer, jsonb, numeric, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { timestamp, uniqueIndex } from 'drizzle-orm/pg-core'
+import { enumChecks, oneRowCheck } from '../../db/checks.ts'
 import { orgs } from '../orgs/index.ts'
 
 const bigId = () => bigint({ mode: 'number' })
@@ -8,27 +9,31 @@ const time = () => timestamp({ withTimezone: true })
 const dollars = () => numeric({ precision: 24, scale: 8 })
 
 /** What billing knows of an organization; there once something was asked of it. */
-export const billingAccounts = pgTable('billing_accounts', {
-  orgId: bigId()
-    .primaryKey()
-    .references(() => orgs.id, { onDelete: 'cascade' }),
-  /** The provider's own id. */
-  customerId: text(),
-  /** Set by the operator; of everything an organization uses. */
-  discountPercent: numeric({ precision: 5, scale: 2 }).notNull().default('0'),
-  spendCapUsd: numeric({ precision: 12, scale: 2 }),
-  atCap: text().$type<BillingLimits['atCap']>().notNull().default('stop_deploys'),
-  hibernateOrder: jsonb().$type<string[]>().notNull().default([]),
-  rpcRequestsCap: bigId(),
-  /** The highest share of the cap that was told by mail, and the month it was told of. */
-  warnedPercent: integer().notNull().default(0),
-  warnedMonth: text(),
-  /** Since when a charge fails; null while all is paid. */
-  failingSince: time(),
-  /** Tries after the first one. */
-  retries: integer().notNull().default(0),
-  nextRetryAt: time(),
-})
+export const billingAccounts = pgTable(
+  'billing_accounts',
+  {
+    orgId: bigId()
+      .primaryKey()
+      .references(() => orgs.id, { onDelete: 'cascade' }),
+    /** The provider's own id. */
+    customerId: text(),
+    /** Set by the operator; of everything an organization uses. */
+    discountPercent: numeric({ precision: 5, scale: 2 }).notNull().default('0'),
+    spendCapUsd: numeric({ precision: 12, scale: 2 }),
+    atCap: text({ enum: atCapActions }).notNull().default('stop_deploys'),
+    hibernateOrder: jsonb().$type<string[]>().notNull().default([]),
+    rpcRequestsCap: bigId(),
+    /** The highest share of the cap that was told by mail, and the month it was told of. */
+    warnedPercent: integer().notNull().default(0),
+    warnedMonth: text(),
+    /** Since when a charge fails; null while all is paid. */
+    failingSince: time(),
+    /** Tries after the first one. */
+    retries: integer().notNull().default(0),
+    nextRetryAt: time(),
+  },
+  (t) => enumChecks('billing_accounts', t),
+)
 
 export const paymentMethods = pgTable(
   'payment_methods',
@@ -81,7 +86,7 @@ export const usageRecords = pgTable(
     /** Null for requests that no squid made. */
     squidId: bigId(),
     squidName: text(),
-    source: text().$type<'containers' | 'databases' | 'rpc'>().notNull(),
+    source: text({ enum: ['containers', 'databases', 'rpc'] }).notNull(),
     /** `<squid>/<resource>/<type>/<size>` */
     resource: text().notNull(),
     type: text().notNull(),
@@ -97,6 +102,7 @@ export const usageRecords = pgTable(
   (t) => [
     primaryKey({ columns: [t.source, t.resource, t.hour, t.part] }),
     index('usage_records_org_month').on(t.orgId, t.month),
+    ...enumChecks('usage_records', t),
   ],
 )
 
@@ -137,46 +143,58 @@ export const charges = pgTable(
     orgId: bigId().notNull(),
     paymentMethodId: text().notNull(),
     amountCents: bigId().notNull(),
-    status: text().$type<'asking' | 'succeeded' | 'failed'>().notNull(),
+    status: text({ enum: ['asking', 'succeeded', 'failed'] }).notNull(),
     /** The provider's own. */
     providerId: text(),
     failure: text(),
     at: time().notNull(),
   },
-  (t) => [index('charges_invoice').on(t.invoice)],
+  (t) => [index('charges_invoice').on(t.invoice), ...enumChecks('charges', t)],
 )
 
 /** Events of the provider that were handled: each counts once. */
 export const billingEvents = pgTable('billing_events', { id: text().primaryKey(), at: time().notNull() })
 
 /** Versions that billing hibernated, and wakes again. */
-export const billingHibernations = pgTable('billing_hibernations', {
-  squidId: bigId().primaryKey(),
-  orgId: bigId().notNull(),
-  squidName: text().notNull(),
-  reason: text().$type<'debt' | 'cap'>().notNull(),
-  month: text().notNull(),
-  /** Asked to run again; the row goes when it was taken up. */
-  isWaking: boolean().notNull().default(false),
-  at: time().notNull(),
-})
+export const billingHibernations = pgTable(
+  'billing_hibernations',
+  {
+    squidId: bigId().primaryKey(),
+    orgId: bigId().notNull(),
+    squidName: text().notNull(),
+    reason: text({ enum: ['debt', 'cap'] }).notNull(),
+    month: text().notNull(),
+    /** Asked to run again; the row goes when it was taken up. */
+    isWaking: boolean().notNull().default(false),
+    at: time().notNull(),
+  },
+  (t) => enumChecks('billing_hibernations', t),
+)
 
 /** Set-ups of the test provider, where Stripe keeps its own. */
-export const testSetups = pgTable('billing_test_setups', {
-  clientSecret: text().primaryKey(),
-  orgId: bigId().notNull(),
-  customerId: text().notNull(),
-  status: text().$type<'requires_payment_method' | 'requires_action' | 'succeeded'>().notNull(),
-  paymentMethodId: text(),
-  card: jsonb().$type<TestProviderCard>(),
-  createdOn: date({ mode: 'string' }).notNull(),
-})
+export const testSetups = pgTable(
+  'billing_test_setups',
+  {
+    clientSecret: text().primaryKey(),
+    orgId: bigId().notNull(),
+    customerId: text().notNull(),
+    status: text({ enum: ['requires_payment_method', 'requires_action', 'succeeded'] }).notNull(),
+    paymentMethodId: text(),
+    card: jsonb().$type<TestProviderCard>(),
+    createdOn: date({ mode: 'string' }).notNull(),
+  },
+  (t) => enumChecks('billing_test_setups', t),
+)
 export type TestProviderCard = { number: string; expMonth: number; expYear: number }
 
 /** One row: how far the meter is. */
-export const meterState = pgTable('meter_state', {
-  id: integer().primaryKey().default(1),
-  lastLookMs: bigId().notNull(),
-  /** Hours before this one are on record. */
-  recordedUntilMs: bigId().notNull(),
-})
+export const meterState = pgTable(
+  'meter_state',
+  {
+    id: integer().primaryKey().default(1),
+    lastLookMs: bigId().notNull(),
+    /** Hours before this one are on record. */
+    recordedUntilMs: bigId().notNull(),
+  },
+  (t) => [oneRowCheck('meter_state', t.id)],
+)

@@ -1,4 +1,5 @@
-import type { DeploymentFailure, DeploymentStatus, DeploymentType } from '@shoal/contract'
+import { deploymentFailures, deploymentStatuses, deploymentTypes, logSeverities } from '@shoal/contract'
+import type { DeploymentFailure, DeploymentStatus } from '@shoal/contract'
 import { sql } from 'drizzle-orm'
 import {
   bigint,
@@ -13,6 +14,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
+import { enumChecks } from '../../db/checks.ts'
 import { orgs } from '../orgs/index.ts'
 import { users } from '../user/index.ts'
 
@@ -53,9 +55,9 @@ export const deployments = pgTable(
     squidSlot: text().notNull(),
     /** Nobody asked for a slot, so that the manifest may still name one. */
     isSlotGenerated: boolean().notNull().default(false),
-    type: text().$type<DeploymentType>().notNull(),
-    status: text().$type<DeploymentStatus>().notNull(),
-    failed: text().$type<DeploymentFailure>().notNull().default('NO'),
+    type: text({ enum: deploymentTypes }).notNull(),
+    status: text({ enum: deploymentStatuses }).notNull(),
+    failed: text({ enum: deploymentFailures }).notNull().default('NO'),
     failureReason: text(),
     tag: text(),
     isHardReset: boolean().notNull().default(false),
@@ -83,6 +85,8 @@ export const deployments = pgTable(
     index('deployments_org').on(t.orgId, t.id),
     index('deployments_squid').on(t.squidId, t.id),
     index('deployments_request').on(t.requestKey),
+    index('deployments_user').on(t.userId),
+    ...enumChecks('deployments', t),
     index('deployments_unfinished')
       .on(t.id)
       .where(sql`finished_at is null`),
@@ -98,10 +102,10 @@ export const deploymentLogs = pgTable(
     /** 0, 1, 2 …: append-only. */
     seq: integer().notNull(),
     at: time().notNull(),
-    severity: text().$type<'info' | 'warn' | 'error'>().notNull(),
+    severity: text({ enum: logSeverities }).notNull(),
     message: text().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.deploymentId, t.seq] })],
+  (t) => [primaryKey({ columns: [t.deploymentId, t.seq] }), ...enumChecks('deployment_logs', t)],
 )
 
 export const deploymentSteps = pgTable(
@@ -111,11 +115,11 @@ export const deploymentSteps = pgTable(
       .notNull()
       .references(() => deployments.id, { onDelete: 'cascade' }),
     seq: integer().notNull(),
-    status: text().$type<DeploymentStatus>().notNull(),
+    status: text({ enum: deploymentStatuses }).notNull(),
     startedAt: time().notNull(),
     finishedAt: time(),
   },
-  (t) => [primaryKey({ columns: [t.deploymentId, t.seq] })],
+  (t) => [primaryKey({ columns: [t.deploymentId, t.seq] }), ...enumChecks('deployment_steps', t)],
 )
 
 /** An archive of a squid. Its file is named by its sha256; several uploads may share one. */
@@ -132,5 +136,9 @@ export const uploads = pgTable(
     createdAt: time().notNull(),
     receivedAt: time(),
   },
-  (t) => [index('uploads_sha256').on(t.sha256), index('uploads_org').on(t.orgId, t.createdAt)],
+  (t) => [
+    index('uploads_sha256').on(t.sha256),
+    index('uploads_org').on(t.orgId, t.createdAt),
+    index('uploads_user').on(t.userId),
+  ],
 )

@@ -1,7 +1,8 @@
-import type { OrgStatus, RoleType } from '@shoal/contract'
+import { orgStatuses, roleTypes } from '@shoal/contract'
 import { sql } from 'drizzle-orm'
 import { bigint, boolean, check, date, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { timestamp, uniqueIndex } from 'drizzle-orm/pg-core'
+import { enumChecks } from '../../db/checks.ts'
 import { users } from '../auth/index.ts'
 
 const bigId = () => bigint({ mode: 'number' })
@@ -20,7 +21,7 @@ export const orgs = pgTable(
     pendingEmailLinkHash: text(),
     pendingEmailExpiresAt: time(),
     /** A playground stays DRAFT for ever: it is never billed, and deploys its one squid all the same (contract 6.3). */
-    status: text().$type<OrgStatus>().notNull().default('DRAFT'),
+    status: text({ enum: orgStatuses }).notNull().default('DRAFT'),
     isPlayground: boolean().notNull().default(false),
     squidsLimit: integer().notNull(),
     billingDetails: jsonb().$type<{
@@ -42,7 +43,11 @@ export const orgs = pgTable(
     /** After it was deleted: its last invoice is paid or given up, and its cards are forgotten. Written by billing. */
     settledAt: time(),
   },
-  (t) => [uniqueIndex('orgs_code').on(t.code), index('orgs_pending_email').on(t.pendingEmailLinkHash)],
+  (t) => [
+    uniqueIndex('orgs_code').on(t.code),
+    index('orgs_pending_email').on(t.pendingEmailLinkHash),
+    ...enumChecks('orgs', t),
+  ],
 )
 
 /** A member, who has a `userId`; or an open invitation, which has an `email` it is bound to. Never both. */
@@ -55,7 +60,7 @@ export const roles = pgTable(
       .references(() => orgs.id, { onDelete: 'cascade' }),
     userId: bigId().references(() => users.id, { onDelete: 'cascade' }),
     email: text(),
-    type: text().$type<RoleType>().notNull(),
+    type: text({ enum: roleTypes }).notNull(),
     invitedBy: bigId().references(() => users.id, { onDelete: 'set null' }),
     createdAt: time().notNull(),
   },
@@ -65,6 +70,8 @@ export const roles = pgTable(
     uniqueIndex('roles_org_user').on(t.orgId, t.userId),
     index('roles_user').on(t.userId),
     index('roles_email').on(t.email),
+    index('roles_invited_by').on(t.invitedBy),
+    ...enumChecks('roles', t),
   ],
 )
 
@@ -75,10 +82,10 @@ export const quotaUsage = pgTable(
     orgId: bigId()
       .notNull()
       .references(() => orgs.id, { onDelete: 'cascade' }),
-    quota: text().$type<'rpc'>().notNull(),
+    quota: text({ enum: ['rpc'] }).notNull(),
     /** Its first day, UTC. */
     month: date({ mode: 'string' }).notNull(),
     used: bigId().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.orgId, t.quota, t.month] })],
+  (t) => [primaryKey({ columns: [t.orgId, t.quota, t.month] }), ...enumChecks('quota_usage', t)],
 )

@@ -15,7 +15,7 @@ export const secrets = pgTable(
     updatedAt: timestamp({ withTimezone: true }).notNull(),
     updatedBy: bigint({ mode: 'number' }).references(() => users.id, { onDelete: 'set null' }),
   },
-  (t) => [primaryKey({ columns: [t.orgId, t.name] })],
+  (t) => [primaryKey({ columns: [t.orgId, t.name] }), index('secrets_updated_by').on(t.updatedBy)],
 )
 
 /**

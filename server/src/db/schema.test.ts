@@ -1,0 +1,65 @@
+import { getTableName, is } from 'drizzle-orm'
+import { getTableConfig, PgTable } from 'drizzle-orm/pg-core'
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cloneDatabase } from '../testing/test-database.ts'
+import type { Database } from './database.ts'
+import { checkName, enumColumns } from './checks.ts'
+
+const source = join(import.meta.dirname, '..')
+
+let database: Database
+let tables: PgTable[]
+
+beforeAll(async () => {
+  database = await cloneDatabase()
+  const files = globSync('{mail,modules/*}/tables.ts', { cwd: source })
+  const modules = await Promise.all(files.map(async (file) => Object.values(await import(join(source, file)))))
+  tables = modules.flat().filter((value): value is PgTable => is(value, PgTable))
+})
+afterAll(() => database.close())
+
+async function query<T extends object>(sql: string): Promise<T[]> {
+  return (await database.pool.query<T>(sql)).rows
+}
+
+test('every table of the database is declared in a tables.ts, with the same columns', async () => {
+  const rows = await query<{ table: string; columns: string[] }>(`
+    select table_name as table, array_agg(column_name::text order by column_name) as columns
+    from information_schema.columns join pg_class on relname = table_name and not relispartition
+    where table_schema = 'public' and table_name <> 'shoal_migrations' group by table_name`)
+  const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  const declared = tables.map((table): [string, string[]] => [
+    getTableName(table),
+    getTableConfig(table)
+      .columns.map(({ name }) => snakeCase(name))
+      .sort(),
+  ])
+  expect(Object.fromEntries(declared)).toEqual(
+    Object.fromEntries(rows.map(({ table, columns }) => [table, columns.sort()])),
+  )
+})
+
+test('every foreign key has an index that begins with its columns', async () => {
+  const unindexed = await query<{ key: string }>(`
+    select conrelid::regclass || '.' || conname as key from pg_constraint c
+    where contype = 'f' and connamespace = 'public'::regnamespace and not exists (
+      select from pg_index i where i.indrelid = c.conrelid and i.indpred is null
+        and (i.indkey::int2[])[0:cardinality(c.conkey) - 1] @> c.conkey)`)
+  expect(unindexed).toEqual([])
+})
+
+test('every column that holds one of several words has a CHECK with exactly these words', async () => {
+  const checks = await query<{ table: string; name: string; definition: string }>(`
+    select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as definition
+    from pg_constraint where contype = 'c' and convalidated and connamespace = 'public'::regnamespace`)
+  const expected = tables.flatMap((table) => enumColumns(table))
+  expect(expected.length).toBeGreaterThan(15)
+  const missing = expected.filter(({ table, name, values }) => {
+    const check = checks.find((one) => one.table === table && one.name === checkName(table, name))
+    const words = new Set(check?.definition.matchAll(/'([^']+)'::text/g).map(([, word]) => word))
+    return words.size !== values.length || !values.every((value) => words.has(value))
+  })
+  expect(missing).toEqual([])
+})

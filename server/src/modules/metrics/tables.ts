@@ -1,0 +1,107 @@
+import { bigint, doublePrecision, index, integer, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
+
+const bigId = () => bigint({ mode: 'number' })
+const time = () => timestamp({ withTimezone: true })
+
+/** `at` is the beginning of the bucket, UTC. Without a foreign key: rows outlive the version, for bills and later reading. */
+const ingressColumns = () => ({
+  squidId: bigId().notNull(),
+  at: time().notNull(),
+  successes: bigId().notNull(),
+  errors: bigId().notNull(),
+  successBytes: bigId().notNull(),
+  errorBytes: bigId().notNull(),
+  /** Counts by bucket of latency, of successes only (`histogram.ts`). */
+  histogram: bigId().array().notNull(),
+})
+
+/** Requests to a version, added up by the gateways. Minutes and hours are partitioned by day; hours and longer are rolled up from shorter ones. */
+export const ingressMinutes = pgTable('ingress_minutes', ingressColumns(), (t) => [
+  primaryKey({ name: 'ingress_minutes_pkey', columns: [t.squidId, t.at] }),
+])
+export const ingressHours = pgTable('ingress_hours', ingressColumns(), (t) => [
+  primaryKey({ name: 'ingress_hours_pkey', columns: [t.squidId, t.at] }),
+])
+export const ingressDays = pgTable('ingress_days', ingressColumns(), (t) => [
+  primaryKey({ name: 'ingress_days_pkey', columns: [t.squidId, t.at] }),
+  index('ingress_days_at').on(t.at),
+])
+export const ingressMonths = pgTable('ingress_months', ingressColumns(), (t) => [
+  primaryKey({ name: 'ingress_months_pkey', columns: [t.squidId, t.at] }),
+])
+
+/** Usage of a container in one bucket; generations that run side by side are added up. Null: unknown, which is not zero. */
+const containerColumns = () => ({
+  squidId: bigId().notNull(),
+  at: time().notNull(),
+  /** The database of a version counts as its container `db`. */
+  container: text().notNull(),
+  /** Seconds that the sums of this row cover; 0 for the first sample after a gap. */
+  observedSeconds: doublePrecision().notNull(),
+  cpuSeconds: doublePrecision(),
+  /** Allowed cores × seconds. */
+  cpuLimitSeconds: doublePrecision(),
+  throttledSeconds: doublePrecision(),
+  /** Bytes × seconds; divided by `observedSeconds` it is the mean. */
+  memoryByteSeconds: doublePrecision(),
+  memoryPeakBytes: bigId(),
+  memoryLimitBytes: bigId(),
+  oomKills: bigId().notNull(),
+  crashes: bigId().notNull(),
+  diskUsedBytes: bigId(),
+  diskTotalBytes: bigId(),
+  /** Blocks that a processor indexed in this bucket; the columns below hold its last reported values. */
+  blocks: bigId(),
+  lastBlock: bigId(),
+  chainHeight: bigId(),
+  syncRatio: doublePrecision(),
+  etaSeconds: doublePrecision(),
+  blocksPerSecond: doublePrecision(),
+  rpcRequests: bigId(),
+  rpcFailures: bigId(),
+})
+
+/** Every 15 seconds. Samples, minutes and hours are partitioned by day. */
+export const containerSamples = pgTable('container_samples', containerColumns(), (t) => [
+  primaryKey({ name: 'container_samples_pkey', columns: [t.squidId, t.at, t.container] }),
+])
+export const containerMinutes = pgTable('container_minutes', containerColumns(), (t) => [
+  primaryKey({ name: 'container_minutes_pkey', columns: [t.squidId, t.at, t.container] }),
+])
+export const containerHours = pgTable('container_hours', containerColumns(), (t) => [
+  primaryKey({ name: 'container_hours_pkey', columns: [t.squidId, t.at, t.container] }),
+])
+export const containerDays = pgTable('container_days', containerColumns(), (t) => [
+  primaryKey({ name: 'container_days_pkey', columns: [t.squidId, t.at, t.container] }),
+  index('container_days_at').on(t.at),
+])
+export const containerMonths = pgTable('container_months', containerColumns(), (t) => [
+  primaryKey({ name: 'container_months_pkey', columns: [t.squidId, t.at, t.container] }),
+])
+
+/** Counters of each container at its last sample; moved in the transaction that writes the sample, so nothing counts twice. */
+export const sampledCounters = pgTable(
+  'sampled_counters',
+  {
+    squidId: bigId().notNull(),
+    generation: integer().notNull(),
+    container: text().notNull(),
+    at: time().notNull(),
+    cpuSeconds: doublePrecision(),
+    throttledSeconds: doublePrecision(),
+    oomKills: bigId().notNull(),
+    crashes: bigId().notNull(),
+    lastBlock: bigId(),
+    rpcRequests: bigId(),
+    rpcFailures: bigId(),
+    /** The run that the counters belong to; null in rows of releases without runs. */
+    run: text(),
+  },
+  (t) => [primaryKey({ name: 'sampled_counters_pkey', columns: [t.squidId, t.generation, t.container] })],
+)
+
+/** Up to when hours, days and months are rolled up. Moves back when a gateway reports counts of an earlier time. */
+export const metricRollups = pgTable('metric_rollups', {
+  family: text().primaryKey(),
+  rolledUntil: time().notNull(),
+})
