@@ -2,7 +2,7 @@ import { defineConfig } from 'drizzle-kit'
 
 export default defineConfig({
   dialect: 'postgresql',
-  schema: ['./src/modules/*/tables.ts', './src/mail/tables.ts'],
+  schema: ['./src/modules/*/tables.ts', './src/installation/tables.ts', './src/mail/tables.ts'],
   out: './migrations',
   casing: 'snake_case',
 })

@@ -27,7 +27,10 @@ function crossesWorkspaces({ specifier, target }: Import, own: string): boolean 
 }
 
 /** From left to right: a module may import those left of it. */
-const moduleOrder = 'auth orgs user secrets rpc portal squids deployments logs metrics billing alerts'.split(' ')
+const moduleOrder =
+  'auth orgs user secrets rpc portal manifest versions databases observing squids deployments logs metrics billing alerts'.split(
+    ' ',
+  )
 
 function moduleOf(path: string): string | null {
   return /^server\/src\/modules\/([^/]+)\//.exec(path)?.[1] ?? null

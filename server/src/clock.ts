@@ -12,3 +12,6 @@ export function fakeClock(start = new Date('2026-01-15T12:00:00Z')): Clock & { a
 export const minutes = (n: number): number => n * 60_000
 export const hours = (n: number): number => n * 3_600_000
 export const days = (n: number): number => n * 86_400_000
+
+/** Formats epoch milliseconds as the API does: `2026-11-22T15:42:41.000Z`. */
+export const isoTime = (ms: number): string => new Date(ms).toISOString()

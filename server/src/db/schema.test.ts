@@ -14,7 +14,7 @@ let tables: PgTable[]
 
 beforeAll(async () => {
   database = await cloneDatabase()
-  const files = globSync('{mail,modules/*}/tables.ts', { cwd: source })
+  const files = globSync('{installation,mail,modules/*}/tables.ts', { cwd: source })
   const modules = await Promise.all(files.map(async (file) => Object.values(await import(join(source, file)))))
   tables = modules.flat().filter((value): value is PgTable => is(value, PgTable))
 })

@@ -1,7 +1,8 @@
 import { request, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { metricsPort, type SquidRow } from '../modules/squids/index.ts'
+import { metricsPort } from '../modules/manifest/index.ts'
+import type { SquidRow } from '../modules/versions/index.ts'
 import { until } from '../testing/until.ts'
 import { openGatewayBed, type GatewayBed } from './testing/testbed.ts'
 

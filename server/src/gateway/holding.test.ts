@@ -1,7 +1,7 @@
 import { request, type IncomingMessage, type ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import type { SquidRow } from '../modules/squids/index.ts'
+import type { SquidRow } from '../modules/versions/index.ts'
 import { until } from '../testing/until.ts'
 import { openGatewayBed, type GatewayBed } from './testing/testbed.ts'
 

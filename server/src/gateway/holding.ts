@@ -1,5 +1,5 @@
 import type { Directory } from '@shoal/runtime'
-import { parseWorkloadId } from '../modules/squids/index.ts'
+import { parseWorkloadId } from '../modules/manifest/index.ts'
 import { whyClosed } from './answers.ts'
 import type { Route } from './routes-store.ts'
 import type { RoutingTable } from './routing-table.ts'

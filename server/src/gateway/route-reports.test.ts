@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { gatewaysBehind } from '../modules/squids/index.ts'
+import { gatewaysBehind } from '../modules/deployments/gateways-store.ts'
 import { until } from '../testing/until.ts'
 import { RouteReports } from './route-reports.ts'
 import { openGatewayBed, type GatewayBed } from './testing/testbed.ts'

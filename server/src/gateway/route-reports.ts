@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { App } from '../app.ts'
-import { beatGateway, deleteGateway, saveGatewayRoutes } from '../modules/squids/index.ts'
+import { beatGateway, deleteGateway, saveGatewayRoutes } from '../modules/deployments/index.ts'
 
 export type ReportIntervals = {
   beatMs: number

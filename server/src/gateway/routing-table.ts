@@ -1,6 +1,6 @@
 import type { App } from '../app.ts'
 import { notificationsOf } from '../db/notifications.ts'
-import { squidsChannel } from '../modules/squids/index.ts'
+import { squidsChannel } from '../modules/versions/index.ts'
 import { selectRoutes, type Route } from './routes-store.ts'
 
 /** Everything is read anew this often, should a notification have been lost. */

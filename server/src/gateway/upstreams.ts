@@ -1,7 +1,7 @@
 import type { Directory } from '@shoal/runtime'
 import { connect } from 'node:net'
 import { Pool } from 'undici'
-import { apiPort, metricsPort, workloadIdOf } from '../modules/squids/index.ts'
+import { apiPort, metricsPort, workloadIdOf } from '../modules/manifest/index.ts'
 import type { Target } from './address.ts'
 import type { Route } from './routes-store.ts'
 

@@ -2,7 +2,7 @@ import { contract, endpointsOf, type ApiError, type Endpoint } from '@shoal/cont
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { hours } from '../clock.ts'
 import { deployments } from '../modules/deployments/tables.ts'
-import { squids } from '../modules/squids/tables.ts'
+import { squids } from '../modules/versions/tables.ts'
 import { requestFor } from '../testing/contract-samples.ts'
 import { startTestApp, type TestApp, type TestOrg, type TestUser } from '../testing/index.ts'
 

@@ -6,7 +6,8 @@ import { channelUrlContext, signingSecretContext } from '../modules/alerts/index
 import { signingKeyContext } from '../modules/auth/index.ts'
 import { rpcTokenContext } from '../modules/rpc/index.ts'
 import { secretContext } from '../modules/secrets/index.ts'
-import { passwordContext, workloadContext } from '../modules/squids/index.ts'
+import { passwordContext } from '../modules/databases/index.ts'
+import { workloadContext } from '../modules/versions/index.ts'
 import { createSealer, sealedPrefix } from './sealer.ts'
 import { listSealedWithOldKeys, replaceSealed, type SealedColumn } from './sealed-column-store.ts'
 

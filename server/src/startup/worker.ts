@@ -13,7 +13,7 @@ import {
 import { startLogIngest } from '../modules/logs/index.ts'
 import { startSampling } from '../modules/metrics/index.ts'
 import { rpcJobs } from '../modules/rpc/index.ts'
-import { startObserving } from '../modules/squids/index.ts'
+import { startObserving } from '../modules/observing/index.ts'
 import { userJobs } from '../modules/user/index.ts'
 
 export type RunningWorker = Pick<ReturnType<typeof startObserving>, 'lastObservationMs'> & {

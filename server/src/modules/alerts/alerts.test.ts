@@ -5,9 +5,9 @@ import { days, hours, minutes } from '../../clock.ts'
 import type { TestOrg } from '../../testing/index.ts'
 import { addIngressMinutes, bucketCount, bucketOf } from '../metrics/index.ts'
 import { addUsage, monthOf } from '../rpc/index.ts'
-import { deleteSquid, sealWorkload, setLastDeploy, updateSquid, type SquidRow } from '../squids/index.ts'
-import { makeVersion, specOf, workloadOf } from '../squids/testing/make-version.ts'
-import { metricsPort } from '../squids/workload.ts'
+import { deleteSquid, sealWorkload, setLastDeploy, updateSquid, type SquidRow } from '../versions/index.ts'
+import { makeVersion, specOf, workloadOf } from '../versions/testing/make-version.ts'
+import { metricsPort } from '../manifest/workload.ts'
 import { startAlertedApp, type AlertedApp } from './testing/alerted-app.ts'
 
 /** Half an hour and a day pass in it. */

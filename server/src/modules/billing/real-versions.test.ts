@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { days, hours } from '../../clock.ts'
 import { until } from '../../testing/until.ts'
 import { startDeployApp, type DeployApp } from '../deployments/testing/deploy-app.ts'
-import { startObserving } from '../squids/index.ts'
+import { startObserving } from '../observing/index.ts'
 import { invoices } from './tables.ts'
 import { billingRound } from './round.ts'
 

@@ -1,7 +1,8 @@
 import type { App } from '../../app.ts'
 import { rpcVariables } from '../rpc/index.ts'
-import { databaseVariables, ownerConnection } from '../squids/index.ts'
-import type { Contexts, SquidPlan, SquidRow, Variables } from '../squids/index.ts'
+import { databaseVariables, ownerConnection } from '../databases/index.ts'
+import type { Contexts, SquidPlan, Variables } from '../manifest/index.ts'
+import type { SquidRow } from '../versions/index.ts'
 
 type Addons = Contexts['addons']
 

@@ -1,7 +1,7 @@
 import type { WorkerApp } from '../../app.ts'
 import type { Job } from '../../jobs/jobs.ts'
 import { hours, systemClock } from '../../clock.ts'
-import { deleteImage, isImageKnown, lockImage, orgsWithUnusedImages, unusedImagesOf } from '../squids/index.ts'
+import { deleteImage, isImageKnown, lockImage, orgsWithUnusedImages, unusedImagesOf } from './images-store.ts'
 import { hasUnfinished, lockOrg } from './store.ts'
 import { collectUploads } from './uploads.ts'
 

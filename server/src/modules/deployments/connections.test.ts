@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createLog } from '../../startup/log.ts'
-import { connectionWatch, connectionsOf } from '../squids/index.ts'
+import { connectionWatch, connectionsOf } from '../databases/index.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 
 let t: DeployApp

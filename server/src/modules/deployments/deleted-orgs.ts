@@ -1,6 +1,6 @@
 import type { App } from '../../app.ts'
 import { minutes } from '../../clock.ts'
-import { selectSquid } from '../squids/index.ts'
+import { selectSquid } from '../versions/index.ts'
 import { enqueue } from './enqueue.ts'
 import { listDeletedOrgs, listDeletable, removeOrg, selectUnfinishedOf } from './store.ts'
 

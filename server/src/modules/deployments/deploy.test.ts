@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../../db/database.ts'
-import { ownerConnection } from '../squids/index.ts'
+import { ownerConnection } from '../databases/index.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 
 let t: DeployApp

@@ -1,7 +1,7 @@
 import type { WorkerApp } from '../../app.ts'
 import { openLocks, type Lock, type Locks } from '../../db/leases.ts'
 import { notificationsOf } from '../../db/notifications.ts'
-import { createRedactorSource } from '../squids/index.ts'
+import { createRedactorSource } from '../databases/index.ts'
 import { createSnapshotReader } from './runtime-snapshot.ts'
 import { runDeployment, type Worker } from './run-deployment.ts'
 import type { EngineIntervals } from './step.ts'

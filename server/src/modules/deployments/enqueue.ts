@@ -1,5 +1,5 @@
 import type { Db } from '../../db/database.ts'
-import { setLastDeploy, type SquidRow } from '../squids/index.ts'
+import { setLastDeploy, type SquidRow } from '../versions/index.ts'
 import { stepsByType, type RunnableType } from './plans.ts'
 import { insertDeployment, type DeploymentRow, type NewDeployment } from './store.ts'
 

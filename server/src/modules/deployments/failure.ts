@@ -1,6 +1,6 @@
 import type { DeploymentFailure } from '@shoal/contract'
 import { BuildFailure } from '@shoal/runtime'
-import { InvalidManifest, UnknownSecrets } from '../squids/index.ts'
+import { InvalidManifest, UnknownSecrets } from '../manifest/index.ts'
 
 export type FailureKind = Exclude<DeploymentFailure, 'NO'>
 

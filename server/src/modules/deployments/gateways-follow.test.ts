@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { beatGateway, gatewaysBehind, saveGatewayRoutes } from '../squids/index.ts'
+import { beatGateway, gatewaysBehind, saveGatewayRoutes } from './gateways-store.ts'
 import { listLogs } from './log-store.ts'
 import { fastIntervals, startDeployApp, type Deployer, type DeployApp } from './testing/deploy-app.ts'
 

@@ -1,4 +1,4 @@
-import { gatewaysBehind } from '../squids/index.ts'
+import { gatewaysBehind } from './gateways-store.ts'
 import type { StepContext } from './step.ts'
 import { pause } from './wait.ts'
 

@@ -2,11 +2,10 @@ import type { Deployment } from '@shoal/contract'
 import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
 import type { OrgScope } from '../call.ts'
-import { keptAmong } from '../squids/index.ts'
+import { keptAmong } from './images-store.ts'
 import { stepsByType } from './plans.ts'
 import { listLastLogs, listLogs, type LogRow } from './log-store.ts'
-import { listSteps, type DeploymentWithUser } from './store.ts'
-import { selectDeployment, type StepRow } from './store.ts'
+import { listSteps, type DeploymentWithUser, selectDeployment, type StepRow } from './store.ts'
 
 /** Lines of each deployment in a list; the whole log comes with one deployment. */
 const linesInLists = 200

@@ -1,15 +1,6 @@
 import type { ContainerSpec, Endpoint, LastRun, Observation, Workload } from '@shoal/runtime'
-import {
-  apiPort,
-  requestApi,
-  requestContainer,
-  hasFinished,
-  isApi,
-  isCrash,
-  isInit,
-  metricsPort,
-  type ApiProbe,
-} from '../squids/index.ts'
+import { apiPort, isApi, isInit, metricsPort } from '../manifest/index.ts'
+import { requestApi, requestContainer, hasFinished, isCrash, type ApiProbe } from '../observing/index.ts'
 import { minutes } from '../../clock.ts'
 import { DeployFailure } from './failure.ts'
 import type { StepContext } from './step.ts'

@@ -1,10 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Workload } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { containerNames, listDesired, ownerConnection, type DesiredVersion } from '../squids/index.ts'
+import { containerNames } from '../manifest/index.ts'
+import { listDesired } from '../versions/index.ts'
+import { ownerConnection } from '../databases/index.ts'
 import { snapshotOf } from './runtime-snapshot.ts'
 import { driftedVersions } from './reconcile.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
+
+type DesiredVersions = Awaited<ReturnType<typeof listDesired>>
 
 let t: DeployApp
 let d: Deployer
@@ -91,7 +95,7 @@ test('a database whose version is gone is collected when a worker starts', async
 })
 
 test('a look at a thousand versions where all is well is cheap', async () => {
-  const wanted: DesiredVersion[] = Array.from({ length: 1_000 }, (_, id) => ({
+  const wanted: DesiredVersions = Array.from({ length: 1_000 }, (_, id) => ({
     id,
     orgId: 1,
     generation: 3,
@@ -118,6 +122,8 @@ test('a look at a thousand versions where all is well is cheap', async () => {
   expect(driftedVersions(snapshots(), wanted)).toEqual([])
   expect(performance.now() - startedMs).toBeLessThan(500)
   expect(driftedVersions(snapshots(), wanted.slice(0, 999))).toEqual([999])
-  expect(driftedVersions(snapshots(), [...wanted, { ...(wanted[0] as DesiredVersion), id: 5_000 }])).toEqual([5_000])
+  expect(driftedVersions(snapshots(), [...wanted, { ...(wanted[0] as DesiredVersions[number]), id: 5_000 }])).toEqual([
+    5_000,
+  ])
   expect(await listDesired(t.app.db)).toEqual([])
 })

@@ -1,17 +1,9 @@
 import type { WorkerApp } from '../../app.ts'
 import { every } from '../../db/every.ts'
 import { runAsLeader, type LeaderHandle, type Locks } from '../../db/leases.ts'
-import {
-  closeOtherDatabases,
-  collectDatabases,
-  containerNames,
-  deleteSquid,
-  listDesired,
-  parseWorkloadId,
-  selectSquid,
-  workloadIdOf,
-} from '../squids/index.ts'
-import type { DesiredVersion } from '../squids/index.ts'
+import { closeOtherDatabases, collectDatabases } from '../databases/index.ts'
+import { containerNames, parseWorkloadId, workloadIdOf } from '../manifest/index.ts'
+import { deleteSquid, listDesired, selectSquid } from '../versions/index.ts'
 import { removeDeletedOrgs } from './deleted-orgs.ts'
 import type { RuntimeSnapshot } from './runtime-snapshot.ts'
 import type { Worker } from './run-deployment.ts'
@@ -61,7 +53,7 @@ export async function reconcile(worker: Worker, locks: Locks, stopping: AbortSig
 }
 
 /** Versions of which something runs that is not wanted, or something wanted does not exist. */
-export function driftedVersions(snapshot: RuntimeSnapshot, wanted: DesiredVersion[]): number[] {
+export function driftedVersions(snapshot: RuntimeSnapshot, wanted: Awaited<ReturnType<typeof listDesired>>): number[] {
   const odd = new Set<number>()
   const rows = new Map(wanted.map((row) => [row.id, row]))
   for (const workload of snapshot.workloads) {

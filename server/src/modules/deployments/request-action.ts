@@ -4,17 +4,9 @@ import { minutes } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
 import { invalidField, notFound, refuse } from '../../errors.ts'
 import type { Actor, OrgScope } from '../call.ts'
-import {
-  findSquid,
-  hasTag,
-  listKeptImages,
-  lookUpSquid,
-  parseReference,
-  selectSquid,
-  squidStatusOf,
-  tagsOf,
-} from '../squids/index.ts'
-import type { SquidRow } from '../squids/index.ts'
+import { findSquid, lookUpSquid, parseReference, selectSquid, tagsOf, type SquidRow } from '../versions/index.ts'
+import { listKeptImages } from './images-store.ts'
+import { squidStatusOf } from '../squids/index.ts'
 import { enqueue } from './enqueue.ts'
 import { requestKeyOf } from './request-key.ts'
 import { capRefusal, computeRefusal } from './requirements.ts'
@@ -58,7 +50,7 @@ export async function requestAction(app: App, org: OrgScope, actor: Actor, actio
     const standing = await lockOrg(tx, org.id)
     const squid = await selectSquid(tx, squidId)
     const twin = await selectDuplicate(tx, requestKey, endedAfter)
-    const isUndone = twin?.finishedAt && type === 'REMOVE_TAG' && (await hasTag(tx, squidId, tag ?? ''))
+    const isUndone = twin?.finishedAt && type === 'REMOVE_TAG' && (await tagsOf(tx, squidId)).includes(tag ?? '')
     if (twin && !isUndone) return twin
     if (!squid || !standing) throw notFound('Squid')
     await refuseWhileBusy(tx, squid, rules[type])

@@ -1,7 +1,7 @@
 import { isUnpaid, type OrgStatus } from '@shoal/contract'
 import type { Config } from '../../config/config.ts'
 import { refuse } from '../../errors.ts'
-import { programResources, type Environments, type SquidPlan, type Variables } from '../squids/index.ts'
+import { programResources, type evaluateEnvironments, type SquidPlan, type Variables } from '../manifest/index.ts'
 import { DeployFailure } from './failure.ts'
 
 /** Playground databases have this much room (contract 6.3). */
@@ -96,7 +96,7 @@ const maxVariable = 128 * 1024 - 1
 const maxEnvironment = 1_000_000
 
 /** @throws DeployFailure for an environment that no program can be started with */
-export function checkEnvironments({ deploy, init, api, processors }: Environments): void {
+export function checkEnvironments({ deploy, init, api, processors }: ReturnType<typeof evaluateEnvironments>): void {
   const sections: [string, Variables][] = [['init', init], ['api', api], ...Object.entries(processors)]
   for (const [container, own] of sections) {
     const sizes = Object.entries({ ...deploy, ...own }).map(([name, value]) => ({

@@ -1,7 +1,7 @@
 import type { Deployment } from '@shoal/contract'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { collectDatabases } from '../squids/index.ts'
+import { collectDatabases } from '../databases/index.ts'
 import { startEngine } from './engine.ts'
 import { addNotes, claim, SupersededError, updateClaimed } from './store.ts'
 import { fastIntervals, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'

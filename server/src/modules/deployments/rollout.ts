@@ -1,5 +1,6 @@
 import type { Workload } from '@shoal/runtime'
-import { isApi, isInit, isProcessor, pickContainers, openWorkload, type SquidRow } from '../squids/index.ts'
+import { isApi, isInit, isProcessor, pickContainers } from '../manifest/index.ts'
+import { openWorkload, type SquidRow } from '../versions/index.ts'
 import { waitForAll, waitForApis, waitForInit } from './readiness.ts'
 import { removeOthers } from './settle.ts'
 import type { StepContext } from './step.ts'

@@ -1,5 +1,5 @@
 import type { Observation, Runtime, WorkloadId } from '@shoal/runtime'
-import { parseWorkloadId } from '../squids/index.ts'
+import { parseWorkloadId } from '../manifest/index.ts'
 
 /** What runs at one moment. */
 export type RuntimeSnapshot = {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openWorkload, selectSquidBySlot } from '../squids/index.ts'
+import { openWorkload, selectSquidBySlot } from '../versions/index.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 
 let t: DeployApp

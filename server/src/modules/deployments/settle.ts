@@ -1,6 +1,7 @@
 import type { WorkloadId } from '@shoal/runtime'
 import type { WorkerApp } from '../../app.ts'
-import { openWorkload, selectSquid, workloadIdOf } from '../squids/index.ts'
+import { openWorkload, selectSquid } from '../versions/index.ts'
+import { workloadIdOf } from '../manifest/index.ts'
 import type { SnapshotReader } from './runtime-snapshot.ts'
 import { until } from './wait.ts'
 

@@ -1,4 +1,6 @@
-import { listKeptImages, parseManifest, parsePlan, type SquidPlan, type SquidRow } from '../squids/index.ts'
+import { listKeptImages } from './images-store.ts'
+import { parseManifest, parsePlan, type SquidPlan } from '../manifest/index.ts'
+import type { SquidRow } from '../versions/index.ts'
 import type { Manifest } from '@subsquid/manifest'
 import { DeployFailure } from './failure.ts'
 import { sanitizeForJsonb } from './storable.ts'

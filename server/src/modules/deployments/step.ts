@@ -1,7 +1,7 @@
 import type { DeploymentStatus } from '@shoal/contract'
 import type { WorkerApp } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
-import type { SquidRow } from '../squids/index.ts'
+import type { SquidRow } from '../versions/index.ts'
 import type { Journal } from './journal.ts'
 import type { EngineContext } from './settle.ts'
 import type { DeploymentRow } from './store.ts'

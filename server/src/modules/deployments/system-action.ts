@@ -1,5 +1,5 @@
 import type { App } from '../../app.ts'
-import { selectSquid } from '../squids/index.ts'
+import { selectSquid } from '../versions/index.ts'
 import { enqueue } from './enqueue.ts'
 import { lockOrg, selectUnfinishedOf } from './store.ts'
 

@@ -17,6 +17,7 @@ import {
 import { enumChecks } from '../../db/checks.ts'
 import { orgs } from '../orgs/index.ts'
 import { users } from '../user/index.ts'
+import { squids } from '../versions/index.ts'
 
 const bigId = () => bigint({ mode: 'number' })
 const time = () => timestamp({ withTimezone: true })
@@ -141,4 +142,54 @@ export const uploads = pgTable(
     index('uploads_org').on(t.orgId, t.createdAt),
     index('uploads_user').on(t.userId),
   ],
+)
+
+/** The images of a version that are kept, with what a rollback needs to come back whole. */
+export const squidImages = pgTable(
+  'squid_images',
+  {
+    squidId: bigId()
+      .notNull()
+      .references(() => squids.id, { onDelete: 'cascade' }),
+    deploymentId: bigId().notNull(),
+    image: text().notNull(),
+    manifestRaw: text().notNull(),
+    manifestCurrent: jsonb().$type<Record<string, unknown>>().notNull(),
+    packageJson: jsonb().$type<Record<string, unknown>>().notNull(),
+    bytes: bigId().notNull(),
+    createdAt: time().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.squidId, t.deploymentId] }), index('squid_images_image').on(t.image)],
+)
+
+/** Every image that takes room on disk: known here until it was removed, whoever used it. */
+export const images = pgTable(
+  'images',
+  {
+    image: text().primaryKey(),
+    /** No foreign key: the image outlives its organization until it is collected. */
+    orgId: bigId().notNull(),
+    bytes: bigId().notNull(),
+    builtAt: time().notNull(),
+  },
+  (t) => [index('images_org').on(t.orgId)],
+)
+
+/** Gateways that live, by a name each makes for itself. Times of this table are the database's. */
+export const gateways = pgTable('gateways', {
+  id: text().primaryKey(),
+  seenAt: time().notNull(),
+})
+
+/** Which generation of a version a gateway leads to; written when that changes. Without foreign key to the version: the gateway removes it. */
+export const gatewayRoutes = pgTable(
+  'gateway_routes',
+  {
+    squidId: bigId().notNull(),
+    gateway: text()
+      .notNull()
+      .references(() => gateways.id, { onDelete: 'cascade' }),
+    generation: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.squidId, t.gateway] }), index('gateway_routes_gateway').on(t.gateway)],
 )

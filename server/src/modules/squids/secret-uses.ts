@@ -2,8 +2,8 @@ import type { Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import type { Handlers } from '../call.ts'
 import { listSecretNames } from '../secrets/index.ts'
-import { willBeGiven } from './given-secrets.ts'
-import { listSecretUsers } from './store.ts'
+import { willBeGiven } from '../manifest/index.ts'
+import { listSecretUsers } from './secret-uses-store.ts'
 
 /** Which versions are given which secret: known here, asked for among the secrets. */
 export function secretUseHandlers(app: App): Pick<Handlers<Contract['secrets']>, 'listUses'> {

@@ -1,5 +1,5 @@
 import type { Squid } from '@shoal/contract'
-import type { SquidRow } from './store.ts'
+import type { SquidRow } from '../versions/index.ts'
 
 /** The raw status of a version (contract 2.2); what it means for people is made of it in `contract/squid-status.ts`. */
 export function squidStatusOf(squid: Pick<SquidRow, 'wanted' | 'lastDeploy'>): Squid['status'] {

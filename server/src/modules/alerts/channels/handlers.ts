@@ -4,13 +4,26 @@ import type { App } from '../../../app.ts'
 import { invalidField, notFound, refuse } from '../../../errors.ts'
 import type { Handlers, Request } from '../../call.ts'
 import { notificationEmail } from '../../orgs/index.ts'
-import { existingSquids } from '../../squids/index.ts'
+import { existingSquids } from '../../versions/index.ts'
 import { squidIdsOf } from '../event-store.ts'
-import { addChannel, changeChannel, ensureEmailChannel, listChannels, removeChannel } from './channel-store.ts'
-import { selectChannel, type ChannelRow } from './channel-store.ts'
+import {
+  addChannel,
+  changeChannel,
+  ensureEmailChannel,
+  listChannels,
+  removeChannel,
+  selectChannel,
+  type ChannelRow,
+} from './channel-store.ts'
 import { channelIsOff, deliver, attemptDeadline } from './deliver.ts'
-import { addDeliveries, failPending, lastDelivery, listDeliveries, selectDelivery } from './delivery-store.ts'
-import type { DeliveryRow } from './delivery-store.ts'
+import {
+  addDeliveries,
+  failPending,
+  lastDelivery,
+  listDeliveries,
+  selectDelivery,
+  type DeliveryRow,
+} from './delivery-store.ts'
 import { testMessage } from './message.ts'
 import { channelUrlContext, presentChannel, presentDelivery, signingSecretContext, targetOf } from './present.ts'
 import { isPrivateUrl } from './network-access.ts'

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { minutes } from '../../../clock.ts'
-import { limitsOf, type AlertSubject } from '../../squids/index.ts'
-import type { ObservedContainer } from '../../squids/present-store.ts'
-import { observedContainer } from '../../squids/testing/observed.ts'
+import { limitsOf } from '../../observing/index.ts'
+import type { AlertSubject } from './alert-subjects.ts'
+import type { ObservedContainer } from '../../observing/progress/parts-store.ts'
+import { observedContainer } from '../../observing/testing/observed.ts'
 import { evaluateAlerts, emptyState, type Facts, type EvaluationState, type OpenAlert } from './evaluate.ts'
 import { rulesOf } from './rules.ts'
 

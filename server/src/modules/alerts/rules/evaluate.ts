@@ -1,6 +1,7 @@
 import type { AlertKind } from '@shoal/contract'
 import { minutes } from '../../../clock.ts'
-import { isRuleApplicable, findingsOf, type Finding, type Limits, type AlertSubject } from '../../squids/index.ts'
+import { isRuleApplicable, findingsOf, type Finding, type Limits } from '../../observing/index.ts'
+import type { AlertSubject } from './alert-subjects.ts'
 import type { EventRow } from '../event-store.ts'
 import { slowFinding, type Latency } from './slow.ts'
 

@@ -1,6 +1,6 @@
 import type { OrgStatus } from '@shoal/contract'
 import type { QuotaUse } from '../../billing/index.ts'
-import type { Finding, Limits } from '../../squids/index.ts'
+import type { Finding, Limits } from '../../observing/index.ts'
 import type { OrgFinding } from './evaluate.ts'
 
 const quotaNames: Record<QuotaUse['quota'], { label: string; advice: string }> = {

@@ -1,4 +1,4 @@
-import type { Finding } from '../../squids/index.ts'
+import type { Finding } from '../../observing/index.ts'
 
 /** Of the successful requests to a version in the last five minutes. */
 export type Latency = { p95Ms: number; requests: number }

@@ -1,5 +1,6 @@
 import { minutes } from '../../../clock.ts'
-import { apiUrls, deleteSquid, removeTag, setTag, tagsOf } from '../../squids/index.ts'
+import { apiUrls } from '../../squids/index.ts'
+import { deleteSquid, removeTag, setTag, tagsOf } from '../../versions/index.ts'
 import type { Step } from '../step.ts'
 
 /** Assigns the tag, if one was asked for, and says where the version answers. */

@@ -1,5 +1,6 @@
 import { minutes } from '../../../clock.ts'
-import { dropDatabase, eraseDatabase, selectSquid, clearDesired } from '../../squids/index.ts'
+import { dropDatabase, eraseDatabase } from '../../databases/index.ts'
+import { selectSquid, clearDesired } from '../../versions/index.ts'
 import { reconcileVersion } from '../settle.ts'
 import { sourceOf } from '../source.ts'
 import type { Step } from '../step.ts'

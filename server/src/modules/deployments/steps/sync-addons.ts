@@ -1,5 +1,5 @@
 import { minutes } from '../../../clock.ts'
-import { selectSquidDatabase, syncDatabase, whyNoConnections } from '../../squids/index.ts'
+import { selectSquidDatabase, syncDatabase, whyNoConnections } from '../../databases/index.ts'
 import { DeployFailure } from '../failure.ts'
 import { sourceOf } from '../source.ts'
 import type { Step } from '../step.ts'

@@ -5,20 +5,22 @@ import { readSecrets } from '../../secrets/index.ts'
 import {
   announceSquid,
   beginGeneration,
+  openWorkload,
+  sealWorkload,
+  updateSquid,
+  type SquidRow,
+} from '../../versions/index.ts'
+import {
   billedProfile,
-  apiPath,
   composeWorkload,
   evaluateEnvironments,
   isApi,
   isProcessor,
-  keepImage,
   pickContainers,
-  openWorkload,
-  sealWorkload,
   secretNamesOf,
-  updateSquid,
-  type SquidRow,
-} from '../../squids/index.ts'
+} from '../../manifest/index.ts'
+import { apiPath } from '../../squids/index.ts'
+import { keepImage } from '../images-store.ts'
 import { contextsOf, readAddons } from '../addons.ts'
 import { gatewaysFollow } from '../gateways-follow.ts'
 import { checkEnvironments } from '../requirements.ts'

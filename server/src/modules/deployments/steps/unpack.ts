@@ -1,13 +1,7 @@
 import { minutes } from '../../../clock.ts'
 import { readSecrets } from '../../secrets/index.ts'
-import {
-  evaluateEnvironments,
-  parseManifest,
-  parsePlan,
-  selectSquidBySlot,
-  updateSquid,
-  type SquidPlan,
-} from '../../squids/index.ts'
+import { evaluateEnvironments, parseManifest, parsePlan, type SquidPlan } from '../../manifest/index.ts'
+import { selectSquidBySlot, updateSquid } from '../../versions/index.ts'
 import { contextsOf, placeholderAddons } from '../addons.ts'
 import { DeployFailure } from '../failure.ts'
 import { checkEnvironments, checkPlan, computeRefusal } from '../requirements.ts'

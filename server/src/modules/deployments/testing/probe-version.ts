@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { apiPort, isProcessor, probeApi, selectSquid, workloadIdOf } from '../../squids/index.ts'
+import { apiPort, isProcessor, workloadIdOf } from '../../manifest/index.ts'
+import { probeApi } from '../../observing/probing/probe.ts'
+import { selectSquid } from '../../versions/index.ts'
 import type { DeployApp } from './deploy-app.ts'
 
 /** What a user of the version would have noticed meanwhile. */

@@ -1,6 +1,6 @@
 import type { App } from '../../../app.ts'
 import { notificationsOf } from '../../../db/notifications.ts'
-import { existingSquids } from '../../squids/index.ts'
+import { existingSquids } from '../../versions/index.ts'
 import { findStream, lastSeqs, logsChannel } from '../lines-store.ts'
 import { createTail, type Tail } from './tail.ts'
 

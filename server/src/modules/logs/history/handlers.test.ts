@@ -4,7 +4,7 @@ import type { LeaderHandle } from '../../../db/leases.ts'
 import { systemClock } from '../../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
 import { until } from '../../../testing/until.ts'
-import { makeVersion } from '../../squids/testing/make-version.ts'
+import { makeVersion } from '../../versions/testing/make-version.ts'
 import { startLogIngest } from '../ingest/start-ingest.ts'
 
 const lines = Array.from({ length: 30 }, (_, i) => (i % 3 === 0 ? `ERROR: line ${i}` : `line ${i}`))

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { App } from '../../../app.ts'
 import { minutes } from '../../../clock.ts'
-import { listLags } from '../../squids/index.ts'
+import { listLags } from '../../observing/index.ts'
 import { percentile } from '../ingress/histogram.ts'
 import { selectHistograms } from '../ingress/read-ingress-store.ts'
 import { gapMs } from '../sampling/sample.ts'

@@ -6,9 +6,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { WorkerApp } from '../../../app.ts'
 import { startTestApp, type TestApp } from '../../../testing/index.ts'
 import { until } from '../../../testing/until.ts'
-import { readContainers } from '../../squids/observe-containers.ts'
-import { loadObservationCache } from '../../squids/observation-cache.ts'
-import { makeVersion } from '../../squids/testing/make-version.ts'
+import { readContainers } from '../../observing/containers/observe-containers.ts'
+import { loadObservationCache } from '../../observing/observation-cache.ts'
+import { makeVersion } from '../../versions/testing/make-version.ts'
 import { openSampler } from './sampler.ts'
 
 /** Each run ends in another way; those after the last one go on. It counts its runs in its own folder. */

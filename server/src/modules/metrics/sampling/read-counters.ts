@@ -1,15 +1,14 @@
 import type { Observation, ContainerUsage } from '@shoal/runtime'
 import type { ClientBase } from 'pg'
 import type { WorkerApp } from '../../../app.ts'
+import { databaseResources } from '../../databases/index.ts'
+import { parseWorkloadId, workloadIdOf } from '../../manifest/index.ts'
 import {
-  databaseResources,
-  parseWorkloadId,
   selectContainerStates,
   selectProcessorStates,
-  workloadIdOf,
   type ContainerRow,
   type ProcessorRow,
-} from '../../squids/index.ts'
+} from '../../observing/index.ts'
 import type { DatabaseMeter } from './database-usage.ts'
 import { gapMs, type CounterReading } from './sample.ts'
 import { selectDatabases } from './sample-store.ts'

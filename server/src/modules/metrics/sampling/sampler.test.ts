@@ -1,8 +1,9 @@
 import type { MonitoringQuery, MonitoringSeries } from '@shoal/contract'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { hours, minutes } from '../../../clock.ts'
-import { dropDatabase, syncDatabase, type SquidPlan } from '../../squids/index.ts'
-import { makeVersion, specOf, workloadOf } from '../../squids/testing/make-version.ts'
+import { dropDatabase, syncDatabase } from '../../databases/index.ts'
+import type { SquidPlan } from '../../manifest/index.ts'
+import { makeVersion, specOf, workloadOf } from '../../versions/testing/make-version.ts'
 import { latestSamples, observedHours, processorHistory } from '../index.ts'
 import { sampleMs, startSampledApp, type SampledApp } from '../testing/sampled-app.ts'
 

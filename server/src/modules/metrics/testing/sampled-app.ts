@@ -1,9 +1,9 @@
 import { createSimRuntime, ManualClock, type SimRuntime } from '@shoal/runtime'
 import type { PoolClient } from 'pg'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
-import { readContainers } from '../../squids/observe-containers.ts'
-import { observeProcessors } from '../../squids/observe-processors.ts'
-import { loadObservationCache } from '../../squids/observation-cache.ts'
+import { readContainers } from '../../observing/containers/observe-containers.ts'
+import { observeProcessors } from '../../observing/probing/observe-processors.ts'
+import { loadObservationCache } from '../../observing/observation-cache.ts'
 import { openSampler, type Sampler } from '../sampling/sampler.ts'
 
 export type SampledApp = {

@@ -1,6 +1,6 @@
 import type { TimeGroup, UsagePoint } from '@shoal/contract'
 import type { App } from '../../../app.ts'
-import { isApi } from '../../squids/index.ts'
+import { isApi } from '../../manifest/index.ts'
 import { isKept } from '../levels.ts'
 import { bucketsOf, timeGroupOf, type Range } from '../range.ts'
 import { selectUsage, type UsedBucket } from './usage-store.ts'

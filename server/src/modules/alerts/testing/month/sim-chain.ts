@@ -1,6 +1,6 @@
 import { minutes, hours } from '../../../../clock.ts'
 import { nextHead, type ChainHead } from '../../../rpc/chain-head.ts'
-import type { ObservedHead } from '../../../squids/freshness.ts'
+import type { ObservedHead } from '../../../observing/progress/freshness.ts'
 import type { SeededRandom } from './chance.ts'
 import { awayTimes, follow, type Episode, type Fault } from './episodes.ts'
 

@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect } from '../../db/database.ts'
+import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
+import {
+  closeOtherDatabases,
+  collectDatabases,
+  dropDatabase,
+  eraseDatabase,
+  ownerConnection,
+  readerConnection,
+  syncDatabase,
+  type SquidConnection,
+} from './database.ts'
+import { parseManifest } from '../manifest/manifest.ts'
+import { parsePlan, type SquidPlan } from '../manifest/plan.ts'
+import { deleteSquid, insertSquid } from '../versions/store.ts'
+
+let t: TestApp
+let org: TestOrg
+let made = 0
+beforeAll(async () => {
+  t = await startTestApp()
+  org = await t.make.org()
+})
+afterAll(() => t?.close())
+
+const planWith = (postgres: object = {}, scale: object = {}): SquidPlan =>
+  parsePlan(
+    parseManifest(
+      JSON.stringify({
+        deploy: { addons: { postgres }, processor: { cmd: ['x'] } },
+        scale: { dedicated: false, ...scale },
+      }),
+    ),
+  )
+
+const newSquid = async () => (await insertSquid(t.app.db, { orgId: org.id, name: `squid-${++made}`, slot: 'v1' })).id
+
+const sync = (squidId: number, plan = planWith(), isPlayground = false) =>
+  syncDatabase(t.app, { squidId, plan, isPlayground })
+
+async function query(to: Pick<SquidConnection, 'url'> | null, text: string): Promise<Record<string, unknown>[]> {
+  const database = connect(to?.url ?? '', { max: 1 })
+  try {
+    return (await database.pool.query<Record<string, unknown>>(text)).rows
+  } finally {
+    await database.close()
+  }
+}
+
+const cluster = async (text: string) => (await t.app.squidsDatabase.pool.query<Record<string, unknown>>(text)).rows
+
+/** Only of this installation: other tests have databases and roles on the same Postgres. */
+const ours = (table: string, name: string) => `${table} join installation on starts_with(${name}, prefix || '_')`
+
+test('the owner may do everything in the database, its reader may look at what is there now and later', async () => {
+  const id = await newSquid()
+  expect(await sync(id)).toEqual([])
+  const owner = await ownerConnection(t.app, id)
+  const reader = await readerConnection(t.app, id)
+  await query(owner, 'create table a (n int); insert into a values (1); create schema s; create table s.b (n int)')
+  expect(await query(reader, 'select n from a')).toEqual([{ n: 1 }])
+  expect(await query(reader, 'select n from s.b')).toEqual([])
+  for (const text of ['insert into a values (2)', 'create table c (n int)', 'drop table a', 'create schema x'])
+    await expect(query(reader, text), text).rejects.toThrow(/permission denied|must be owner/)
+})
+
+test('nobody gets into the database of another version, nor into any other', async () => {
+  const [mine, theirs] = [await newSquid(), await newSquid()]
+  await sync(mine)
+  await sync(theirs)
+  await closeOtherDatabases(t.app)
+  for (const me of [await ownerConnection(t.app, mine), await readerConnection(t.app, mine)])
+    for (const database of [
+      (await ownerConnection(t.app, theirs))?.database,
+      'postgres',
+      'template1',
+      new URL(t.app.database.url).pathname.slice(1),
+    ]) {
+      const url = new URL(me?.url ?? '')
+      url.pathname = `/${database}`
+      await expect(query({ url: url.href }, 'select 1'), database).rejects.toThrow('permission denied for database')
+    }
+  const owner = await ownerConnection(t.app, mine)
+  await expect(query(owner, "copy (select 1) to program 'id'")).rejects.toThrow('permission denied')
+  await expect(query(owner, `alter role ${owner?.user} superuser`)).rejects.toThrow('permission denied')
+  await expect(query(owner, `create role other`)).rejects.toThrow('permission denied')
+  await expect(query(owner, `create database other`)).rejects.toThrow('permission denied')
+})
+
+test('twice is once: data, passwords and connections stay', async () => {
+  const id = await newSquid()
+  await sync(id)
+  const before = await ownerConnection(t.app, id)
+  await query(before, 'create table kept as select 1 as n')
+  await sync(id)
+  expect(await ownerConnection(t.app, id)).toEqual(before)
+  expect(await query(before, 'select n from kept')).toEqual([{ n: 1 }])
+})
+
+test('settings of the manifest hold for new connections, and go when the manifest drops them', async () => {
+  const id = await newSquid()
+  const show = async (key: string) => (await query(await ownerConnection(t.app, id), `show ${key}`))[0]?.[key]
+  await sync(
+    id,
+    planWith({ config: { statement_timeout: 30, idle_session_timeout: '2h', log_min_duration_statement: '1s' } }),
+  )
+  expect(await show('statement_timeout')).toBe('30ms')
+  expect(await show('idle_session_timeout')).toBe('2h')
+  expect(await show('log_min_duration_statement')).toBe('1s')
+  await sync(id)
+  expect(await show('statement_timeout')).toBe('1min')
+  expect(await show('idle_session_timeout')).toBe('0')
+  await expect(sync(id, planWith({ config: { statement_timeout: '30d' } }))).rejects.toThrow('longer than Postgres')
+})
+
+test('external access follows the manifest and the plan', async () => {
+  const id = await newSquid()
+  const limit = async () =>
+    (
+      await cluster(
+        `select rolcanlogin, rolconnlimit from ${ours('pg_roles', 'rolname')} where rolname like '%\\_${id}\\_ro'`,
+      )
+    )[0]
+  await sync(id)
+  expect(await limit()).toEqual({ rolcanlogin: true, rolconnlimit: 10 })
+  await sync(id, planWith({ external_access: { max_connections: 3 } }))
+  expect(await limit()).toEqual({ rolcanlogin: true, rolconnlimit: 3 })
+  await sync(id, planWith({ external_access: { max_connections: 0 } }))
+  expect(await limit()).toMatchObject({ rolcanlogin: false })
+  expect(await readerConnection(t.app, id)).toBeNull()
+  await sync(id, planWith(), true)
+  expect(await readerConnection(t.app, id)).toBeNull()
+})
+
+test('the owner has no more connections than its limit', async () => {
+  const id = await newSquid()
+  await sync(id)
+  const { user } = (await ownerConnection(t.app, id)) ?? {}
+  const [role] = await cluster(`select rolconnlimit as n from pg_roles where rolname = '${user}'`)
+  expect(role).toEqual({ n: 35 })
+})
+
+test('erasing takes the data and keeps the passwords; dropping takes all, also under open connections', async () => {
+  const id = await newSquid()
+  await sync(id)
+  const owner = await ownerConnection(t.app, id)
+  const busy = connect(owner?.url ?? '', { max: 1 })
+  await busy.pool.query('create table a (n int)')
+  await eraseDatabase(t.app, id)
+  await eraseDatabase(t.app, id)
+  await sync(id)
+  expect(await ownerConnection(t.app, id)).toEqual(owner)
+  await expect(query(owner, 'select * from a')).rejects.toThrow('does not exist')
+  await dropDatabase(t.app, id)
+  await dropDatabase(t.app, id)
+  await busy.close()
+  expect(await ownerConnection(t.app, id)).toBeNull()
+  expect(await cluster(`select rolname from ${ours('pg_roles', 'rolname')} where rolname ~ '_${id}(_ro)?$'`)).toEqual(
+    [],
+  )
+})
+
+test('it may be cut off after any statement and then be made whole', async () => {
+  const { pool } = t.app.squidsDatabase
+  for (let cutAt = 1; ; cutAt++) {
+    const id = await newSquid()
+    let statements = 0
+    const cut = {
+      ...t.app,
+      squidsDatabase: {
+        ...t.app.squidsDatabase,
+        pool: new Proxy(pool, {
+          get: (target, key) =>
+            key === 'query'
+              ? (...args: unknown[]) => {
+                  if (++statements > cutAt) throw new Error('killed')
+                  // oxlint-disable-next-line typescript/unbound-method -- applied to its target
+                  return Reflect.apply(target.query, target, args)
+                }
+              : Reflect.get(target, key, target),
+        }),
+      },
+    }
+    const isWhole = await syncDatabase(cut, { squidId: id, plan: planWith(), isPlayground: false }).then(
+      () => true,
+      () => false,
+    )
+    await sync(id)
+    expect(await query(await ownerConnection(t.app, id), 'select 1 as n')).toEqual([{ n: 1 }])
+    expect(await query(await readerConnection(t.app, id), 'select 1 as n')).toEqual([{ n: 1 }])
+    if (isWhole) break
+    expect(cutAt).toBeLessThan(40)
+  }
+})
+
+test('databases of versions that are gone are collected, those of others and of the future are not', async () => {
+  const [gone, kept] = [await newSquid(), await newSquid()]
+  await sync(gone)
+  await sync(kept)
+  const name = (await ownerConnection(t.app, kept))?.database ?? ''
+  const future = name.replace(/\d+$/, '999999')
+  await cluster(`create database ${future}`)
+  await deleteSquid(t.app.db, gone)
+  expect(await collectDatabases(t.app)).toEqual([gone])
+  expect(await collectDatabases(t.app)).toEqual([])
+  expect(await query(await ownerConnection(t.app, kept), 'select 1 as n')).toEqual([{ n: 1 }])
+  expect(await cluster(`select 1 as n from pg_database where datname = '${future}'`)).toEqual([{ n: 1 }])
+  await cluster(`drop database ${future}`)
+})

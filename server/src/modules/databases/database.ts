@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto'
+import type { App } from '../../app.ts'
+import type { Db } from '../../db/database.ts'
+import { databaseSettings } from './database-config.ts'
+import {
+  clusterFacts,
+  closeDatabase,
+  dropDatabaseAndRoles,
+  ensureOwnedDatabase,
+  ensureRole,
+  deleteSquidDatabase,
+  installationPrefix,
+  lastSquidId,
+  namesWithPrefix,
+  saveSquidDatabase,
+  openDatabases,
+  selectSquidDatabase,
+  setRoleSettings,
+  notedAmong,
+  type SquidDatabaseRow,
+} from './database-store.ts'
+import { type Contexts, type Variables, type SquidPlan, billedProfile } from '../manifest/index.ts'
+import { connectionLimit } from './resources.ts'
+
+/** Readers of a version whose manifest does not say; the docs ask people to stay under 10 (contract 6.3). */
+const defaultExternalConnections = 10
+
+type DesiredDatabase = {
+  squidId: number
+  plan: SquidPlan
+  isPlayground: boolean
+  /** What is written of it is written in a transaction of this. */
+  change?: <T>(work: (tx: Db) => Promise<T>) => Promise<T>
+}
+
+/**
+ * Makes the version's database and roles as the manifest wants them; twice is once, and it may be cut off anywhere.
+ * Answers sentences about what the manifest asked for and does not get.
+ */
+export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<string[]> {
+  const { squidId, plan, isPlayground, change = (work) => app.db.transaction(work) } = desired
+  const { postgres } = plan
+  if (!postgres) return []
+  const cluster = app.squidsDatabase
+  const names = await databaseNames(app, squidId)
+  const facts = await clusterFacts(cluster)
+  const { settings, warnings } = databaseSettings(postgres, facts)
+  const maxExternalConnections = isPlayground ? 0 : (postgres.maxExternalConnections ?? defaultExternalConnections)
+  const noted = {
+    squidId,
+    ...names,
+    sealedPassword: app.sealer.seal(newPassword(), passwordContext(squidId, 'owner')),
+    sealedReadPassword: app.sealer.seal(newPassword(), passwordContext(squidId, 'reader')),
+    version: facts.version,
+    profile: billedProfile(postgres.profile, plan.isDedicated),
+    maxExternalConnections,
+    totalBytes: postgres.totalBytes,
+  }
+  const row = await change((tx) => saveSquidDatabase(tx, noted))
+  await ensureRole(cluster, {
+    name: row.role,
+    password: app.sealer.open(row.sealedPassword, passwordContext(squidId, 'owner')),
+    canLogin: true,
+    connectionLimit: connectionLimit(postgres.profile, plan.api?.replicas ?? 0, plan.processors.length),
+  })
+  await ensureRole(cluster, {
+    name: row.readRole,
+    password: app.sealer.open(row.sealedReadPassword, passwordContext(squidId, 'reader')),
+    canLogin: maxExternalConnections > 0,
+    connectionLimit: maxExternalConnections,
+  })
+  await ensureOwnedDatabase(cluster, row.database, row.role, row.readRole)
+  const refused = await setRoleSettings(cluster, row.role, settings)
+  return [...warnings, ...refused.map((key) => `${key} cannot be set in this installation's Postgres.`)]
+}
+
+/** All its data is gone afterwards; gone is fine. Its passwords stay for the one that `syncDatabase` makes anew. */
+export async function eraseDatabase(app: App, squidId: number): Promise<void> {
+  const { database, role, readRole } = await databaseNames(app, squidId)
+  await dropDatabaseAndRoles(app.squidsDatabase, database, [readRole, role])
+}
+
+/** Nothing is left of it afterwards; gone is fine. */
+export async function dropDatabase(app: App, squidId: number): Promise<void> {
+  await eraseDatabase(app, squidId)
+  await deleteSquidDatabase(app.db, squidId)
+}
+
+export type SquidConnection = NonNullable<Contexts['addons']['postgres']>
+
+/** How the version's own programs connect; null without a database. */
+export async function ownerConnection(app: App, squidId: number): Promise<SquidConnection | null> {
+  const row = await selectSquidDatabase(app.db, squidId)
+  return row && connectionOf(app, row, row.role, app.sealer.open(row.sealedPassword, passwordContext(squidId, 'owner')))
+}
+
+/** How people connect, to read only; null without a database or when its manifest or plan allows nobody. */
+export async function readerConnection(app: App, squidId: number): Promise<SquidConnection | null> {
+  const row = await selectSquidDatabase(app.db, squidId)
+  if (!row || row.maxExternalConnections === 0) return null
+  const password = app.sealer.open(row.sealedReadPassword, passwordContext(squidId, 'reader'))
+  return connectionOf(app, row, row.readRole, password)
+}
+
+/** `DB_*` and `DB_URL` (contract 4.2). */
+export const databaseVariables = (c: SquidConnection): Variables => ({
+  DB_HOST: c.host,
+  DB_PORT: String(c.port),
+  DB_NAME: c.database,
+  DB_USER: c.user,
+  DB_PASS: c.password,
+  DB_SSL: String(new URL(c.url).searchParams.has('sslmode')),
+  DB_URL: c.url,
+})
+
+/**
+ * Drops databases and roles of versions that are gone. One whose id was never given out belongs to a later state of a control
+ * plane that was restored from a backup: it is left alone.
+ */
+export async function collectDatabases(app: App): Promise<number[]> {
+  const prefix = `${await installationPrefix(app.db)}_`
+  const names = await namesWithPrefix(app.squidsDatabase, prefix)
+  const ids = new Set(names.map((name) => Number(/^\d+/.exec(name.slice(prefix.length))?.[0] ?? Number.NaN)))
+  const last = await lastSquidId(app.db)
+  const candidates = [...ids].filter((id) => Number.isSafeInteger(id) && id <= last)
+  if (candidates.length === 0) return []
+  const known = await notedAmong(app.db, candidates)
+  const orphans = candidates.filter((id) => !known.has(id))
+  for (const id of orphans) await dropDatabase(app, id)
+  return orphans
+}
+
+/**
+ * Keeps the roles of versions out of every database that is not theirs. Answers the databases we may not close: an operator
+ * who shares a Postgres with other programs should know.
+ */
+export async function closeOtherDatabases(app: App): Promise<string[]> {
+  const ours = new Set(['postgres', 'template1', databaseOf(app.database.url), databaseOf(app.squidsDatabase.url)])
+  const open = await openDatabases(app.squidsDatabase)
+  const left: string[] = []
+  for (const name of open) if (!ours.has(name) || !(await closeDatabase(app.squidsDatabase, name))) left.push(name)
+  return left
+}
+
+type DatabaseNames = Pick<SquidDatabaseRow, 'database' | 'role' | 'readRole'>
+
+async function databaseNames(app: App, squidId: number): Promise<DatabaseNames> {
+  const name = `${await installationPrefix(app.db)}_${squidId}`
+  return { database: name, role: name, readRole: `${name}_ro` }
+}
+
+function connectionOf(app: App, row: SquidDatabaseRow, user: string, password: string): SquidConnection {
+  const from = new URL(app.squidsDatabase.url)
+  const host = from.hostname
+  const port = Number(from.port || 5432)
+  const sslMode = from.searchParams.get('sslmode')
+  const needsTls = sslMode !== null && sslMode !== 'disable' && sslMode !== 'allow' && sslMode !== 'prefer'
+  const query = needsTls ? `?sslmode=${sslMode}` : ''
+  const url = `postgres://${user}:${encodeURIComponent(password)}@${host}:${port}/${row.database}${query}`
+  return { host: host.replace(/^\[|\]$/g, ''), port, database: row.database, user, password, url }
+}
+
+const databaseOf = (url: string) => decodeURIComponent(new URL(url).pathname.slice(1))
+const newPassword = () => randomBytes(24).toString('base64url')
+export const passwordContext = (squidId: number, whose: 'owner' | 'reader') => `squid ${squidId} database ${whose}`

@@ -1,0 +1,17 @@
+export { type Contexts, evaluateEnvironments, secretNamesOf, UnknownSecrets, type Variables } from './environment.ts'
+export { ownVariables, willBeGiven } from './given-secrets.ts'
+export { InvalidManifest, parseManifest } from './manifest.ts'
+export { parsePlan, type SquidPlan } from './plan.ts'
+export { billedProfile, programResources } from './profiles.ts'
+export { parseWorkloadId, workloadIdOf } from './workload-id.ts'
+export {
+  apiPort,
+  composeWorkload,
+  containerNames,
+  isApi,
+  isInit,
+  isProcessor,
+  metricsPort,
+  pickContainers,
+  stopGraceMsOf,
+} from './workload.ts'

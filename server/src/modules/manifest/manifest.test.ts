@@ -1,0 +1,213 @@
+import { expect, test } from 'vitest'
+import { evaluateEnvironments, secretNamesOf, UnknownSecrets } from './environment.ts'
+import { InvalidManifest, parseManifest } from './manifest.ts'
+import type { Sealer } from '../../sealing/sealer.ts'
+import { parsePlan } from './plan.ts'
+import { openWorkload } from '../versions/store.ts'
+import { apiPath } from '../squids/urls.ts'
+import { composeWorkload, containerNames, isInit, pickContainers } from './workload.ts'
+
+const manifest = (deploy: string, rest = '') => `
+manifest_version: subsquid.io/v0.1
+name: my-squid
+deploy:
+${deploy.replaceAll(/^/gm, '  ')}
+${rest}`
+
+const ordinary = manifest(
+  `addons:
+  postgres:
+  rpc: [eth.http, "arbitrum-one:http"]
+env: {SHARED: all, RPC: "\${{ secrets.rpc_url }}", DB_PASS: mine}
+init: {cmd: [npx, squid-typeorm-migration, apply], env: {WHO: init}}
+api: {cmd: [sqd, "serve:prod"], env: {SHARED: api, GQL_PORT: "1"}}
+processor:
+  - {name: eth, cmd: [node, lib/eth.js], env: {URL: "\${{ addons.rpc.eth.http }}"}}
+  - {name: base, cmd: [node, lib/base.js]}`,
+  'scale: {dedicated: true, api: {replicas: 2, profile: medium}}',
+)
+
+const contexts = {
+  squid: { id: 7, name: 'my-squid', slot: 'v1', reference: 'my-squid@v1', organization: 'acme' },
+  addons: { rpc: { eth: { http: 'http://gateway/rpc/eth/t' }, 'arbitrum-one': { http: 'x' } } },
+}
+
+test('a plan holds what the manifest asks for, with defaults', () => {
+  expect(parsePlan(parseManifest(ordinary))).toMatchObject({
+    slot: null,
+    isDedicated: true,
+    init: { command: ['npx', 'squid-typeorm-migration', 'apply'] },
+    api: { command: ['sqd', 'serve:prod'], replicas: 2, profile: 'medium' },
+    processors: [
+      { name: 'eth', command: ['node', 'lib/eth.js'] },
+      { name: 'base', command: ['node', 'lib/base.js'] },
+    ],
+    processorProfile: 'small',
+    postgres: { version: null, totalBytes: 10 * 2 ** 30, maxExternalConnections: null },
+    rpc: ['eth.http', 'arbitrum-one.http'],
+    build: { nodeVersion: '20', packageManager: 'auto', installCommand: null },
+  })
+})
+
+test('version: N is slot vN, and init: false means none', () => {
+  const raw = manifest('addons: {postgres: {}}\ninit: false\nprocessor: {cmd: [node, x.js]}', 'version: 12')
+  const plan = parsePlan(parseManifest(raw))
+  expect(plan).toMatchObject({ slot: 'v12', init: null, api: null, isDedicated: false })
+  expect(plan.processors).toEqual([{ name: 'processor', command: ['node', 'x.js'] }])
+})
+
+test('unknown keys are allowed; what the format refuses is said in its own words', () => {
+  expect(() => parseManifest(manifest('processor: {cmd: [node], colour: red}', 'future: {a: 1}'))).not.toThrow()
+  expect(() => parseManifest(manifest('api: {cmd: [node]}'))).toThrow('"deploy.processor" is required')
+  expect(() => parseManifest('a: [1')).toThrow(InvalidManifest)
+  expect(() => parseManifest(manifest('processor: [{name: api, cmd: [node]}]'))).toThrow('cannot be called "api"')
+})
+
+test('aliases that stand for billions of values are refused at once', () => {
+  const levels = Array.from({ length: 12 }, (_, i) => `x${i + 1}: &x${i + 1} [${Array(9).fill(`*x${i}`).join(',')}]`)
+  const bomb = `${ordinary}\nx0: &x0 [a]\n${levels.join('\n')}\n`
+  expect(() => parseManifest(bomb)).toThrow('stand for more than')
+  expect(() => parseManifest(`${ordinary}\nloop: &loop [*loop]\n`)).toThrow('stand for more than')
+  expect(() => parseManifest(`${ordinary}\nlong: ${'x'.repeat(200_001)}\n`)).toThrow('larger than')
+})
+
+test('expressions are evaluated; the section wins over deploy.env; secret names match without case', () => {
+  const environments = evaluateEnvironments(parseManifest(ordinary), { RPC_URL: 'http://rpc' }, contexts)
+  expect(environments).toEqual({
+    deploy: { SHARED: 'all', RPC: 'http://rpc', RPC_URL: 'http://rpc', DB_PASS: 'mine' },
+    init: { WHO: 'init' },
+    api: { SHARED: 'api', GQL_PORT: '1' },
+    processors: { eth: { URL: 'http://gateway/rpc/eth/t' }, base: {} },
+  })
+  expect(secretNamesOf(parseManifest(ordinary), { RPC_URL: 'http://rpc' })).toEqual(['RPC_URL'])
+})
+
+test('every secret is a variable of every program; the manifest wins, and reserved names stay as they are', () => {
+  const secrets = {
+    KEY: 'of the organization',
+    SHARED: 'of the organization',
+    RPC_ETH_HTTP: 'http://mine',
+    PATH: '/evil',
+    NODE_OPTIONS: '--inspect',
+    LD_PRELOAD: '/evil.so',
+    GQL_PORT: '1',
+    DB_SSL_CA: 'of another database',
+  }
+  const addon = manifest('addons: {postgres: {}}\nenv: {SHARED: own}\nprocessor: {cmd: [node]}')
+  const given = { KEY: 'of the organization', RPC_ETH_HTTP: 'http://mine', SHARED: 'own' }
+  expect(evaluateEnvironments(parseManifest(addon), secrets, contexts).deploy).toEqual(given)
+  expect(secretNamesOf(parseManifest(addon), secrets)).toEqual(['KEY', 'RPC_ETH_HTTP'])
+  const without = manifest('env: {PATH2: "${{ secrets.PATH }}"}\nprocessor: {cmd: [node]}')
+  // Without the addon the squid brings a database of its own; what its manifest names it gets under any name.
+  expect(evaluateEnvironments(parseManifest(without), secrets, contexts).deploy).toEqual({
+    ...given,
+    SHARED: 'of the organization',
+    DB_SSL_CA: 'of another database',
+    PATH2: '/evil',
+  })
+  expect(secretNamesOf(parseManifest(without), secrets)).toEqual(['DB_SSL_CA', 'KEY', 'PATH', 'RPC_ETH_HTTP', 'SHARED'])
+})
+
+test('an unknown secret is named, unless the expression has a fallback', () => {
+  expect(() => evaluateEnvironments(parseManifest(ordinary), {}, contexts)).toThrow(new UnknownSecrets(['RPC_URL']))
+  const fallback = manifest('env: {A: "${{ secrets.NONE || \'x\' }}"}\nprocessor: {cmd: [node]}')
+  expect(evaluateEnvironments(parseManifest(fallback), {}, contexts).deploy).toEqual({ A: 'x' })
+  const both = manifest(
+    'env: {A: "${{ secrets.NONE || \'x\' }}", B: "${{ secrets.NEEDED }}"}\nprocessor: {cmd: [node]}',
+  )
+  expect(() => evaluateEnvironments(parseManifest(both), {}, contexts)).toThrow(new UnknownSecrets(['NEEDED']))
+  const listed = manifest('secrets: [OLD]\nprocessor: {cmd: [node]}')
+  expect(() => evaluateEnvironments(parseManifest(listed), {}, contexts)).toThrow(new UnknownSecrets(['OLD']))
+  expect(evaluateEnvironments(parseManifest(listed), { OLD: '1' }, contexts).deploy).toEqual({ OLD: '1' })
+})
+
+test('an expression reaches nothing but its contexts', () => {
+  for (const expression of ['secrets.constructor', 'squid.toString', 'secrets.__proto__.x', 'process.env.HOME']) {
+    const raw = manifest(`env: {A: "\${{ ${expression} }}"}\nprocessor: {cmd: [node]}`)
+    expect(() => evaluateEnvironments(parseManifest(raw), {}, contexts)).toThrow()
+  }
+})
+
+test('containers get the platform over the section over deploy.env', () => {
+  const parsed = parseManifest(ordinary)
+  const workload = composeWorkload({
+    squid: { id: 7, orgId: 3 },
+    apiPath: '/acme/s@v1/api',
+    generation: 4,
+    image: 'img',
+    plan: parsePlan(parsed),
+    environments: evaluateEnvironments(parsed, { RPC_URL: 'http://rpc' }, contexts),
+    addonVariables: { DB_PASS: 'generated', DB_URL: 'postgres://x' },
+  })
+  expect(workload).toMatchObject({ id: '7.4', tenant: '3', version: '7', image: 'img' })
+  // The streams of an api have half a minute to finish.
+  expect(Object.fromEntries(workload.containers.map((c) => [c.name, c.stopGraceMs]))).toEqual({
+    init: 5000,
+    api: 30_000,
+    'api-2': 30_000,
+    eth: 5000,
+    base: 5000,
+  })
+  expect(workload.containers.map((c) => [c.name, c.restart, c.ports])).toEqual([
+    ['init', 'never', []],
+    ['api', 'always', [4350]],
+    ['api-2', 'always', [4350]],
+    ['eth', 'on-failure', [3000]],
+    ['base', 'on-failure', [3000]],
+  ])
+  const env = (name: string) => workload.containers.find((c) => c.name === name)?.env
+  expect(env('api')).toMatchObject({
+    SHARED: 'api',
+    DB_PASS: 'generated',
+    GQL_PORT: '4350',
+    GRAPHQL_SERVER_PORT: '4350',
+    SQUID_ID: '7',
+  })
+  expect(env('eth')).toMatchObject({ SHARED: 'all', DB_URL: 'postgres://x', PROCESSOR_PROMETHEUS_PORT: '3000' })
+  expect(env('init')).toMatchObject({ WHO: 'init', DB_PASS: 'generated', NODE_ENV: 'production' })
+  expect(env('api')).toMatchObject({ NODE_ENV: 'production', BASE_PATH: '/acme/s@v1/api' })
+  expect(env('eth')).toMatchObject({ NODE_ENV: 'production' })
+  expect(env('eth')).not.toHaveProperty('BASE_PATH')
+  expect(workload.containers[1]?.resources).toEqual({ cpuCores: 1, memoryBytes: 1536 * 2 ** 20 })
+  expect(pickContainers(workload, isInit).containers).toHaveLength(1)
+  expect(containerNames(2, ['eth', 'base'])).toEqual(['api', 'api-2', 'eth', 'base'])
+})
+
+test('a squid may have a NODE_ENV and a BASE_PATH of its own', () => {
+  const own = (yaml: string) => {
+    const parsed = parseManifest(manifest(yaml))
+    const environments = evaluateEnvironments(parsed, {}, contexts)
+    const plan = parsePlan(parsed)
+    const squid = { id: 7, orgId: 3 }
+    const { containers } = composeWorkload({
+      squid,
+      apiPath: '/p',
+      generation: 1,
+      image: 'i',
+      plan,
+      environments,
+      addonVariables: {},
+    })
+    return containers.find((c) => c.name === 'api')?.env
+  }
+  const api = 'api: {cmd: [node], env: {NODE_ENV: staging}}\nprocessor: {cmd: [node]}'
+  expect(own(api)).toMatchObject({ NODE_ENV: 'staging', BASE_PATH: '/p' })
+  expect(own(`env: {NODE_ENV: development, BASE_PATH: /mine}\n${api}`)).toMatchObject({
+    NODE_ENV: 'staging',
+    BASE_PATH: '/mine',
+  })
+})
+
+test('the path of an api is what its address has behind the origin', () => {
+  const of = { orgCode: 'acme', name: 's', slot: 'v1' }
+  expect(apiPath({ gatewayUrl: 'https://squids.example.com/{org}' }, of)).toBe('/acme/s@v1/api')
+  expect(apiPath({ gatewayUrl: 'https://{org}.squids.example.com' }, of)).toBe('/s@v1/api')
+  expect(apiPath({ gatewayUrl: 'http://localhost:4001/squids/{org}' }, of)).toBe('/squids/acme/s@v1/api')
+})
+
+test('a workload that an earlier release sealed says how long its programs have to end', () => {
+  const sealer = { seal: (text: string) => text, open: (text: string) => text } as Sealer
+  const old = { id: '7.4', containers: [{ name: 'api' }, { name: 'api-2' }, { name: 'eth' }] }
+  const { containers } = openWorkload(sealer, 7, JSON.stringify(old))
+  expect(containers.map(({ stopGraceMs }) => stopGraceMs)).toEqual([30_000, 30_000, 5000])
+})

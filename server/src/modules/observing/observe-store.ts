@@ -1,0 +1,130 @@
+import { and, eq, getTableColumns, or, sql, type SQL } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
+import type { Db } from '../../db/database.ts'
+import { apiStates, containerRuns, containerStates, processorSources, processorStates } from './tables.ts'
+
+export type ContainerRow = typeof containerStates.$inferSelect
+export type RunRow = typeof containerRuns.$inferSelect
+export type ProcessorRow = typeof processorStates.$inferSelect
+export type ApiRow = typeof apiStates.$inferSelect
+export type SourceRow = typeof processorSources.$inferSelect
+
+export type Observations = {
+  containers: ContainerRow[]
+  processors: ProcessorRow[]
+  apis: ApiRow[]
+  sources: SourceRow[]
+}
+
+/** All that was written down. */
+export async function selectObservations(db: Db): Promise<Observations> {
+  const [containers, processors, apis, sources] = await Promise.all([
+    selectContainerStates(db),
+    selectProcessorStates(db),
+    db.select().from(apiStates),
+    db.select().from(processorSources),
+  ])
+  return { containers, processors, apis, sources }
+}
+
+/** What every processor last said of itself. */
+export const selectProcessorStates = (db: Db): Promise<ProcessorRow[]> => db.select().from(processorStates)
+
+export async function putContainers(db: Db, rows: ContainerRow[]): Promise<void> {
+  const t = containerStates
+  for (const some of inPieces(rows))
+    await db
+      .insert(t)
+      .values(some)
+      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container], set: replaced(t) })
+}
+
+/** Writes runs as they were last seen; of each of their containers only the newest `most` stay. */
+export async function putRuns(db: Db, rows: RunRow[], most: number): Promise<void> {
+  const t = containerRuns
+  for (const some of inPieces(rows)) {
+    await db
+      .insert(t)
+      .values(some)
+      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container, t.run], set: replaced(t) })
+    await db.execute(sql`
+      delete from container_runs r using (
+        select squid_id, generation, container, run, row_number() over (
+          partition by squid_id, generation, container order by started_at desc, ordinal desc) as place
+        from container_runs where ${anyOf(some, t.squidId, t.generation, t.container)}
+      ) old
+      where old.place > ${most} and r.squid_id = old.squid_id and r.generation = old.generation
+        and r.container = old.container and r.run = old.run`)
+  }
+}
+
+/** What the runtime last said of every container. */
+export const selectContainerStates = (db: Db): Promise<ContainerRow[]> => db.select().from(containerStates)
+
+export async function putProcessors(db: Db, rows: ProcessorRow[]): Promise<void> {
+  const t = processorStates
+  for (const some of inPieces(rows))
+    await db
+      .insert(t)
+      .values(some)
+      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.processor], set: replaced(t) })
+}
+
+export async function putApis(db: Db, rows: ApiRow[]): Promise<void> {
+  const t = apiStates
+  for (const some of inPieces(rows))
+    await db
+      .insert(t)
+      .values(some)
+      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container], set: replaced(t) })
+}
+
+export async function putSources(db: Db, rows: SourceRow[]): Promise<void> {
+  const t = processorSources
+  for (const some of inPieces(rows))
+    await db
+      .insert(t)
+      .values(some)
+      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.processor], set: replaced(t) })
+}
+
+export async function deleteSources(db: Db, rows: SourceRow[]): Promise<void> {
+  const t = processorSources
+  const keys = rows.map(({ processor, ...of }) => ({ ...of, container: processor }))
+  for (const some of inPieces(keys)) await db.delete(t).where(anyOf(some, t.squidId, t.generation, t.processor))
+}
+
+type ContainerKey = { squidId: number; generation: number; container: string }
+
+/** Forgets containers that are no more, and what was seen of them. */
+export async function deleteContainers(db: Db, keys: ContainerKey[]): Promise<void> {
+  for (const some of inPieces(keys)) {
+    const [c, r, p, a, s] = [containerStates, containerRuns, processorStates, apiStates, processorSources]
+    await db.delete(r).where(anyOf(some, r.squidId, r.generation, r.container))
+    await db.delete(c).where(anyOf(some, c.squidId, c.generation, c.container))
+    await db.delete(p).where(anyOf(some, p.squidId, p.generation, p.processor))
+    await db.delete(a).where(anyOf(some, a.squidId, a.generation, a.container))
+    await db.delete(s).where(anyOf(some, s.squidId, s.generation, s.processor))
+  }
+}
+
+type Column = Parameters<typeof eq>[0]
+
+const anyOf = (keys: ContainerKey[], squidId: Column, generation: Column, name: Column): SQL | undefined =>
+  or(...keys.map((key) => and(eq(squidId, key.squidId), eq(generation, key.generation), eq(name, key.container))))
+
+/** `set` of an upsert that takes every column from the new row. */
+function replaced(table: PgTable): Record<string, SQL> {
+  const columns = Object.entries(getTableColumns(table)).filter(([, column]) => !column.primary)
+  return Object.fromEntries(
+    columns.map(([key]) => [
+      key,
+      sql`excluded.${sql.identifier(key.replaceAll(/[A-Z]/g, (c) => `_${c.toLowerCase()}`))}`,
+    ]),
+  )
+}
+
+/** A statement takes 65,535 values at most. */
+function* inPieces<T>(rows: T[]): Generator<T[]> {
+  for (let i = 0; i < rows.length; i += 1000) yield rows.slice(i, i + 1000)
+}

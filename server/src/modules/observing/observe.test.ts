@@ -1,0 +1,211 @@
+import { displayStatus, type Squid } from '@shoal/contract'
+import { createSimRuntime, ManualClock, type SimBehaviour, type SimRuntime } from '@shoal/runtime'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { minutes } from '../../clock.ts'
+import type { LeaderHandle } from '../../db/leases.ts'
+import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
+import { startObserving, type ObservationIntervals } from './observe.ts'
+import { makeVersion, specOf, workloadOf, type VersionSpec } from '../versions/testing/make-version.ts'
+import { until } from '../../testing/until.ts'
+
+const fastIntervals: ObservationIntervals = {
+  containersMs: 10,
+  processorsMs: 10,
+  apisMs: 20,
+  databasesMs: 20,
+  headsMs: 20,
+  sourcesMs: 20,
+}
+const chain = { fromBlock: 0, headBlock: 1000, headBlocksPerSecond: 1, blocksPerSecond: 100 }
+const sync: SimBehaviour = { sync: chain }
+
+let t: TestApp
+let clock: ManualClock
+let runtime: SimRuntime
+let org: TestOrg
+let observing: LeaderHandle
+beforeEach(async () => {
+  clock = new ManualClock()
+  runtime = createSimRuntime({ clock, serve: true })
+  t = await startTestApp({ clock, runtime })
+  org = await t.make.org()
+  observing = startObserving(t.app, fastIntervals)
+})
+afterEach(async () => {
+  await observing.close()
+  await t.close()
+})
+
+const get = (): Promise<Squid> => t.as(org.admin).squids.get({ params: { code: org.code, reference: 'test-squid@v1' } })
+const make = (desired: VersionSpec) => makeVersion(t.app, org, desired)
+
+test('a processor starts, syncs, and is synced', async () => {
+  await make({ apis: [{}], processors: { eth: { startMs: 1000, ...sync } } })
+  await until(async () =>
+    expect((await get()).processors).toMatchObject([
+      { status: 'STARTING', syncState: { currentBlock: -1, totalBlocks: 0 } },
+    ]),
+  )
+  clock.advance(6000)
+  await until(async () =>
+    expect((await get()).processors).toMatchObject([
+      { status: 'SYNCING', syncState: { currentBlock: 500, totalBlocks: 1005 }, blocksPerSecond: 100 },
+    ]),
+  )
+  expect(displayStatus(await get())).toBe('PROCESSING')
+  clock.advance(60_000)
+  await until(async () =>
+    expect((await get()).processors).toMatchObject([
+      { status: 'SYNCED', syncState: { currentBlock: 1065, totalBlocks: 1065 } },
+    ]),
+  )
+  await until(async () => expect(displayStatus(await get())).toBe('HEALTHY'))
+})
+
+test('a processor that stands still while its chain moves is stuck', async () => {
+  const startMs = clock.now().getTime()
+  await make({
+    processors: {
+      eth: {
+        sync: { ...chain, stallsAtBlock: 300 },
+      },
+    },
+  })
+  clock.advance(10_000)
+  await until(async () =>
+    expect((await get()).processors?.[0]).toMatchObject({ status: 'SYNCING', syncState: { currentBlock: 300 } }),
+  )
+  /** What nobody watches is not known: there is a look at least each half minute. */
+  const watch = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 30_000) {
+      clock.advance(30_000)
+      const height = 1000 + Math.floor((clock.now().getTime() - startMs) / 1000)
+      await until(async () => expect((await get()).processors?.[0]?.syncState.totalBlocks).toBe(height))
+    }
+  }
+  await watch(minutes(4))
+  expect((await get()).processors?.[0]).toMatchObject({ status: 'SYNCING' })
+  await watch(minutes(2))
+  await until(async () =>
+    expect((await get()).processors?.[0]).toMatchObject({
+      status: 'STUCK',
+      reason: expect.stringContaining('at block 300'),
+    }),
+  )
+  expect(displayStatus(await get())).toBe('DEGRADED')
+})
+
+test('a crash loop and a lack of memory raise alerts', async () => {
+  await make({
+    apis: [{}],
+    processors: { eth: { ends: { afterMs: 10, exitCode: 1 } }, bsc: { ends: { afterMs: 10, outOfMemory: true } } },
+  })
+  for (let i = 0; i < 100; i++) clock.advance(1000)
+  await until(async () => {
+    const squid = await get()
+    expect(squid.processors?.map((p) => p.status)).toEqual(['STUCK', 'STUCK'])
+    expect(squid.alerts.map((alert) => [alert.label, alert.severity])).toEqual(
+      expect.arrayContaining([
+        ['eth keeps crashing', 'CRITICAL'],
+        ['bsc keeps crashing', 'CRITICAL'],
+        ['bsc ran out of memory', 'CRITICAL'],
+      ]),
+    )
+  })
+})
+
+test('an api is available while any replica answers, and soon after it came up', async () => {
+  const squid = await make({ apis: [{ startMs: 5000 }, { startMs: 60_000 }] })
+  await until(async () =>
+    expect((await get()).api).toMatchObject({ status: 'NOT_AVAILABLE', reason: 'It is starting.', replicas: 2 }),
+  )
+  clock.advance(6000)
+  await until(async () => expect((await get()).api).toMatchObject({ status: 'AVAILABLE', reason: null }))
+  await runtime.apply(workloadOf(squid, [specOf('api', 4350, { cannotStart: 'There is no command "serve"' })]))
+  await until(async () =>
+    expect((await get()).api).toMatchObject({ status: 'NOT_AVAILABLE', reason: expect.stringContaining('no command') }),
+  )
+  expect(displayStatus(await get())).toBe('DEGRADED')
+})
+
+test('what a worker wrote is taken over by the next one, and forgotten when it is gone', async () => {
+  const squid = await make({ apis: [{}], processors: { eth: sync } })
+  clock.advance(2000)
+  await until(async () => expect((await get()).processors?.[0]?.status).toBe('SYNCING'))
+  await observing.close()
+  await runtime.remove(`${squid.id}.1`)
+  observing = startObserving(t.app, fastIntervals)
+  await until(async () => {
+    const { rows } = await t.app.database.pool.query(
+      'select (select count(*) from container_states) + (select count(*) from processor_states) + (select count(*) from api_states) as rows',
+    )
+    expect(rows).toEqual([{ rows: 0 }])
+  })
+})
+
+/** Its only processor, once it is as expected. */
+const untilProcessor = (expected: Partial<NonNullable<Squid['processors']>[number]>) =>
+  until(async () => expect((await get()).processors?.[0]).toMatchObject(expected))
+
+test('a processor that has come to its last block has finished its work, and is started no more', async () => {
+  await make({ processors: { eth: { sync: { ...chain, toBlock: 500 } } } })
+  clock.advance(4000)
+  await untilProcessor({ status: 'SYNCING', syncState: { currentBlock: 400, totalBlocks: 1004 } })
+  clock.advance(1000)
+  // It ended without a word: it is asked.
+  await untilProcessor({ status: 'STARTING', reason: expect.stringContaining('whether it has finished its work') })
+  clock.advance(1000)
+  const finished = { status: 'SYNCED', reason: 'It has finished its work.', restarts: 1 } as const
+  await untilProcessor(finished)
+  clock.advance(minutes(60))
+  await untilProcessor(finished)
+  expect((await get()).alerts).toEqual([])
+  // The next worker finds the same.
+  await observing.close()
+  observing = startObserving(t.app, fastIntervals)
+  await untilProcessor(finished)
+})
+
+test('a processor that ends without an error although its chain goes on is started again, counted and told', async () => {
+  const line = JSON.stringify({ level: 2, ns: 'sqd:processor', msg: 'processing blocks from 0' })
+  await make({ processors: { eth: { print: [line], ends: { afterMs: 10, exitCode: 0 } } } })
+  clock.advance(10)
+  await untilProcessor({ status: 'STARTING', reason: 'It ended although its chain goes on', restarts: 0 })
+  for (const [index, waitMs] of [1000, 2000].entries()) {
+    clock.advance(waitMs)
+    await untilProcessor({ restarts: index + 1 })
+    clock.advance(10)
+    await until(async () =>
+      expect(await runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { ordinal: index + 1 } }]),
+    )
+  }
+  await untilProcessor({
+    status: 'STUCK',
+    reason: 'It ended although its chain goes on. It was started anew 2 times.',
+    restarts: 2,
+  })
+  expect((await get()).alerts).toMatchObject([{ label: 'eth keeps crashing', severity: 'CRITICAL' }])
+  expect(displayStatus(await get())).toBe('DEGRADED')
+})
+
+test('nothing is written while nothing changes', async () => {
+  await make({ apis: [{}], processors: { eth: { print: ['nothing to do'], ends: { afterMs: 10, exitCode: 0 } } } })
+  clock.advance(100)
+  await until(async () => expect(displayStatus(await get())).toBe('HEALTHY'))
+  // A row that is written anew is another one for Postgres.
+  const versions = async () =>
+    (
+      await t.app.database.pool.query(
+        'select xmin::text from container_states union all select xmin::text from api_states',
+      )
+    ).rows
+  const before = await versions()
+  const looks = { count: 0 }
+  const observe = runtime.observe.bind(runtime)
+  runtime.observe = () => {
+    looks.count++
+    return observe()
+  }
+  await until(() => expect(looks.count).toBeGreaterThan(20))
+  expect(await versions()).toEqual(before)
+})

@@ -1,0 +1,68 @@
+import type { WorkerApp } from '../../app.ts'
+import { every } from '../../db/every.ts'
+import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
+import { observeApis } from './probing/observe-apis.ts'
+import { connectionWatch, observeDatabases } from '../databases/index.ts'
+import { createJudgingLook } from './containers/judge-ends.ts'
+import { createKnownHeads } from './sources/known-heads.ts'
+import { observeProcessors } from './probing/observe-processors.ts'
+import { createSourceLook } from './sources/observe-sources.ts'
+import { loadObservationCache, type ObservationCache } from './observation-cache.ts'
+
+/** How often is looked. Tests cannot wait as long. */
+export type ObservationIntervals = {
+  containersMs: number
+  processorsMs: number
+  apisMs: number
+  databasesMs: number
+  headsMs: number
+  sourcesMs: number
+}
+
+const defaultIntervals: ObservationIntervals = {
+  containersMs: 1_000,
+  processorsMs: 3_000,
+  apisMs: 5_000,
+  databasesMs: 30_000,
+  headsMs: 5_000,
+  sourcesMs: 10_000,
+}
+
+export type Observing = LeaderHandle & {
+  /** How long ago it last wrote down what it saw of all containers, in milliseconds; null when it has not yet. */
+  lastObservationMs: () => number | null
+}
+
+/** Writes down what is true of every version: its containers, processors, apis and databases. One worker at a time does it. */
+export function startObserving(app: WorkerApp, intervals: ObservationIntervals = defaultIntervals): Observing {
+  let lookedMs: number | null = null
+  const recordContainers = async (seen: ObservationCache, look: ReturnType<typeof createJudgingLook>) => {
+    await seen.recordContainers(await look())
+    lookedMs = performance.now()
+  }
+  const leading = runAsLeader(app.database, app.log, 'observing', async (_, signal) => {
+    const seen = await loadObservationCache(app)
+    const heads = createKnownHeads(app)
+    const look = createJudgingLook(app, seen, heads.headOf)
+    const watchConnections = connectionWatch(app)
+    let fullRoundMs = 0
+    const probe = async () => {
+      const isFullRound = performance.now() >= fullRoundMs
+      if (isFullRound) fullRoundMs = performance.now() + intervals.apisMs
+      await observeApis(app, seen, isFullRound)
+    }
+    // One failed look changes nothing: the next one comes.
+    const failed = (error: unknown) => app.log.warn({ err: error }, 'a look at the versions failed')
+    const repeat = (ms: number, work: () => Promise<void>) => every(signal, { ms, onError: failed }, work)
+    await Promise.all([
+      repeat(intervals.containersMs, () => recordContainers(seen, look)),
+      repeat(Math.min(intervals.containersMs, intervals.apisMs), probe),
+      repeat(intervals.processorsMs, () => observeProcessors(app, seen, heads.headOf)),
+      repeat(intervals.databasesMs, () => observeDatabases(app)),
+      repeat(intervals.databasesMs, watchConnections),
+      repeat(intervals.headsMs, heads.look),
+      repeat(intervals.sourcesMs, createSourceLook(app, seen, heads)),
+    ])
+  })
+  return { ...leading, lastObservationMs: () => (lookedMs === null ? null : performance.now() - lookedMs) }
+}

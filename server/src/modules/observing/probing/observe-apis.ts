@@ -1,0 +1,41 @@
+import type { App } from '../../../app.ts'
+import { mapConcurrently } from '../../../map-concurrently.ts'
+import type { ApiRow, ContainerRow } from '../observe-store.ts'
+import { probeApi } from './probe.ts'
+import type { ObservationCache } from '../observation-cache.ts'
+import { apiPort, isApi, workloadIdOf } from '../../manifest/index.ts'
+
+const maxConcurrent = 64
+
+/**
+ * Probes replicas of apis and notes what changed. Those that were not available are asked each time, so that one that comes
+ * up is seen at once; the others only when `isFullRound`.
+ */
+export async function observeApis(app: App, seen: ObservationCache, isFullRound: boolean): Promise<void> {
+  const asked = [...seen.containers].filter(
+    ([key, row]) => isApi({ name: row.container }) && (isFullRound || !seen.apis.get(key)?.isAvailable),
+  )
+  const now = app.clock.now()
+  const news = new Map<string, ApiRow>()
+  await mapConcurrently(asked, maxConcurrent, async ([key, row]) => {
+    const next = nextRow(row, seen.apis.get(key), await reasonOf(app, row), now)
+    if (next) news.set(key, next)
+  })
+  await seen.recordApis(news)
+}
+
+/** Why the replica is not available; null when it is. */
+async function reasonOf({ directory }: App, { squidId, generation, container, state, reason }: ContainerRow) {
+  if (state === 'starting') return 'It is starting.'
+  if (state !== 'running') return reason ?? 'It is not running.'
+  const endpoint = directory.endpoint(workloadIdOf(squidId, generation), container, apiPort)
+  return endpoint ? await probeApi(endpoint) : 'It cannot be reached.'
+}
+
+function nextRow(of: ContainerRow, last: ApiRow | undefined, reason: string | null, now: Date): ApiRow | null {
+  const { squidId, generation, container } = of
+  const isAvailable = reason === null
+  if (last && last.isAvailable === isAvailable && last.reason === reason) return null
+  const since = last?.isAvailable === isAvailable ? last.since : now
+  return { squidId, generation, container, isAvailable, since, reason }
+}

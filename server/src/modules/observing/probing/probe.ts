@@ -1,0 +1,36 @@
+import type { Endpoint } from '@shoal/runtime'
+import { requestContainer } from './request-container.ts'
+import { apiPort } from '../../manifest/index.ts'
+
+const timeoutMs = 5_000
+const body = '{"query":"{__typename}"}'
+const headers = { 'content-type': 'application/json', 'content-length': body.length }
+
+/** `fault`: null when the api answers, otherwise a sentence. `answer`: what it said instead, as it said it; it may hold secrets. */
+export type ApiProbe = { fault: string | null; answer: string | null }
+
+/** An api answers when a GraphQL server answers its simplest query, any other server anything below 500 (contract 7). */
+export async function requestApi(endpoint: Endpoint): Promise<ApiProbe> {
+  const request = { method: 'POST', path: '/graphql', headers, timeoutMs }
+  try {
+    const { status, text } = await requestContainer(endpoint, request, body)
+    return status < 500
+      ? { fault: null, answer: null }
+      : { fault: `It answers HTTP with status ${status}.`, answer: text }
+  } catch (error) {
+    return { fault: faultOf(error), answer: null }
+  }
+}
+
+/** The fault alone. */
+export const probeApi = async (endpoint: Endpoint): Promise<string | null> => (await requestApi(endpoint)).fault
+
+const port = `port ${apiPort}, which GRAPHQL_SERVER_PORT names`
+
+function faultOf(error: unknown): string {
+  const { code, name } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT' || code === 'ECONNREFUSED') return `Nothing listens on ${port}.`
+  if (name === 'TimeoutError' || name === 'AbortError')
+    return `It takes connections on ${port}, but has not answered within ${timeoutMs / 1000} s.`
+  return `It does not answer HTTP on ${port}.`
+}

@@ -1,0 +1,94 @@
+import { minutes } from '../../../clock.ts'
+import { msPerBlockOf, msPerMoveOf, type BlockRate } from '../../rpc/index.ts'
+
+/** Where a chain is, as nodes other than the processor's own source show it. */
+export type ObservedHead = {
+  headBlock: number
+  finalBlock: number | null
+  movedAtMs: number
+  pace: BlockRate
+  observedAtMs: number
+}
+
+/** What freshness is judged by. */
+export type FreshnessInput = {
+  currentBlock: number
+  totalBlocks: number
+  etaSeconds: number | null
+  followsHead: boolean
+  headPace: BlockRate
+  /** Null when nobody else sees its chain. */
+  head: ObservedHead | null
+}
+
+/** Between two looks a chain may grow by a few blocks. */
+const fewBlocks = 5
+/** The SDK says it is done although fast chains are this much ahead: it asks for the head every 10 to 20 seconds only (contract 7). */
+const blocksOfFastChain = 100
+/** Behind by this much of the chain's time is far. */
+const farBehindMs = minutes(2)
+const minFarBehindBlocks = 10
+/** Deeper than any reorganization: who waits until blocks are final is behind by as much, and up to date. */
+const finalityBlocks = 256
+/** A head that rests for so many times as long as usual is frozen. */
+const frozenFactor = 20
+/** An older head says nothing of now. */
+export const headFreshMs = 30_000
+
+/** As it says itself. */
+export function claimsCaughtUp(of: Pick<FreshnessInput, 'currentBlock' | 'totalBlocks' | 'etaSeconds'>): boolean {
+  const { currentBlock, totalBlocks, etaSeconds } = of
+  const behind = totalBlocks - currentBlock
+  if (currentBlock < 0 || totalBlocks <= 0) return false
+  return behind <= fewBlocks || (etaSeconds === 0 && behind <= blocksOfFastChain)
+}
+
+/** So many blocks behind the head of a chain with this pace is more than looking at it now and then explains. */
+export function farBehindBlocks(pace: BlockRate): number {
+  const msPerBlock = msPerBlockOf(pace)
+  return msPerBlock === null ? blocksOfFastChain : Math.max(minFarBehindBlocks, Math.ceil(farBehindMs / msPerBlock))
+}
+
+/** The independent head, as long as somebody looks at it. */
+export const freshHead = ({ head }: Pick<FreshnessInput, 'head'>, nowMs: number): ObservedHead | null =>
+  head && nowMs - head.observedAtMs <= headFreshMs ? head : null
+
+/**
+ * By how many blocks it is late, by the independent head where there is one. A processor that was never seen at the head itself may
+ * wait until blocks are final, and is late only beyond that.
+ */
+export function lateBlocks(place: FreshnessInput, nowMs: number): number {
+  const { currentBlock, totalBlocks, followsHead } = place
+  const seen = freshHead(place, nowMs)
+  if (!seen) return Math.max(0, totalBlocks - currentBlock)
+  const { headBlock } = seen
+  const due = followsHead ? headBlock : Math.min(headBlock - finalityBlocks, seen.finalBlock ?? headBlock)
+  return Math.max(0, due - currentBlock)
+}
+
+/** It is far behind the independent head, whatever it says. Never true where there is none. */
+export function isFarBehind(place: FreshnessInput, nowMs: number): boolean {
+  const seen = freshHead(place, nowMs)
+  return seen !== null && lateBlocks(place, nowMs) > farBehindBlocks(seen.pace)
+}
+
+/** Its source is at the very head of the chain, as others see it. Whether that is so is not known before the pace is. */
+export const isAtHead = (totalBlocks: number, { headBlock, pace }: Pick<ObservedHead, 'headBlock' | 'pace'>): boolean =>
+  msPerBlockOf(pace) !== null && headBlock - totalBlocks <= farBehindBlocks(pace)
+
+/** When the head last moved, by whomever it was seen. */
+export function headMovedAt(
+  of: Pick<FreshnessInput, 'head'> & { headMovedAtMs: number | null },
+  nowMs: number,
+): number | null {
+  const others = freshHead(of, nowMs)?.movedAtMs ?? null
+  if (of.headMovedAtMs === null || others === null) return of.headMovedAtMs ?? others
+  return Math.max(of.headMovedAtMs, others)
+}
+
+/** For how long the head may rest before that is odd: much longer than it usually does. Null until that is known. */
+export function frozenAfterMs(place: Pick<FreshnessInput, 'head' | 'headPace'>, nowMs: number): number | null {
+  const usual = [freshHead(place, nowMs)?.pace, place.headPace].flatMap((pace) => (pace ? [msPerMoveOf(pace)] : []))
+  const known = usual.filter((ms) => ms !== null)
+  return known.length > 0 ? Math.max(...known) * frozenFactor : null
+}

@@ -1,0 +1,24 @@
+import type { Processor } from '@shoal/contract'
+import { msPerBlockOf } from '../../rpc/index.ts'
+import { freshHead, type FreshnessInput } from './freshness.ts'
+import { silenceOf, type SourceSigns } from './silence.ts'
+
+/**
+ * How far behind the head of its chain, for people; null before its first block. While nothing is known of the head it is taken to
+ * go on at the chain's pace.
+ */
+export function lagOf(place: FreshnessInput & SourceSigns, nowMs: number): Processor['lag'] {
+  const { currentBlock, totalBlocks, headPace } = place
+  if (currentBlock < 0 || totalBlocks <= 0) return null
+  const seen = freshHead(place, nowMs)
+  // It may have seen a block that the others have not seen yet.
+  const isAhead = seen === null || totalBlocks > seen.headBlock
+  const head = isAhead ? totalBlocks : seen.headBlock
+  const msPerBlock = (seen && msPerBlockOf(seen.pace)) ?? msPerBlockOf(headPace)
+  const silence = seen === null ? silenceOf(place, nowMs) : null
+  const missedMs = silence ? nowMs - silence.sinceMs : 0
+  const blocks = Math.max(0, head - currentBlock) + (msPerBlock ? Math.floor(missedMs / msPerBlock) : 0)
+  const knownMs = blocks === 0 ? 0 : msPerBlock === null ? null : blocks * msPerBlock
+  const ms = silence ? Math.max(knownMs ?? 0, missedMs) : knownMs
+  return { blocks, seconds: ms === null ? null : Math.round(ms / 1000), head, source: seen ? 'rpc' : 'processor' }
+}

@@ -1,0 +1,145 @@
+import type { Profile } from '@shoal/contract'
+import { sql, type SQL } from 'drizzle-orm'
+import type { Db } from '../../../db/database.ts'
+import type { BlockRate } from '../../rpc/index.ts'
+import type { ObservedHead } from './freshness.ts'
+
+export type ObservedContainer = {
+  squidId: number
+  container: string
+  state: 'starting' | 'running' | 'finished' | 'backoff' | 'failed'
+  sinceMs: number
+  restarts: number
+  crashesInARow: number
+  exitCode: number | null
+  isOutOfMemory: boolean
+  reason: string | null
+  /** Of a processor that hears nothing from its data source: a sentence that names it as far as it is known. */
+  source: string | null
+}
+
+export type ObservedProcessor = {
+  squidId: number
+  processor: string
+  currentBlock: number
+  totalBlocks: number
+  blocksPerSecond: number | null
+  etaSeconds: number | null
+  progressedAtMs: number | null
+  headMovedAtMs: number | null
+  scrapedAtMs: number
+  unansweredSinceMs: number | null
+  headPace: BlockRate
+  /** When it was last seen at its head; null: never. */
+  caughtUpAtMs: number | null
+  stillMs: number
+  followsHead: boolean
+  /** When its RPC node last answered it; null where it counts no requests. */
+  answeredAtMs: number | null
+  answerPace: BlockRate
+  head: ObservedHead | null
+}
+
+export type ObservedApi = {
+  squidId: number
+  container: string
+  isAvailable: boolean
+  sinceMs: number
+  reason: string | null
+}
+
+export type ObservedDatabase = {
+  squidId: number
+  version: string
+  profile: Profile
+  usedBytes: number | null
+  totalBytes: number
+}
+
+export type SquidRelations = {
+  tags: { squidId: number; tag: string }[]
+  databases: ObservedDatabase[]
+  containers: ObservedContainer[]
+  processors: ObservedProcessor[]
+  apis: ObservedApi[]
+}
+
+/** All versions of an organization, or those of them with these ids. */
+type OrgSelector = { orgId: number; ids?: number[] | undefined }
+export type SquidSelector = { squidIds: number[] } | OrgSelector
+
+/** Whole epoch milliseconds; `extract` would make them of numerics, which is slow. */
+const ms = (column: string) => `round(date_part('epoch', ${column}) * 1000)::bigint`
+
+function isOneOf(which: SquidSelector): SQL {
+  const hasId = (ids: number[]) => sql`s.id = any(${sql.param(ids)}::bigint[])`
+  if ('squidIds' in which) return hasId(which.squidIds)
+  const isOfOrg = sql`s.org_id = ${which.orgId}`
+  return which.ids ? sql`${isOfOrg} and ${hasId(which.ids)}` : isOfOrg
+}
+
+/** What stands in other tables about versions; observations only of the generation that serves. */
+export async function selectParts(db: Db, which: SquidSelector): Promise<SquidRelations> {
+  const isOne = isOneOf(which)
+  const list = async <R extends Record<string, unknown>>(query: SQL) => (await db.execute<R>(query)).rows
+  const [tags, databases, containers, processors, apis] = await Promise.all([
+    list<SquidRelations['tags'][number]>(
+      sql`select squid_id as "squidId", tag from squid_tags t join squids s on s.id = t.squid_id where ${isOne} order by tag`,
+    ),
+    list<ObservedDatabase>(sql`
+      select squid_id as "squidId", version, profile, used_bytes as "usedBytes", total_bytes as "totalBytes"
+      from squid_databases t join squids s on s.id = t.squid_id where ${isOne}`),
+    selectContainers(db, which),
+    selectProcessors(db, which),
+    list<ObservedApi>(
+      ofServingGeneration(
+        which,
+        'api_states',
+        `container, is_available as "isAvailable", ${ms('t.since')} as "sinceMs", reason`,
+      ),
+    ),
+  ])
+  return { tags, databases, containers, processors, apis }
+}
+
+/** Of an organization only those of its processors: a list shows nothing of other programs, and apis are known by their answers. */
+export async function selectContainers(db: Db, which: SquidSelector): Promise<ObservedContainer[]> {
+  const { rows } = await db.execute<ObservedContainer>(
+    ofServingGeneration(
+      which,
+      'container_states',
+      `container, state, ${ms('since')} as "sinceMs", restarts, crashes_in_a_row as "crashesInARow", exit_code as "exitCode",
+       is_out_of_memory as "isOutOfMemory", reason, (select p.sentence from processor_sources p where p.squid_id = t.squid_id
+       and p.generation = t.generation and p.processor = t.container) as source`,
+      'orgId' in which ? sql`and s.processors ? container` : sql``,
+    ),
+  )
+  return rows
+}
+
+/** With the heads of their chains. */
+export async function selectProcessors(db: Db, which: SquidSelector): Promise<ObservedProcessor[]> {
+  const [progress, heads] = await Promise.all([
+    db.execute<Omit<ObservedProcessor, 'head'> & { chain: string | null }>(
+      ofServingGeneration(
+        which,
+        'processor_states',
+        `processor, current_block as "currentBlock", total_blocks as "totalBlocks", blocks_per_second as "blocksPerSecond",
+         eta_seconds as "etaSeconds", ${ms('progressed_at')} as "progressedAtMs", ${ms('head_moved_at')} as "headMovedAtMs",
+         ${ms('scraped_at')} as "scrapedAtMs", ${ms('unanswered_since')} as "unansweredSinceMs", head_pace as "headPace",
+         ${ms('caught_up_at')} as "caughtUpAtMs", still_ms as "stillMs", follows_head as "followsHead",
+         ${ms('answered_at')} as "answeredAtMs", answer_pace as "answerPace", t.chain`,
+      ),
+    ),
+    // Few chains have many processors: each is read once.
+    db.execute<ObservedHead & { chain: string }>(sql`
+      select chain, head_block as "headBlock", final_block as "finalBlock", ${sql.raw(ms('moved_at'))} as "movedAtMs", pace,
+        ${sql.raw(ms('observed_at'))} as "observedAtMs" from chain_heads`),
+  ])
+  const headOf = new Map(heads.rows.map(({ chain, ...head }) => [chain, head]))
+  return progress.rows.map((row) => ({ ...row, head: headOf.get(row.chain ?? '') ?? null }))
+}
+
+const ofServingGeneration = (which: SquidSelector, table: string, columns: string, and = sql``): SQL => sql`
+  select t.squid_id as "squidId", ${sql.raw(columns)} from ${sql.raw(table)} t
+  join squids s on s.id = t.squid_id and s.generation = t.generation where ${isOneOf(which)} ${and}`

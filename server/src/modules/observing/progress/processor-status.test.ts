@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest'
+import { minutes } from '../../../clock.ts'
+import type { ObservedHead } from './freshness.ts'
+import { lagOf } from './lag.ts'
+import { processorStatus } from './processor-status.ts'
+import type { ObservedContainer, ObservedProcessor } from './parts-store.ts'
+import { observedContainer, observedProcessor } from '../testing/observed.ts'
+
+const now = Date.parse('2026-01-15T12:00:00Z')
+const ago = (ms: number) => now - ms
+
+const container = (change: Partial<ObservedContainer> = {}) =>
+  observedContainer({ sinceMs: ago(minutes(60)), ...change })
+const seen = (change: Partial<ObservedProcessor> = {}) => observedProcessor(now, change)
+
+const status = (c: Parameters<typeof processorStatus>[0], s?: ObservedProcessor) => processorStatus(c, s, now).status
+
+test('since when it has its status is told where it was seen', () => {
+  const since = (c: Parameters<typeof processorStatus>[0], s?: ObservedProcessor) => processorStatus(c, s, now).sinceMs
+  const startedMs = ago(minutes(60))
+  expect(since(undefined)).toBeNull()
+  expect(since(container({ state: 'starting' }))).toBe(startedMs)
+  expect(since(container(), seen())).toBe(startedMs)
+  expect(since(container(), seen({ caughtUpAtMs: ago(minutes(3)) }))).toBe(ago(minutes(3)))
+  expect(since(container(), seen({ unansweredSinceMs: ago(minutes(7)) }))).toBe(ago(minutes(7)))
+})
+
+describe('a processor is', () => {
+  test('STARTING until its metrics answer', () => {
+    expect(status(undefined)).toBe('STARTING')
+    expect(status(container({ state: 'starting' }))).toBe('STARTING')
+    expect(status(container({ sinceMs: ago(1000) }))).toBe('STARTING')
+    // What it said before it was started anew is of no use.
+    expect(status(container({ sinceMs: ago(500) }), seen())).toBe('STARTING')
+  })
+
+  test('SYNCING while it is behind, SYNCED within a few blocks of the head', () => {
+    expect(status(container(), seen())).toBe('SYNCING')
+    expect(status(container(), seen({ currentBlock: 1000 }))).toBe('SYNCED')
+    expect(status(container(), seen({ currentBlock: 996 }))).toBe('SYNCED')
+    expect(status(container(), seen({ currentBlock: 920, etaSeconds: 0 }))).toBe('SYNCED')
+    expect(status(container(), seen({ etaSeconds: 0 }))).toBe('SYNCING')
+    expect(status(container(), seen({ currentBlock: -1, totalBlocks: 0 }))).toBe('SYNCING')
+  })
+
+  test('SYNCED when it has come to the end of its blocks', () => {
+    expect(status(container({ state: 'finished', exitCode: 0 }))).toBe('SYNCED')
+  })
+
+  test('STUCK when it stands still for five minutes while the chain moves', () => {
+    const still = { progressedAtMs: ago(minutes(6)), headMovedAtMs: ago(5000), stillMs: minutes(6) }
+    expect(status(container(), seen(still))).toBe('STUCK')
+    expect(status(container(), seen({ ...still, progressedAtMs: ago(minutes(4)) }))).toBe('SYNCING')
+    expect(status(container(), seen({ ...still, headMovedAtMs: ago(minutes(7)) }))).toBe('SYNCING')
+    expect(status(container(), seen({ ...still, currentBlock: 999 }))).toBe('SYNCED')
+    // It came to do only now: where blocks come in portions, it had nothing to do before.
+    expect(status(container(), seen({ ...still, stillMs: 5000 }))).toBe('SYNCING')
+    // It had a new beginning since.
+    expect(status(container({ sinceMs: ago(minutes(2)) }), seen(still))).toBe('SYNCING')
+    // Nobody has looked for an hour: nothing new is known of it.
+    const unseen = {
+      progressedAtMs: ago(minutes(63)),
+      headMovedAtMs: ago(minutes(61)),
+      scrapedAtMs: ago(minutes(60) - 1),
+      stillMs: minutes(3),
+    }
+    expect(status(container(), seen(unseen))).toBe('SYNCING')
+  })
+
+  test('STUCK when its metrics have stopped to answer', () => {
+    expect(status(container(), seen({ unansweredSinceMs: ago(minutes(6)) }))).toBe('STUCK')
+    expect(status(container(), seen({ unansweredSinceMs: ago(minutes(1)) }))).toBe('STALLED')
+    expect(status(container(), seen({ unansweredSinceMs: ago(20_000) }))).toBe('SYNCING')
+  })
+
+  test('STUCK when it keeps crashing, until it has run for a while', () => {
+    const crashing = { restarts: 5, crashesInARow: 5, exitCode: 1, reason: 'It ended with exit code 1' }
+    expect(processorStatus(container({ ...crashing, state: 'backoff' }), undefined, now)).toEqual({
+      status: 'STUCK',
+      reason: 'It ended with exit code 1. It was started anew 5 times.',
+      sinceMs: null,
+    })
+    expect(status(container({ ...crashing, sinceMs: ago(1000) }), seen({ scrapedAtMs: now }))).toBe('STUCK')
+    expect(status(container({ ...crashing, sinceMs: ago(minutes(3)) }), seen())).toBe('SYNCING')
+    expect(status(container({ state: 'backoff', crashesInARow: 1 }))).toBe('STARTING')
+    // It crashed now and then in many months.
+    expect(status(container({ state: 'backoff', restarts: 9, crashesInARow: 1 }))).toBe('STARTING')
+    expect(status(container({ state: 'failed', reason: 'no such command' }))).toBe('STUCK')
+  })
+
+  describe('held against the head that others see', () => {
+    const pace = { moves: 100, msPerMove: 12_000, blocksPerMove: 1 }
+    const head = (headBlock: number, change: Partial<ObservedHead> = {}): ObservedHead => ({
+      headBlock,
+      finalBlock: headBlock - 64,
+      movedAtMs: ago(4000),
+      pace,
+      observedAtMs: ago(4000),
+      ...change,
+    })
+    const synced = { currentBlock: 1000, followsHead: true }
+
+    test('SYNCED near it only, and STUCK when its own source has stopped', () => {
+      expect(status(container(), seen({ ...synced, head: head(1010) }))).toBe('SYNCED')
+      expect(status(container(), seen({ ...synced, head: head(1011) }))).toBe('SYNCING')
+      const still = { progressedAtMs: ago(minutes(6)), headMovedAtMs: ago(minutes(6)) }
+      expect(processorStatus(container(), seen({ ...synced, ...still, head: head(1030) }), now)).toEqual({
+        status: 'STUCK',
+        reason: expect.stringContaining('the chain went on to 1030'),
+        sinceMs: ago(minutes(6)),
+      })
+    })
+
+    test('STALLED while nothing is known of that head, even when its requests are answered', () => {
+      const unknown = { ...synced, head: head(2000, { observedAtMs: ago(60_000) }) }
+      expect(processorStatus(container(), seen(unknown), now)).toEqual({
+        status: 'STALLED',
+        reason: expect.stringContaining('No healthy node of its chain has shown the head since'),
+        sinceMs: ago(60_000),
+      })
+      const answers = { answeredAtMs: ago(5000), answerPace: { moves: 50, msPerMove: 10_000, blocksPerMove: 1 } }
+      expect(status(container(), seen({ ...unknown, ...answers }))).toBe('STALLED')
+    })
+
+    test('but an old head is no head, and who waits until blocks are final is up to date', () => {
+      expect(status(container(), seen({ ...synced, head: head(2000, { observedAtMs: ago(35_000) }) }))).toBe('SYNCED')
+      const waiting = { currentBlock: 1000, followsHead: false }
+      expect(status(container(), seen({ ...waiting, head: head(1200) }))).toBe('SYNCED')
+      expect(status(container(), seen({ ...waiting, head: head(1300) }))).toBe('SYNCING')
+      // Final only after thousands of blocks, as on rollups.
+      expect(status(container(), seen({ ...waiting, head: head(5000, { finalBlock: 1000 }) }))).toBe('SYNCED')
+    })
+
+    test('it tells how far behind, in blocks and in time', () => {
+      expect(lagOf(seen({ ...synced, head: head(1030) }), now)).toEqual({
+        blocks: 30,
+        seconds: 360,
+        head: 1030,
+        source: 'rpc',
+      })
+      expect(lagOf(seen({ currentBlock: 950 }), now)).toEqual({
+        blocks: 50,
+        seconds: null,
+        head: 1000,
+        source: 'processor',
+      })
+      expect(lagOf(seen({ currentBlock: 950, headPace: pace }), now)?.seconds).toBe(600)
+      // It has seen a block that the others have not.
+      expect(lagOf(seen({ ...synced, headPace: pace, head: head(998) }), now)).toMatchObject({ blocks: 0, seconds: 0 })
+      expect(lagOf(seen({ currentBlock: -1, totalBlocks: 0 }), now)).toBeNull()
+    })
+  })
+
+  test('UNKNOWN when it runs and never shows metrics', () => {
+    expect(status(container({ sinceMs: ago(minutes(9)) }))).toBe('STARTING')
+    expect(status(container({ sinceMs: ago(minutes(11)) }))).toBe('UNKNOWN')
+  })
+})

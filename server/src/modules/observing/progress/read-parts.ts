@@ -1,0 +1,36 @@
+import type { Db } from '../../../db/database.ts'
+import {
+  selectParts,
+  type ObservedApi,
+  type ObservedContainer,
+  type ObservedDatabase,
+  type ObservedProcessor,
+  type SquidSelector,
+} from './parts-store.ts'
+
+/** Everything about a version that its own row does not hold. Observations are those of the serving generation. */
+export type VersionParts = {
+  /** Sorted by name. */
+  tags: string[]
+  database: ObservedDatabase | null
+  containers: ObservedContainer[]
+  processors: ObservedProcessor[]
+  apis: ObservedApi[]
+}
+
+/** Reads the parts of any number of versions in a fixed number of queries. Returns a lookup by version id. */
+export async function readParts(db: Db, which: SquidSelector): Promise<(squidId: number) => VersionParts> {
+  const parts = await selectParts(db, which)
+  const tags = Map.groupBy(parts.tags, (row) => row.squidId)
+  const databases = new Map(parts.databases.map((row) => [row.squidId, row]))
+  const containers = Map.groupBy(parts.containers, (row) => row.squidId)
+  const processors = Map.groupBy(parts.processors, (row) => row.squidId)
+  const apis = Map.groupBy(parts.apis, (row) => row.squidId)
+  return (squidId) => ({
+    tags: (tags.get(squidId) ?? []).map((row) => row.tag),
+    database: databases.get(squidId) ?? null,
+    containers: containers.get(squidId) ?? [],
+    processors: processors.get(squidId) ?? [],
+    apis: apis.get(squidId) ?? [],
+  })
+}

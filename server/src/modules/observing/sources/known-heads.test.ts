@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.ts'
+import { minutes } from '../../../clock.ts'
+import { startTestPlane, type TestPlane } from '../../../gateway/rpc/testbed.ts'
+import { until } from '../../../testing/until.ts'
+import { rpcTokenOf } from '../../rpc/index.ts'
+import { createKnownHeads } from './known-heads.ts'
+import { insertSquid, sealWorkload, updateSquid } from '../../versions/store.ts'
+import { specOf, workloadOf } from '../../versions/testing/make-version.ts'
+import { metricsPort } from '../../manifest/workload.ts'
+
+let devnet: Devnet
+let t: TestPlane
+beforeAll(async () => {
+  devnet = await startDevnet({ transfers: 10 })
+  t = await startTestPlane({ SHOAL_DEVNET_URL: devnet.rpcUrl })
+})
+afterAll(async () => {
+  await t?.close()
+  await devnet?.stop()
+})
+
+test('the chain that an environment names is looked at by gateways, although nobody calls it', async () => {
+  const org = await t.make.org()
+  const squid = await insertSquid(t.app.db, { orgId: org.id, name: 'watched', slot: 'v1', processors: ['eth'] })
+  const url = t.gateway.urlOf('devnet', await rpcTokenOf(t.app, org.id))
+  const workload = workloadOf(squid, [
+    { ...specOf('eth', metricsPort, {}), env: { RPC_URL: url } },
+    { ...specOf('other', metricsPort, {}), env: {} },
+  ])
+  await updateSquid(t.app.db, squid.id, { sealedWorkload: sealWorkload(t.app.sealer, squid.id, workload) })
+  const heads = createKnownHeads(t.app)
+  const look = async () => {
+    await heads.look()
+    return heads.headOf({ squidId: squid.id, container: 'eth' })
+  }
+  const height = () => devnet.chain.height()
+  await until(async () => expect(await look()).toMatchObject({ chain: 'devnet', head: { headBlock: await height() } }))
+  const before = await height()
+  await devnet.chain.transfer(1)
+  expect(await height()).toBeGreaterThan(before)
+  await until(async () => expect((await look())?.head?.headBlock).toBe(await height()))
+  expect(heads.headOf({ squidId: squid.id, container: 'other' })).toBeNull()
+
+  // Without a gateway the head grows old, and is then no head.
+  const at = t.clock.now()
+  await t.gateway.close()
+  t.clock.advance(minutes(1))
+  expect((await look())?.head?.observedAt.getTime()).toBeLessThanOrEqual(at.getTime())
+  await updateSquid(t.app.db, squid.id, { wanted: 'hibernated' })
+  expect(await look()).toBeNull()
+})

@@ -1,0 +1,173 @@
+import type { Processor } from '@shoal/contract'
+import { createSimRuntime, ManualClock, type SimBehaviour, type SimRuntime } from '@shoal/runtime'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { minutes } from '../../../clock.ts'
+import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
+import { findingsOf, usualLimits } from '../rules/findings.ts'
+import { createKnownHeads } from './known-heads.ts'
+import { readContainers } from '../containers/observe-containers.ts'
+import { observeProcessors } from '../probing/observe-processors.ts'
+import { createSourceLook } from './observe-sources.ts'
+import { loadObservationCache, type ObservationCache } from '../observation-cache.ts'
+import { sealWorkload, updateSquid } from '../../versions/store.ts'
+import { makeVersion, specOf, workloadOf } from '../../versions/testing/make-version.ts'
+import { readAlertSubjects } from '../../alerts/rules/alert-subjects.ts'
+import { metricsPort } from '../../manifest/workload.ts'
+
+let t: TestApp
+let clock: ManualClock
+let runtime: SimRuntime
+let org: TestOrg
+let seen: ObservationCache
+let lookAtSources: () => Promise<void>
+let known: ReturnType<typeof createKnownHeads>
+beforeEach(async () => {
+  clock = new ManualClock()
+  runtime = createSimRuntime({ clock, serve: true })
+  t = await startTestApp({ clock, runtime })
+  org = await t.make.org()
+  seen = await loadObservationCache(t.app)
+  known = createKnownHeads(t.app)
+  lookAtSources = createSourceLook(t.app, seen, known)
+})
+afterEach(() => t?.close())
+
+/** Lets time pass as a worker looks, every three seconds. */
+async function pass(ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 3000) {
+    clock.advance(3000)
+    await seen.recordContainers(await readContainers(t.app, seen.containers))
+    await observeProcessors(t.app, seen, known.headOf)
+    if (passed % 9000 === 0) await lookAtSources()
+  }
+}
+
+const make = (eth: SimBehaviour) => makeVersion(t.app, org, { processors: { eth } })
+const get = () => t.as(org.admin).squids.get({ params: { code: org.code, reference: 'test-squid@v1' } })
+const processor = async (): Promise<Processor> => {
+  const [one] = (await get()).processors ?? []
+  if (!one) throw new Error('There is no processor')
+  return one
+}
+/** What people would be told of at once. */
+const findings = async () => {
+  const [version] = await readAlertSubjects(t.app.db)
+  if (!version) throw new Error('There is no version')
+  return findingsOf(version.subject, usualLimits, clock.now().getTime()).filter(({ isClear }) => isClear)
+}
+
+const atHead = (source: NonNullable<SimBehaviour['sync']>['source'], headBlocksPerSecond = 1 / 12): SimBehaviour => ({
+  sync: { fromBlock: 1000, headBlock: 1000, headBlocksPerSecond, blocksPerSecond: 100, ...(source && { source }) },
+})
+
+test('a node that stops shows as Stalled and as lag within a minute, and is over when it answers', async () => {
+  await make(atHead({ asksEveryMs: 5000, silentFromMs: minutes(5), silentToMs: minutes(6.5) }))
+  await pass(minutes(5))
+  expect(await processor()).toMatchObject({ status: 'SYNCED', lag: { blocks: 0, seconds: 0 } })
+  await pass(minutes(1))
+  const stalled = await processor()
+  expect(stalled).toMatchObject({
+    status: 'STALLED',
+    reason: expect.stringMatching(/^Its data source has not answered since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\./),
+  })
+  const sinceMs = Date.parse(stalled.since ?? '')
+  expect(clock.now().getTime() - sinceMs).toBeGreaterThanOrEqual(minutes(1))
+  expect(stalled.lag?.seconds).toBeGreaterThanOrEqual(60)
+  expect(stalled.lag?.blocks).toBeGreaterThanOrEqual(4)
+  expect(await findings()).toEqual([])
+  await pass(minutes(1))
+  expect(await processor()).toMatchObject({ status: 'SYNCED', reason: null, lag: { blocks: 0 } })
+})
+
+test('a node that stays silent is a stall after five minutes', async () => {
+  await make(atHead({ asksEveryMs: 5000, silentFromMs: minutes(3) }))
+  await pass(minutes(8) + 20_000)
+  expect(await processor()).toMatchObject({ status: 'STUCK' })
+  expect(await findings()).toMatchObject([
+    { kind: 'STALLED', container: 'eth', reason: expect.stringContaining('has not answered since') },
+  ])
+})
+
+test.each([
+  ['whose blocks come every ten minutes', atHead({ asksEveryMs: 5000 }, 1 / 600)],
+  ['that rests', atHead({ asksEveryMs: 20_000 }, 0)],
+  ['that it asks for every two minutes only', atHead({ asksEveryMs: minutes(2) }, 1)],
+])('a quiet processor on a chain %s is not stalled', async (_, behaviour) => {
+  await make(behaviour)
+  await pass(minutes(3))
+  for (let i = 0; i < 40; i++) {
+    await pass(30_000)
+    expect((await processor()).status).toBe('SYNCED')
+  }
+})
+
+test('nothing was silent while nobody looked', async () => {
+  await make(atHead({ asksEveryMs: 5000 }))
+  await pass(minutes(3))
+  clock.advance(minutes(60))
+  expect((await processor()).status).toBe('SYNCED')
+  await pass(9_000)
+  expect((await processor()).status).toBe('SYNCED')
+})
+
+const sdkLine = (fields: object) => JSON.stringify({ level: 3, ns: 'sqd:processor:rpc', ...fields })
+const begun = sdkLine({ ns: 'sqd:processor', msg: 'processing blocks from 0' })
+
+test('a source that never answers is told within three minutes, by the name of its host and nothing of its key', async () => {
+  await t.as(org.admin).secrets.change({
+    params: { code: org.code },
+    body: { secrets: [{ action: 'UPDATE', name: 'NODE', value: 'hidden-node-name' }] },
+  })
+  const failure = sdkLine({
+    msg: 'connection failure',
+    rpcUrl: 'https://hidden-node-name.provider.example:8545/v2/the-key',
+    reason: 'HttpTimeoutError: request timed out after 30000 ms',
+  })
+  await make({ isDeaf: true, print: [begun, failure] })
+  await pass(60_000)
+  expect(await processor()).toMatchObject({ status: 'STARTING', reason: null })
+  expect(await findings()).toEqual([])
+  await pass(75_000)
+  const sentence = 'Its log says of ***.provider.example:8545: it does not answer in time.'
+  expect(await processor()).toMatchObject({ status: 'STALLED', reason: expect.stringContaining(sentence) })
+  expect(await findings()).toMatchObject([
+    {
+      kind: 'SOURCE_SILENT',
+      severity: 'CRITICAL',
+      label: 'eth does not index',
+      reason: expect.stringContaining(sentence),
+    },
+  ])
+  expect((await get()).alerts).toMatchObject([{ label: 'eth does not index' }])
+  await pass(minutes(5))
+  expect(await processor()).toMatchObject({ status: 'STUCK', reason: expect.stringContaining(sentence) })
+  expect((await findings()).map(({ kind }) => kind)).toEqual(['SOURCE_SILENT'])
+  expect(JSON.stringify(await get())).not.toMatch(/hidden-node-name|the-key/)
+})
+
+test('where the log does not say which source, its code and its environment do', async () => {
+  const squid = await make({ isDeaf: true, print: [begun] })
+  const spec = specOf('eth', metricsPort, { isDeaf: true, print: [begun] })
+  const workload = workloadOf(squid, [
+    { ...spec, env: { ...spec.env, NODE: 'wss://user:pass@node.example/key', X: '1' } },
+  ])
+  await updateSquid(t.app.db, squid.id, {
+    sealedWorkload: sealWorkload(t.app.sealer, squid.id, workload),
+    sourceHosts: ['v2.archive.example'],
+  })
+  await known.look()
+  await pass(minutes(2.5))
+  expect((await processor()).reason).toContain(
+    'Its log does not say what it waits for. Its code and environment name v2.archive.example, node.example.',
+  )
+})
+
+test('a program of another kind that shows no metrics is unknown after ten minutes, and told then', async () => {
+  await make({ isDeaf: true, print: ['indexing'] })
+  await pass(minutes(9))
+  expect((await processor()).status).toBe('STARTING')
+  expect(await findings()).toEqual([])
+  await pass(minutes(1.1))
+  expect((await processor()).status).toBe('UNKNOWN')
+  expect(await findings()).toMatchObject([{ kind: 'SOURCE_SILENT', severity: 'WARNING' }])
+})

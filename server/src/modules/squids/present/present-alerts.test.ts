@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import { minutes } from '../../../clock.ts'
+import { alertsOf } from './present-alerts.ts'
+import type { ObservedContainer, ObservedProcessor } from '../../observing/progress/parts-store.ts'
+import { observedContainer, observedProcessor } from '../../observing/testing/observed.ts'
+
+const now = Date.parse('2026-01-15T12:00:00Z')
+const ago = (ms: number) => now - ms
+const iso = (ms: number) => new Date(ms).toISOString()
+
+function alerts(processor: Partial<ObservedProcessor> = {}, container: Partial<ObservedContainer> = {}) {
+  return alertsOf({
+    squid: { secretsReadAtMs: null, secretNames: [], manifestCurrent: {} },
+    subject: {
+      status: 'DEPLOYED',
+      image: 'image',
+      lastDeploy: null,
+      apiReplicas: 0,
+      processors: ['eth'],
+      database: null,
+      containers: [observedContainer({ sinceMs: ago(minutes(60)), ...container })],
+      seen: [observedProcessor(now, processor)],
+      apis: [],
+    },
+    secrets: new Map(),
+    nowMs: now,
+  })
+}
+
+test('a processor that stands still while its chain moves: why, and since when', () => {
+  const stillMs = ago(minutes(6))
+  expect(alerts({ progressedAtMs: stillMs, headMovedAtMs: ago(5000), stillMs: minutes(6) })).toEqual([
+    {
+      label: 'eth is stuck',
+      severity: 'CRITICAL',
+      reason: expect.stringContaining('at block 500'),
+      since: iso(stillMs),
+    },
+  ])
+})
+
+test('a quiet chain, a processor at its head and one that moves raise none', () => {
+  expect(alerts({ progressedAtMs: ago(minutes(30)), headMovedAtMs: ago(minutes(31)), stillMs: minutes(30) })).toEqual(
+    [],
+  )
+  expect(alerts({ currentBlock: 1000, progressedAtMs: ago(minutes(30)), headMovedAtMs: ago(5000) })).toEqual([])
+  expect(alerts()).toEqual([])
+})
+
+test('metrics that no longer answer, and an end in failure, count from when they began', () => {
+  const sinceMs = ago(minutes(7))
+  expect(alerts({ unansweredSinceMs: sinceMs })).toMatchObject([{ label: 'eth is stuck', since: iso(sinceMs) }])
+  expect(alerts({}, { state: 'finished', exitCode: 2, sinceMs })).toMatchObject([
+    { reason: 'It ended with code 2.', since: iso(sinceMs) },
+  ])
+})
+
+test('a crash loop is told once, and only of processors that they are stuck', () => {
+  const crashing = alerts({}, { state: 'failed', crashesInARow: 5, exitCode: 1, sinceMs: ago(1000) })
+  expect(crashing.map(({ label }) => label)).toEqual(['eth keeps crashing'])
+  expect(alerts({}, { container: 'api', state: 'finished', exitCode: 1 })).toEqual([])
+})
+
+test('a first deployment that failed says that its database is billed, if there is one', () => {
+  const reasonWith = (database: { usedBytes: number; totalBytes: number } | null) =>
+    alertsOf({
+      squid: { secretsReadAtMs: null, secretNames: [], manifestCurrent: {} },
+      subject: {
+        status: 'DEPLOY_ERROR',
+        image: null,
+        lastDeploy: { id: 7, type: 'DEPLOY', status: 'SQUID_SYNCING', failed: 'UNEXPECTED', running: false },
+        apiReplicas: 0,
+        processors: [],
+        database,
+        containers: [],
+        seen: [],
+        apis: [],
+      },
+      secrets: new Map(),
+      nowMs: now,
+    })[0]?.reason
+  expect(reasonWith({ usedBytes: 0, totalBytes: 10 * 2 ** 30 })).toBe(
+    'Deployment 7 failed. Nothing runs. Its database is kept, and 10 GB of disk are billed until the version is deleted (a playground pays nothing). Its log under Deployments says why and what to do.',
+  )
+  expect(reasonWith(null)).not.toContain('billed')
+})

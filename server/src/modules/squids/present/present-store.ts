@@ -1,0 +1,105 @@
+import type { Profile } from '@shoal/contract'
+import { sql, type SQL } from 'drizzle-orm'
+import { DatabaseError } from 'pg'
+import type { Db } from '../../../db/database.ts'
+import type { SquidRow } from '../../versions/index.ts'
+
+/** What a version's own row says in a list. Times are in epoch milliseconds: a list makes thousands of them. */
+export type SummaryRow = {
+  id: number
+  orgId: number
+  name: string
+  slot: string
+  image: string | null
+  wanted: 'running' | 'hibernated' | 'deleted'
+  apiReplicas: number
+  apiProfile: Profile | null
+  processorProfile: Profile | null
+  processors: string[]
+  isDedicated: boolean
+  lastDeploy: SquidRow['lastDeploy']
+  deployedAtMs: number | null
+  hibernatedAtMs: number | null
+}
+
+/** All that it says to people. */
+export type PresentedRow = SummaryRow & {
+  description: string | null
+  manifestRaw: string
+  manifestCurrent: Record<string, unknown>
+  packageJson: Record<string, unknown>
+  secretNames: string[]
+  secretsReadAtMs: number | null
+  createdAtMs: number
+}
+
+/** Whole epoch milliseconds; `extract` would make them of numerics, which is slow. */
+const ms = (column: string) => `round(date_part('epoch', ${column}) * 1000)::bigint`
+
+const summaryColumns = sql.raw(`s.id, s.org_id as "orgId", s.name, s.slot, s.image, s.wanted,
+  s.api_replicas as "apiReplicas", s.api_profile as "apiProfile", s.processor_profile as "processorProfile",
+  s.processors, s.is_dedicated as "isDedicated", s.last_deploy as "lastDeploy",
+  ${ms('s.deployed_at')} as "deployedAtMs", ${ms('s.hibernated_at')} as "hibernatedAtMs"`)
+
+const rowColumns = sql`${summaryColumns}, ${sql.raw(`s.description, s.manifest_raw as "manifestRaw",
+  s.manifest_current as "manifestCurrent", s.package_json as "packageJson", s.secret_names as "secretNames",
+  ${ms('s.secrets_read_at')} as "secretsReadAtMs", ${ms('s.created_at')} as "createdAtMs"`)}`
+
+export async function selectPresented(db: Db, squidId: number): Promise<PresentedRow | null> {
+  const { rows } = await db.execute<PresentedRow>(sql`select ${rowColumns} from squids s where s.id = ${squidId}`)
+  return rows[0] ?? null
+}
+
+export type SquidFilter = { name?: string | undefined; search?: string | undefined }
+
+/**
+ * Versions of an organization, by name and newest first. `search` is a pattern of `name@slot`, in any case (spec 2.7); what is no
+ * valid one is looked for as it stands, as the console does. Postgres matches it, whose patterns cannot run away as those of
+ * JavaScript can.
+ */
+export async function listPresented(db: Db, orgId: number, { name, search }: SquidFilter): Promise<PresentedRow[]> {
+  if (!search) return await selectVersions(db, orgId, name)
+  try {
+    return await selectVersions(db, orgId, name, sql`s.name || '@' || s.slot ~* ${search}`)
+  } catch (error) {
+    if (!isInvalidPattern(error)) throw error
+    return await selectVersions(db, orgId, name, sql`strpos(lower(s.name || '@' || s.slot), lower(${search})) > 0`)
+  }
+}
+
+const isInvalidPattern = (error: unknown) =>
+  error instanceof Error && error.cause instanceof DatabaseError && error.cause.code === '2201B'
+
+async function selectVersions(db: Db, orgId: number, name?: string, search?: SQL): Promise<PresentedRow[]> {
+  const conditions = [sql`s.org_id = ${orgId}`]
+  if (name) conditions.push(sql`s.name = ${name}`)
+  if (search) conditions.push(search)
+  const { rows } = await db.execute<PresentedRow>(
+    sql`select ${rowColumns} from squids s where ${sql.join(conditions, sql` and `)} order by s.name, s.id desc`,
+  )
+  return rows
+}
+
+/** The same in brief. */
+export async function listSummaryRows(
+  db: Db,
+  { orgId, ids }: { orgId: number; ids?: number[] | undefined },
+): Promise<SummaryRow[]> {
+  const only = ids ? sql`and s.id = any(${sql.param(ids)}::bigint[])` : sql``
+  const { rows } = await db.execute<SummaryRow>(
+    sql`select ${summaryColumns} from squids s where s.org_id = ${orgId} ${only} order by s.name, s.id desc`,
+  )
+  return rows
+}
+
+type OfOrg = PresentedRow & { orgCode: string; orgName: string | null }
+
+/** Versions in all organizations of a person. */
+export async function listPresentedOf(db: Db, userId: number, name: string | undefined): Promise<OfOrg[]> {
+  const { rows } = await db.execute<OfOrg>(sql`
+    select ${rowColumns}, o.code as "orgCode", o.name as "orgName"
+    from squids s join orgs o on o.id = s.org_id join roles r on r.org_id = o.id
+    where r.user_id = ${userId} and o.deleted_at is null ${name ? sql`and s.name = ${name}` : sql``}
+    order by o.code, s.name, s.id desc`)
+  return rows
+}

@@ -1,0 +1,163 @@
+import type { Squid, SquidSummary } from '@shoal/contract'
+import { isoTime } from '../../../clock.ts'
+import type { Config } from '../../../config/config.ts'
+import { type SquidConnection, diskUsage } from '../../databases/index.ts'
+import { type AlertFacts, lagOf, processorStatus, type VersionParts } from '../../observing/index.ts'
+import { alertsOf } from './present-alerts.ts'
+import type { PresentedRow, SummaryRow } from './present-store.ts'
+import { squidStatusOf } from '../status.ts'
+import { apiUrls, consoleUrl, metricsUrl, type UrlParts } from '../urls.ts'
+
+/** What is known of a version for a list; observations only of the generation that serves. */
+export type SummaryFacts = VersionParts & {
+  squid: SummaryRow
+  org: { id: number; code: string; name: string | null }
+  /** Connections to its database that this caller may use. */
+  connections: SquidConnection[]
+}
+
+/** All that is known of it. */
+export type SquidFacts = SummaryFacts & {
+  squid: PresentedRow
+  /** Of the organization: when each was last set. */
+  secrets: ReadonlyMap<string, Date>
+}
+
+/** Canonical addresses never change from here on (spec 2.9). */
+const spec = 4
+
+/** The version as the wire has it (contract 2.2): computed from what is wanted and what was seen, never from memory. */
+export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): Squid {
+  const { squid, org, secrets } = facts
+  const of = addressOf(facts)
+  const { api, ...summary } = presentSummary(config, facts, nowMs)
+  const postgres = presentPostgres(facts)
+  return {
+    ...summary,
+    fullName: summary.reference,
+    description: squid.description,
+    manifest: { current: squid.manifestCurrent, raw: squid.manifestRaw },
+    packageJson: squid.packageJson,
+    spec,
+    image: squid.image,
+    ...(api ? { api: { ...api, replicas: squid.apiReplicas, profile: squid.apiProfile ?? 'collocated' } } : {}),
+    processors: presentProcessors(config, facts, of, nowMs),
+    addons: postgres ? { postgres } : {},
+    scale: { isDedicated: squid.isDedicated, processorProfile: squid.processorProfile ?? 'collocated' },
+    alerts: alertsOf({ squid, subject: watchedOf(facts), secrets, nowMs }),
+    organization: { id: org.id, name: org.name, code: org.code },
+    links: { cloudUrl: consoleUrl(config, of), dockerImageUrl: null },
+    createdAt: isoTime(squid.createdAtMs),
+  }
+}
+
+/** What a list shows of it. */
+export function presentSummary(config: Config, facts: SummaryFacts, nowMs: number): SquidSummary {
+  const { squid, database, tags } = facts
+  const api = presentApi(config, facts)
+  return {
+    id: squid.id,
+    name: squid.name,
+    slot: squid.slot,
+    reference: `${squid.name}@${squid.slot}`,
+    tags: tags.map((name) => ({ name })),
+    status: squidStatusOf(squid),
+    ...(api ? { api } : {}),
+    processors: squid.processors.map((name) => presentProgress(name, facts, nowMs)),
+    addons: database ? { postgres: { disk: presentDisk(database) } } : {},
+    lastDeploy: squid.lastDeploy,
+    deployedAt: timeOrNull(squid.deployedAtMs),
+    hibernatedAt: timeOrNull(squid.hibernatedAtMs),
+  }
+}
+
+const addressOf = ({ squid: { name, slot }, org, tags }: SummaryFacts): UrlParts => ({
+  orgCode: org.code,
+  name,
+  slot,
+  tags,
+})
+
+const watchedOf = ({ squid, database, containers, processors, apis }: SquidFacts): AlertFacts => ({
+  status: squidStatusOf(squid),
+  image: squid.image,
+  lastDeploy: squid.lastDeploy,
+  apiReplicas: squid.apiReplicas,
+  processors: squid.processors,
+  database,
+  containers,
+  seen: processors,
+  apis,
+})
+
+const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms))
+
+/** Null for a version without an api. One that never ran has none to show yet, but is not well either (spec 4). */
+function presentApi(config: Config, facts: SummaryFacts): SquidSummary['api'] | null {
+  const { squid, apis } = facts
+  const hasNeverRun = squid.image === null && !squid.lastDeploy?.running
+  if (squid.apiReplicas === 0 && !hasNeverRun) return null
+  const isAvailable = apis.some((row) => row.isAvailable)
+  return {
+    status: isAvailable ? 'AVAILABLE' : 'NOT_AVAILABLE',
+    urls: apiUrls(config, addressOf(facts)),
+    reason: isAvailable ? null : hasNeverRun ? 'It was never deployed successfully.' : reasonOf(squid, apis),
+    since: isAvailable || apis.length === 0 ? null : isoTime(Math.max(...apis.map(({ sinceMs }) => sinceMs))),
+  }
+}
+
+function reasonOf(squid: SummaryRow, replicas: VersionParts['apis']): string {
+  if (squid.wanted === 'hibernated') return 'It is hibernated. Restart it to wake it.'
+  return replicas.find((row) => row.reason !== null)?.reason ?? 'It is starting.'
+}
+
+const seenOf = ({ containers, processors }: SummaryFacts, name: string) => ({
+  container: containers.find((row) => row.container === name),
+  seen: processors.find((row) => row.processor === name),
+})
+
+function presentProgress(name: string, facts: SummaryFacts, nowMs: number) {
+  const { container, seen } = seenOf(facts, name)
+  const { sinceMs, ...status } = processorStatus(container, seen, nowMs)
+  return {
+    name,
+    ...status,
+    since: timeOrNull(sinceMs),
+    // The public client needs numbers, also before the first block (contract 2.2).
+    syncState: { currentBlock: seen?.currentBlock ?? -1, totalBlocks: seen?.totalBlocks ?? 0 },
+    blocksPerSecond: seen?.blocksPerSecond ?? null,
+    etaSeconds: seen?.etaSeconds ?? null,
+  }
+}
+
+function presentProcessors(config: Config, facts: SummaryFacts, of: UrlParts, nowMs: number): Squid['processors'] {
+  return facts.squid.processors.map((name) => {
+    const { container, seen } = seenOf(facts, name)
+    return {
+      ...presentProgress(name, facts, nowMs),
+      metrics: metricsUrl(config, of, name),
+      progressedAt: timeOrNull(seen?.progressedAtMs ?? null),
+      restarts: container?.restarts ?? 0,
+      lag: container?.state === 'running' && seen ? lagOf(seen, nowMs) : null,
+    }
+  })
+}
+
+const presentDisk = ({ usedBytes, totalBytes }: NonNullable<VersionParts['database']>) => ({
+  usageStatus: diskUsage(usedBytes, totalBytes),
+  usedBytes: usedBytes ?? 0,
+  totalBytes,
+})
+
+function presentPostgres({ database, connections }: SummaryFacts): Squid['addons']['postgres'] | null {
+  if (!database) return null
+  return {
+    connections: connections.map(({ host, port, database, user, password, url }) => ({
+      params: { host, port, database, user, password },
+      uri: url,
+    })),
+    disk: presentDisk(database),
+    version: database.version,
+    profile: database.profile,
+  }
+}

@@ -1,0 +1,13 @@
+import { and, asc, eq, isNotNull } from 'drizzle-orm'
+import type { Db } from '../../db/database.ts'
+import { squids } from '../versions/index.ts'
+
+/** The versions of the organization whose programs were started with what secrets there were, by name and slot. */
+export function listSecretUsers(db: Db, orgId: number) {
+  const { name, slot, wanted, secretNames, secretsReadAt, manifestCurrent } = squids
+  return db
+    .select({ name, slot, wanted, secretNames, secretsReadAt, manifestCurrent })
+    .from(squids)
+    .where(and(eq(squids.orgId, orgId), isNotNull(secretsReadAt)))
+    .orderBy(asc(name), asc(slot))
+}

@@ -1,0 +1,119 @@
+import type { Workload } from '@shoal/runtime'
+import { and, count, eq, inArray, sql } from 'drizzle-orm'
+import type { Db } from '../../db/database.ts'
+import type { Sealer } from '../../sealing/sealer.ts'
+import { squids, squidTags, type LastDeploy } from './tables.ts'
+import { stopGraceMsOf } from '../manifest/index.ts'
+
+export type SquidRow = typeof squids.$inferSelect
+
+/** Notified with a version's id whenever another generation, tag or wish counts from now on. */
+export const squidsChannel = 'shoal_squids'
+
+export async function selectSquid(db: Db, id: number): Promise<SquidRow | null> {
+  const [row] = await db.select().from(squids).where(eq(squids.id, id))
+  return row ?? null
+}
+
+export async function selectSquidBySlot(db: Db, orgId: number, name: string, slot: string): Promise<SquidRow | null> {
+  const [row] = await db
+    .select()
+    .from(squids)
+    .where(and(eq(squids.orgId, orgId), eq(squids.name, name), eq(squids.slot, slot)))
+  return row ?? null
+}
+
+export async function selectSquidByTag(db: Db, orgId: number, name: string, tag: string): Promise<SquidRow | null> {
+  const [row] = await db
+    .select({ squid: squids })
+    .from(squidTags)
+    .innerJoin(squids, eq(squids.id, squidTags.squidId))
+    .where(and(eq(squidTags.orgId, orgId), eq(squidTags.squidName, name), eq(squidTags.tag, tag)))
+  return row?.squid ?? null
+}
+
+/** Those of the versions that were not deleted. */
+export async function existingSquids(db: Db, ids: number[]): Promise<Set<number>> {
+  if (ids.length === 0) return new Set()
+  const rows = await db.select({ id: squids.id }).from(squids).where(inArray(squids.id, ids))
+  return new Set(rows.map((row) => row.id))
+}
+
+export async function countSquids(db: Db, orgId: number): Promise<number> {
+  const [row] = await db.select({ squids: count() }).from(squids).where(eq(squids.orgId, orgId))
+  return row?.squids ?? 0
+}
+
+export async function insertSquid(db: Db, squid: typeof squids.$inferInsert): Promise<SquidRow> {
+  const [row] = await db.insert(squids).values(squid).returning()
+  if (!row) throw new Error('No squid was added')
+  return row
+}
+
+export async function updateSquid(db: Db, id: number, change: Partial<typeof squids.$inferInsert>): Promise<void> {
+  await db.update(squids).set(change).where(eq(squids.id, id))
+}
+
+export async function setLastDeploy(db: Db, id: number, lastDeploy: LastDeploy): Promise<void> {
+  await updateSquid(db, id, { lastDeploy })
+}
+
+/** Tells gateways and others that keep versions in memory; delivered when the transaction commits. */
+export async function announceSquid(db: Db, id: number): Promise<void> {
+  await db.execute(sql`select pg_notify(${squidsChannel}, ${String(id)})`)
+}
+
+export async function deleteSquid(db: Db, id: number): Promise<void> {
+  await db.delete(squids).where(eq(squids.id, id))
+  await announceSquid(db, id)
+}
+
+/** A generation that nobody has used before. */
+export async function beginGeneration(db: Db, id: number): Promise<number> {
+  const [row] = await db
+    .update(squids)
+    .set({ generationsUsed: sql`${squids.generationsUsed} + 1` })
+    .where(eq(squids.id, id))
+    .returning({ generation: squids.generationsUsed })
+  if (!row) throw new Error(`Squid ${id} is gone`)
+  return row.generation
+}
+
+/** From now on nothing should run; the data stays. */
+export async function clearDesired(
+  db: Db,
+  id: number,
+  change: Partial<typeof squids.$inferInsert> = {},
+): Promise<void> {
+  await updateSquid(db, id, { ...change, sealedWorkload: null })
+  await announceSquid(db, id)
+}
+
+/** Of every version: enough to tell whether what runs is what should run. */
+export function listDesired(db: Db) {
+  return db
+    .select({
+      id: squids.id,
+      orgId: squids.orgId,
+      generation: squids.generation,
+      apiReplicas: squids.apiReplicas,
+      processors: squids.processors,
+      runs: sql<boolean>`${squids.sealedWorkload} is not null`,
+    })
+    .from(squids)
+}
+
+export const workloadContext = (squidId: number) => `squid ${squidId} workload`
+
+export const sealWorkload = (sealer: Sealer, squidId: number, workload: Workload): string =>
+  sealer.seal(JSON.stringify(workload), workloadContext(squidId))
+
+/** @throws Error when the key is missing */
+export const openWorkload = (sealer: Sealer, squidId: number, sealed: string): Workload =>
+  withStopGrace(JSON.parse(sealer.open(sealed, workloadContext(squidId))) as Workload)
+
+/** Earlier releases did not seal how long programs have to end. */
+const withStopGrace = (workload: Workload): Workload => ({
+  ...workload,
+  containers: workload.containers.map((spec) => ({ ...spec, stopGraceMs: stopGraceMsOf(spec) })),
+})

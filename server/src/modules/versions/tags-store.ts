@@ -1,0 +1,33 @@
+import { and, asc, eq } from 'drizzle-orm'
+import type { Db } from '../../db/database.ts'
+import { announceSquid, type SquidRow } from './store.ts'
+import { squidTags } from './tables.ts'
+
+type Owner = Pick<SquidRow, 'id' | 'orgId' | 'name'>
+
+/** Gives the tag to the version in one step, taking it from whichever version of the same name has it (contract 3). */
+export async function setTag(db: Db, squid: Owner, tag: string, at: Date): Promise<void> {
+  await db
+    .insert(squidTags)
+    .values({ orgId: squid.orgId, squidName: squid.name, tag, squidId: squid.id, setAt: at })
+    .onConflictDoUpdate({
+      target: [squidTags.orgId, squidTags.squidName, squidTags.tag],
+      set: { squidId: squid.id, setAt: at },
+    })
+  await announceSquid(db, squid.id)
+}
+
+/** Takes the tag from the version; a tag it does not have is fine. */
+export async function removeTag(db: Db, squid: Owner, tag: string): Promise<void> {
+  await db.delete(squidTags).where(and(eq(squidTags.squidId, squid.id), eq(squidTags.tag, tag)))
+  await announceSquid(db, squid.id)
+}
+
+export async function tagsOf(db: Db, squidId: number): Promise<string[]> {
+  const rows = await db
+    .select({ tag: squidTags.tag })
+    .from(squidTags)
+    .where(eq(squidTags.squidId, squidId))
+    .orderBy(asc(squidTags.tag))
+  return rows.map((row) => row.tag)
+}

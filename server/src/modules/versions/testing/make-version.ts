@@ -1,0 +1,61 @@
+import type { ContainerSpec, SimBehaviour, Workload } from '@shoal/runtime'
+import { BEHAVIOUR_VARIABLE } from '@shoal/runtime'
+import type { WorkerApp } from '../../../app.ts'
+import { insertSquid, type SquidRow } from '../store.ts'
+import { apiName, apiPort, metricsPort } from '../../manifest/workload.ts'
+import { workloadIdOf } from '../../manifest/workload-id.ts'
+
+export type VersionSpec = {
+  name?: string
+  slot?: string
+  /** What each replica of the api does; none: it has no api. */
+  apis?: SimBehaviour[]
+  /** By name. */
+  processors?: Record<string, SimBehaviour>
+  row?: Partial<SquidRow>
+}
+
+/** A version that was deployed, without the deployment: its row, and its containers in the runtime. */
+export async function makeVersion(app: WorkerApp, org: { id: number }, desired: VersionSpec = {}): Promise<SquidRow> {
+  const { apis = [], processors = {} } = desired
+  const { id: _, ...row } = desired.row ?? {}
+  const squid = await insertSquid(app.db, {
+    orgId: org.id,
+    name: desired.name ?? 'test-squid',
+    slot: desired.slot ?? 'v1',
+    image: 'image',
+    generation: 1,
+    generationsUsed: 1,
+    apiReplicas: apis.length,
+    apiProfile: 'small',
+    processorProfile: 'small',
+    processors: Object.keys(processors),
+    deployedAt: app.clock.now(),
+    ...row,
+  })
+  const containers = [
+    ...apis.map((behaviour, i) => specOf(apiName(i), apiPort, behaviour)),
+    ...Object.entries(processors).map(([name, behaviour]) => specOf(name, metricsPort, behaviour)),
+  ]
+  await app.runtime.apply(workloadOf(squid, containers))
+  return squid
+}
+
+/** Runs other containers in the place of a version's own. */
+export const workloadOf = ({ id, orgId, generation }: SquidRow, containers: ContainerSpec[]): Workload => ({
+  id: workloadIdOf(id, generation),
+  tenant: String(orgId),
+  version: String(id),
+  image: 'image',
+  containers,
+})
+
+export const specOf = (name: string, port: number, behaviour: SimBehaviour): ContainerSpec => ({
+  name,
+  command: ['play'],
+  env: { [BEHAVIOUR_VARIABLE]: JSON.stringify(behaviour) },
+  resources: { cpuCores: 1, memoryBytes: 2 ** 30 },
+  restart: 'on-failure',
+  ports: [port],
+  stopGraceMs: 5000,
+})
