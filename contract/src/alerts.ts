@@ -3,26 +3,26 @@ import { alertKinds, alertSeverities } from './alert-rules.ts'
 import { endpoint } from './endpoint.ts'
 import { Id, IdParam, Time } from './fields.ts'
 
-/** A version as it was called then. */
+/** A version with its name at that time. */
 export const AlertSquid = z.object({ id: Id, name: z.string(), slot: z.string() })
 export type AlertSquid = z.infer<typeof AlertSquid>
 
-/** An alert is open until its cause is gone, and history from then on. */
+/** An alert is open until its cause ends; ended alerts are history. */
 export const AlertEvent = z.object({
   id: Id,
   kind: z.enum(alertKinds),
   severity: z.enum(alertSeverities),
-  /** Null for what concerns the organization as a whole. Alerts outlive the version they speak of. */
+  /** Null for an alert about the whole organization. Alerts outlive their version. */
   squid: AlertSquid.extend({ isDeleted: z.boolean() }).nullable(),
-  /** `api`, `db`, a processor's name; of a quota `spend` or `rpc`; null when it is about the version or the organization. */
+  /** `api`, `db` or a processor's name; `spend` or `rpc` for a quota; null for an alert about the whole version or organization. */
   container: z.string().nullable(),
   label: z.string(),
-  /** Sentences: why, and what to do. */
+  /** One or more sentences: the cause, and what to do. */
   reason: z.string(),
   startedAt: Time,
   /** Null while it is open. */
   endedAt: Time.nullable(),
-  /** Nobody was told: it was muted when it began, and still is if it is open. */
+  /** No notification was sent: it was muted when it opened, and still is if it is open. */
   isMuted: z.boolean(),
 })
 export type AlertEvent = z.infer<typeof AlertEvent>
@@ -30,12 +30,12 @@ export type AlertEvent = z.infer<typeof AlertEvent>
 export const AlertRule = z.object({
   kind: z.enum(alertKinds),
   isEnabled: z.boolean(),
-  /** In the unit of `alertRules`; null where there is nothing to choose. */
+  /** In the unit given by `alertRules`; null for rules without a threshold. */
   threshold: z.number().int().nullable(),
 })
 export type AlertRule = z.infer<typeof AlertRule>
 
-/** Nobody is told of these until then; they are still seen in the console. Both null: everything. */
+/** Suppresses notifications until then; the console still shows the alerts. `kind` and `squid` null: all alerts. */
 export const AlertMute = z.object({
   id: Id,
   kind: z.enum(alertKinds).nullable(),
@@ -49,12 +49,12 @@ export const channelTypes = ['email', 'webhook', 'slack'] as const
 export const deliverySubjects = ['OPENED', 'ENDED', 'TEST'] as const
 export const deliveryStatuses = ['PENDING', 'DELIVERED', 'FAILED'] as const
 
-/** Where alerts are told. The e-mail channel goes to the confirmed address of the organization. */
+/** A destination of notifications. The e-mail channel sends to the confirmed address of the organization. */
 export const AlertChannel = z.object({
   id: Id,
   type: z.enum(channelTypes),
   name: z.string(),
-  /** Of a webhook, whole; of Slack its secret part is masked; of e-mail the address, null while none is confirmed. */
+  /** The whole URL of a webhook; the URL of Slack with its secret part masked; the e-mail address, null while none is confirmed. */
   target: z.string().nullable(),
   isEnabled: z.boolean(),
   lastDelivery: z.object({ status: z.enum(deliveryStatuses), at: Time }).nullable(),
@@ -72,11 +72,11 @@ export const AlertDelivery = z.object({
   channel: z.object({ id: Id, name: z.string(), type: z.enum(channelTypes) }),
   what: z.enum(deliverySubjects),
   label: z.string(),
-  /** What the alert is about; null in a test. */
+  /** Null in a test. */
   alert: AlertEvent.pick({ kind: true, squid: true, container: true }).nullable(),
   status: z.enum(deliveryStatuses),
   tries: z.number().int(),
-  /** HTTP status of the last try; null for mail and where nothing answered. */
+  /** HTTP status of the last attempt; null for mail and without a response. */
   httpStatus: z.number().int().nullable(),
   error: z.string().nullable(),
   createdAt: Time,
@@ -85,7 +85,7 @@ export const AlertDelivery = z.object({
 })
 export type AlertDelivery = z.infer<typeof AlertDelivery>
 
-/** Newest first; `before` is the smallest id of the page before. */
+/** Newest first; `before` is the smallest id of the previous page. */
 const page = { before: IdParam.optional() }
 
 export const alerts = {
@@ -93,8 +93,8 @@ export const alerts = {
     method: 'GET',
     path: '/v1/orgs/{code}/alerts',
     access: 'member',
-    summary: 'Open alerts, the worst first; or those that ended, or all, 50 at a time, the newest first',
-    /** `before` pages through what is answered newest first. */
+    summary: 'Open alerts, most severe first; or ended ones, or all, newest first in pages of 50',
+    /** `before` applies to the pages. */
     query: { state: z.enum(['open', 'ended']).optional(), ...page },
     payload: z.array(AlertEvent),
   }),
@@ -102,14 +102,14 @@ export const alerts = {
     method: 'GET',
     path: '/v1/orgs/{code}/alerts/rules',
     access: 'member',
-    summary: 'What is watched, and from what on',
+    summary: 'Alert rules with their thresholds',
     payload: z.array(AlertRule),
   }),
   changeRule: endpoint({
     method: 'PUT',
     path: '/v1/orgs/{code}/alerts/rules/{kind}',
     access: 'alerts.write',
-    summary: 'Turn a rule on or off, or change from what on it speaks',
+    summary: 'Turn a rule on or off, or change its threshold',
     body: z.object({ isEnabled: z.boolean(), threshold: z.number().int().nullable() }),
     payload: AlertRule,
   }),
@@ -117,14 +117,14 @@ export const alerts = {
     method: 'GET',
     path: '/v1/orgs/{code}/alerts/mutes',
     access: 'member',
-    summary: 'What nobody is told of for a while',
+    summary: 'Active mutes',
     payload: z.array(AlertMute),
   }),
   mute: endpoint({
     method: 'POST',
     path: '/v1/orgs/{code}/alerts/mutes',
     access: 'squids.write',
-    summary: 'Tell nobody of a kind, a version, or anything, for a while',
+    summary: 'Suppress notifications of a kind, a version, or all alerts for some minutes',
     body: z.object({
       kind: z.enum(alertKinds).nullable(),
       squidId: Id.nullable(),
@@ -143,14 +143,14 @@ export const alerts = {
     method: 'GET',
     path: '/v1/orgs/{code}/alerts/channels',
     access: 'member',
-    summary: 'Where alerts are told',
+    summary: 'Channels that receive alerts',
     payload: z.array(AlertChannel),
   }),
   addChannel: endpoint({
     method: 'POST',
     path: '/v1/orgs/{code}/alerts/channels',
     access: 'alerts.write',
-    summary: 'Add a webhook or a Slack channel; the signing secret of a webhook is shown this once',
+    summary: 'Add a webhook or a Slack channel; the signing secret of a webhook is returned only once',
     body: NewChannel,
     payload: z.object({ channel: AlertChannel, signingSecret: z.string().nullable() }),
   }),
@@ -158,7 +158,7 @@ export const alerts = {
     method: 'PUT',
     path: '/v1/orgs/{code}/alerts/channels/{channelId}',
     access: 'alerts.write',
-    summary: 'Turn a channel on or off, rename it, or lead it elsewhere; without `url` it leads where it did',
+    summary: 'Turn a channel on or off, rename it, or change its URL; without `url` the URL stays the same',
     body: z.object({ name: ChannelName, isEnabled: z.boolean(), url: ChannelUrl.optional() }),
     payload: AlertChannel,
   }),
@@ -173,15 +173,15 @@ export const alerts = {
     method: 'POST',
     path: '/v1/orgs/{code}/alerts/channels/{channelId}/test',
     access: 'alerts.write',
-    summary: 'Send a test at once and tell how it went',
-    tooManyAfter: { calls: 20, perMs: 600_000 },
+    summary: 'Send a test immediately and return its result',
+    rateLimit: { calls: 20, perMs: 600_000 },
     payload: AlertDelivery,
   }),
   listDeliveries: endpoint({
     method: 'GET',
     path: '/v1/orgs/{code}/alerts/deliveries',
     access: 'member',
-    summary: 'What was sent where, and what came of it',
+    summary: 'Deliveries with their results',
     query: page,
     payload: z.array(AlertDelivery),
   }),
@@ -189,8 +189,8 @@ export const alerts = {
     method: 'POST',
     path: '/v1/orgs/{code}/alerts/deliveries/{deliveryId}/replay',
     access: 'alerts.write',
-    summary: 'Send the same once more',
-    tooManyAfter: { calls: 60, perMs: 600_000 },
+    summary: 'Send a delivery once more',
+    rateLimit: { calls: 60, perMs: 600_000 },
     payload: AlertDelivery,
   }),
 }

@@ -3,10 +3,10 @@ import type { ErrorBody } from './errors.ts'
 /** Spec 8, to the letter. */
 export const unknownApiError = 'Unknown API error. Please try alter'
 
-/** What the client throws. */
+/** The client throws it for every unsuccessful call. */
 export class ApiError extends Error {
   override name = 'ApiError'
-  /** 0 when no answer came. */
+  /** HTTP status; 0 without a response. */
   readonly status: number
   readonly body: ErrorBody
   constructor(status: number, body: ErrorBody) {

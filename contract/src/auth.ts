@@ -6,7 +6,7 @@ export const oauthProviders = ['google', 'github'] as const
 export type OauthProvider = (typeof oauthProviders)[number]
 
 /** A session token: stored by the console under `user_token` and sent as `Bearer` (spec 3, 7). */
-export const TokenAnswer = z.object({ token: z.string() })
+export const TokenPayload = z.object({ token: z.string() })
 
 export const AuthOptions = z.object({
   /** Providers with a client id; the buttons of the others are hidden. */
@@ -15,7 +15,7 @@ export const AuthOptions = z.object({
     z.object({ kind: z.literal('turnstile'), siteKey: z.string() }),
     z.object({ kind: z.literal('altcha'), challengeUrl: z.string() }),
   ]),
-  /** Where mails can be read when none are sent (`npm start` on loopback only). */
+  /** The page that shows mails when there is no mail server (`npm start` on loopback only). */
   outboxUrl: z.string().nullable(),
 })
 export type AuthOptions = z.infer<typeof AuthOptions>
@@ -27,17 +27,17 @@ export const auth = {
     method: 'GET',
     path: '/v1/auth/options',
     access: 'public',
-    summary: 'What this installation offers to sign in with',
+    summary: 'Sign-in options of this installation',
     payload: AuthOptions,
   }),
   getChallenge: endpoint({
     method: 'GET',
     path: '/v1/auth/challenge',
     access: 'public',
-    summary: 'A fresh proof-of-work challenge for the bot check, as ALTCHA reads it (no envelope)',
+    summary: 'A fresh proof-of-work challenge for the bot check, in the format of ALTCHA (no envelope)',
     kind: 'file',
     payload: z.null(),
-    tooManyAfter: { calls: 60, perMs: minute },
+    rateLimit: { calls: 60, perMs: minute },
   }),
   signUp: endpoint({
     method: 'POST',
@@ -49,12 +49,12 @@ export const auth = {
       fullName: PersonName('Full name is required'),
       password: NewPassword,
       subscribeToNewsletter: z.boolean().optional(),
-      /** The terms checkbox of the form. Without it the terms are asked for after signing in (spec 4). */
+      /** The terms checkbox of the form. Without it the console shows the terms after sign-in (spec 4). */
       policyAccepted: z.literal(true, 'Field must be checked').optional(),
       turnstileToken: RequiredVerbatim('Please solve the bot check').max(20_000),
     }),
-    payload: TokenAnswer,
-    tooManyAfter: { calls: 60, perMs: 60 * minute },
+    payload: TokenPayload,
+    rateLimit: { calls: 60, perMs: 60 * minute },
   }),
   signIn: endpoint({
     method: 'POST',
@@ -62,8 +62,8 @@ export const auth = {
     access: 'public',
     summary: 'Sign in with email and password',
     body: z.object({ email: Email, password: Password }),
-    payload: TokenAnswer,
-    tooManyAfter: { calls: 100, perMs: 10 * minute },
+    payload: TokenPayload,
+    rateLimit: { calls: 100, perMs: 10 * minute },
   }),
   signOut: endpoint({
     method: 'POST',
@@ -77,28 +77,28 @@ export const auth = {
     method: 'GET',
     path: '/v1/oauth/{provider}/url',
     access: 'public',
-    summary: "Where to send the browser for a provider's consent",
+    summary: "URL of a provider's consent page",
     payload: z.object({ url: z.string() }),
-    tooManyAfter: { calls: 60, perMs: 10 * minute },
+    rateLimit: { calls: 60, perMs: 10 * minute },
   }),
   signInWithOauth: endpoint({
     method: 'POST',
     path: '/v1/oauth/{provider}/auth',
     access: 'public',
     summary: "Exchange the provider's code for a session token",
-    /** Both as the provider gave them to `/oauth/{provider}`; the browser's cookie proves that it asked. */
+    /** Both as the provider passed them to `/oauth/{provider}`; the cookie proves that this browser started the sign-in. */
     body: z.object({ code: z.string().min(1).max(2000), state: z.string().min(1).max(2000) }),
-    payload: TokenAnswer,
-    tooManyAfter: { calls: 60, perMs: 10 * minute },
+    payload: TokenPayload,
+    rateLimit: { calls: 60, perMs: 10 * minute },
   }),
   restore: endpoint({
     method: 'POST',
     path: '/v1/auth/restore',
     access: 'public',
-    summary: 'Send a recovery mail; the answer is the same whether the account exists or not',
+    summary: 'Send a recovery mail; the response does not depend on whether the account exists',
     body: z.object({ email: Email }),
     payload: z.object({ success: z.boolean() }),
-    tooManyAfter: { calls: 10, perMs: 10 * minute },
+    rateLimit: { calls: 10, perMs: 10 * minute },
   }),
   confirmRestore: endpoint({
     method: 'POST',
@@ -107,13 +107,13 @@ export const auth = {
     summary: 'Set a new password with a recovery token; every session ends',
     body: z.object({ password: NewPassword, token: RequiredVerbatim('Token is required').max(500) }),
     payload: z.object({ success: z.boolean() }),
-    tooManyAfter: { calls: 30, perMs: 10 * minute },
+    rateLimit: { calls: 30, perMs: 10 * minute },
   }),
   confirmEmail: endpoint({
     method: 'GET',
     path: '/v1/auth/email/confirm',
     access: 'public',
-    summary: 'Confirms an email; the link in the mail leads here and on to the console',
+    summary: 'Confirm an email; the target of the link in the mail, redirects to the console',
     query: { code: z.string().min(1).max(500) },
     kind: 'file',
     payload: z.null(),

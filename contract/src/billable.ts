@@ -1,10 +1,10 @@
 /**
- * What is billed, as receipts name it: a program by its profile (`api.small`), the flat price of a collocated version
- * (`collocated`), GB-hours of a database (`storage`), millions of RPC requests (`rpc`). Spec 3.
+ * A billed resource, parsed from the `type` of a receipt item: a program with its profile (`api.small`), the flat price of a
+ * collocated version (`collocated`), GB-hours of a database (`storage`), millions of RPC requests (`rpc`). Spec 3.
  */
 export type Billable = { resource: string; profile: string | null }
 
-/** Programs that are priced by profile and can be had; Hasura joins them where an installation provides it. */
+/** Programs that are offered and priced by profile. Add Hasura for installations that provide it. */
 export const offeredPrograms = ['api', 'processor', 'postgres'] as const
 
 export function billableOf(type: string): Billable {
@@ -22,7 +22,7 @@ const names: Record<string, string> = {
   rpc: 'RPC requests (1M)',
 }
 
-/** For people: `API, small`. */
+/** Display name: `API, small`. */
 export function billableLabel(type: string): string {
   const { resource, profile } = billableOf(type)
   const name = names[resource] ?? resource

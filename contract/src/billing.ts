@@ -5,13 +5,13 @@ import { RequiredText, Time } from './fields.ts'
 import { BillingDetails } from './orgs.ts'
 import { orgStatuses } from './org-status.ts'
 
-// Apart from the schemas, so that who only shows a receipt carries no zod.
+// In separate files, so that pages that only show a receipt do not load zod.
 export { billableLabel, billableOf, offeredPrograms, type Billable } from './billable.ts'
 export { countryCodes } from './countries.ts'
 export { csvOf } from './csv.ts'
 export { receiptCsv, receiptsCsv } from './receipt-csv.ts'
 
-/** Money and amounts are decimal strings, never floats; US dollars where nothing else is said. */
+/** Money and amounts are decimal strings, never floats; money is in US dollars. */
 export const Decimal = z.string().regex(/^-?\d+(\.\d+)?$/)
 
 const MonthParams = {
@@ -22,17 +22,17 @@ const MonthParams = {
 export const SquidRef = z.object({ id: z.number(), name: z.string() })
 
 export const ReceiptItem = z.object({
-  /** What was used, as in `api.small`, `storage`, `rpc`; `billableOf` takes it apart, `billableLabel` names it. */
+  /** The resource: `api.small`, `storage`, `rpc`; see `billableOf` and `billableLabel`. */
   type: z.string(),
   /** Hours, GB-hours or millions of requests; at most 8 fraction digits. */
   amount: Decimal,
-  /** Of one of these. */
+  /** Price of one unit of `amount`. */
   rate: Decimal,
   /** Before discounts. */
   subtotal: Decimal,
-  /** What of the receipt's discounts belongs to it. */
+  /** This item's share of the receipt's discounts. */
   discount: Decimal,
-  /** `name@slot`; null without bySquid, and for requests that no squid made. */
+  /** `name@slot`; null without bySquid, and for requests not made by a squid. */
   squid: SquidRef.nullable(),
 })
 export type ReceiptItem = z.infer<typeof ReceiptItem>
@@ -45,9 +45,9 @@ export const Receipt = z.object({
   discounts: z.array(z.object({ type: z.enum(['organization', 'rpc_included']), percent: Decimal, amount: Decimal })),
   tax: z.object({ percent: Decimal, amount: Decimal }),
   total: Decimal,
-  /** A running month still changes; a closed one never does. */
+  /** The current month still changes; a closed one never does. */
   isClosed: z.boolean(),
-  /** Of the invoice of a closed month. */
+  /** Null until the month is closed. */
   invoice: z.object({ number: z.string(), status: z.enum(['open', 'paid']), closedAt: Time }).nullable(),
 })
 export type Receipt = z.infer<typeof Receipt>
@@ -60,12 +60,12 @@ export const PaymentMethod = z.object({
 export type PaymentMethod = z.infer<typeof PaymentMethod>
 
 export const BillingSettings = z.object({
-  /** `test`: nobody is charged, and well-known card numbers decide what happens. */
+  /** `test`: no real charges; Stripe's test card numbers determine the result. */
   provider: z.enum(['stripe', 'test']),
   /** For Stripe's own form; null with the test provider. */
   publishableKey: z.string().nullable(),
   create: z.object({ clientSecret: z.string() }),
-  /** The first is the default: that is the one that is charged. */
+  /** The first is the default, which is charged. */
   existing: z.array(PaymentMethod),
 })
 export type BillingSettings = z.infer<typeof BillingSettings>
@@ -86,7 +86,7 @@ export const BillingDetailsForm = z.object({
   vatId: z.string().trim().max(50).nullish(),
 })
 
-/** What a card form of the test provider sends instead of Stripe's own. */
+/** Sent by the card form of the test provider, in place of Stripe's. */
 export const TestCard = z.object({
   clientSecret: z.string(),
   number: z
@@ -96,38 +96,38 @@ export const TestCard = z.object({
   expMonth: z.number().int().min(1).max(12),
   expYear: z.number().int().min(2000).max(2100),
   cvc: z.string().regex(/^\d{3,4}$/, "Your card's security code is incomplete."),
-  /** What the person answered when the bank asked; leave out before it asked. */
+  /** The result of the bank's authentication; omitted in the first request. */
   authentication: z.enum(['complete', 'fail']).optional(),
 })
 
 export const atCapActions = ['stop_deploys', 'hibernate'] as const
 
 export const BillingLimits = z.object({
-  /** Of a calendar month, before tax; null: none. */
+  /** For a calendar month, before tax; null: no cap. */
   spendCapUsd: Decimal.nullable(),
   atCap: z.enum(atCapActions),
-  /** Names of squids, the first to be hibernated first; the others follow, versions with tags last of all. */
+  /** Names of squids in the order of hibernation; squids not listed follow, versions with tags last. */
   hibernateOrder: z.array(z.string()),
-  /** Requests of a calendar month; null: none. */
+  /** Requests in a calendar month; null: no cap. */
   rpcRequestsCap: z.number().int().nullable(),
 })
 export type BillingLimits = z.infer<typeof BillingLimits>
 
-export const BillingLimitsAnswer = BillingLimits.extend({
+export const BillingLimitsUsage = BillingLimits.extend({
   spentUsd: Decimal,
   rpcRequests: z.number(),
-  /** Set while the cap stops new deploys; it ends with the month. */
+  /** Set while the cap stops new deploys: the end of the month. */
   deploysStoppedUntil: Time.nullable(),
   hibernatedByCap: z.array(SquidRef),
 })
-export type BillingLimitsAnswer = z.infer<typeof BillingLimitsAnswer>
+export type BillingLimitsUsage = z.infer<typeof BillingLimitsUsage>
 
 const Cost = z.object({
   /** After discounts, before tax. */
   soFarUsd: Decimal,
-  /** At the end of the month, if all goes on as now. */
+  /** At the end of the month, at the current rate. */
   forecastUsd: Decimal,
-  /** What runs now. */
+  /** Of everything that is running. */
   perHourUsd: Decimal,
 })
 
@@ -137,9 +137,9 @@ export const BillingSummary = Cost.extend({
   /** Every day of the month up to today, UTC. */
   daily: z.array(z.object({ day: z.iso.date(), amountUsd: Decimal })),
   status: z.enum(orgStatuses),
-  /** What is due and was not paid yet. */
+  /** Due and not yet paid. */
   unpaidUsd: Decimal,
-  /** When a failed charge is tried again. */
+  /** When a failed charge is retried. */
   nextRetryAt: Time.nullable(),
 })
 export type BillingSummary = z.infer<typeof BillingSummary>
@@ -157,19 +157,19 @@ export const CostEstimate = z.object({
       perMonthUsd: Decimal,
     }),
   ),
-  /** What the organization need not pay of it. */
+  /** The organization's discount. */
   discountPercent: Decimal,
-  /** Of all items, after the discount and before tax. */
+  /** Sum of all items, after the discount and before tax. */
   perHourUsd: Decimal,
   perMonthUsd: Decimal,
-  /** A month has 720 hours here, as in prices by the month. */
+  /** 720, as in monthly prices. */
   hoursPerMonth: z.number(),
 })
 export type CostEstimate = z.infer<typeof CostEstimate>
 
 export const PriceList = z.object({
   from: z.iso.date(),
-  /** By the hour, as in `api.small`; a GB of `storage` by the hour; a million requests of `rpc`. */
+  /** Per hour for programs (`api.small`), per GB and hour for `storage`, per million requests for `rpc`. */
   rates: z.array(z.object({ type: z.string(), rateUsd: Decimal })),
   storageGbMonthUsd: Decimal,
   rpcIncludedMillions: Decimal,
@@ -190,14 +190,14 @@ export const billing = {
     method: 'GET',
     path: at('/settings'),
     access: 'billing.write',
-    summary: 'Saved payment methods, and what the card form needs to add one',
+    summary: 'Saved payment methods, and the parameters of the card form',
     payload: BillingSettings,
   }),
   updateSettings: endpoint({
     method: 'PUT',
     path: at('/settings'),
     access: 'billing.write',
-    summary: 'Change the billing details that stand on receipts',
+    summary: 'Change the billing details on receipts',
     body: BillingDetailsForm,
     payload: BillingDetails,
   }),
@@ -205,56 +205,55 @@ export const billing = {
     method: 'POST',
     path: at('/test-card'),
     access: 'billing.write',
-    summary: "Test provider only: what Stripe's form does in the browser",
+    summary: "Test provider only: replaces Stripe's form in the browser",
     body: TestCard,
     payload: z.object({
       status: z.enum(['succeeded', 'requires_action', 'requires_payment_method']),
       error: z.string().nullable(),
     }),
-    tooManyAfter: { calls: 60, perMs: 3_600_000 },
+    rateLimit: { calls: 60, perMs: 3_600_000 },
   }),
   addPaymentMethod: endpoint({
     method: 'POST',
     path: at('/payment-methods'),
     access: 'billing.write',
-    summary:
-      'Take the payment method that the form has set up, charge what is due with it and activate the organization',
+    summary: 'Save the payment method that the form has set up, charge the amount due and activate the organization',
     body: z.object({
       clientSecret: z.string().min(1).max(500),
-      /** The id of the one it stands in for, which is forgotten. */
+      /** The id of the payment method to delete in exchange. */
       replaces: z.string().max(200).optional(),
     }),
     payload: PaymentMethods,
-    tooManyAfter: { calls: 60, perMs: 3_600_000 },
+    rateLimit: { calls: 60, perMs: 3_600_000 },
   }),
   makeDefaultPaymentMethod: endpoint({
     method: 'PUT',
     path: at('/payment-methods/{id}/default'),
     access: 'billing.write',
-    summary: 'Charge this payment method from now on, and at once what is due',
+    summary: 'Make this payment method the default, and charge the amount due immediately',
     payload: PaymentMethods,
-    tooManyAfter: { calls: 60, perMs: 3_600_000 },
+    rateLimit: { calls: 60, perMs: 3_600_000 },
   }),
   removePaymentMethod: endpoint({
     method: 'DELETE',
     path: at('/payment-methods/{id}'),
     access: 'billing.write',
-    summary: 'Forget a payment method; the last one of an organization that is billed stays',
+    summary: 'Delete a payment method, except the last one of an organization that is billed',
     payload: z.object({ existing: z.array(PaymentMethod) }),
   }),
   pay: endpoint({
     method: 'POST',
     path: at('/pay'),
     access: 'billing.write',
-    summary: 'Charge what is due now instead of waiting for the next try',
+    summary: 'Charge the amount due now instead of at the next retry',
     payload: z.object({ status: z.enum(orgStatuses), error: z.string().nullable() }),
-    tooManyAfter: { calls: 20, perMs: 3_600_000 },
+    rateLimit: { calls: 20, perMs: 3_600_000 },
   }),
   getReceipt: endpoint({
     method: 'GET',
     path: at('/receipts/{year}/{month}'),
     access: 'member',
-    summary: 'What a calendar month cost, UTC; the running month so far',
+    summary: 'Cost of a calendar month (UTC); of the current month to date',
     query: { bySquid: z.enum(['true', 'false', '1', '0', '']).optional() },
     payload: Receipt,
   }),
@@ -285,21 +284,21 @@ export const billing = {
     method: 'GET',
     path: at('/summary'),
     access: 'member',
-    summary: 'The running month: so far, forecast, by squid, by day',
+    summary: 'The current month: to date, forecast, by squid, by day',
     payload: BillingSummary,
   }),
   getSquidCost: endpoint({
     method: 'GET',
     path: at('/squids/{reference}'),
     access: 'member',
-    summary: 'What one version has cost this month, and will',
+    summary: 'Cost of one version this month, to date and forecast',
     payload: SquidCost,
   }),
   estimate: endpoint({
     method: 'POST',
     path: at('/estimate'),
     access: 'member',
-    summary: 'What a squid with this manifest would cost; changes nothing',
+    summary: 'Estimated cost of a squid with this manifest; changes nothing',
     isChange: false,
     body: z.object({ manifest: z.string().max(200_000) }),
     payload: CostEstimate,
@@ -308,14 +307,14 @@ export const billing = {
     method: 'GET',
     path: at('/limits'),
     access: 'member',
-    summary: 'Caps of a month, and how far they are used up',
-    payload: BillingLimitsAnswer,
+    summary: 'Monthly caps and their usage',
+    payload: BillingLimitsUsage,
   }),
   updateLimits: endpoint({
     method: 'PUT',
     path: at('/limits'),
     access: 'billing.write',
-    summary: 'Change the caps; they hold within a minute',
+    summary: 'Change the caps; they take effect within a minute',
     body: z.object({
       spendCapUsd: z
         .string()
@@ -325,13 +324,13 @@ export const billing = {
       hibernateOrder: z.array(z.string().min(1).max(30)).max(200).default([]),
       rpcRequestsCap: z.number().int().min(0).max(1_000_000_000_000).nullable(),
     }),
-    payload: BillingLimitsAnswer,
+    payload: BillingLimitsUsage,
   }),
   getPrices: endpoint({
     method: 'GET',
     path: '/v1/billing/prices',
     access: 'public',
-    summary: 'Price lists in force, now and later',
+    summary: 'Current and future price lists',
     payload: z.array(PriceList),
   }),
 }

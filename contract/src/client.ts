@@ -6,17 +6,17 @@ import { urlOf } from './url.ts'
 
 export { urlOf } from './url.ts'
 
-type Given<Name extends string, S extends z.ZodType> =
+type CallPart<Name extends string, S extends z.ZodType> =
   z.input<S> extends undefined
     ? { [N in Name]?: undefined }
     : Record<never, never> extends z.input<S>
       ? { [N in Name]?: z.input<S> }
       : { [N in Name]: z.input<S> }
 
-/** What a caller gives: only the parts the endpoint declares, and each optional when all in it is. */
-export type CallOf<E extends Endpoint> = Given<'params', E['params']> &
-  Given<'query', E['query']> &
-  Given<'body', E['body']>
+/** The arguments of a call: only the parts the endpoint declares; a part is optional if all its fields are. */
+export type CallOf<E extends Endpoint> = CallPart<'params', E['params']> &
+  CallPart<'query', E['query']> &
+  CallPart<'body', E['body']>
 
 type Arguments<C> =
   Record<never, never> extends C ? [call?: C, options?: CallOptions] : [call: C, options?: CallOptions]
@@ -26,14 +26,14 @@ export type Client<A extends Areas> = { [Area in keyof A]: { [Verb in keyof A[Ar
 export type CallOptions = { signal?: AbortSignal }
 
 export type ClientOptions = {
-  /** Ends before `/v1`: `http://localhost:4000/api` or `/api`. */
+  /** Without `/v1`: `http://localhost:4000/api` or `/api`. */
   baseUrl: string
-  /** Asked before each call. */
+  /** Called before each request. */
   token?: () => string | null
   fetch?: typeof fetch
 }
 
-/** One typed function an endpoint. Throws ApiError for whatever is not a success (spec 7). */
+/** Returns one typed function per endpoint. They throw ApiError for every unsuccessful response (spec 7). */
 export function createClient<A extends Areas>(areas: A, options: ClientOptions): Client<A> {
   const clients = Object.entries(areas).map(([area, verbs]) => [
     area,
@@ -49,7 +49,10 @@ export function createClient<A extends Areas>(areas: A, options: ClientOptions):
 
 type AnyCall = { params?: unknown; query?: unknown; body?: unknown }
 
-/** The raw answer of a call, for streams and files. Throws ApiError when it is not a success. */
+/**
+ * Returns the raw response of a call, for streams and files.
+ * @throws {ApiError} if the response is not a success
+ */
 export async function request(
   e: Endpoint,
   call: AnyCall,
@@ -63,20 +66,20 @@ export async function request(
   const init: RequestInit = { method: e.method, headers }
   if (call.body !== undefined) init.body = JSON.stringify(call.body)
   if (o.signal) init.signal = o.signal
-  const answer = await (options.fetch ?? fetch)(urlOf(e, call, options.baseUrl), init)
-  if (answer.status > 300) throw new ApiError(answer.status, await errorBody(answer))
-  return answer
+  const response = await (options.fetch ?? fetch)(urlOf(e, call, options.baseUrl), init)
+  if (response.status > 300) throw new ApiError(response.status, await errorBody(response))
+  return response
 }
 
 async function send(e: Endpoint, call: AnyCall, options: ClientOptions, o?: CallOptions): Promise<unknown> {
-  const answer = await request(e, call, options, o)
-  const body: unknown = await answer.json()
+  const response = await request(e, call, options, o)
+  const body: unknown = await response.json()
   if (typeof body !== 'object' || body === null || !('payload' in body))
-    throw new ApiError(answer.status, { error: unknownApiError })
+    throw new ApiError(response.status, { error: unknownApiError })
   return body.payload
 }
 
-async function errorBody(answer: Response): Promise<ErrorBody> {
-  const parsed = ErrorBody.safeParse(await answer.json().catch(() => null))
+async function errorBody(response: Response): Promise<ErrorBody> {
+  const parsed = ErrorBody.safeParse(await response.json().catch(() => null))
   return parsed.success ? parsed.data : { error: unknownApiError }
 }

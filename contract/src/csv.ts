@@ -1,6 +1,6 @@
 /**
- * Comma-separated values (RFC 4180) with `;` between, as spec 9 has it. A text that a spreadsheet would take for a formula gets an
- * apostrophe before it, as OWASP advises; numbers pass as they are, negative ones too.
+ * Returns rows as CSV (RFC 4180) with `;` as separator by default, as spec 9 requires. Text that a spreadsheet would interpret as a
+ * formula gets an apostrophe in front, as OWASP advises; numbers stay unchanged, negative ones too.
  */
 export function csvOf(rows: readonly (readonly string[])[], separator = ';'): string {
   return rows.map((row) => `${row.map((cell) => cellOf(cell, separator)).join(separator)}\r\n`).join('')

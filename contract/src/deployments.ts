@@ -4,7 +4,7 @@ import { CountParam, Id, Time } from './fields.ts'
 import { limits } from './limits.ts'
 import { UserSummary } from './user.ts'
 
-/** Contract 2.4. ROLLBACK is ours. */
+/** The public client's types, and ROLLBACK, which only Shoal has. */
 export const deploymentTypes = [
   'DEPLOY',
   'DEPLOY_HARD_RESET',
@@ -18,7 +18,7 @@ export const deploymentTypes = [
 ] as const
 export type DeploymentType = (typeof deploymentTypes)[number]
 
-/** The steps of a deployment, by the public client's names (contract 2.4). */
+/** The steps of a deployment, with the public client's names. */
 export const deploymentStatuses = [
   'UNPACKING',
   'IMAGE_BUILDING',
@@ -63,19 +63,19 @@ export const Deployment = z.object({
   type: z.enum(deploymentTypes),
   status: z.enum(deploymentStatuses),
   failed: z.enum(deploymentFailures),
-  /** Complete and append-only: the client prints what is beyond what it has seen (contract 2.5). */
+  /** Complete and append-only: the public client prints the entries after those it has already received. */
   logs: z.array(DeploymentLog),
-  /** Those it has begun. */
+  /** Only steps that have started. */
   steps: z.array(DeploymentStep),
-  /** What one of its type does, in order. */
+  /** All steps of this deployment's type, in order. */
   plan: z.array(z.enum(deploymentStatuses)),
-  /** The last error, in one sentence; null unless it failed. */
+  /** The last error in one sentence; null unless the deployment failed. */
   failureReason: z.string().nullable(),
   organization: z.object({ id: Id, code: z.string(), name: z.string().nullable() }),
   user: UserSummary.nullable(),
   squid: z.object({ id: Id, name: z.string(), slot: z.string(), reference: z.string() }).nullable(),
   options: z.object({ tag: z.string().nullable(), hardReset: z.boolean() }),
-  /** The image it brought about, while it is kept: what a rollback can go back to. */
+  /** The image it deployed, as long as the image is kept and a rollback to it is possible. */
   image: z.string().nullable(),
   totalElapsedTimeMs: z.number(),
   createdAt: Time,
@@ -95,7 +95,7 @@ export const deployments = {
       limit: CountParam('limit', limits.deploymentsPageSizeMax).optional(),
       /** Deployments older than this id. */
       before: z.string().regex(/^\d+$/).optional(),
-      /** For who shows none and asks often. */
+      /** `false` leaves out log lines, for frequent polling. */
       logs: z.enum(['false']).optional(),
     },
     payload: z.array(Deployment),
@@ -104,9 +104,9 @@ export const deployments = {
     method: 'GET',
     path: '/v1/orgs/{code}/deployments/{id}',
     access: 'member',
-    summary: 'One deployment with all its log',
+    summary: 'One deployment with its whole log',
     query: {
-      /** Leaves out so many lines, for who has them already: the log only grows. */
+      /** Skips this many lines, for clients that already have them: the log is append-only. */
       logsAfter: z
         .string()
         .regex(/^\d{1,9}$/)
@@ -118,9 +118,9 @@ export const deployments = {
     method: 'POST',
     path: '/v1/orgs/{code}/deployments/upload-url',
     access: 'squids.write',
-    summary: 'Where to send the archive of a squid',
+    summary: 'Create an upload URL for the archive of a squid',
     payload: z.object({
-      /** A path below `/api/v1`, since the client cannot use an absolute plain-http address (contract 2.3). */
+      /** A path below `/api/v1`, since the public client cannot use an absolute plain-http URL. */
       uploadUrl: z.string(),
       uploadFields: z.record(z.string(), z.string()),
       fileUrl: z.string(),
@@ -131,7 +131,7 @@ export const deployments = {
     method: 'POST',
     path: '/v1/orgs/{code}/uploads/{upload}',
     access: 'squids.write',
-    summary: 'Receives the archive (multipart, part `file`)',
+    summary: 'Upload the archive (multipart, part `file`)',
     kind: 'upload',
     payload: z.object({ fileUrl: z.string(), bytes: z.number() }),
   }),

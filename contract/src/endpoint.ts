@@ -2,14 +2,14 @@ import { z } from 'zod'
 import type { Permission } from './permissions.ts'
 
 /**
- * Who may call (design 7). `user`: signed in. `verified`: signed in with a confirmed email. `member`: of the organization in
- * `{code}`. A permission: a member whose role holds it. The last three imply a confirmed email.
+ * Who may call. `user`: signed in. `verified`: signed in with a confirmed email. `member`: of the organization in
+ * `{code}`. A permission: a member whose role has it. The last three imply a confirmed email.
  */
 export type Access = 'public' | 'user' | 'verified' | 'member' | Permission
 
 /**
- * How the answer travels. `json`: `{payload}`. `lines`: newline-delimited JSON arrays of `payload` items for as long as the caller
- * stays. `file`: bytes with their own content type. `upload`: like json, but the request is multipart with one file.
+ * The response format. `json`: `{payload}`. `lines`: newline-delimited JSON arrays of `payload` items until the client
+ * disconnects. `file`: bytes with their own content type. `upload`: like json, but the request is multipart with one file.
  */
 export type Kind = 'json' | 'lines' | 'file' | 'upload'
 
@@ -36,16 +36,16 @@ export type Endpoint<
   query: Q
   body: B
   payload: R
-  /** Of a success. The public client accepts 200, 201 and 204 only (contract 1). */
+  /** Of a success. The public client accepts only 200, 201 and 204. */
   status: 200 | 201
-  /** API tokens are refused: only a person who signed in may do this. */
+  /** True: requires a session; API tokens are refused. */
   needsSession: boolean
-  /** Whether a success is written to the audit log: not what only asks, be it by `POST`. */
+  /** Whether a success is written to the audit log: false for queries, including those that use `POST`. */
   isChange: boolean
-  tooManyAfter: RateLimit | null
+  rateLimit: RateLimit | null
 }
 
-/** At most `calls` in `perMs` for one caller: the account where one is signed in, the address otherwise. */
+/** At most `calls` in `perMs` milliseconds per caller: per account if signed in, per IP address otherwise. */
 export type RateLimit = { calls: number; perMs: number }
 
 type Declaration<
@@ -66,13 +66,13 @@ type Declaration<
   payload: R
   needsSession?: boolean
   isChange?: false
-  tooManyAfter?: RateLimit
+  rateLimit?: RateLimit
 }
 
 /**
- * Declares an endpoint; the server mounts it, the client calls it, OpenAPI and the permission tests are made from it.
- * Query parameters are optional strings on the wire; falsy ones may be left out, and unknown ones are refused. `POST` and `DELETE` answer 201 as upstream does,
- * `GET` and `PUT` 200 (contract 10).
+ * Declares an endpoint; the server mounts it, the client calls it, OpenAPI and the permission tests are generated from it.
+ * Query parameters are optional strings on the wire; falsy ones may be left out, and unknown ones are refused. `POST` and `DELETE`
+ * return 201, `GET` and `PUT` 200, like the hosted service.
  */
 export function endpoint<
   const P extends string,
@@ -98,18 +98,18 @@ export function endpoint<
     status: d.method === 'POST' || d.method === 'DELETE' ? 201 : 200,
     needsSession: d.needsSession ?? false,
     isChange: d.isChange ?? d.method !== 'GET',
-    tooManyAfter: d.tooManyAfter ?? null,
+    rateLimit: d.rateLimit ?? null,
   }
 }
 
 /**
- * A parameter that a call does not take is a mistake of its caller, who would never learn that it changed nothing. Calls without a
- * sign-in ignore such ones: their links are followed from mails, and mail programs add parameters of their own.
+ * Refuses unknown parameters, since a misspelt one would have no effect without any notice. Public calls ignore them: mails link to
+ * them, and mail programs add parameters to links.
  */
 function queryOf<Q extends Shape>(access: Access, shape: Q): z.ZodObject<Q> {
   if (access === 'public') return z.object(shape)
   const names = Object.keys(shape)
-  const known = names.length > 0 ? `This call takes: ${names.join(', ')}.` : 'This call takes none.'
+  const known = names.length > 0 ? `Valid parameters: ${names.join(', ')}.` : 'This call has no parameters.'
   return z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys' ? `Unknown query parameter "${issue.keys.join('", "')}". ${known}` : undefined,
@@ -120,8 +120,8 @@ export type ParamsOf<E extends Endpoint> = z.output<E['params']>
 export type QueryOf<E extends Endpoint> = z.output<E['query']>
 export type BodyOf<E extends Endpoint> = z.output<E['body']>
 export type PayloadOf<E extends Endpoint> = z.output<E['payload']>
-/** What a handler answers, before the payload schema trims it. */
-export type AnswerOf<E extends Endpoint> = z.input<E['payload']>
+/** The result of a handler, before the payload schema strips undeclared fields. */
+export type PayloadInputOf<E extends Endpoint> = z.input<E['payload']>
 
 /** Areas of endpoints: `contract.squids.restart`. */
 export type Areas = Record<string, Record<string, Endpoint>>
@@ -133,6 +133,6 @@ export function endpointsOf(areas: Areas): [name: string, endpoint: Endpoint][] 
   )
 }
 
-/** A list on the wire: `key[]=a&key[]=b`, `key=a` or absent (contract 2). */
+/** A list on the wire: `key[]=a&key[]=b`, `key=a` or absent. */
 export const ListOf = <T extends z.ZodType<unknown, string>>(item: T) =>
   z.preprocess((v) => (v === undefined ? [] : Array.isArray(v) ? v : [v]), z.array(item).max(200))

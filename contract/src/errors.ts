@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-// Apart from the schema, so that who only meets errors carries no zod.
+// In a separate file, so that code that only handles errors does not load zod.
 export { ApiError, unknownApiError } from './api-error.ts'
 
-/** The body of every answer that is not a success. `error` is what people read; the public client prints it (contract 2.1). */
+/** The body of every unsuccessful response. `error` is for users; the public client prints it. */
 export const ErrorBody = z.object({
   error: z.string(),
   /** SCREAMING_SNAKE, for programs. */

@@ -1,20 +1,20 @@
-/** Form and wire fields with the sentences of spec 5; the browser and the server speak from here. */
+/** Form and wire fields with the messages of spec 5, shared by browser and server. */
 import { z } from 'zod'
 import { limits } from './limits.ts'
 
-/** A string with the sentence of spec 5 for a field that is left out. */
+/** A string; `required` is the message of spec 5 for a missing field. */
 const text = (required: string) => z.string({ error: ({ input }) => (input === undefined ? required : undefined) })
 
-/** A field that must hold something besides white space, which is cut off around it; `required` is its sentence when it does not. */
+/** A trimmed, non-empty string; `required` is the message for an empty one. */
 export const RequiredText = (required: string) => text(required).trim().min(1, required)
 
-/** As `RequiredText`, with its white space: for passwords and tokens. */
+/** As `RequiredText`, but untrimmed: for passwords and tokens. */
 export const RequiredVerbatim = (required: string) => text(required).min(1, required)
 
-/** Times on the wire are ISO strings; handlers may answer a Date. */
+/** Times on the wire are ISO strings; handlers may return a Date. */
 export const Time = z.union([z.iso.datetime(), z.date().transform((d) => d.toISOString())]).pipe(z.iso.datetime())
 
-/** `from` and `to` of queries: ISO times; anything else is refused. */
+/** `from` and `to` of queries: ISO times. */
 export const TimeParam = z.iso.datetime({ offset: true, local: true }).or(z.iso.date())
 
 export const Id = z.number().int().nonnegative()
@@ -25,24 +25,24 @@ export const IdParam = z
   .regex(/^\d{1,15}$/)
   .transform(Number)
 
-/** How many of something a query asks for, 1 to `most`: more is refused rather than cut in silence. */
-export const CountParam = (name: string, most: number) => {
-  const sentence = `${name} must be between 1 and ${most}`
+/** A requested number of items, 1 to `max`: more is refused rather than silently reduced. */
+export const CountParam = (name: string, max: number) => {
+  const message = `${name} must be between 1 and ${max}`
   return z
     .string()
-    .regex(/^\d{1,9}$/, sentence)
+    .regex(/^\d{1,9}$/, message)
     .transform(Number)
-    .pipe(z.number().min(1, sentence).max(most, sentence))
+    .pipe(z.number().min(1, message).max(max, message))
 }
 
-const emailField = (wrong: string) =>
+const emailField = (invalid: string) =>
   RequiredText('Email is required')
-    .max(254, wrong)
-    .pipe(z.email(wrong))
+    .max(254, invalid)
+    .pipe(z.email(invalid))
     .transform((email) => email.toLowerCase())
 
 export const Email = emailField('Must be valid email')
-/** Spec 5 has words of its own for the form of an organization. */
+/** Spec 5 has a different message for the form of an organization. */
 export const OrgEmail = emailField('Email must be valid')
 
 export const NewPassword = RequiredVerbatim('Password is required')
@@ -68,7 +68,7 @@ export const OrgCode = RequiredText('Code is required')
   .min(limits.orgCodeMin, 'Min 3, max 64 symbols.')
   .max(limits.orgCodeMax, 'Min 3, max 64 symbols.')
 
-// Apart from the schemas, so that the form that suggests it carries no zod.
+// In a separate file, so that the form that suggests a code does not load zod.
 export { orgCodeFromName } from './org-code.ts'
 
 export const SquidName = RequiredText('Squid name is required')

@@ -12,7 +12,7 @@ import { secrets } from './secrets.ts'
 import { squids } from './squids.ts'
 import { user } from './user.ts'
 
-/** The whole API. Server, client, OpenAPI, permission tests and query keys are made from this tree. */
+/** The whole API. Server, client, OpenAPI, permission tests and query keys are derived from this tree. */
 export const contract = {
   auth,
   user,

@@ -1,4 +1,4 @@
-/** Numbers that more than one side must agree on, each with its source. */
+/** Limits shared by server, console and tests, with their sources. */
 export const limits = {
   /** Spec 5, 9. */
   passwordMin: 8,
@@ -8,26 +8,26 @@ export const limits = {
   orgCodeMin: 3,
   orgCodeMax: 64,
   secretNameMax: 63,
-  /** An environment variable of Linux ends at 128 KiB; half of it leaves room. */
+  /** Linux limits an environment variable to 128 KiB; half of it leaves a margin. */
   secretValueMax: 65_536,
   squidNameMin: 3,
   squidNameMax: 30,
-  /** Contract 3. */
+  /** The public client's limits. */
   slotMin: 2,
   slotMax: 6,
   tagMin: 2,
   tagMax: 32,
-  /** The playground's code must fit `sqd -r` (contract 3). */
+  /** The playground's code must be valid for `sqd -r`. */
   playgroundCodeMax: 30,
   /** Spec 9. */
   playgroundSquids: 1,
   organizationSquids: 100,
   squidsLeftWarning: 3,
   logsPageSize: 100,
-  /** Public tooling asks for 10,000 (contract 2.6). */
+  /** Public tooling requests 10,000. */
   logsPageSizeMax: 10_000,
   deploymentsPageSize: 50,
   deploymentsPageSizeMax: 100,
-  /** RPC requests of a playground in a calendar month (contract 6.3). */
+  /** RPC requests of a playground in a calendar month. */
   playgroundRpcRequests: 500_000,
 } as const

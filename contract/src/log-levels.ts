@@ -1,6 +1,6 @@
-/** What is known of log entries without their schema, for pages that validate nothing. */
+/** Separate from the schema of log entries, so that pages without validation do not load zod. */
 export const logLevels = ['DEBUG', 'INFO', 'NOTICE', 'WARNING', 'ERROR', 'CRITICAL', 'FATAL'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** An entry of a stream that says lines were left out because the reader was too slow. */
+/** The container name of entries that report lines skipped because the reader was too slow. */
 export const gapContainer = 'shoal'

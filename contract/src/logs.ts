@@ -14,11 +14,11 @@ export const LogEntry = z.object({
 })
 export type LogEntry = z.infer<typeof LogEntry>
 
-/** The client sends levels in upper case for history and in lower case for follow (contract 2.6). */
+/** The public client sends levels in upper case for history and in lower case for follow. */
 const LevelParam = z
   .string()
   .transform((level) => level.toUpperCase())
-  // TRACE and WARN are what the SDK calls DEBUG and WARNING.
+  // The SDK's names for DEBUG and WARNING.
   .pipe(z.enum([...logLevels, 'TRACE', 'WARN'], `Unknown level. Levels are ${logLevels.join(', ')}.`))
 
 const filters = {
@@ -39,14 +39,14 @@ export const logs = {
       ...times,
       limit: CountParam('limit', limits.logsPageSizeMax).optional(),
       nextPage: z.string().max(200).optional(),
-      /** Id of an entry: the page begins with it. The entry need not pass the filter. */
+      /** Id of the first entry of the page. The entry does not have to match the filter. */
       at: z.string().max(20).optional(),
       orderBy: z.enum(['asc', 'desc']).optional(),
     },
     payload: z.object({
       logs: z.array(LogEntry),
       nextPage: z.string().nullable(),
-      /** Of the newest entry there was, whatever the filter: `follow` goes on after it. */
+      /** Id of the newest entry, regardless of the filter: `follow` continues after it. */
       lastId: z.string(),
     }),
   }),
@@ -54,7 +54,7 @@ export const logs = {
     method: 'GET',
     path: '/v1/orgs/{code}/squids/{reference}/logs/download',
     access: 'member',
-    summary: 'The log entries of a time as a text file, oldest first',
+    summary: 'Log entries of a time range as a text file, oldest first',
     query: { ...filters, ...times },
     kind: 'file',
     payload: z.null(),
@@ -63,7 +63,7 @@ export const logs = {
     method: 'GET',
     path: '/v1/orgs/{code}/squids/{reference}/logs/follow',
     access: 'member',
-    summary: 'Entries as they come; blank lines are heartbeats',
+    summary: 'Log entries as they arrive; blank lines are heartbeats',
     query: { ...filters, after: z.string().max(200).optional() },
     kind: 'lines',
     payload: LogEntry,

@@ -6,11 +6,11 @@ export const timeGroups = ['Minute', 'Hour', 'Day', 'Month'] as const
 export type TimeGroup = (typeof timeGroups)[number]
 
 const range = { from: TimeParam.optional(), to: TimeParam.optional() }
-/** Counts travel as decimal strings, as upstream has them (contract 10). */
+/** Counts are decimal strings on the wire, as in the hosted service. */
 const Count = z.string().regex(/^\d+$/)
 const Percentile = z.number().nullable()
 
-/** Requests to one version in one bucket of time, good or bad (spec 3, ingress metric). */
+/** Requests to one version in one time bucket, by success (spec 3, ingress metric). */
 export const IngressCount = z.object({
   time: z.iso.datetime(),
   squidId: Id,
@@ -19,7 +19,7 @@ export const IngressCount = z.object({
 })
 export type IngressCount = z.infer<typeof IngressCount>
 
-/** Latencies in milliseconds, from merged histograms; null where nobody asked. */
+/** Latencies in milliseconds, from merged histograms; null without requests. */
 export const IngressPoint = z.object({
   ts: Time,
   success: z.object({
@@ -34,8 +34,8 @@ export type IngressPoint = z.infer<typeof IngressPoint>
 const Gauge = z.number().nullable()
 
 /**
- * Cpu in cores, memory in MB of 2^20 bytes, both the mean over the bucket; disk in bytes, its peak. Replicas and processors are
- * added up. Null where there was no sample: a gap, never a zero.
+ * CPU in cores, memory in MB of 2^20 bytes, both the mean over the bucket; disk in bytes, its peak. Replicas and processors are
+ * summed. Null without a sample: a gap, not a zero.
  */
 export const UsagePoint = z.object({
   ts: Time,
@@ -75,7 +75,7 @@ export const metrics = {
     method: 'GET',
     path: '/v1/orgs/{code}/metrics/usage/{squidId}',
     access: 'member',
-    summary: 'Cpu, memory and disk of one version',
+    summary: 'CPU, memory and disk of one version',
     query: range,
     payload: z.object({ timeGroup: z.enum(timeGroups), metrics: z.array(UsagePoint) }),
   }),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
 import { TimeParam } from './fields.ts'
 
-/** Spec 7; `cpu_trotting` is spelt so. */
+/** Spec 7, including the spelling of `cpu_trotting`. */
 export const monitoringQueries = [
   'cpu_utilization',
   'cpu_trotting',
@@ -17,9 +17,9 @@ export type MonitoringQuery = (typeof monitoringQueries)[number]
 
 /**
  * One container of one version; `container` is `api`, `api-2` (a further replica), `db` or a processor's name, `squid_tags` are
- * separated by commas. Cpu and throttling are means of the bucket, memory and disk its peak, all in percent of what is allowed;
- * crashes, kills and blocks are counts of the bucket; heights are blocks. `t`, the beginning of the bucket, is in seconds. All
- * series of an answer have the same times; null is a time that nothing is known of.
+ * separated by commas. CPU and throttling are means of the bucket, memory and disk its peak, all in percent of the limit;
+ * crashes, kills and blocks are counts of the bucket; heights are blocks. `t`, the start of the bucket, is in Unix seconds. All
+ * series of a response have the same times; null means unknown.
  */
 export const MonitoringSeries = z.object({
   labels: z.object({ squid_id: z.string(), squid_name: z.string(), container: z.string(), squid_tags: z.string() }),
@@ -44,7 +44,7 @@ export const monitoring = {
     query: {
       from: TimeParam.optional(),
       to: TimeParam.optional(),
-      /** Of one series, by default 300; large organizations are answered more coarsely. */
+      /** Per series, by default 300; large organizations get fewer. */
       maxPoints: z
         .string()
         .regex(/^\d{1,5}$/)

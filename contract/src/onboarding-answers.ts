@@ -1,4 +1,4 @@
-/** Answers to choose from in the welcome questionnaire (spec 3). */
+/** Options of the welcome questionnaire (spec 3). */
 export const occupations = [
   'Front-end dev',
   'Back-end dev',

@@ -1,6 +1,6 @@
 import { limits } from './limits.ts'
 
-/** The code suggested while a person types an organization's name (spec 5). */
+/** Returns the code suggested for an organization's name (spec 5). */
 export const orgCodeFromName = (name: string): string =>
   name
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** Spec 4. Card added: not DRAFT. Unpaid: IN_DEBT or TERMINATED. */
+/** Spec 4. */
 export const orgStatuses = ['DRAFT', 'ACTIVE', 'PAYMENT_ISSUES', 'IN_DEBT', 'TERMINATED'] as const
 export type OrgStatus = (typeof orgStatuses)[number]
 

@@ -4,7 +4,7 @@ import { Email, Id, OrgCode, OrgEmail, OrgName } from './fields.ts'
 import { orgStatuses } from './org-status.ts'
 import { roleTypes } from './permissions.ts'
 
-// Apart from the schemas, so that who only shows a plan carries no zod.
+// In a separate file, so that pages that only show a plan do not load zod.
 export { isCardAdded, isUnpaid, orgStatuses, planLabels, type OrgStatus } from './org-status.ts'
 
 const RoleType = z.enum(roleTypes)
@@ -22,7 +22,7 @@ export const BillingDetails = z.object({
 export const Org = z.object({
   id: Id,
   code: z.string(),
-  /** Null for an organization that was never named: show the code (spec 3). */
+  /** Null: show the code (spec 3). */
   name: z.string().nullable(),
   email: z.object({ email: z.string().nullable(), pendingEmail: z.string().nullable() }),
   status: z.enum(orgStatuses),
@@ -42,7 +42,7 @@ export const Role = z.object({
 })
 export type Role = z.infer<typeof Role>
 
-/** Decimal strings, as upstream has them (contract 6.5). */
+/** Decimal strings, as in the hosted service. */
 export const Quota = z.object({ id: z.string(), usage: z.string(), capacity: z.string() })
 export type Quota = z.infer<typeof Quota>
 
@@ -72,7 +72,7 @@ export const orgs = {
       email: OrgEmail,
     }),
     payload: Org,
-    tooManyAfter: { calls: 30, perMs: 3_600_000 },
+    rateLimit: { calls: 30, perMs: 3_600_000 },
   }),
   update: endpoint({
     method: 'PUT',
@@ -92,13 +92,13 @@ export const orgs = {
     summary: 'Send the confirmation link of the notification email again',
     body: z.object({ email: OrgEmail.optional() }).optional(),
     payload: z.object({ success: z.boolean() }),
-    tooManyAfter: { calls: 5, perMs: 600_000 },
+    rateLimit: { calls: 5, perMs: 600_000 },
   }),
   verifyEmail: endpoint({
     method: 'GET',
     path: '/v1/orgs/verify-email',
     access: 'public',
-    summary: 'Confirms a notification email; the link in the mail leads here and on to the settings page',
+    summary: 'Confirm a notification email; the target of the link in the mail, redirects to the settings page',
     query: { code: z.string().min(1).max(500) },
     kind: 'file',
     payload: z.null(),
@@ -122,16 +122,16 @@ export const orgs = {
     method: 'POST',
     path: '/v1/orgs/{code}/roles',
     access: 'role.write',
-    summary: 'Invite somebody by email',
+    summary: 'Invite a user by email',
     body: z.object({ email: Email, roleType: RoleType.default('viewer') }),
     payload: Role,
-    tooManyAfter: { calls: 60, perMs: 3_600_000 },
+    rateLimit: { calls: 60, perMs: 3_600_000 },
   }),
   changeRole: endpoint({
     method: 'PUT',
     path: '/v1/orgs/{code}/roles/{id}',
     access: 'role.write',
-    summary: "Change a member's role; never one's own",
+    summary: "Change another member's role",
     body: z.object({ roleType: RoleType }),
     payload: Role,
   }),
@@ -139,7 +139,7 @@ export const orgs = {
     method: 'DELETE',
     path: '/v1/orgs/{code}/roles/{id}',
     access: 'member',
-    summary: 'Remove a member (administrators) or leave (oneself)',
+    summary: 'Remove a member (administrators) or leave the organization',
     payload: Role,
   }),
   acceptInvite: endpoint({
@@ -160,7 +160,7 @@ export const orgs = {
     method: 'GET',
     path: '/v1/orgs/{code}/quotas',
     access: 'member',
-    summary: 'Used and allowed amounts',
+    summary: 'Quotas and their usage',
     payload: z.array(Quota),
   }),
 }

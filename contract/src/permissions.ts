@@ -1,10 +1,10 @@
 /**
- * Roles and permissions of spec 6; server, console and tests ask this one table. `alerts.write` is ours: who is told of what
- * is no part of an organization's name, e-mail or end, and a playground, which runs a squid too, decides it as well.
+ * Roles and permissions of spec 6; server, console and tests use this table. `alerts.write` is an addition: notifications are
+ * independent of `organization.write`, and playgrounds, which run a squid too, configure them as well.
  *
- * `credentials.read` is ours, too: the password of a database, the RPC token and the export of a database work outside of the
- * console, where no role limits them any more, and requests with the token are billed. The spec gives viewers no permission at
- * all. Developers have it, since the squids they deploy are given the same credentials.
+ * `credentials.read` is an addition, too: the password of a database, the RPC token and the export of a database work outside of
+ * the console, where no role limits their use, and requests with the token are billed. The spec gives viewers no permission at
+ * all. Developers have it, since the squids they deploy receive the same credentials.
  */
 
 export const roleTypes = ['admin', 'developer', 'viewer'] as const
@@ -24,7 +24,7 @@ const holders = {
 export type Permission = keyof typeof holders
 export const permissions = Object.keys(holders) as Permission[]
 
-/** What a playground cannot do at all: it is not shared, billed, renamed or deleted (spec 2.6, 6). */
+/** A playground cannot be shared, billed, renamed or deleted (spec 2.6, 6). */
 const notInPlayground: readonly Permission[] = ['role.write', 'organization.write', 'billing.write', 'rpc.write']
 
 const reasons: Record<Permission, string> = {
@@ -41,7 +41,7 @@ const reasons: Record<Permission, string> = {
 
 export type Membership = { roleType: RoleType; isPlayground: boolean }
 
-/** Null when the member may; otherwise the sentence to show. */
+/** Returns null if the member has the permission, otherwise the message to show. */
 export function whyNot(member: Membership, permission: Permission): string | null {
   if (member.isPlayground && notInPlayground.includes(permission))
     return 'The playground is personal. Create an organization to do this.'

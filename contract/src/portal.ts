@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
 
 export const PortalDataset = z.object({
-  /** The slug in addresses, as in `ethereum-mainnet` (contract 6.6). */
+  /** The slug in URLs, as in `ethereum-mainnet`. */
   id: z.string(),
   title: z.string(),
-  /** An address, or a path of this origin. Null: show the first letter of the title. */
+  /** A URL, or a path of this origin. Null: show the first letter of the title. */
   iconUrl: z.string().nullable(),
   type: z.string(),
   testnet: z.boolean(),
@@ -14,9 +14,9 @@ export type PortalDataset = z.infer<typeof PortalDataset>
 
 export const PortalDatasetDetails = PortalDataset.extend({
   url: z.string(),
-  /** Who answers: the portal this installation is connected to, or this installation from an RPC chain. Null: nobody. */
+  /** The portal this installation is connected to, or an RPC chain of this installation. Null: not available. */
   source: z.enum(['portal', 'rpc']).nullable(),
-  /** The RPC chain of the same network, where there is one. */
+  /** The RPC chain of the same network, if any. */
   chain: z.string().nullable(),
 })
 export type PortalDatasetDetails = z.infer<typeof PortalDatasetDetails>
@@ -33,7 +33,7 @@ export const portal = {
     method: 'GET',
     path: '/v1/orgs/{code}/portal/datasets/{id}',
     access: 'member',
-    summary: 'One dataset and where to stream it from',
+    summary: 'One dataset and its streaming URL',
     payload: PortalDatasetDetails,
   }),
 }

@@ -4,13 +4,13 @@ import { csvOf } from './csv.ts'
 
 type Item = Pick<ReceiptItem, 'type' | 'amount' | 'rate' | 'subtotal' | 'discount' | 'squid'>
 
-/** The export of a month's usage with the columns of spec 9; Subtotal is what is left of Cost after Discount. */
+/** Returns a month's usage as CSV with the columns of spec 9; Subtotal is Cost minus Discount. */
 export function receiptCsv(items: readonly Item[], bySquid: boolean): string {
   const head = [...(bySquid ? ['Squid name'] : []), ...columns]
   return csvOf([head, ...items.map((item) => [...(bySquid ? [item.squid?.name ?? ''] : []), ...cellsOf(item)])])
 }
 
-/** Several months by squid in one file: the same columns behind the month's. */
+/** Returns several months by squid in one file, with the month as the first column. */
 export function receiptsCsv(receipts: readonly { month: string; items: readonly Item[] }[]): string {
   const rows = receipts.flatMap(({ month, items }) =>
     items.map((item) => [month, item.squid?.name ?? '', ...cellsOf(item)]),
@@ -31,7 +31,7 @@ const cellsOf = ({ type, amount, rate, subtotal, discount }: Item): string[] => 
 
 const scale = 8
 
-/** Exact for up to 8 fraction digits, which is all there are. */
+/** Exact for up to 8 fraction digits, the maximum in receipts. */
 function minus(a: string, b: string): string {
   const difference = units(a) - units(b)
   const digits = (difference < 0n ? -difference : difference).toString().padStart(scale + 1, '0')

@@ -1,2 +1,2 @@
-/** Stands in the address of a chain where the organization's token belongs (spec 2.11). */
+/** Placeholder of the organization's token in the URL of a chain (spec 2.11). */
 export const rpcTokenPlaceholder = '{TOKEN}'

@@ -5,35 +5,35 @@ import { Time, TimeParam } from './fields.ts'
 export const rpcChainTypes = ['evm', 'substrate', 'solana'] as const
 export type RpcChainType = (typeof rpcChainTypes)[number]
 
-// Apart from the schemas, so that the page of a chain carries no zod.
+// In a separate file, so that the page of a chain does not load zod.
 export { rpcTokenPlaceholder } from './rpc-token.ts'
 
 export const RpcChain = z.object({
-  /** The network name of manifests without `.http` (contract 6.5). */
+  /** The network name of manifests without `.http`. */
   id: z.string(),
   title: z.string(),
-  /** An address, or a path of this origin. Null: show the first letter of the title. */
+  /** A URL, or a path of this origin. Null: show the first letter of the title. */
   iconUrl: z.string().nullable(),
   type: z.enum(rpcChainTypes),
   testnet: z.boolean(),
-  /** Of this organization in this calendar month; a decimal string, as upstream has it. */
+  /** By this organization in this calendar month; a decimal string, as in the hosted service. */
   requests: z.string(),
-  /** Holds `{TOKEN}`. */
+  /** Contains `{TOKEN}`. */
   url: z.string(),
 })
 export type RpcChain = z.infer<typeof RpcChain>
 
-/** One of the nodes behind a chain, as a gateway last saw it. Its address is never told. */
+/** The last state of a node behind a chain, as observed by a gateway. Its URL is never exposed. */
 export const RpcUpstream = z.object({
   name: z.string(),
   isHealthy: z.boolean(),
   isArchive: z.boolean(),
-  /** The highest block it has shown; null before the first answer. */
+  /** The highest block it has returned; null before the first response. */
   headBlock: z.number().nullable(),
   finalizedBlock: z.number().nullable(),
   latencyP50Ms: z.number().nullable(),
   latencyP95Ms: z.number().nullable(),
-  /** Why it is not healthy, in one sentence. */
+  /** Why it is unhealthy, in one sentence. */
   reason: z.string().nullable(),
   observedAt: Time,
 })
@@ -42,15 +42,15 @@ export type RpcUpstream = z.infer<typeof RpcUpstream>
 export const rpcTimeGroups = ['Hour', 'Day'] as const
 
 export const RpcChainDetails = RpcChain.extend({
-  /** Of EVM chains. */
+  /** Null unless it is an EVM chain. */
   chainId: z.number().nullable(),
-  /** What manifests name it in `deploy.addons.rpc`, as in `eth.http`; null for a chain they do not know. */
+  /** Its name in `deploy.addons.rpc` of manifests, as in `eth.http`; null for a chain that manifests cannot use. */
   manifestName: z.string().nullable(),
-  /** Whether this installation has any upstream for it. */
+  /** Whether this installation has an upstream for it. */
   isConfigured: z.boolean(),
   headBlock: z.number().nullable(),
   finalizedBlock: z.number().nullable(),
-  /** Empty until a gateway has looked, which this call makes it do: ask again after a second. */
+  /** Empty until a gateway has polled the nodes. This call triggers a poll: call again after a second. */
   upstreams: z.array(RpcUpstream),
   timeGroup: z.enum(rpcTimeGroups),
   /** Ordered by time, then by method; times without requests are left out. */
@@ -63,7 +63,7 @@ export const rpc = {
     method: 'GET',
     path: '/v1/orgs/{code}/rpc/chains',
     access: 'member',
-    summary: 'RPC endpoints, and how much the organization used each this month',
+    summary: "RPC endpoints with the organization's usage this month",
     payload: z.array(RpcChain),
   }),
   getChain: endpoint({
@@ -79,7 +79,7 @@ export const rpc = {
     method: 'GET',
     path: '/v1/icons/{title}',
     access: 'public',
-    summary: 'The mark of a chain or dataset as SVG, made from its title',
+    summary: 'Icon of a chain or dataset as SVG, generated from its title',
     kind: 'file',
     payload: z.null(),
   }),
@@ -94,8 +94,8 @@ export const rpc = {
     method: 'POST',
     path: '/v1/orgs/{code}/rpc/token',
     access: 'rpc.write',
-    summary: 'Replace the RPC token; the one before stops working at once',
+    summary: 'Replace the RPC token; the previous one stops working immediately',
     payload: z.object({ token: z.string() }),
-    tooManyAfter: { calls: 30, perMs: 600_000 },
+    rateLimit: { calls: 30, perMs: 600_000 },
   }),
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
 import { SecretName, SecretValue, Time } from './fields.ts'
 
-/** Name to a masked value: what is stored is never shown again (spec 2.12). */
+/** Names with masked values: stored values are never shown again (spec 2.12). */
 export const Secrets = z.object({ secrets: z.record(z.string(), z.string()) })
 
 export const SecretChange = z.discriminatedUnion('action', [
@@ -11,7 +11,7 @@ export const SecretChange = z.discriminatedUnion('action', [
 ])
 export type SecretChange = z.infer<typeof SecretChange>
 
-/** A secret and the versions whose programs have it as an environment variable, or will with their next start. */
+/** A secret and the versions whose programs have it as an environment variable, or will after their next start. */
 export const SecretUse = z.object({
   name: z.string(),
   updatedAt: Time,
@@ -21,7 +21,7 @@ export const SecretUse = z.object({
       slot: z.string(),
       /** `name@slot` */
       reference: z.string(),
-      /** It runs without it or with the value from before the last change: restart it. */
+      /** It runs without the secret or with its previous value, until a restart. */
       isOutdated: z.boolean(),
     }),
   ),
@@ -40,7 +40,7 @@ export const secrets = {
     method: 'GET',
     path: '/v1/orgs/{code}/secrets/uses',
     access: 'member',
-    summary: 'When each secret was last set, and which versions are given it',
+    summary: 'When each secret was last set, and the versions that use it',
     payload: z.array(SecretUse),
   }),
   change: endpoint({

@@ -1,4 +1,4 @@
-/** What spec 4 makes of a version's raw state: pure, used by the console, the server's refusals and the tests. */
+/** Display status and allowed actions of a version (spec 4): pure functions shared by console, server and tests. */
 import type { Deployment } from './deployments.ts'
 import type { Processor, Squid, SquidSummary } from './squids.ts'
 
@@ -55,7 +55,7 @@ export function databaseStatus(squid: Pick<SquidSummary, 'addons'>): DatabaseSta
   return disk.usageStatus === 'WARNING' ? 'LOW_SPACE' : 'HEALTHY'
 }
 
-/** 0 to 100, or null while starting (spec 4). */
+/** Returns 0 to 100, or null while starting (spec 4). */
 export function syncPercent(p: Pick<Processor, 'status' | 'syncState'>): number | null {
   if (p.status === 'STARTING' || p.status === 'UNKNOWN') return null
   const { currentBlock, totalBlocks } = p.syncState
@@ -76,7 +76,7 @@ const busy: Rule = (squid) =>
     ? `Deployment ${squid.lastDeploy?.id ?? ''} (${squid.lastDeploy?.type ?? 'DEPLOY'}) is in progress. Wait for it to finish.`
     : null
 
-/** For each action null when it is possible, otherwise the sentence to show. */
+/** Returns for each action null if it is possible, otherwise the message to show. */
 export const squidCan = {
   deploy: busy,
   restart: busy,

@@ -21,7 +21,7 @@ export const Processor = z.object({
   status: z.enum(processorStatuses),
   /** −1 before the first block. */
   syncState: z.object({ currentBlock: z.number(), totalBlocks: z.number() }),
-  /** Public address of its Prometheus metrics. */
+  /** Public URL of its Prometheus metrics. */
   metrics: z.string(),
   blocksPerSecond: z.number().nullable(),
   etaSeconds: z.number().nullable(),
@@ -29,13 +29,13 @@ export const Processor = z.object({
   progressedAt: Time.nullable(),
   restarts: z.number(),
   reason: z.string().nullable(),
-  /** Since when it has this status; null where that was not seen. */
+  /** Since when it has this status; null if unknown. */
   since: Time.nullable(),
   /**
-   * How far behind the head of its chain: as the nodes of our RPC gateway show it (`rpc`) where its environment names one chain of
-   * ours, otherwise as it says itself (`processor`). `seconds` is what the chain takes for as many blocks; null until that is known.
-   * Null before its first block and while it does not run. While it is STALLED and nothing is known of the head, an estimate: what the
-   * chain usually brings in that time.
+   * Distance to the head of its chain: measured by the nodes of Shoal's RPC gateway (`rpc`) if its environment names one of its
+   * chains, otherwise as the processor reports it (`processor`). `seconds` is the time the chain takes for as many blocks; null until
+   * known. Null before its first block and while it is not running. While it is STALLED and the head is unknown, an estimate from
+   * the chain's usual block rate.
    */
   lag: z
     .object({
@@ -54,7 +54,7 @@ const Api = z.object({
   replicas: z.number(),
   profile: z.enum(profiles),
   reason: z.string().nullable(),
-  /** Since when it is not available; null while it is, and where that was not seen. */
+  /** Since when it is not available; null while it is available, and if unknown. */
   since: Time.nullable(),
 })
 
@@ -71,13 +71,13 @@ export const Connection = z.object({
   uri: z.string(),
 })
 
-/** Bytes; 0 of 0 and UNKNOWN until the first measurement: the public client needs finite numbers (contract 2.2). */
+/** Bytes; 0 of 0 and UNKNOWN until the first measurement: the public client needs finite numbers. */
 export const Disk = z.object({ usageStatus: z.enum(diskUsageStatuses), usedBytes: z.number(), totalBytes: z.number() })
 
 export const SquidAlert = z.object({
   label: z.string(),
   severity: z.enum(['WARNING', 'CRITICAL']),
-  /** A sentence: why, and what to do. */
+  /** The cause, and what to do. */
   reason: z.string(),
   since: Time.nullable(),
 })
@@ -95,7 +95,7 @@ export const Squid = z.object({
   packageJson: z.record(z.string(), z.unknown()),
   spec: z.number(),
   status: z.enum(squidStatuses),
-  /** What it was built to, and runs; null before the first success. */
+  /** The image it runs; null before the first successful deployment. */
   image: z.string().nullable(),
   api: Api.optional(),
   processors: z.array(Processor).optional(),
@@ -108,9 +108,9 @@ export const Squid = z.object({
         profile: z.enum(profiles),
       })
       .optional(),
-    /** Of servers that offer it (contract 2.2); ours refuses manifests that ask for it. */
+    /** Part of the public client's interface; Shoal refuses manifests that request it. */
     neon: z.object({ connections: z.array(Connection) }).optional(),
-    /** As with neon. */
+    /** As for neon. */
     hasura: Hasura.optional(),
   }),
   scale: z.object({ isDedicated: z.boolean(), processorProfile: z.enum(profiles) }),
@@ -132,7 +132,7 @@ export const Squid = z.object({
 })
 export type Squid = z.infer<typeof Squid>
 
-/** What a list of versions shows and can do: without their sources, which are most of a version's bytes. */
+/** The fields that lists of versions need: without sources, which are most of a version's bytes. */
 export const SquidSummary = Squid.pick({
   id: true,
   name: true,
@@ -165,7 +165,7 @@ export const SquidSummary = Squid.pick({
 })
 export type SquidSummary = z.infer<typeof SquidSummary>
 
-/** Contract 2.4. Unknown keys are dropped, never refused. */
+/** Sent by the public client. Unknown keys are dropped, not refused. */
 export const DeployRequest = z.object({
   artifactUrl: z.string().min(1).max(500),
   manifestPath: z.string().min(1).max(4096).default('squid.yaml'),
@@ -178,8 +178,8 @@ export const DeployRequest = z.object({
 })
 export type DeployRequest = z.infer<typeof DeployRequest>
 
-/** Up to 200 ids with commas between them: one screen of a list. */
-const Ids = z.string().regex(/^\d{1,15}(,\d{1,15}){0,199}$/, 'Up to 200 ids, with commas between them')
+/** Up to 200 comma-separated ids: one screen of a list. */
+const Ids = z.string().regex(/^\d{1,15}(,\d{1,15}){0,199}$/, 'Up to 200 ids, separated by commas')
 
 const search = { name: z.string().max(100).optional(), search: z.string().max(200).optional() }
 
@@ -196,7 +196,7 @@ export const squids = {
     method: 'GET',
     path: '/v1/orgs/{code}/squids',
     access: 'member',
-    summary: 'Versions of the organization, by name and newest first',
+    summary: 'Versions of the organization, by name, newest first',
     query: search,
     payload: z.array(Squid),
   }),
@@ -204,7 +204,7 @@ export const squids = {
     method: 'GET',
     path: '/v1/orgs/{code}/squids/summaries',
     access: 'member',
-    summary: 'The same without manifests and sources, for those who ask often; all of them, or those with these ids',
+    summary: 'Versions without manifests and sources, for polling; all of them, or those with the given ids',
     query: { ids: Ids.optional() },
     payload: z.array(SquidSummary),
   }),
@@ -227,21 +227,21 @@ export const squids = {
     method: 'POST',
     path: '/v1/orgs/{code}/squids/{reference}/restart',
     access: 'squids.write',
-    summary: 'Start anew with the present secrets; wakes a hibernated version',
+    summary: 'Restart with the current secrets; wakes a hibernated version',
     payload: Deployment,
   }),
   hibernate: endpoint({
     method: 'POST',
     path: '/v1/orgs/{code}/squids/{reference}/hibernate',
     access: 'squids.write',
-    summary: 'Stop its programs and keep its data',
+    summary: 'Stop the programs of a version and keep its data',
     payload: Deployment,
   }),
   rollback: endpoint({
     method: 'POST',
     path: '/v1/orgs/{code}/squids/{reference}/rollback',
     access: 'squids.write',
-    summary: 'Go back to the image a former deployment brought about',
+    summary: 'Roll back to the image of an earlier deployment',
     body: z.object({ deploymentId: Id }),
     payload: Deployment,
   }),
@@ -249,21 +249,21 @@ export const squids = {
     method: 'DELETE',
     path: '/v1/orgs/{code}/squids/{reference}',
     access: 'squids.write',
-    summary: 'Delete the version with its database; it cannot be undone',
+    summary: 'Delete the version with its database; this cannot be undone',
     payload: Deployment,
   }),
   setTag: endpoint({
     method: 'PUT',
     path: '/v1/orgs/{code}/squids/{reference}/tags/{tag}',
     access: 'squids.write',
-    summary: 'Give a tag to the version, taking it from any other of the same name',
+    summary: 'Set a tag on the version, removing it from other versions of the squid',
     payload: Deployment,
   }),
   removeTag: endpoint({
     method: 'DELETE',
     path: '/v1/orgs/{code}/squids/{reference}/tags/{tag}',
     access: 'squids.write',
-    summary: 'Take a tag from the version',
+    summary: 'Remove a tag from the version',
     payload: Deployment,
   }),
   exportDatabase: endpoint({
@@ -271,22 +271,22 @@ export const squids = {
     path: '/v1/orgs/{code}/squids/{reference}/database/export',
     access: 'credentials.read',
     kind: 'file',
-    summary: 'Its whole database as a compressed SQL script for psql, also while it is hibernated or payment is due',
+    summary: 'The whole database as a compressed SQL script for psql, also while hibernated or while payment is due',
     payload: z.null(),
-    tooManyAfter: { calls: 20, perMs: 3_600_000 },
+    rateLimit: { calls: 20, perMs: 3_600_000 },
   }),
   query: endpoint({
     method: 'POST',
     path: '/v1/orgs/{code}/squids/{reference}/graphql',
     access: 'member',
-    summary: 'Ask its public GraphQL API, for pages that its own CORS rules keep out',
+    summary: "Query the squid's public GraphQL API, for pages that its CORS rules block",
     isChange: false,
     body: z.object({
       query: z.string().max(200_000),
       variables: z.record(z.string(), z.unknown()).nullish(),
       operationName: z.string().max(500).nullish(),
     }),
-    /** What the squid answered, as it is. */
+    /** The squid's response, unchanged. */
     payload: z.object({ answer: z.record(z.string(), z.unknown()) }),
   }),
 }

@@ -3,12 +3,12 @@ import { endpoint } from './endpoint.ts'
 import { Id, NewPassword, Password, PersonName, RequiredText, Time, TokenName } from './fields.ts'
 import { Org } from './orgs.ts'
 
-// Apart from the schemas, so that who only asks the questions carries no zod.
+// In a separate file, so that the questionnaire does not load zod.
 export { occupations, sources, usages } from './onboarding-answers.ts'
 
 const answer = (name: string) => RequiredText(`${name} is required`).max(200)
 
-/** Answers of the welcome questionnaire. Other's custom text stands in place of the value (spec 3). */
+/** Answers of the welcome questionnaire. The custom text of "Other" replaces the value (spec 3). */
 export const OnboardingForm = z.object({
   occupation: answer('Occupation'),
   source: answer('Source'),
@@ -31,7 +31,7 @@ export const User = z.object({
 export type User = z.infer<typeof User>
 
 export const Invitation = z.object({
-  /** Of the role it would give; `acceptInviteId` in links. */
+  /** The id of the invited role; `acceptInviteId` in links. */
   id: Id,
   organization: z.object({ code: z.string(), name: z.string().nullable() }),
   invitedBy: z.object({ email: z.string(), fullName: z.string() }).nullable(),
@@ -41,7 +41,7 @@ export type Invitation = z.infer<typeof Invitation>
 export const ApiToken = z.object({
   id: Id,
   name: z.string(),
-  /** The recognisable beginning of the key, never enough to use it. */
+  /** The first characters of the key, for recognition. */
   prefix: z.string(),
   createdAt: Time,
   expiresAt: Time.nullable(),
@@ -55,7 +55,7 @@ export const Session = z.object({
   lastSeenAt: Time,
   userAgent: z.string().nullable(),
   ip: z.string().nullable(),
-  /** The one that asks. */
+  /** The session of this request. */
   isCurrent: z.boolean(),
 })
 export type Session = z.infer<typeof Session>
@@ -100,7 +100,7 @@ export const user = {
     body: z.object({ oldPassword: Password, newPassword: NewPassword }),
     payload: z.object({ success: z.boolean() }),
     needsSession: true,
-    tooManyAfter: { calls: 20, perMs: 10 * minute },
+    rateLimit: { calls: 20, perMs: 10 * minute },
   }),
   listInvites: endpoint({
     method: 'GET',
@@ -115,7 +115,7 @@ export const user = {
     access: 'user',
     summary: 'Send the verification email again',
     payload: z.object({ success: z.boolean() }),
-    tooManyAfter: { calls: 5, perMs: 10 * minute },
+    rateLimit: { calls: 5, perMs: 10 * minute },
   }),
   listApiTokens: endpoint({
     method: 'GET',
@@ -128,17 +128,17 @@ export const user = {
     method: 'POST',
     path: '/v1/user/api-tokens',
     access: 'verified',
-    summary: 'Create an API token; its key is answered this once',
+    summary: 'Create an API token; its key is returned only once',
     body: z.object({ name: TokenName, expiresAt: Time.nullable().optional() }),
     payload: ApiToken.extend({ token: z.string() }),
     needsSession: true,
-    tooManyAfter: { calls: 60, perMs: 10 * minute },
+    rateLimit: { calls: 60, perMs: 10 * minute },
   }),
   deleteApiToken: endpoint({
     method: 'DELETE',
     path: '/v1/user/api-tokens/{id}',
     access: 'verified',
-    summary: 'Revoke an API token at once',
+    summary: 'Revoke an API token immediately',
     payload: ApiToken,
     needsSession: true,
   }),
@@ -146,7 +146,7 @@ export const user = {
     method: 'GET',
     path: '/v1/user/sessions',
     access: 'user',
-    summary: 'Where the caller is signed in',
+    summary: 'Sessions of the caller',
     payload: z.array(Session),
     needsSession: true,
   }),

@@ -194,11 +194,11 @@ describe('query parameters that a call does not take', () => {
     const answer = await call('GET', `/api/v1/orgs/${user.playground.code}/squids?name=a&pageSize=500`)
     expect(answer.statusCode).toBe(400)
     expect(answer.json()).toMatchObject({
-      error: 'Unknown query parameter "pageSize". This call takes: name, search.',
+      error: 'Unknown query parameter "pageSize". Valid parameters: name, search.',
       invalidFields: [{ path: ['pageSize'] }],
     })
     expect((await call('GET', '/api/v1/user?x=1')).json()).toMatchObject({
-      error: 'Unknown query parameter "x". This call takes none.',
+      error: 'Unknown query parameter "x". This call has no parameters.',
     })
   })
 

@@ -9,7 +9,7 @@ import type { Actor } from '../modules/call.ts'
  * @throws Refusal 429 with how long to wait
  */
 export async function limitRate(app: App, name: string, e: Endpoint, ip: string, actor?: Actor): Promise<void> {
-  if (!e.tooManyAfter) return
+  if (!e.rateLimit) return
   const caller = actor ? `user:${actor.userId}` : `address:${addressBlock(ip)}`
-  await consume(app, `call:${name}:${caller}`, e.tooManyAfter)
+  await consume(app, `call:${name}:${caller}`, e.rateLimit)
 }

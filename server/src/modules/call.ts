@@ -1,4 +1,14 @@
-import type { Access, AnswerOf, Areas, BodyOf, Endpoint, OrgStatus, ParamsOf, QueryOf, RoleType } from '@shoal/contract'
+import type {
+  Access,
+  Areas,
+  BodyOf,
+  Endpoint,
+  OrgStatus,
+  ParamsOf,
+  PayloadInputOf,
+  QueryOf,
+  RoleType,
+} from '@shoal/contract'
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 
@@ -71,7 +81,7 @@ type ResultOf<E extends Endpoint> = E['kind'] extends 'file'
   ? FileAnswer
   : E['kind'] extends 'lines'
     ? AsyncIterable<z.input<E['payload']>[]>
-    : AnswerOf<E>
+    : PayloadInputOf<E>
 
 export type Handler<E extends Endpoint> = (call: Call<E>) => Promise<ResultOf<E>>
 

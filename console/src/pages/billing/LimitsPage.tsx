@@ -1,4 +1,4 @@
-import type { BillingLimitsAnswer } from '@shoal/contract'
+import type { BillingLimitsUsage } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useOrg } from '../../api/active-org.ts'
 import { q } from '../../api/query.ts'
@@ -83,7 +83,7 @@ function QuotaUse({ label, used, cap, format }: QuotaUseProps) {
   )
 }
 
-function CapNotice({ limits: { deploysStoppedUntil, hibernatedByCap } }: { limits: BillingLimitsAnswer }) {
+function CapNotice({ limits: { deploysStoppedUntil, hibernatedByCap } }: { limits: BillingLimitsUsage }) {
   if (deploysStoppedUntil === null && hibernatedByCap.length === 0) return null
   return (
     <Alert tone="warn" title="The spend cap is reached">

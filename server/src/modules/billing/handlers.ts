@@ -1,4 +1,4 @@
-import { receiptsCsv, type BillingLimitsAnswer, type Contract } from '@shoal/contract'
+import { receiptsCsv, type BillingLimitsUsage, type Contract } from '@shoal/contract'
 import { Big } from 'big.js'
 import type { App } from '../../app.ts'
 import { invalid, notFound, refuse } from '../../errors.ts'
@@ -140,7 +140,7 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
     return { status, existing: await listPaymentMethods(app.db, org.id) }
   }
 
-  async function limitsAnswer(app: App, org: OrgScope): Promise<BillingLimitsAnswer> {
+  async function limitsAnswer(app: App, org: OrgScope): Promise<BillingLimitsUsage> {
     const now = app.clock.now()
     const [account, row, costs, rpcRequests, hibernated] = await Promise.all([
       accountOf(app.db, org.id),
@@ -163,7 +163,7 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
   }
 }
 
-const settingsOf = ({ spendCapUsd, atCap, hibernateOrder, rpcRequestsCap }: BillingLimitsAnswer) => ({
+const settingsOf = ({ spendCapUsd, atCap, hibernateOrder, rpcRequestsCap }: BillingLimitsUsage) => ({
   spendCapUsd,
   atCap,
   hibernateOrder,
