@@ -14,20 +14,20 @@ const options = {
 } as const
 const { values, positionals } = parseArgs({ options, allowPositionals: true })
 
-/** What is measured of the server and its squids; with `--web`, of the console in a browser. */
+/** Benchmarks of the server and its squids; with `--web`, of the console in a browser. */
 const benches = join(root, values.web ? 'scripts/bench-web' : 'scripts/bench')
 const known = globSync('*.ts', { cwd: benches })
   .map((file) => basename(file, '.ts'))
   .toSorted()
 
-const usage = `Measures Shoal and holds it to its numbers; docs/benchmarks.md says how.
+const usage = `Measures Shoal and compares the results with their bars; see docs/benchmarks.md.
 
   npm run -s ${values.web ? 'bench:web' : 'bench'} -- [name…] [--json]
 
-  names: ${known.join(', ')}; without a name all of them, one after the other
-  --json: one line {"name","value","unit","bar","holds"} a result
+  names: ${known.join(', ')}; by default all of them, one after the other
+  --json: one line {"name","value","unit","bar","holds"} per result
 
-It ends with code 1 when a number does not hold.
+Exits with code 1 if a bar is missed.
 `
 
 function print(result: Result, isJson: boolean): void {
@@ -53,7 +53,7 @@ async function main(): Promise<boolean> {
   return doAllHold
 }
 
-// What the benches start lives in this folder, and ends with it even when they are cut short.
+// Everything the benchmarks start uses this folder, so that it can be found and stopped, even when they are interrupted.
 const folder = makeOpenFolder('st-')
 process.env['TMPDIR'] = folder
 process.once('exit', () => {

@@ -10,17 +10,17 @@ import { org, slowDown, withConsole } from './support/console.ts'
 const versions = 1_000
 const rounds = 5
 const polls = 18
-/** As the console asks (spec 9), a little later each time: turns of workers come every 15 s, and one would meet the same ones. */
+/** The console's interval (spec 9) plus a little, so that polls do not stay in phase with the worker's rounds every 15 s. */
 const pollEveryMs = 10_370
-/** Of as many polls one asks for the whole of a long list, the others for what is on screen (console/src/api/long-list.ts). */
-const pollsOfWhole = 6
-/** As a worker asks processors. */
+/** One in this many polls requests all versions, the others only the visible ones (console/src/api/long-list.ts). */
+const pollsPerFullPoll = 6
+/** A worker's interval of reading processor metrics. */
 const moveEveryMs = 3_000
 
-/** What is known of a version, beside its own row. */
+/** The tables with observations of a version. */
 const tables = ['squid_tags', 'squid_databases', 'container_states', 'processor_states', 'api_states']
 
-/** Copies of the one version there is, with all that was seen of it: nothing of them runs, but they look as if it did. */
+/** Copies the deployed version with its observations: the copies do not run, but appear to. */
 async function multiply(databaseUrl: string): Promise<void> {
   const client = new pg.Client(databaseUrl)
   await client.connect()
@@ -51,7 +51,7 @@ async function multiply(databaseUrl: string): Promise<void> {
   }
 }
 
-/** Meanwhile every processor goes on, as a worker would write it down: no two polls have the same answer. */
+/** Advances every processor in the database during `work`, as a worker would: no two polls get the same response. */
 async function whileProcessorsMove<T>(databaseUrl: string, work: () => Promise<T>): Promise<T> {
   const client = new pg.Client(databaseUrl)
   await client.connect()
@@ -73,25 +73,25 @@ async function whileProcessorsMove<T>(databaseUrl: string, work: () => Promise<T
   }
 }
 
-/** Until the head of each answer: for those `onScreen` each time, and for all of them once a minute. */
+/** Milliseconds until the headers of each response: for `onScreen` versions, and once a minute for all of them. */
 async function pollTimes({ shoal, token, api }: Deployer, onScreen: number): Promise<number[]> {
   const all = await api.squids.listSummaries({ params: { code: org } })
   const ids = all.slice(0, onScreen).map(({ id }) => id)
   const times: number[] = []
   for (let round = 0; round < polls; round++) {
     await sleep(pollEveryMs)
-    const [query, expected] = round % pollsOfWhole === 0 ? ['', versions] : [`?ids=${ids.join(',')}`, onScreen]
+    const [query, expected] = round % pollsPerFullPoll === 0 ? ['', versions] : [`?ids=${ids.join(',')}`, onScreen]
     const headers = { authorization: `token ${token}`, 'accept-encoding': 'br, gzip' }
     const startedAt = performance.now()
-    const answer = await fetch(`${shoal.url}/api/v1/orgs/${org}/squids/summaries${query}`, { headers })
+    const response = await fetch(`${shoal.url}/api/v1/orgs/${org}/squids/summaries${query}`, { headers })
     times.push(performance.now() - startedAt)
-    const { payload } = (await answer.json()) as { payload: unknown[] }
-    if (payload.length !== expected) throw new Error(`${payload.length} versions were answered, not ${expected}`)
+    const { payload } = (await response.json()) as { payload: unknown[] }
+    if (payload.length !== expected) throw new Error(`${payload.length} versions were returned, not ${expected}`)
   }
   return times
 }
 
-async function isSeen({ api }: Deployer): Promise<boolean> {
+async function isObserved({ api }: Deployer): Promise<boolean> {
   const [squid] = await api.squids.listSummaries({ params: { code: org } })
   const { processors = [], addons } = squid ?? { addons: {} }
   return processors.every(({ status }) => status === 'SYNCED') && addons.postgres?.disk.usageStatus !== 'UNKNOWN'
@@ -107,7 +107,7 @@ export const bench: Bench = {
         { SHOAL_RUNTIME: 'sim', DATABASE_URL: databaseUrl },
         async function* ({ page, who, shoal }) {
           await played(who, { name: 'transfers', slot: 'v1', tag: 'production', processors: { eth: {}, base: {} } })
-          await until(() => isSeen(who), 'all is seen of the version')
+          await until(() => isObserved(who), 'the version is fully observed')
           await multiply(databaseUrl)
           await slowDown(page)
           const usable: number[] = []
@@ -115,7 +115,7 @@ export const bench: Bench = {
             await page.goto('about:blank')
             await page.goto(`${shoal.url}/squids?organization=${org}`, { waitUntil: 'commit' })
             await page.locator('[data-row]').first().waitFor()
-            // Usable: the browser is free to answer a click.
+            // Usable: the browser is free to handle a click.
             usable.push(
               await page.evaluate<number>('new Promise((done) => requestIdleCallback(() => done(performance.now())))'),
             )

@@ -6,20 +6,20 @@ import { slowDown, withConsole } from './support/console.ts'
 const rounds = 9
 
 /**
- * Milliseconds from a click on the navigation to the frame in which the page's own heading is painted. Measured in the page:
- * from outside, the way through the browser's protocol would count too.
+ * Returns the milliseconds from a click on the navigation to the frame in which the page's own heading is painted. Measured in the
+ * page, so that the latency of the browser's protocol is excluded.
  */
 const change = (page: Page, link: string, heading: string): Promise<number> =>
   page.evaluate<number>(`new Promise((done, fail) => {
     const link = [...document.querySelectorAll('nav a')].find((a) => a.textContent.trim().startsWith('${link}'))
     if (!link) return fail(new Error('no link ${link}'))
     const startedAt = performance.now()
-    const look = () => {
+    const check = () => {
       const isThere = document.querySelector('h1')?.textContent.trim() === '${heading}'
-      requestAnimationFrame(isThere ? () => done(performance.now() - startedAt) : look)
+      requestAnimationFrame(isThere ? () => done(performance.now() - startedAt) : check)
     }
     link.click()
-    requestAnimationFrame(look)
+    requestAnimationFrame(check)
   })`)
 
 export const bench: Bench = {
@@ -35,7 +35,7 @@ export const bench: Bench = {
         { link: 'Organization settings', heading: 'Organization settings' },
         { link: 'Squids', heading: 'Squids' },
       ]
-      // Not measured: the first time loads the page's code and data.
+      // Warm-up: the first time loads the page's code and data.
       for (const { link, heading } of pages) await change(page, link, heading)
       await slowDown(page)
       const took = new Map<string, number[]>()
@@ -43,7 +43,7 @@ export const bench: Bench = {
         for (const { link, heading } of pages)
           took.set(heading, [...(took.get(heading) ?? []), await change(page, link, heading)])
       for (const [heading, times] of took)
-        yield atMost(100, `routes, to ${heading} with its data there, 4 × slower`, median(times), 'ms')
+        yield atMost(100, `routes, to ${heading} with its data loaded, 4 × slower`, median(times), 'ms')
     })
   },
 }

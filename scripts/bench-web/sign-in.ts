@@ -9,14 +9,14 @@ import { ensureConsole } from '../console-build.ts'
 const rounds = 5
 const chromeFlags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run']
 
-/** Each round in a browser that has never been here. */
+/** Each round uses a new browser profile. */
 async function audit(url: string, config: Config | undefined): Promise<Report[]> {
   const reports: Report[] = []
   for (let round = 0; round < rounds; round++) {
     const chrome = await launch({ chromePath: findBrowser() ?? '', chromeFlags })
     try {
       const run = await lighthouse(url, { port: chrome.port, logLevel: 'error' }, config)
-      if (!run) throw new Error('Lighthouse answered nothing')
+      if (!run) throw new Error('Lighthouse returned no report')
       reports.push(run.lhr)
     } finally {
       chrome.kill()
@@ -38,16 +38,16 @@ function requestsOf({ audits }: Report): Request[] {
   return items.filter(({ url }) => url.startsWith('http'))
 }
 
-/** Of the compressed bodies; headers depend on the proxy before us. */
+/** Size of the compressed bodies; headers are excluded, since they depend on the proxy in front. */
 async function weightKb(report: Report): Promise<number> {
   const code = requestsOf(report).filter(
     ({ resourceType }) => resourceType === 'Script' || resourceType === 'Stylesheet',
   )
   const bytes = await Promise.all(
     code.map(async ({ url }) => {
-      const answer = await fetch(url, { headers: { 'accept-encoding': 'br' } })
-      await answer.arrayBuffer()
-      return Number(answer.headers.get('content-length'))
+      const response = await fetch(url, { headers: { 'accept-encoding': 'br' } })
+      await response.arrayBuffer()
+      return Number(response.headers.get('content-length'))
     }),
   )
   return bytes.reduce((sum, one) => sum + one / 1024, 0)

@@ -7,14 +7,14 @@ import { type Bench, atMost, median } from '../bench/support/result.ts'
 import { org, withConsole } from './support/console.ts'
 
 const linesPerSecond = 1_000
-/** As many as the page holds at most while it follows. */
+/** The maximum that the page keeps while it follows. */
 const heldLines = 100_000
-/** The first lines find a page that has just begun to run. */
+/** The page starts during the first lines, which are not measured. */
 const warmUpLines = 5_000
 const seconds = 20
 const rounds = 5
 
-/** Prints lines as the SDK does, each with its number and the time of its writing, and keeps its pace when it is late. */
+/** Prints lines in the SDK's format, each with its number and time, and catches up when it is late. */
 const processor = `
 const startedAt = Date.now()
 let n = 0
@@ -24,10 +24,10 @@ setInterval(() => {
 }, 5)
 `
 
-/** The newest line in sight, and when the frame that shows it was over, in epoch milliseconds. */
+/** The newest visible line, and the end of the frame that shows it, in epoch milliseconds. */
 type Painted = { line: number; atMs: number }
 
-/** Looks at every frame of the page for `ms`: what stands in it at the beginning of one is painted when the next begins. */
+/** Inspects every frame of the page for `ms`: lines present at the start of a frame are painted when the next one starts. */
 const watch = (page: Page, ms: number): Promise<Painted[]> =>
   page.evaluate<Painted[]>(`new Promise((done) => {
     const painted = []
@@ -41,24 +41,24 @@ const watch = (page: Page, ms: number): Promise<Painted[]> =>
         if (row.getBoundingClientRect().bottom <= bottomPx) return Number(/line (\\d+) of/.exec(row.textContent)?.[1] ?? -1)
       return -1
     }
-    const look = () => {
+    const inspect = () => {
       if (seen > before) painted.push({ line: seen, atMs: Date.now() })
       before = seen
       seen = Math.max(seen, newest())
-      if (performance.now() < endsAt) requestAnimationFrame(look)
+      if (performance.now() < endsAt) requestAnimationFrame(inspect)
       else done(painted)
     }
-    requestAnimationFrame(look)
+    requestAnimationFrame(inspect)
   })`)
 
-/** When each line was written, by its number, as the whole log says. */
+/** Reads from the downloaded log when each line was written, by its number. */
 async function writtenAt(who: Deployer, reference: string): Promise<Map<number, number>> {
-  const answer = await fetch(`${who.shoal.url}/api/v1/orgs/${org}/squids/${reference}/logs/download?search=of+the`, {
+  const response = await fetch(`${who.shoal.url}/api/v1/orgs/${org}/squids/${reference}/logs/download?search=of+the`, {
     headers: { authorization: `token ${who.token}` },
   })
-  if (!answer.ok) throw new Error(`The log could not be had: ${answer.status}`)
+  if (!response.ok) throw new Error(`The log could not be downloaded: ${response.status}`)
   const times = new Map<number, number>()
-  for (const [, at = '', line] of (await answer.text()).matchAll(/^(\S+) .*line (\d+) of the/gm))
+  for (const [, at = '', line] of (await response.text()).matchAll(/^(\S+) .*line (\d+) of the/gm))
     times.set(Number(line), Date.parse(at))
   return times
 }
@@ -84,7 +84,7 @@ function percentile(values: number[], share: number): number {
   return value
 }
 
-/** The longest time between two frames while the view goes from the newest line to the oldest, in milliseconds. */
+/** Returns the longest time between two frames while the view scrolls from the newest line to the oldest, in milliseconds. */
 const scrollThrough = (page: Page): Promise<number> =>
   page.evaluate<number>(`new Promise((done) => {
     const box = document.querySelector('[aria-label="Lines"]')

@@ -10,7 +10,7 @@ const rounds = 3
 
 type Round = { byHand: number; cold: number; redeployed: number }
 
-/** One after the other on the same chain: by hand, on a Shoal that has built nothing yet, and there once more with other sources. */
+/** Deploys on the same chain by hand, on a Shoal without caches, and there again with changed sources. */
 async function measure(rpcUrl: string, transfers: number): Promise<Round> {
   const byHand = await deployByHand(rpcUrl, transfers)
   const deployer = await Deployer.start(rpcUrl)
@@ -18,7 +18,7 @@ async function measure(rpcUrl: string, transfers: number): Promise<Round> {
     const squid = copyExample()
     const cold = await deployer.deployUntilAnswered(squid, 'cold', transfers)
     appendFileSync(join(squid, 'src/mapping.ts'), '// changed\n')
-    // A slot of its own, so that the earlier version cannot answer for the new one.
+    // Another slot, so that the earlier version cannot respond for the new one.
     const redeployed = await deployer.deployUntilAnswered(squid, 'warm', transfers)
     return { byHand, cold, redeployed }
   } finally {

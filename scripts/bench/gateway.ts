@@ -10,15 +10,15 @@ import { copyExample, countQuery, makeLarge, newestQuery } from './support/squid
 const rounds = 5
 const seconds = 4
 
-/** Each round asks both, one after the other and in turn first, so that a busy machine slows both; answers the medians over the rounds. */
+/** Measures both in each round, alternating which is first, so that a busy machine slows both; returns the medians over the rounds. */
 async function compare(rounds: number, first: () => Promise<number>, second: () => Promise<number>) {
   const ratios: number[] = []
   const differences: number[] = []
   for (let round = 0; round < rounds; round++) {
-    const isTurned = round % 2 === 1
-    const early = await (isTurned ? second : first)()
-    const late = await (isTurned ? first : second)()
-    const [one, other] = isTurned ? [late, early] : [early, late]
+    const isSwapped = round % 2 === 1
+    const early = await (isSwapped ? second : first)()
+    const late = await (isSwapped ? first : second)()
+    const [one, other] = isSwapped ? [late, early] : [early, late]
     ratios.push(one / other)
     differences.push(one - other)
   }
@@ -34,7 +34,7 @@ async function* realSquid(deployer: Deployer, transfers: number): AsyncIterable<
   const { origin, pathname } = new URL(deployer.endpoint('erc20-transfers@bench'))
   const gateway: Target = { origin, path: pathname }
   const direct: Target = { origin: 'http://localhost', path: '/graphql', socketPath }
-  // Not measured: the first requests compile what answers them.
+  // Warm-up: the first requests trigger compilation.
   for (const target of [gateway, direct]) await throughput(target, newestQuery, 4)
   const rates = await compare(
     rounds,

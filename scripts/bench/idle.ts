@@ -18,12 +18,12 @@ function residentMb(pid: number): number {
 }
 
 function cpuSeconds(pid: number): number {
-  // The program's name, in parentheses, may hold anything; the numbers come after it.
+  // The program's name, in parentheses, may contain any character; the numbers follow it.
   const numbers = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return (Number(numbers[11]) + Number(numbers[12])) / ticksPerSecond
 }
 
-/** The active worker, which is the whole server here, names itself. */
+/** The pid recorded by the active worker, which is the whole server here. */
 function serverPid(dataDir: string): number {
   return (JSON.parse(readFileSync(join(dataDir, 'locks/worker.json'), 'utf8')) as { pid: number }).pid
 }
@@ -41,7 +41,7 @@ export const bench: Bench = {
       await delay(observedMs)
       const percentOfCore = ((cpuSeconds(pid) - before) / (observedMs / 1000)) * 100
       yield atMost(250, `idle, memory with ${versions} versions`, residentMb(pid), 'MB')
-      yield atMost(3, `idle, processor with ${versions} versions`, percentOfCore, '% of a core')
+      yield atMost(3, `idle, CPU with ${versions} versions`, percentOfCore, '% of a core')
     } finally {
       await deployer.end()
     }

@@ -9,10 +9,10 @@ import { copyExample } from './support/squid.ts'
 const lines = 5_000_000
 const reference = 'erc20-transfers@logs'
 
-/** In words that stand in few, in most and in no lines. */
+/** Words in few lines, in a third of them, and in none. */
 const searches = [rareWord, 'endpoint', 'no such words']
 
-/** Takes the lines into the database as the worker does; answers the seconds it took and how many are there then. */
+/** Stores the lines as the worker does; returns the seconds it took and the number of stored lines. */
 async function ingest(dataDir: string, squidId: string): Promise<{ seconds: number; stored: number }> {
   const { app, close } = await openApp(
     loadConfig({ SHOAL_DATA_DIR: dataDir, SHOAL_RUNTIME: 'sim', SHOAL_LOG_LEVEL: 'warn' }),
@@ -46,9 +46,9 @@ async function slowestSearchMs(deployer: Deployer): Promise<number> {
   for (const search of searches) {
     const times: number[] = []
     for (let time = 0; time < 5; time++) {
-      const askedAt = performance.now()
+      const startedAt = performance.now()
       const { logs } = await client.logs.history({ params: { code: deployer.org, reference }, query: { search } })
-      times.push(performance.now() - askedAt)
+      times.push(performance.now() - startedAt)
       if (search === rareWord && logs.length !== 10) throw new Error(`The search found ${logs.length} lines, not 10`)
     }
     measured.push(median(times))
@@ -63,11 +63,11 @@ export const bench: Bench = {
     try {
       await deployer.deploy(copyExample(), 'logs')
       const squid = await deployer.client().squids.get({ params: { code: deployer.org, reference } })
-      // The server makes room for the worker of this process; its Postgres goes on.
+      // The server stops to free the worker role for this process; its Postgres keeps running.
       await deployer.shoal.kill()
       const { seconds, stored } = await ingest(deployer.shoal.dataDir, `${squid.id}`)
       await deployer.shoal.start()
-      yield atLeast(20_000, 'logs, taken in by one worker', stored / seconds, 'lines/s')
+      yield atLeast(20_000, 'logs, ingested by one worker', stored / seconds, 'lines/s')
       yield atMost(0, `logs, lost of ${lines}`, lines - stored, 'lines')
       yield atMost(300, 'logs, first page of a search', await slowestSearchMs(deployer), 'ms')
     } finally {

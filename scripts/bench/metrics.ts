@@ -15,14 +15,14 @@ async function fill(deployer: Deployer): Promise<void> {
   }
 }
 
-/** Milliseconds from the question to its whole answer, the median of seven. Throws when an answer is too short to be all. */
-async function askedMs(ask: () => Promise<number>, atLeast: number): Promise<number> {
+/** Returns the median milliseconds of seven requests until the whole response is read. @throws if a response is incomplete */
+async function responseMs(request: () => Promise<number>, atLeast: number): Promise<number> {
   const times: number[] = []
   for (let time = 0; time < 7; time++) {
-    const askedAt = performance.now()
-    const points = await ask()
-    times.push(performance.now() - askedAt)
-    if (points < atLeast) throw new Error(`The answer has ${points} points, not ${atLeast}`)
+    const startedAt = performance.now()
+    const points = await request()
+    times.push(performance.now() - startedAt)
+    if (points < atLeast) throw new Error(`The response has ${points} points, expected at least ${atLeast}`)
   }
   return median(times)
 }
@@ -38,16 +38,16 @@ export const bench: Bench = {
       const of = `of ${versions} versions over ${filledDays} days`
       const times: number[] = []
       for (const query of monitoringQueries) {
-        const ask = async () => {
+        const request = async () => {
           const series = await client.monitoring.query({ params: { code: deployer.org, query }, query: { from } })
           return series.reduce((points, { values }) => points + values.length, 0)
         }
-        times.push(await askedMs(ask, versions * 20))
+        times.push(await responseMs(request, versions * 20))
       }
       yield atMost(300, `metrics, slowest chart ${of}`, Math.max(...times), 'ms')
       const ingress = async () =>
         (await client.metrics.getIngress({ params: { code: deployer.org }, query: { from } })).length
-      yield atMost(300, `metrics, requests ${of}`, await askedMs(ingress, versions * filledDays), 'ms')
+      yield atMost(300, `metrics, requests ${of}`, await responseMs(ingress, versions * filledDays), 'ms')
     } finally {
       await deployer.end()
     }

@@ -6,14 +6,14 @@ import { atLeast, atMost, median, type Bench } from './support/result.ts'
 const rounds = 5
 const seconds = 2
 const connections = 16
-/** Blocks above the last final one: what is in them is never kept. */
+/** Blocks above the last final one, whose data is never cached. */
 const hotBlocks = 60
-/** How often the gateway looks at the node of the chain `devnet`. */
-const devnetLookMs = 500
+/** The interval at which the gateway polls the node of the chain `devnet`. */
+const devnetPollMs = 500
 
 type MakeCall = () => { method: string; params: unknown[] }
 
-async function ask(pool: Pool, path: string, make: MakeCall): Promise<void> {
+async function call(pool: Pool, path: string, make: MakeCall): Promise<void> {
   const headers = { 'content-type': 'application/json' }
   const text = JSON.stringify({ jsonrpc: '2.0', id: 1, ...make() })
   const { statusCode, body } = await pool.request({ path, method: 'POST', headers, body: text })
@@ -22,30 +22,30 @@ async function ask(pool: Pool, path: string, make: MakeCall): Promise<void> {
     throw new Error(`${statusCode}: ${answer.toString().slice(0, 500)}`)
 }
 
-/** Each connection asks again as soon as it has its answer. */
+/** Each connection sends the next request as soon as it has the response. */
 async function requestsPerSecond(url: string, make: MakeCall): Promise<number> {
   const { origin, pathname } = new URL(url)
   const pool = new Pool(origin, { connections, pipelining: 1 })
   const startedAt = performance.now()
   let answered = 0
-  const askOn = async () => {
-    for (; performance.now() - startedAt < seconds * 1000; answered++) await ask(pool, pathname, make)
+  const keepCalling = async () => {
+    for (; performance.now() - startedAt < seconds * 1000; answered++) await call(pool, pathname, make)
   }
-  await Promise.all(Array.from({ length: connections }, askOn))
+  await Promise.all(Array.from({ length: connections }, keepCalling))
   const rate = answered / ((performance.now() - startedAt) / 1000)
   await pool.close()
   return rate
 }
 
-/** Of one call at a time. */
+/** With one call at a time. */
 async function medianLatencyMs(url: string, make: MakeCall): Promise<number> {
   const { origin, pathname } = new URL(url)
   const pool = new Pool(origin, { connections: 1, pipelining: 1 })
   const measured: number[] = []
   for (let i = 0; i < 500; i++) {
-    const askedAt = performance.now()
-    await ask(pool, pathname, make)
-    measured.push(performance.now() - askedAt)
+    const startedAt = performance.now()
+    await call(pool, pathname, make)
+    measured.push(performance.now() - startedAt)
   }
   await pool.close()
   return median(measured)
@@ -53,7 +53,7 @@ async function medianLatencyMs(url: string, make: MakeCall): Promise<number> {
 
 async function ratio(url: string, direct: string, make: MakeCall): Promise<number> {
   const ratios: number[] = []
-  // Not measured: the first requests compile what answers them, and fill the cache.
+  // Warm-up: the first requests trigger compilation and fill the cache.
   for (const target of [url, direct]) await requestsPerSecond(target, make)
   for (let round = 0; round < rounds; round++) {
     const through = await requestsPerSecond(url, make)
@@ -64,7 +64,7 @@ async function ratio(url: string, direct: string, make: MakeCall): Promise<numbe
 
 type Message = { id?: number; params?: { subscription: string; result: { number: string } } }
 
-/** A WebSocket that answers one call at a time, and tells of notifications. */
+/** A WebSocket for one call at a time; passes the heights of notified blocks to `onBlock`. */
 async function openSocket(url: string, onBlock: (height: number) => void = () => {}) {
   const socket = new WebSocket(url.replace(/^http/, 'ws'))
   let answered: (text: string) => void = () => {}
@@ -78,48 +78,48 @@ async function openSocket(url: string, onBlock: (height: number) => void = () =>
     socket.addEventListener('open', done)
     socket.addEventListener('error', failed)
   })
-  const askOver = async (call: ReturnType<MakeCall>) => {
+  const callOver = async (call: ReturnType<MakeCall>) => {
     const answer = new Promise<string>((done) => (answered = done))
     socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, ...call }))
     const text = await answer
     if (text.includes('"error"')) throw new Error(text.slice(0, 500))
   }
-  return { askOver, close: () => socket.close() }
+  return { callOver, close: () => socket.close() }
 }
 
-/** Of one call at a time over one connection. */
+/** With one call at a time over one connection. */
 async function medianSocketLatencyMs(url: string, make: MakeCall): Promise<number> {
-  const { askOver, close } = await openSocket(url)
+  const { callOver, close } = await openSocket(url)
   const measured: number[] = []
   for (let i = 0; i < 500; i++) {
-    const askedAt = performance.now()
-    await askOver(make())
-    measured.push(performance.now() - askedAt)
+    const startedAt = performance.now()
+    await callOver(make())
+    measured.push(performance.now() - startedAt)
   }
   close()
   return median(measured)
 }
 
-/** From the moment the block is mined to its notification: of the gateway, and of anvil itself. */
+/** Median milliseconds from mining a block to its notification, by the gateway and by anvil itself. */
 async function medianDelaysMs(url: string, devnet: Devnet): Promise<{ through: number; direct: number }> {
   const delays = { through: [] as number[], direct: [] as number[] }
   const minedAt = new Map<number, number>()
-  const note = (of: number[]) => (height: number) => of.push(performance.now() - (minedAt.get(height) ?? NaN))
-  const through = await openSocket(url, note(delays.through))
-  const direct = await openSocket(devnet.rpcUrl, note(delays.direct))
-  for (const { askOver } of [through, direct]) await askOver({ method: 'eth_subscribe', params: ['newHeads'] })
+  const record = (delaysMs: number[]) => (height: number) => delaysMs.push(performance.now() - (minedAt.get(height) ?? NaN))
+  const through = await openSocket(url, record(delays.through))
+  const direct = await openSocket(devnet.rpcUrl, record(delays.direct))
+  for (const { callOver } of [through, direct]) await callOver({ method: 'eth_subscribe', params: ['newHeads'] })
   let height = await devnet.chain.height()
   for (let i = 0; i < 30; i++) {
     minedAt.set(height + 1, performance.now())
     await devnet.chain.transfer(1)
     height++
-    // Not in step with the looks of the gateway at its node.
+    // Random, so as not to be in phase with the gateway's polls.
     await new Promise((done) => setTimeout(done, 400 + Math.random() * 400))
   }
   for (const until = performance.now() + 5_000; delays.through.length < 30 && performance.now() < until;)
     await new Promise((done) => setTimeout(done, 20))
   for (const { close } of [through, direct]) close()
-  if (delays.through.length < 30 || delays.direct.length < 30) throw new Error('Blocks were not told of')
+  if (delays.through.length < 30 || delays.direct.length < 30) throw new Error('Blocks were not announced')
   return { through: median(delays.through), direct: median(delays.direct) }
 }
 
@@ -128,12 +128,12 @@ const hex = (n: number) => `0x${n.toString(16)}`
 async function callsOf(devnet: Devnet): Promise<Record<'newest' | 'final' | 'smallest', MakeCall>> {
   const height = await devnet.chain.height()
   let count = 0
-  /** What a squid asks of each block that it indexes. */
+  /** The calls of a squid for each block that it indexes. */
   const indexFrom = (lowest: number): MakeCall => {
-    let asked = 0
+    let calls = 0
     return () => {
-      const block = hex(lowest + (Math.floor(asked / 3) % hotBlocks))
-      const kind = asked++ % 3
+      const block = hex(lowest + (Math.floor(calls / 3) % hotBlocks))
+      const kind = calls++ % 3
       if (kind === 0) return { method: 'eth_getBlockByNumber', params: [block, true] }
       if (kind === 1) return { method: 'eth_getBlockReceipts', params: [block] }
       return { method: 'eth_getLogs', params: [{ fromBlock: block, toBlock: block }] }
@@ -149,7 +149,7 @@ async function callsOf(devnet: Devnet): Promise<Record<'newest' | 'final' | 'sma
 export const bench: Bench = {
   name: 'rpc',
   async *run() {
-    // Anvil calls final what is 64 blocks below its head; each block holds 20 transfers.
+    // Anvil reports blocks 64 below its head as final; each block has 20 transfers.
     await using devnet = await startDevnet({ transfers: 3000 })
     const shoal = await startShoal({ SHOAL_DEVNET_URL: devnet.rpcUrl, SHOAL_RPC_RATE: '1000000' })
     try {
@@ -169,8 +169,8 @@ export const bench: Bench = {
       const overSocket = await medianSocketLatencyMs(url, smallest)
       yield atMost(1.2, 'rpc, median latency over WebSocket over that of HTTP', overSocket / through, 'ratio')
       const delays = await medianDelaysMs(url, devnet)
-      const added = (delays.through - delays.direct) / devnetLookMs
-      yield atMost(1, 'rpc, added median delay of newHeads, over the time between looks', added, 'ratio')
+      const added = (delays.through - delays.direct) / devnetPollMs
+      yield atMost(1, 'rpc, added median delay of newHeads, over the poll interval', added, 'ratio')
     } finally {
       await shoal.end()
     }

@@ -8,10 +8,10 @@ import { requirePackages } from '../../debian-packages.ts'
 
 export const org = 'bench'
 
-/** A production build of the console on a server of its own, and somebody signed in to it whose organization may deploy. */
+/** A production build of the console on its own server, and a signed-in user whose organization may deploy. */
 export type Console = { shoal: Shoal; browser: Browser; context: BrowserContext; page: Page; who: Deployer }
 
-/** `env` are settings of the server. All of it ends when `work` does. */
+/** `env` are settings of the server. Stops server and browser when `work` ends. */
 export async function withConsole<T>(
   env: Record<string, string>,
   work: (console: Console) => AsyncIterable<T>,
@@ -34,7 +34,7 @@ export async function withConsole<T>(
   })()
 }
 
-/** A slow laptop: the page's own work takes four times as long. */
+/** Simulates a slow laptop: the page's CPU work takes four times as long. */
 export async function slowDown(page: Page): Promise<CDPSession> {
   const session = await page.context().newCDPSession(page)
   await session.send('Emulation.setCPUThrottlingRate', { rate: 4 })

@@ -9,8 +9,8 @@ import { makeOpenFolder } from '../../open-folder.ts'
 import { answeredAt, copyExample } from './squid.ts'
 
 /**
- * What a person would type instead of `sqd deploy`: install with an empty npm cache, build, migrate, start the processor and the
- * API, until the answer is right. Answers the seconds that took. The database is there before.
+ * Runs the commands that replace `sqd deploy`: install with an empty npm cache, build, migrate, start the processor and the API.
+ * Returns the seconds until the API returns the expected data. The database exists beforehand.
  */
 export async function deployByHand(rpcUrl: string, transfers: number): Promise<number> {
   const cwd = copyExample()
@@ -18,7 +18,7 @@ export async function deployByHand(rpcUrl: string, transfers: number): Promise<n
   const port = await freePort()
   const env = {
     ...process.env,
-    PATH: machinesPath(),
+    PATH: machinePath(),
     npm_config_cache: mkdtempSync(join(tmpdir(), 'npm-')),
     DB_URL: postgres.url('postgres'),
     RPC_URL: rpcUrl,
@@ -44,8 +44,8 @@ export async function deployByHand(rpcUrl: string, transfers: number): Promise<n
   }
 }
 
-/** Without the Node that npm put first for us: a person has the machine's, and a squid the older one it asks for. */
-function machinesPath(): string {
+/** PATH without node_modules/.bin, which would select Shoal's own Node instead of the machine's. */
+function machinePath(): string {
   const folders = (process.env.PATH ?? '').split(':')
   return folders.filter((folder) => !/\/node_modules\/(\.bin|npm\/.*)$/.test(folder)).join(':')
 }

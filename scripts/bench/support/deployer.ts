@@ -5,7 +5,7 @@ import { answeredAt } from './squid.ts'
 const org = 'bench'
 const email = 'bench@example.com'
 
-/** A fresh Shoal with an organization that may deploy, and the public client signed in to it. */
+/** A new Shoal with an organization that may deploy, and a signed-in public client. */
 export class Deployer {
   readonly shoal: Shoal
   readonly org = org
@@ -31,7 +31,7 @@ export class Deployer {
     return deployer
   }
 
-  /** Of the API. */
+  /** An API client. */
   client(): ReturnType<Shoal['as']> {
     return this.shoal.as(this.#token)
   }
@@ -41,18 +41,18 @@ export class Deployer {
     if (code !== 0) throw new Error(`sqd ${args.join(' ')} ended with ${code}:\n${stdout}${stderr}`)
   }
 
-  /** Of `name@slot`. */
+  /** The GraphQL URL of `name@slot`. */
   endpoint(reference: string): string {
     return `${this.shoal.gatewayUrl}/${org}/${reference}/api/graphql`
   }
 
-  /** Returns when the client does. */
+  /** Resolves when the client exits. */
   async deploy(folder: string, slot: string): Promise<void> {
-    const answers = ['--no-interactive', '--no-stream-logs', '--allow-update', '--allow-manifest-override']
-    await this.#must('deploy', folder, '-o', org, '-s', slot, ...answers)
+    const flags = ['--no-interactive', '--no-stream-logs', '--allow-update', '--allow-manifest-override']
+    await this.#must('deploy', folder, '-o', org, '-s', slot, ...flags)
   }
 
-  /** Deploys the example, and answers the seconds from `sqd deploy` to the right answer through the gateway. */
+  /** Deploys the example, and returns the seconds from `sqd deploy` to the expected response through the gateway. */
   async deployUntilAnswered(folder: string, slot: string, transfers: number): Promise<number> {
     const startedAt = performance.now()
     const [answered] = await Promise.all([

@@ -2,49 +2,49 @@ import { Pool } from 'undici'
 import { runCommand } from '../../command.ts'
 import { median } from './result.ts'
 
-/** Where to send a GraphQL query: to the port or the unix socket of `origin`. */
+/** A GraphQL API, at the port or the unix socket of `origin`. */
 export type Target = { origin: string; path: string; socketPath?: string }
 
 function openPool({ origin, socketPath }: Target, connections: number): Pool {
   return new Pool(origin, { connections, pipelining: 1, ...(socketPath ? { socketPath } : {}) })
 }
 
-async function ask(pool: Pool, path: string, query: string): Promise<void> {
+async function send(pool: Pool, path: string, query: string): Promise<void> {
   const headers = { 'content-type': 'application/json' }
   const { statusCode, body } = await pool.request({ path, method: 'POST', headers, body: JSON.stringify({ query }) })
-  const answer = await body.text()
-  if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}: ${answer.slice(0, 500)}`)
+  const text = await body.text()
+  if (statusCode !== 200) throw new Error(`${path} returned ${statusCode}: ${text.slice(0, 500)}`)
 }
 
-/** Requests a second over 16 connections, each asking again as soon as it has its answer. Throws on any answer but 200. */
+/** Returns requests per second over 16 connections, each sending the next request after the response. @throws on any status but 200 */
 export async function throughput(target: Target, query: string, seconds: number): Promise<number> {
   const connections = 16
   const pool = openPool(target, connections)
   const startedAt = performance.now()
-  let answered = 0
-  const askOn = async () => {
-    for (; performance.now() - startedAt < seconds * 1000; answered++) await ask(pool, target.path, query)
+  let responses = 0
+  const keepSending = async () => {
+    for (; performance.now() - startedAt < seconds * 1000; responses++) await send(pool, target.path, query)
   }
-  await Promise.all(Array.from({ length: connections }, askOn))
+  await Promise.all(Array.from({ length: connections }, keepSending))
   const elapsedSeconds = (performance.now() - startedAt) / 1000
   await pool.close()
-  return answered / elapsedSeconds
+  return responses / elapsedSeconds
 }
 
-/** Median milliseconds of an answer when one is asked for at a time. */
+/** Returns the median latency in milliseconds with one request at a time. */
 export async function latencyMs(target: Target, query: string, requests: number): Promise<number> {
   const pool = openPool(target, 1)
   const measured: number[] = []
   for (let request = 0; request < requests; request++) {
-    const askedAt = performance.now()
-    await ask(pool, target.path, query)
-    measured.push(performance.now() - askedAt)
+    const startedAt = performance.now()
+    await send(pool, target.path, query)
+    measured.push(performance.now() - startedAt)
   }
   await pool.close()
   return median(measured)
 }
 
-/** Requests a second of `wrk` over 16 connections. Throws when an answer is not a success. */
+/** Returns the requests per second of `wrk` over 16 connections. @throws if a response is not a success */
 export async function wrk(url: string, seconds: number): Promise<number> {
   const { code, output } = await runCommand('wrk', ['-t1', '-c16', `-d${seconds}s`, url])
   const rate = /Requests\/sec:\s+([\d.]+)/.exec(output)?.[1]

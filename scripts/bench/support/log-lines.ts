@@ -2,7 +2,7 @@ import type { Runtime, LogBatch, LogLine } from '@shoal/runtime'
 
 const batchSize = 1000
 
-/** A word that stands in few lines, all of them among the oldest: a search for it has to look the farthest. */
+/** A word in only ten of the oldest lines: its search reads the most. */
 export const rareWord = 'reorganised'
 
 const kinds = [
@@ -16,7 +16,7 @@ function textOf(n: number): string {
   return JSON.stringify({ level: 2, time: Date.now(), ns: 'sqd:processor', msg: message })
 }
 
-/** What the runtime would read from one processor that writes `count` lines as fast as they are taken. */
+/** The logs of one processor that writes `count` lines as fast as they are read. */
 export function logsOf(squidId: string, count: number, onStored: () => void): Runtime['logs'] {
   return async function* (_, signal) {
     for (let first = 1; first <= count && !signal.aborted; first += batchSize) {
@@ -27,7 +27,7 @@ export function logsOf(squidId: string, count: number, onStored: () => void): Ru
       })
       yield { lines, cursor: { bench: `${first + size - 1}` } } satisfies LogBatch
     }
-    // The batch before is stored when the next one is asked for.
+    // Requesting the next batch means that the previous one is stored.
     onStored()
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   }

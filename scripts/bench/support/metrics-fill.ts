@@ -5,10 +5,10 @@ export const filledDays = 30
 
 type Pool = App['database']['pool']
 
-/** Some latencies, as a histogram of the gateway. */
+/** Random latencies in the format of the gateway's histogram. */
 const histogram = `array(select case when i between 30 and 60 then (random() * 100)::bigint else 0 end from generate_series(1, 100) i)`
 
-/** What 1,000 versions, each with an api, a processor and a database, leave behind in 30 days, as workers would have rolled it up. */
+/** Inserts the rolled-up metrics of 1,000 versions, each with an api, a processor and a database, over 30 days. */
 export async function fillMetrics(pool: Pool, orgCode: string): Promise<void> {
   const run = (text: string, values: unknown[] = []) => pool.query(text, values)
   await run(

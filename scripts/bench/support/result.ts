@@ -1,7 +1,7 @@
-/** One measured number, the bar it is held to, and whether it holds. */
+/** A measurement, its bar, and whether the bar is met. */
 export type Result = { name: string; value: number; unit: string; bar: string; holds: boolean }
 
-/** A file of `scripts/bench/`: what it measures under one name, each result as soon as it is known. */
+/** A file of `scripts/bench/`; yields each result as soon as it is measured. */
 export type Bench = { name: string; run(): AsyncIterable<Result> }
 
 function rounded(value: number): number {
@@ -19,6 +19,6 @@ export function atLeast(bar: number, name: string, value: number, unit: string):
 export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted[Math.floor(sorted.length / 2)]
-  if (middle === undefined) throw new Error('There is no median of nothing')
+  if (middle === undefined) throw new Error('The median of an empty list is undefined')
   return middle
 }

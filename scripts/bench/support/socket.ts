@@ -2,21 +2,21 @@ import { globSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { Agent, request } from 'undici'
 
-const places = [
+const socketDirs = [
   '/run/shoal',
   `/run/user/${process.getuid?.() ?? 0}/shoal`,
   `${tmpdir()}/shoal-${process.getuid?.() ?? 0}`,
 ]
 
-/** The unix socket that the container of a squid's API listens on, told apart from others by what it answers at `path`. */
-export async function findSocket(path: string, isRight: (answer: string) => boolean): Promise<string> {
-  for (const socketPath of places.flatMap((place) => globSync(`${place}/*/*/*.sock`))) {
+/** Finds the unix socket of a squid's API container, identified by its response at `path`. */
+export async function findSocket(path: string, isMatch: (response: string) => boolean): Promise<string> {
+  for (const socketPath of socketDirs.flatMap((dir) => globSync(`${dir}/*/*/*.sock`))) {
     const dispatcher = new Agent({ connect: { socketPath } })
-    const answer = await request(`http://localhost${path}`, { dispatcher })
+    const response = await request(`http://localhost${path}`, { dispatcher })
       .then(({ body }) => body.text())
       .catch(() => '')
     await dispatcher.close()
-    if (isRight(answer)) return socketPath
+    if (isMatch(response)) return socketPath
   }
-  throw new Error('No container answers on its socket: does the runtime keep them elsewhere now?')
+  throw new Error('No container responded on its socket: has the runtime moved the socket folder?')
 }

@@ -12,19 +12,19 @@ export function copyExample(): string {
   return copy
 }
 
-/** What a page of a dApp asks most: the newest entities with their fields. */
+/** The typical query of a dApp: the newest entities with their fields. */
 export const newestQuery =
   '{ transfers(limit: 20, orderBy: id_DESC) { id block timestamp contract from to value txHash } }'
 
 export const countQuery = '{ transfersConnection(orderBy: id_ASC) { totalCount } }'
 
-/** Gives the squid's programs as much as a machine of two cores has: what is measured is not the limit of a small profile. */
+/** Sets profiles with the resources of a machine of two cores, so that the benchmark does not measure a profile's limit. */
 export function makeLarge(squid: string): void {
   const scale = '\nscale:\n  dedicated: true\n  api:\n    profile: large\n  processor:\n    profile: large\n'
   appendFileSync(join(squid, 'squid.yaml'), scale)
 }
 
-/** Asks the squid 20 times a second until it has counted all transfers; answers when that was, by `performance.now()`. */
+/** Polls the squid 20 times a second until it has counted all transfers; returns that time by `performance.now()`. */
 export async function answeredAt(endpoint: string, transfers: number, minutes = 5): Promise<number> {
   const deadline = performance.now() + minutes * 60_000
   while (performance.now() < deadline) {
