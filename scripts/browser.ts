@@ -8,7 +8,7 @@ const known = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ]
 
-/** The path of an installed Chromium or Chrome, the one named by `CHROME_PATH` first; null when there is none. */
+/** Returns the path of an installed Chromium or Chrome, preferably the one in `CHROME_PATH`; null if there is none. */
 export function findBrowser(): string | null {
   return [process.env['CHROME_PATH'], ...known].find((path) => path && existsSync(path)) ?? null
 }

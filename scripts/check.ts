@@ -5,7 +5,7 @@ import { runChecks } from './checks.ts'
 import { endCommandsOnSignal, runCommand } from './command.ts'
 import { root } from './root.ts'
 
-/** `npm run check`, or with `--write` first formats the sources and generates what is generated. */
+/** `npm run check -- --write`: formats the sources and regenerates the generated page. */
 async function write(): Promise<void> {
   writeFileSync(join(root, 'docs/operate.md'), operateDoc())
   await runCommand('prettier', ['--write', '--log-level', 'warn', '.'])

@@ -12,14 +12,14 @@ const all: Check[] = [
   { name: 'rules', file: 'vitest', args: ['run', 'scripts/repo-rules.test.ts'] },
 ]
 
-/** Those that are not themselves tests, which a whole test run has anyway. */
+/** The checks that are not tests: a full test run includes those anyway. */
 export const checksBesideTests = all.filter(({ file }) => file !== 'vitest')
 
-/** Runs the checks, two at a time, and prints a line for each; what it said follows only when it failed. */
+/** Runs the checks, two at a time, and prints one line for each, with its output if it failed. */
 export async function runChecks(checks = all): Promise<Counts> {
   const counts: Counts = { passed: 0, failed: 0 }
   const waiting = [...checks]
-  const runOneAfterTheOther = async () => {
+  const runSequentially = async () => {
     for (let check = waiting.shift(); check; check = waiting.shift()) {
       const { code, output, elapsedMs } = await runCommand(check.file, check.args)
       const isFine = code === 0
@@ -28,6 +28,6 @@ export async function runChecks(checks = all): Promise<Counts> {
       if (!isFine) console.log(output.trimEnd())
     }
   }
-  await Promise.all([runOneAfterTheOther(), runOneAfterTheOther()])
+  await Promise.all([runSequentially(), runSequentially()])
   return counts
 }

@@ -7,20 +7,20 @@ import { runCommand } from './command.ts'
 import { endLeftovers, endProcessesOf } from './leftovers.ts'
 import { root } from './root.ts'
 
-test('a command answers its exit code and what it printed', async () => {
+test('runCommand returns the exit code and the output', async () => {
   const result = await runCommand('sh', ['-c', 'echo out; echo err >&2; exit 3'])
   expect(result).toMatchObject({ code: 3, output: expect.stringMatching(/^(out\nerr|err\nout)\n$/) })
 })
 
-test('a program that is not there is code 127, with its name', async () => {
+test('returns code 127 and the name of a missing program', async () => {
   expect(await runCommand('no-such-program', [])).toMatchObject({
     code: 127,
     output: expect.stringContaining('no-such-program'),
   })
 })
 
-test('what a command leaves in its group ends with it', async () => {
-  // The sleep holds the output open: as long as it lives, there is no answer.
+test('kills the remaining processes of its group when the command ends', async () => {
+  // The sleep keeps the output open, so runCommand does not return while it runs.
   const { code, elapsedMs } = await runCommand('sh', ['-c', 'sleep 300 & exit 0'])
   expect(code).toBe(0)
   expect(elapsedMs).toBeLessThan(10_000)
@@ -32,7 +32,7 @@ test.runIf(process.platform === 'linux').each([
   ['environment', (folder: string) => spawn(process.execPath, idle, { env: { TMPDIR: folder } })],
   ['working folder', (folder: string) => spawn(process.execPath, idle, { cwd: folder, env: {} })],
   ['command line', (folder: string) => spawn(process.execPath, [...idle, folder], { env: {} })],
-])('a process is found by a folder in its %s, and ended', async (_, start) => {
+])('finds and kills a process by a folder in its %s', async (_, start) => {
   const folder = mkdtempSync(join(tmpdir(), 'leftover-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const { pid } = start(folder)
@@ -40,7 +40,7 @@ test.runIf(process.platform === 'linux').each([
   expect(await endLeftovers(folder)).toEqual([])
 })
 
-test('a command is told apart from its name by what is missing', async () => {
+test('lists the valid commands for an unknown one', async () => {
   const { code, output } = await runCommand('node', ['scripts/run.mjs', 'no-such-command'], { cwd: root })
   expect(code).toBe(1)
   expect(output).toContain('start, serve, shoal')

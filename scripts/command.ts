@@ -6,7 +6,7 @@ export type CommandResult = { code: number; output: string; elapsedMs: number }
 type CommandOptions = {
   cwd?: string
   env?: NodeJS.ProcessEnv
-  /** Printed as it comes, instead of answered as `output`. */
+  /** Prints the output immediately instead of returning it as `output`. */
   isShown?: boolean
 }
 
@@ -14,8 +14,8 @@ const running = new Set<number>()
 let isEnding = false
 
 /**
- * Runs a program to its end in a process group of its own, in the repository's folder unless told otherwise. What it leaves
- * in its group ends with it. Answers its exit code: 127 when there is no such program, 1 when a signal ended it.
+ * Runs a program to its end in a new process group, by default in the repository's folder, and kills the processes it leaves in
+ * the group. Returns its exit code: 127 if the program does not exist, 1 if a signal ended it.
  */
 export async function runCommand(file: string, args: string[], options: CommandOptions = {}): Promise<CommandResult> {
   const startedAt = performance.now()
@@ -32,7 +32,7 @@ export async function runCommand(file: string, args: string[], options: CommandO
   return await new Promise((resolve) => {
     const finish = (code: number) => {
       if (child.pid) running.delete(child.pid)
-      // While all ends, nobody is to go on with the next command.
+      // During shutdown the caller must not continue with the next command.
       if (!isEnding) resolve({ code, output: printed, elapsedMs: performance.now() - startedAt })
     }
     child.once('error', (error) => {
@@ -48,14 +48,14 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch {
-    // The group is empty: nothing to end.
+    // The group is already empty.
   }
 }
 
-/** On Ctrl-C or another signal to end: ends every command that runs, after ten seconds by force, and then this process. */
+/** On SIGINT, SIGTERM or SIGHUP: passes the signal to all running commands, kills them after ten seconds, and exits. */
 export function endCommandsOnSignal(lastly: () => void = () => undefined): void {
   const end = (signal: NodeJS.Signals) => {
-    // npm passes on the Ctrl-C which the terminal has sent us already.
+    // npm forwards the Ctrl-C that the terminal has already sent to this process.
     if (isEnding) return
     isEnding = true
     for (const pid of running) signalGroup(pid, signal)

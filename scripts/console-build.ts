@@ -11,7 +11,7 @@ function modifiedAt(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
-/** Builds the console when one of its sources is newer than what is built, and says so. Throws with the tail of the output. */
+/** Builds the console if a source is newer than the last build. @throws with the end of the output if the build fails */
 export async function ensureConsole(): Promise<void> {
   const builtAt = modifiedAt(built)
   const files = globSync(sources, { cwd: root })
@@ -21,6 +21,6 @@ export async function ensureConsole(): Promise<void> {
     const { code, output } = await runCommand('vite', ['build'], { cwd: join(root, 'console') })
     if (code !== 0) throw new Error(`The console does not build:\n${output.slice(-3000)}`)
   })
-  // Not the time of writing: what was edited during the build must count as newer.
+  // The build's start, so that files edited during the build count as newer.
   utimesSync(built, startedAt, startedAt)
 }

@@ -8,18 +8,18 @@ import { root } from './root.ts'
 type DebianPackage = {
   name: string
   neededFor: string
-  /** The path of its program; null when it is not there. */
+  /** Returns the path of its program, or null. */
   find: () => string | null
-  /** Only unpacked, below node_modules: installed, its service would start and listen on every address. Needs no rights. */
+  /** Unpack it in node_modules instead of installing it, as its service would start and listen on every address. Needs no root. */
   isUnpacked?: boolean
 }
 
 const unpackedDir = join(root, 'node_modules/.cache/debian')
 
-/** The nginx that tests put in front of several gateways; null when there is none. */
+/** Returns the path of the nginx for tests with several gateways, or null. */
 export const findNginx = (): string | null => findProgram('nginx', [join(unpackedDir, 'usr/sbin'), '/usr/sbin'])
 
-/** All that the tests need beyond Node and what npm installs. The README names the same packages. */
+/** The packages that tests need besides Node and npm packages. The README lists the same ones. */
 export const debianPackages: DebianPackage[] = [
   { name: 'bubblewrap', neededFor: 'the sandbox of squids', find: () => findProgram('bwrap') },
   { name: 'chromium', neededFor: 'the tests in a browser', find: findBrowser },
@@ -28,13 +28,13 @@ export const debianPackages: DebianPackage[] = [
 
 export type MissingPackage = {
   name: string
-  /** A sentence for people: what is missing, why it could not be had, and what to do. */
+  /** What is missing, why it could not be installed, and what to do. */
   sentence: string
-  /** This user may install packages, and still it failed. */
+  /** True: this user may install packages, but installing failed. */
   isFailure: boolean
 }
 
-/** Installs the packages that are missing, with progress on stderr. Answers those that could not be had. */
+/** Installs missing packages, with progress on stderr. Returns those that could not be installed. */
 export async function ensurePackages(names: string[]): Promise<MissingPackage[]> {
   const isMissing = ({ name, find }: DebianPackage) => names.includes(name) && find() === null
   const missing = debianPackages.filter(isMissing)
@@ -45,30 +45,30 @@ export async function ensurePackages(names: string[]): Promise<MissingPackage[]>
   const aptGet = (...args: string[]) => run([...sudo, 'apt-get', ...args])
   const problems: string[] = []
   if (mayInstall) problems.push(await aptGet('update', '-q'))
-  for (const wanted of missing) {
-    if (wanted.isUnpacked ? !hasApt : !mayInstall) continue
-    const doing = `${wanted.isUnpacked ? 'Unpacking' : 'Installing'} ${wanted.name} for ${wanted.neededFor} (apt-get)`
-    const work = wanted.isUnpacked
-      ? () => unpack(wanted.name)
-      : () => aptGet('install', '-y', '-q', '--no-install-recommends', wanted.name)
-    problems.push(await withProgress(doing, `  ${wanted.name} is there`, work))
+  for (const required of missing) {
+    if (required.isUnpacked ? !hasApt : !mayInstall) continue
+    const doing = `${required.isUnpacked ? 'Unpacking' : 'Installing'} ${required.name} for ${required.neededFor} (apt-get)`
+    const work = required.isUnpacked
+      ? () => unpack(required.name)
+      : () => aptGet('install', '-y', '-q', '--no-install-recommends', required.name)
+    problems.push(await withProgress(doing, `  Done: ${required.name}`, work))
   }
   return missing
-    .filter((wanted) => wanted.find() === null)
+    .filter((required) => required.find() === null)
     .map(({ name, neededFor }) => {
       const why = mayInstall ? `apt-get failed: ${problems.join('').slice(-600)}` : 'this user may not install packages'
-      const sentence = `${name}, for ${neededFor}, is not installed and ${why}. To have it: apt-get install ${name}.`
+      const sentence = `${name}, for ${neededFor}, is not installed and ${why}. To install it: apt-get install ${name}.`
       return { name, sentence, isFailure: mayInstall }
     })
 }
 
-/** As `ensurePackages`, for what cannot go on without them. @throws Error saying what to do */
+/** As `ensurePackages`, for required packages. @throws if one is missing, with what to do */
 export async function requirePackages(names: string[]): Promise<void> {
   const missing = await ensurePackages(names)
   if (missing.length > 0) throw new Error(missing.map(({ sentence }) => sentence).join('\n'))
 }
 
-/** Answers the end of what it printed when it failed, otherwise nothing. */
+/** Returns the end of the output if the command failed, otherwise an empty string. */
 async function run([file = '', ...args]: string[], cwd = root): Promise<string> {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const { code, output } = await runCommand(file, args, { env, cwd })

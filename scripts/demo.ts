@@ -21,23 +21,23 @@ const ending = new AbortController()
 let server: ChildProcess | undefined
 let devnet: Devnet | undefined
 
-/** Asks every quarter of a second until the answer is not null; throws after five minutes, saying what did not come. */
-async function until<T>(what: string, ask: () => Promise<T | null>): Promise<T> {
+/** Polls every quarter of a second until the result is not null. @throws after five minutes, naming `what` */
+async function until<T>(what: string, poll: () => Promise<T | null>): Promise<T> {
   const deadline = performance.now() + 300_000
   while (performance.now() < deadline) {
-    const answer = await ask().catch(() => null)
-    if (answer !== null) return answer
+    const result = await poll().catch(() => null)
+    if (result !== null) return result
     await delay(250, undefined, { signal: ending.signal })
   }
-  throw new Error(`${what} did not come within five minutes`)
+  throw new Error(`${what} was not ready within five minutes`)
 }
 
-/** The one that runs already, or a new one which ends with the demo. */
+/** Uses the server that is already running, or starts one that ends with the demo. */
 async function ensureServer(publicUrl: string): Promise<void> {
   const isReady = async () => ((await fetch(`${publicUrl}/readyz`)).ok ? true : null)
   if (await isReady().catch(() => null)) return
   await ensureConsole()
-  // In a group of its own: Ctrl-C must not reach it beside our own signal, as a second one ends it without its squids.
+  // In a separate process group: it must not get Ctrl-C in addition to our signal, as a second signal ends it without its squids.
   server = spawn(process.execPath, serverArguments, {
     cwd: root,
     detached: true,
@@ -52,7 +52,7 @@ async function operator<T>(...args: string[]): Promise<T> {
   return JSON.parse(stdout) as T
 }
 
-/** A new token of the demo user, and the password when this run made the user. */
+/** Returns a new token of the demo user, and the password if this run created the user. */
 async function signIn(): Promise<{ token: string; password: string | null }> {
   const name = `demo ${randomBytes(3).toString('hex')}`
   const newToken = () => operator<{ token: string }>('token', 'add', '--email', email, '--name', name)
@@ -85,25 +85,25 @@ async function deploy(publicUrl: string, token: string, org: string, rpcUrl: str
     await must('secrets', 'set', 'RPC_URL', rpcUrl, '-o', org)
     await must('secrets', 'set', 'HEAD_POLL_INTERVAL_MS', '1000', '-o', org)
     // The chain of an earlier demo is gone, and what was indexed of it must go too.
-    const answers = [
+    const flags = [
       '--no-interactive',
       '--no-stream-logs',
       '--allow-update',
       '--allow-manifest-override',
       '--hard-reset',
     ]
-    await must('deploy', join(root, 'examples', squid), '-o', org, '-s', 'demo', ...answers)
+    await must('deploy', join(root, 'examples', squid), '-o', org, '-s', 'demo', ...flags)
   } finally {
     sqd.close()
   }
 }
 
-async function firstAnswer(endpoint: string, transfers: number): Promise<string> {
-  return await until('An answer of the squid', async () => {
+async function firstResult(endpoint: string, transfers: number): Promise<string> {
+  return await until('The data of the squid', async () => {
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(endpoint, { method: 'POST', headers, body: JSON.stringify({ query }) })
-    const answer = (await response.json()) as { data?: { transfersConnection: { totalCount: number } } }
-    return (answer.data?.transfersConnection.totalCount ?? 0) >= transfers ? JSON.stringify(answer.data) : null
+    const result = (await response.json()) as { data?: { transfersConnection: { totalCount: number } } }
+    return (result.data?.transfersConnection.totalCount ?? 0) >= transfers ? JSON.stringify(result.data) : null
   })
 }
 
@@ -119,9 +119,9 @@ async function main(): Promise<void> {
 Console   ${publicUrl}   sign in as ${email}, ${password ? `password ${password}` : 'with the password of the first demo'}
 GraphQL   ${endpoint}
 Query     ${query}
-Answer    ${await firstAnswer(endpoint, 100)}
+Response  ${await firstResult(endpoint, 100)}
 
-The chain makes a transfer a second: ask again. Ctrl-C ends the demo.`)
+The chain makes a transfer a second: run the query again to see it. Ctrl-C ends the demo.`)
 }
 
 async function end(): Promise<void> {

@@ -12,12 +12,12 @@ const program = join(root, 'scripts/devnet.ts')
 const run = promisify(execFile)
 
 describe('startDevnet', () => {
-  test('has made the transfers it was asked for when it is ready, and the mint', async () => {
+  test('is ready with the requested transfers and the mint', async () => {
     await using devnet = await startDevnet({ transfers: 45 })
     expect(await devnet.chain.countTransfers()).toBe(46)
   })
 
-  test('stands still unless it streams', async () => {
+  test('mines no blocks unless it streams', async () => {
     await using devnet = await startDevnet()
     const height = await devnet.chain.height()
     await devnet.chain.transfer(1)
@@ -25,12 +25,12 @@ describe('startDevnet', () => {
     expect(await devnet.chain.countTransfers()).toBe(2)
   })
 
-  test('streams a transfer a second when asked to', async () => {
+  test('streams a transfer a second with isStreaming', async () => {
     await using devnet = await startDevnet({ isStreaming: true })
     await expect.poll(() => devnet.chain.countTransfers(), { timeout: 10_000 }).toBeGreaterThanOrEqual(3)
   })
 
-  test('a reorg takes the transfers of the replaced blocks away, and the chain goes on', async () => {
+  test('a reorg removes the transfers of the replaced blocks, and the chain continues', async () => {
     await using devnet = await startDevnet({ transfers: 45 })
     await devnet.chain.reorg(2)
     expect(await devnet.chain.countTransfers()).toBe(21)
@@ -38,12 +38,12 @@ describe('startDevnet', () => {
     expect(await devnet.chain.countTransfers()).toBe(24)
   })
 
-  test('a reorg never takes the token away', async () => {
+  test('a reorg never removes the token', async () => {
     await using devnet = await startDevnet()
     await expect(devnet.chain.reorg(1)).rejects.toThrow('at most 0 can be replaced')
   })
 
-  test('says so when the port is taken', async () => {
+  test('reports a port that is in use', async () => {
     await using devnet = await startDevnet()
     const port = Number(new URL(devnet.rpcUrl).port)
     await expect(startDevnet({ port })).rejects.toThrow('Address already in use')
@@ -78,7 +78,7 @@ describe('npm run devnet', () => {
     }
   }
 
-  test('prints where it is and what it holds, another process can order a reorg, and SIGTERM ends all of it', async () => {
+  test('prints its URL, token and transfers; accepts a reorg from another process; ends with SIGTERM', async () => {
     const { child, ended, ready } = await start('--transfers', '30', '--no-stream')
     expect(ready.transfers).toBe(31)
     const { port } = new URL(ready.rpcUrl)
@@ -89,13 +89,13 @@ describe('npm run devnet', () => {
     await expect.poll(() => isListening(ready.rpcUrl)).toBe(false)
   })
 
-  test.skipIf(!existsSync('/usr/bin/setpriv'))('takes anvil along when it is killed by SIGKILL', async () => {
+  test.skipIf(!existsSync('/usr/bin/setpriv'))('anvil ends when the devnet is killed by SIGKILL', async () => {
     const { child, ready } = await start('--transfers', '0')
     child.kill('SIGKILL')
     await expect.poll(() => isListening(ready.rpcUrl)).toBe(false)
   })
 
-  test('refuses what it does not understand, with the usage', async () => {
+  test('rejects invalid arguments and prints the usage', async () => {
     for (const args of [['--port', 'x'], ['--transfers', '-1'], ['--reorg', '1.5'], ['--bogus']]) {
       await expect(run(process.execPath, [program, ...args])).rejects.toMatchObject({
         code: 2,

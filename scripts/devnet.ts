@@ -2,26 +2,26 @@ import { parseArgs } from 'node:util'
 import { Chain } from './devnet/chain.ts'
 import { startDevnet } from './devnet/devnet.ts'
 
-const usage = `A local chain with an ERC-20 token, for trying and testing squids.
+const usage = `A local chain with an ERC-20 token, for developing and testing squids.
 
   npm run -s devnet -- [--port P] [--transfers N] [--no-stream] [--json]
   npm run -s devnet -- [--port P] --reorg B [--json]
 
-  --port P        where it listens, on loopback (8545; 0 takes a free port)
-  --transfers N   make at least N transfers before it is ready (100)
-  --no-stream     stand still then, instead of one block with one transfer a second
-  --reorg B       replace the last B blocks of the devnet that runs at P by empty ones, and end
-  --json          print one line {"rpcUrl","token","transfers"} when ready, or when the blocks are replaced
+  --port P        port on loopback (default 8545; 0 selects a free port)
+  --transfers N   make at least N transfers before it is ready (default 100)
+  --no-stream     mine no blocks after that, instead of one block with one transfer a second
+  --reorg B       replace the last B blocks of the devnet on port P with empty ones, and exit
+  --json          print one line {"rpcUrl","token","transfers"} when ready, or after the reorg
 
-"transfers" counts every Transfer event of the token at that moment, the mint included: what a squid of it counts.
+"transfers" is the current number of Transfer events of the token, including the mint: the number a squid should index.
 It runs until it is stopped (Ctrl-C).
 `
 
 class UsageError extends Error {}
 
-function wholeNumber(name: string, text: string, most: number): number {
-  if (/^\d{1,9}$/.test(text) && Number(text) <= most) return Number(text)
-  throw new UsageError(`--${name} takes a whole number up to ${most}, not "${text}"`)
+function wholeNumber(name: string, text: string, max: number): number {
+  if (/^\d{1,9}$/.test(text) && Number(text) <= max) return Number(text)
+  throw new UsageError(`--${name} must be a whole number up to ${max}, not "${text}"`)
 }
 
 function readOptions() {
@@ -48,11 +48,11 @@ function readOptions() {
   }
 }
 
-async function report(chain: Chain, isJson: boolean, sentence: string): Promise<void> {
+async function report(chain: Chain, isJson: boolean, message: string): Promise<void> {
   const { rpcUrl, token } = chain
   const transfers = await chain.countTransfers()
   if (isJson) console.log(JSON.stringify({ rpcUrl, token, transfers }))
-  else console.log(`${sentence}\n  RPC        ${rpcUrl}\n  token      ${token}\n  transfers  ${transfers}`)
+  else console.log(`${message}\n  RPC        ${rpcUrl}\n  token      ${token}\n  transfers  ${transfers}`)
 }
 
 async function reorg(port: number, blocks: number, isJson: boolean): Promise<void> {
@@ -65,7 +65,7 @@ async function reorg(port: number, blocks: number, isJson: boolean): Promise<voi
   }
 }
 
-/** When npm or the shell between us and the user is killed by SIGKILL, nothing tells us but a new parent. */
+/** Exits when the parent (npm or a shell) was killed by SIGKILL, which only shows as a change of the parent process. */
 function endWithParent(): void {
   const parent = process.ppid
   const watch = () => {
@@ -75,13 +75,13 @@ function endWithParent(): void {
 }
 
 async function run(port: number, transfers: number, isStreaming: boolean, isJson: boolean): Promise<void> {
-  // `exit` ends anvil too. Set up first, so that there is no moment in which a signal would leave it behind.
+  // `exit` ends anvil too. Registered first, so that no signal can leave anvil behind.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(0))
   endWithParent()
   const devnet = await startDevnet({ port, transfers, isStreaming })
   await report(devnet.chain, isJson, 'A devnet is running; Ctrl-C stops it.')
   await devnet.exited
-  throw new Error('anvil ended by itself')
+  throw new Error('anvil ended unexpectedly')
 }
 
 async function main(): Promise<void> {

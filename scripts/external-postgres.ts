@@ -5,17 +5,17 @@ import { startEmbeddedPostgres } from '../runtime/src/index.ts'
 import { ensureDatabase } from '../server/src/db/database.ts'
 
 export type ExternalPostgres = {
-  /** Of a superuser's connection to `database`. */
+  /** The URL of a superuser's connection to `database`. */
   url: (database: string) => string
   /** The postmaster's process id. */
   pid: () => number
   stop: () => Promise<void>
 }
 
-/** A Postgres on loopback, with an empty database `shoal`, that Shoal is only given the address of. `stop` removes its data. */
+/** Starts a Postgres on loopback with an empty database `shoal`, external to Shoal. `stop` removes its data. */
 export async function startExternalPostgres(settings: Record<string, string> = {}): Promise<ExternalPostgres> {
   const dir = mkdtempSync(join(tmpdir(), 'pg-'))
-  // Postgres runs as another user where we are root.
+  // Postgres runs as another user if this process is root.
   chmodSync(dir, 0o711)
   const postgres = await startEmbeddedPostgres({ dir, settings: { fsync: 'off', ...settings } })
   await ensureDatabase(postgres.url('postgres'), 'shoal')

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 type Process = { pid: number; commandLine: string }
 
 /**
- * The processes that have to do with a folder, whoever their parent is now: it stands in their environment (as TMPDIR) or in
- * their command line, or they work in it. Only Linux tells; elsewhere there are none to be seen.
+ * Returns the processes that use a folder, regardless of their parent: it is in their environment (as TMPDIR), in their command
+ * line, or their working folder. Linux only; empty on other systems.
  */
 function findProcessesOf(folder: string): Process[] {
   if (!existsSync('/proc/self/environ')) return []
@@ -16,26 +16,26 @@ function findProcessesOf(folder: string): Process[] {
       const traces = [commandLine, readFileSync(`/proc/${pid}/environ`, 'utf8'), readlinkSync(`/proc/${pid}/cwd`)]
       return pid !== process.pid && traces.some((trace) => trace.includes(folder)) ? [{ pid, commandLine }] : []
     } catch {
-      // Gone since it was listed, or another user's.
+      // It has ended since, or belongs to another user.
       return []
     }
   })
 }
 
-/** Ends by force what has to do with the folder, and answers what that was. */
+/** Kills the processes that use the folder, and returns them. */
 export function endProcessesOf(folder: string): Process[] {
   const found = findProcessesOf(folder)
   for (const { pid } of found) {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // It ended by itself in the meantime.
+      // It has already ended.
     }
   }
   return found
 }
 
-/** Gives what is just ending five seconds, then ends the rest by force, and answers what that was. */
+/** Waits five seconds for the processes that use the folder to end, then kills the rest and returns them. */
 export async function endLeftovers(folder: string): Promise<Process[]> {
   const deadline = performance.now() + 5000
   while (findProcessesOf(folder).length > 0 && performance.now() < deadline) await delay(100)

@@ -9,15 +9,15 @@ import { findNginx } from './debian-packages.ts'
 
 export type Nginx = {
   url: string
-  /** Its error log. That a server refused a connection is what it is for, and left out. */
+  /** Its error log, without refused connections to servers, which tests cause on purpose. */
   errors(): string
   stop(): Promise<void>
 }
 
 type NginxOptions = {
-  /** `host:port` or `unix:<path>`, asked in turn. */
+  /** `host:port` or `unix:<path>`, used in turn. */
   servers: string[]
-  /** Idle connections to the servers that it keeps; 0 opens one for each request. */
+  /** Number of idle connections to the servers; 0 opens a new one for each request. */
   keepAlive: number
 }
 
@@ -59,9 +59,9 @@ http {
 }
 
 /**
- * Debian's nginx on a free port of loopback. A POST that was sent is never repeated at another server; one that could not be
- * sent is. The header `x-server` of an answer names the servers that were tried.
- * @throws Error when nginx is not installed or does not start
+ * Starts Debian's nginx on a free port of loopback. It retries a POST at another server only if it was not sent. The response
+ * header `x-server` lists the servers that were tried.
+ * @throws if nginx is not installed or does not start
  */
 export async function startNginx(options: NginxOptions): Promise<Nginx> {
   const program = findNginx()

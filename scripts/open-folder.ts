@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A new temporary folder that other users may enter, as Postgres and squids have users of their own. */
+/** Creates a temporary folder that other users may enter, since Postgres and squids run as other users. */
 export function makeOpenFolder(prefix: string): string {
   const folder = mkdtempSync(join(tmpdir(), prefix))
   chmodSync(folder, 0o755)

@@ -9,24 +9,24 @@ import { root } from './root.ts'
 
 const version = '3.2.3'
 
-/** joi beside it, as two copies of joi keep the client from starting (contract 0). */
+/** With a pinned joi, because two versions of joi prevent the client from starting. */
 const packages = [`@subsquid/cli@${version}`, 'joi@17.13.3']
 
 type ClientResult = { stdout: string; stderr: string; code: number }
 
 /** A command of the client that runs until it is stopped, such as `logs -f`. */
 type RunningClient = {
-  /** What it printed so far. */
+  /** The output so far. */
   output(): string
   stop(): Promise<void>
 }
 
 export type PublicClient = {
-  /** Runs `sqd` with these arguments to its end. It has no terminal, so it cannot ask anything back. */
+  /** Runs `sqd` with these arguments to its end, without a terminal and therefore without prompts. */
   (...args: string[]): Promise<ClientResult>
   start(...args: string[]): RunningClient
   /**
-   * The same in a terminal of its own, as a person runs it. Without one the client holds back what it prints during a step of a deployment
+   * Like `start`, in a terminal, as users run it. Without one the client withholds the output of a deployment's step
    * until the step ends. Needs `script`, which every Debian has.
    */
   startInTerminal(...args: string[]): RunningClient
@@ -35,8 +35,8 @@ export type PublicClient = {
 }
 
 /**
- * The unmodified public client with a home of its own, where no one is signed in. The first use on a machine installs it.
- * `onOutput` gets what any command prints, as it comes.
+ * Opens the unmodified public client with its own home, signed out. The first use on a machine installs it.
+ * `onOutput` receives the output of all commands as it is printed.
  */
 export async function openClient(onOutput?: (text: string) => void): Promise<PublicClient> {
   const program = await installClient()
@@ -44,7 +44,7 @@ export async function openClient(onOutput?: (text: string) => void): Promise<Pub
   const env = {
     PATH: process.env['PATH'],
     HOME: home,
-    // Despite its name the path of a file (contract 1).
+    // Despite its name, the path of a file.
     SUBSQUID_CLI_CONFIG_DIR: join(home, 'config.json'),
     SQD_SKIP_NEW_VERSION_CHECK: 'true',
   }
@@ -76,7 +76,7 @@ export async function openClient(onOutput?: (text: string) => void): Promise<Pub
   return Object.assign(run, { start, startInTerminal, close: () => rmSync(home, { recursive: true, force: true }) })
 }
 
-/** When `script` ends, the terminal does, and SIGHUP ends the program in it. */
+/** When `script` ends, so does its terminal, and SIGHUP ends the program in it. */
 const inTerminal = (words: string[]): string[] => [
   'script',
   '--quiet',
@@ -86,12 +86,12 @@ const inTerminal = (words: string[]): string[] => [
   '/dev/null',
 ]
 
-/** Answers the path of its program. Installs beside the place and moves it there, so that half an installation is never used. */
+/** Installs the client if necessary and returns the path of its program. Installs in a temporary folder first, so that a partial installation is never used. */
 export async function installClient(): Promise<string> {
   const folder = join(root, `node_modules/.cache/sqd-${version}`)
   const program = 'node_modules/@subsquid/cli/bin/run.js'
   if (existsSync(join(folder, program))) return join(folder, program)
-  await withProgress('Installing the public client', '  It is there', () => install(folder))
+  await withProgress('Installing the public client', '  Installed it', () => install(folder))
   return join(folder, program)
 }
 

@@ -10,14 +10,12 @@ import { root } from './root.ts'
 const repo = readRepo(root)
 
 describe.each([...importRules, ...ownerRules, ...fileRules, ...documentRules, ...committedRules])('$says', (rule) => {
-  test('holds', () => {
+  test('is followed', () => {
     const places = rule.find(repo)
-    expect(places, `Rule: ${rule.says}\nWhy: ${rule.why}\nFix: ${rule.fix}\nBroken at ${places.length} places`).toEqual(
-      [],
-    )
+    expect(places, `Rule: ${rule.says}\nWhy: ${rule.why}\nFix: ${rule.fix}\nViolations: ${places.length}`).toEqual([])
   })
 
-  test('finds every place that breaks it', () => {
+  test('finds every violation', () => {
     const places = rule.find(repoOf(rule.broken)).join('\n')
     const missed = Object.keys(rule.broken).filter((path) => !places.includes(path))
     expect(missed).toEqual([])

@@ -1,5 +1,5 @@
-// Runs one of the project's commands (`node scripts/run.mjs NAME …`) under the Node it is written for. Only this file must work
-// with Node 20 and nothing installed: it installs what is missing, and all else is TypeScript under the Node that npm brought.
+// Runs one of the project's commands (`node scripts/run.mjs NAME …`) with the Node version it needs. Only this file must work
+// with Node 20 and nothing installed: it installs the dependencies; all other code is TypeScript and runs with the Node from npm.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -11,10 +11,10 @@ const bin = join(root, 'node_modules/.bin')
 const node = join(bin, 'node')
 const neededNode = 24
 
-/** Where `npm run devnet` listens: offered as RPC chain and dataset `devnet`, whether it runs yet or not. */
+/** Local defaults. `npm run devnet` is offered as RPC chain and dataset `devnet`, whether it is running or not. */
 const tryOut = { SHOAL_ON_EXIT: 'stop', SHOAL_OUTBOX: 'true', SHOAL_DEVNET_URL: 'http://127.0.0.1:8545' }
 
-/** `installs`: a fresh clone is made ready first. What runs in production or beside a running server never installs. */
+/** `installs`: install missing dependencies first. Commands for production or beside a running server never do. */
 const commands = {
   start: { file: 'scripts/start.ts', installs: true, env: tryOut },
   serve: { file: 'scripts/serve.ts', installs: false, env: { SHOAL_ON_EXIT: 'keep' } },
@@ -36,17 +36,17 @@ function fail(message) {
 
 function checkMachine() {
   const major = Number(process.versions.node.split('.')[0])
-  if (major < 20) fail(`Shoal needs Node 20 or newer to begin with; this is ${process.version}.`)
+  if (major < 20) fail(`Shoal needs Node 20 or newer to install; this is ${process.version}.`)
   if (process.platform === 'win32') fail('Shoal runs on Linux and macOS. On Windows, use it inside WSL.')
 }
 
-/** What npm left of its last complete run says what is installed; npm writes it at the very end. */
+/** Compares the lockfile with npm's record of its last complete install, which npm writes at the very end. */
 function isInstalled() {
-  const wanted = readPackages('package-lock.json')
+  const required = readPackages('package-lock.json')
   const installed = readPackages('node_modules/.package-lock.json')
-  if (!wanted || !installed) return false
+  if (!required || !installed) return false
   const isThere = ([path, { version, optional }]) => path === '' || optional || installed[path]?.version === version
-  return Object.entries(wanted).every(isThere) && existsSync(node)
+  return Object.entries(required).every(isThere) && existsSync(node)
 }
 
 function readPackages(lockfile) {
@@ -54,7 +54,7 @@ function readPackages(lockfile) {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : null
 }
 
-/** The user's own environment again: this process may run under the very node_modules that npm is about to replace. */
+/** The user's environment without this project's node_modules, which npm may be about to replace. */
 function environmentForNpm() {
   const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.endsWith('node_modules/.bin'))
   const env = { ...process.env, PATH: path.join(delimiter) }
@@ -70,8 +70,8 @@ const hints = [
   [/ENOSPC/, 'The disk is full.'],
   [
     /EACCES|EPERM|EROFS|cache folder/,
-    `npm may not write somewhere: it needs this folder (${root}) and its cache ("npm config get cache").\n` +
-      'Another cache can be named: npm_config_cache=/a/folder/you/own npm start',
+    `npm lacks write permission: it needs this folder (${root}) and its cache ("npm config get cache").\n` +
+      'To use another cache: npm_config_cache=/a/folder/you/own npm start',
   ],
 ]
 
@@ -80,8 +80,8 @@ async function install() {
   const seconds = () => Math.round((Date.now() - startedAt) / 1000)
   console.error('Installing the dependencies with npm; the first time this takes about a minute …')
   const ticking = setInterval(() => console.error(`  … ${seconds()} s`), 10_000)
-  // Not `npm ci`: that begins by removing everything, and refuses a lockfile made where the registry lacked another platform's
-  // optional package. --no-save keeps package-lock.json as it is. The log level is named as `npm run -s` hands its silence down.
+  // Not `npm ci`, which removes everything first, and rejects a lockfile made where the registry lacked another platform's
+  // optional package. --no-save keeps package-lock.json unchanged. The log level is set because `npm run -s` passes on its silence.
   const args = ['install', '--no-save', '--loglevel=error', '--no-audit', '--no-fund']
   const npm = spawn('npm', args, { cwd: root, env: environmentForNpm(), stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
@@ -107,12 +107,12 @@ function checkNode() {
   const version = existsSync(node) ? spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim() : ''
   if (Number(version.slice(1).split('.')[0]) >= neededNode) return
   fail(
-    `npm brought no working Node ${neededNode} to node_modules/.bin/node (${version || 'nothing there'}).\n` +
-      'Install scripts must be allowed (npm config get ignore-scripts) and the platform one that Node is built for.',
+    `npm installed no working Node ${neededNode} at node_modules/.bin/node (${version || 'missing'}).\n` +
+      'Install scripts must be allowed (npm config get ignore-scripts), and Node must support this platform.',
   )
 }
 
-/** Becomes the command where Node can do that; Node 20 runs it as a child and passes signals on. */
+/** Replaces this process with the command if Node supports it; Node 20 runs it as a child and forwards signals. */
 function become(file, env) {
   const args = [join(root, file), ...process.argv.slice(3)]
   const environment = { ...env, ...process.env, PATH: [bin, process.env.PATH].join(delimiter) }
@@ -129,9 +129,9 @@ checkMachine()
 const [name] = process.argv.slice(2)
 const command = Object.hasOwn(commands, name ?? '')
   ? commands[name]
-  : fail(`No such command; there are: ${Object.keys(commands).join(', ')}`)
+  : fail(`Unknown command. Commands: ${Object.keys(commands).join(', ')}`)
 if (!isInstalled()) {
-  if (!command.installs) fail(`The dependencies are not installed, or not those of package-lock.json. Run: npm install`)
+  if (!command.installs) fail(`The dependencies are not installed or do not match package-lock.json. Run: npm install`)
   await install()
   checkNode()
 }

@@ -3,19 +3,19 @@ import { rmSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { freePort } from '../e2e/support/shoal.ts'
 import { endCommandsOnSignal, runCommand } from './command.ts'
-import { makeFreshPlace, removeFreshPlace, type FreshPlace } from './fresh-place.ts'
+import { makeFreshClone, removeFreshClone, type FreshClone } from './fresh-clone.ts'
 
-const usage = `Tries the README's two commands as on a machine that has never seen Shoal: what is committed, in a fresh clone, with an
-empty home, temporary folder and npm cache. As root it does so twice: as an ordinary user, who is made for it and removed, and as root.
+const usage = `Runs the README's two commands as on a new machine: in a fresh clone of the committed files, with an empty home, temporary
+folder and npm cache. As root it does so twice: as a temporary ordinary user, and as root.
 
   npm run test:fresh [-- [--as user|root] [--only start|test] [PATH…]]
 
-PATH… are tests; without any, npm test runs all of them.`
+PATH… selects tests; by default npm test runs all of them.`
 
 type Outcome = { what: string; seconds: number; problem: string | null }
 
 const outcomes: Outcome[] = []
-const places: FreshPlace[] = []
+const clones: FreshClone[] = []
 
 async function attempt(what: string, work: () => Promise<unknown>): Promise<void> {
   const startedMs = performance.now()
@@ -28,12 +28,12 @@ async function attempt(what: string, work: () => Promise<unknown>): Promise<void
   outcomes.push({ what, seconds, problem })
 }
 
-/** `npm start` until its console and its gateway answer, then Ctrl-C. @throws Error when any of that does not go as it should */
-async function tryStart(place: FreshPlace): Promise<void> {
+/** Runs `npm start` until its console and gateway respond, then sends SIGINT. @throws if any of this fails */
+async function tryStart(fresh: FreshClone): Promise<void> {
   const [port, gatewayPort] = [await freePort(), await freePort()]
-  const env = { ...place.env, SHOAL_PORT: String(port), SHOAL_GATEWAY_PORT: String(gatewayPort) }
-  const [file = '', ...args] = place.as('npm', 'start')
-  const child = spawn(file, args, { cwd: place.clone, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const env = { ...fresh.env, SHOAL_PORT: String(port), SHOAL_GATEWAY_PORT: String(gatewayPort) }
+  const [file = '', ...args] = fresh.as('npm', 'start')
+  const child = spawn(file, args, { cwd: fresh.clone, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -51,24 +51,24 @@ async function tryStart(place: FreshPlace): Promise<void> {
     }
     for (const url of [`http://localhost:${port}/`, `http://localhost:${gatewayPort}/readyz`]) {
       const { status } = await fetch(url)
-      if (status !== 200) throw new Error(`${url} answered ${status}`)
+      if (status !== 200) throw new Error(`${url} returned ${status}`)
     }
     process.kill(-(child.pid ?? 0), 'SIGINT')
-    // As in a terminal the signal reaches npm, too, which ends by it or waits for what it started.
+    // As in a terminal, npm receives the signal too, and either ends because of it or waits for its children.
     const end = await ended
     if (!['0', 'SIGINT', '130'].includes(end)) throw new Error(`npm start ended with ${end} after Ctrl-C`)
-    const left = await place.processes()
+    const left = await fresh.processes()
     if (left.length > 0) throw new Error(`npm start left processes behind:\n${left.join('\n')}`)
   } finally {
-    await place.endProcesses()
+    await fresh.endProcesses()
   }
 }
 
-async function tryTest(place: FreshPlace, paths: string[]): Promise<void> {
-  const [file = '', ...args] = place.as('npm', 'test', ...(paths.length > 0 ? ['--', ...paths] : []))
-  const { code } = await runCommand(file, args, { cwd: place.clone, env: place.env, isShown: true })
+async function tryTest(fresh: FreshClone, paths: string[]): Promise<void> {
+  const [file = '', ...args] = fresh.as('npm', 'test', ...(paths.length > 0 ? ['--', ...paths] : []))
+  const { code } = await runCommand(file, args, { cwd: fresh.clone, env: fresh.env, isShown: true })
   if (code !== 0) throw new Error(`npm test ended with ${code}`)
-  const left = await place.processes()
+  const left = await fresh.processes()
   if (left.length > 0) throw new Error(`npm test left processes behind:\n${left.join('\n')}`)
 }
 
@@ -79,17 +79,17 @@ async function main(): Promise<void> {
   })
   if (values.help) return console.log(usage)
   const isRoot = process.getuid?.() === 0
-  // The ordinary user first: what root installs would be there for both.
+  // The ordinary user first, because packages that root installs are available to both.
   const kinds = (isRoot ? (['user', 'root'] as const) : (['self'] as const)).filter(
     (k) => !values.as || k === values.as,
   )
   for (const kind of kinds) {
-    const place = await makeFreshPlace(kind)
-    places.push(place)
-    if (values.only !== 'test') await attempt(`npm start as ${place.user}`, () => tryStart(place))
-    if (values.only !== 'start') await attempt(`npm test as ${place.user}`, () => tryTest(place, positionals))
-    await attempt(`nothing is left of ${place.user}`, () => removeFreshPlace(place))
-    places.pop()
+    const fresh = await makeFreshClone(kind)
+    clones.push(fresh)
+    if (values.only !== 'test') await attempt(`npm start as ${fresh.user}`, () => tryStart(fresh))
+    if (values.only !== 'start') await attempt(`npm test as ${fresh.user}`, () => tryTest(fresh, positionals))
+    await attempt(`removing everything of ${fresh.user}`, () => removeFreshClone(fresh))
+    clones.pop()
   }
   console.log('\n')
   for (const { what, seconds, problem } of outcomes)
@@ -100,6 +100,6 @@ async function main(): Promise<void> {
 }
 
 endCommandsOnSignal(() => {
-  for (const place of places) rmSync(place.folder, { recursive: true, force: true })
+  for (const fresh of clones) rmSync(fresh.folder, { recursive: true, force: true })
 })
 await main()

@@ -5,7 +5,7 @@ export type FileTime = { project: string; file: string; tests: number; startedAt
 
 const slowestCount = 40
 
-/** What the reporter of test times wrote; empty when it wrote nothing. */
+/** Reads the times written by the reporter; empty if there are none. */
 export const readTimes = (file: string): FileTime[] =>
   existsSync(file)
     ? readFileSync(file, 'utf8')

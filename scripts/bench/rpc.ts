@@ -104,7 +104,8 @@ async function medianSocketLatencyMs(url: string, make: MakeCall): Promise<numbe
 async function medianDelaysMs(url: string, devnet: Devnet): Promise<{ through: number; direct: number }> {
   const delays = { through: [] as number[], direct: [] as number[] }
   const minedAt = new Map<number, number>()
-  const record = (delaysMs: number[]) => (height: number) => delaysMs.push(performance.now() - (minedAt.get(height) ?? NaN))
+  const record = (delaysMs: number[]) => (height: number) =>
+    delaysMs.push(performance.now() - (minedAt.get(height) ?? NaN))
   const through = await openSocket(url, record(delays.through))
   const direct = await openSocket(devnet.rpcUrl, record(delays.direct))
   for (const { callOver } of [through, direct]) await callOver({ method: 'eth_subscribe', params: ['newHeads'] })

@@ -5,24 +5,25 @@ import { createInterface } from 'node:readline'
 
 export type Anvil = {
   rpcUrl: string
-  /** Resolves when it has ended, for whatever reason. */
+  /** Resolves when it has ended for any reason. */
   exited: Promise<void>
-  /** It answers nothing until the function that this answers is called, as a node that hangs. */
+  /** Simulates a node that hangs, until the returned function is called. */
   freeze(): () => void
   stop(): Promise<void>
 }
 
 /**
- * Starts anvil on loopback and answers when it listens; port 0 takes a free one. It mines on demand only, and ends with
- * this process. Throws with anvil's own words when it cannot start, as on a taken port.
+ * Starts anvil on loopback and resolves when it listens; port 0 selects a free port. It mines on demand only, and ends with
+ * this process.
+ * @throws with anvil's error output if it cannot start, for example because the port is in use
  */
 export async function startAnvil(port: number, genesisTime: Date): Promise<Anvil> {
   const genesisSeconds = Math.floor(genesisTime.getTime() / 1000)
   const args = ['--host', '127.0.0.1', '--port', `${port}`, '--no-mining', '--timestamp', `${genesisSeconds}`]
-  const anvil = spawnTiedToUs(anvilBinary(), args)
+  const anvil = spawnTiedToParent(anvilBinary(), args)
   const kill = () => anvil.kill('SIGKILL')
   process.once('exit', kill)
-  // On `close` all of its output has been read; `exit` may come earlier.
+  // At `close` all of its output has been read; `exit` may happen earlier.
   const exited = new Promise<void>((resolve) => {
     anvil.once('close', () => {
       process.off('exit', kill)
@@ -44,7 +45,7 @@ export async function startAnvil(port: number, genesisTime: Date): Promise<Anvil
 function anvilBinary(): string {
   const architectures: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
   const program = `@foundry-rs/anvil-${process.platform}-${architectures[process.arch] ?? process.arch}/bin/anvil`
-  // A dependency of @foundry-rs/anvil, not of ours: so it is looked for from there.
+  // A dependency of @foundry-rs/anvil, not of this package, so it is resolved from there.
   const wrapper = createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')
   try {
     return createRequire(wrapper).resolve(program)
@@ -53,21 +54,21 @@ function anvilBinary(): string {
   }
 }
 
-/** On Linux the kernel kills anvil when we die, so that it goes even when we are killed by SIGKILL. */
-function spawnTiedToUs(program: string, args: string[]): ChildProcess {
+/** On Linux the kernel kills anvil when this process dies, even by SIGKILL. */
+function spawnTiedToParent(program: string, args: string[]): ChildProcess {
   const setpriv = '/usr/bin/setpriv'
   const command = existsSync(setpriv) ? [setpriv, '--pdeathsig', 'SIGKILL', program] : [program]
   const [file = program, ...prefix] = command
   return spawn(file, [...prefix, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-/** Reads the output until anvil says where it listens, and goes on draining it, so that anvil never blocks on a full pipe. */
+/** Reads the output until anvil prints its address, and keeps draining it, so that anvil never blocks on a full pipe. */
 async function listeningAddress(anvil: ChildProcess): Promise<string> {
   const { stdout, stderr } = anvil
   if (!stdout || !stderr) throw new Error('anvil was started without pipes for its output')
-  let complaint = ''
+  let errorOutput = ''
   stderr.on('data', (chunk: Buffer) => {
-    complaint = (complaint + chunk.toString()).slice(-2000)
+    errorOutput = (errorOutput + chunk.toString()).slice(-2000)
   })
   return await new Promise((resolve, reject) => {
     createInterface({ input: stdout }).on('line', (line) => {
@@ -75,6 +76,6 @@ async function listeningAddress(anvil: ChildProcess): Promise<string> {
       if (address) resolve(address)
     })
     anvil.once('error', reject)
-    anvil.once('close', () => reject(new Error(`anvil did not start: ${complaint.trim() || 'it did not say why'}`)))
+    anvil.once('close', () => reject(new Error(`anvil did not start: ${errorOutput.trim() || 'it printed no error'}`)))
   })
 }

@@ -6,14 +6,14 @@ const chainId = 31337
 const transferTopic = id('Transfer(address,address,uint256)')
 const erc20 = new Interface(['function transfer(address to, uint256 amount)'])
 
-/** How many transfers share a block while many are made. */
+/** Transfers per block when several are made. */
 export const transfersPerBlock = 20
 
 type Transaction = { data: string; to?: string; gas: number; nonce?: number }
 
 /**
- * Speaks to a devnet: an anvil that mines on demand, where the first dev account deploys the token in block 1 and makes
- * every transfer. `Chain.open` also works from another process than the one that runs the devnet.
+ * A client of a devnet: an anvil that mines on demand, where the first dev account deploys the token in block 1 and makes
+ * every transfer. `Chain.open` also works in another process than the devnet's.
  */
 export class Chain {
   readonly rpcUrl: string
@@ -28,7 +28,7 @@ export class Chain {
     this.token = getCreateAddress({ from: sender, nonce: 0 }).toLowerCase()
   }
 
-  /** Throws when there is no devnet at `rpcUrl`. */
+  /** @throws if there is no devnet at `rpcUrl` */
   static async open(rpcUrl: string): Promise<Chain> {
     const rpc = new JsonRpcProvider(rpcUrl, chainId, {
       staticNetwork: true,
@@ -68,7 +68,7 @@ export class Chain {
     if (code === '0x') throw new Error(`The token was not deployed at ${this.token}`)
   }
 
-  /** Makes `count` transfers, each to a new address, in as many new blocks as they need. */
+  /** Makes `count` transfers, each to a new address, in new blocks. */
   async transfer(count: number): Promise<void> {
     const firstNonce = Number(await this.#rpc.send('eth_getTransactionCount', [this.#sender, 'pending']))
     for (let made = 0; made < count; made += transfersPerBlock) {
@@ -78,7 +78,7 @@ export class Chain {
     }
   }
 
-  /** What a squid of this token must count when it has indexed the head: all Transfer logs, the mint included. */
+  /** Counts all Transfer logs up to the head, including the mint: the number a squid of this token must have indexed. */
   async countTransfers(): Promise<number> {
     const blockBatchSize = 500
     const height = await this.height()
@@ -93,12 +93,12 @@ export class Chain {
     return count
   }
 
-  /** Replaces the last `blocks` blocks by empty ones. Throws when that would take the token with them. */
+  /** Replaces the last `blocks` blocks with empty ones. @throws if that would remove the token */
   async reorg(blocks: number): Promise<void> {
     const height = await this.height()
     if (blocks >= height) {
       throw new Error(
-        `The chain has ${height} blocks; at most ${height - 1} can be replaced, for the token is in the first`,
+        `The chain has ${height} blocks; at most ${height - 1} can be replaced, because the token is in the first`,
       )
     }
     await this.#rpc.send('anvil_reorg', [blocks, []])

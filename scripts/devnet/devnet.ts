@@ -3,11 +3,11 @@ import { startAnvil } from './anvil.ts'
 import { Chain, transfersPerBlock } from './chain.ts'
 
 export type DevnetOptions = {
-  /** 0, the default, takes a free one. */
+  /** 0, the default, selects a free port. */
   port?: number
-  /** How many to make before it is ready, beside the mint, which is one too. */
+  /** Number of transfers before it is ready, besides the mint. */
   transfers?: number
-  /** Go on with a block and a transfer a second. Without it the chain stands still until its `chain` is told otherwise. */
+  /** Continue with a block and a transfer a second. Otherwise blocks are mined only on calls of `chain`. */
   isStreaming?: boolean
 }
 
@@ -15,18 +15,18 @@ export type Devnet = {
   rpcUrl: string
   token: string
   chain: Chain
-  /** Resolves when anvil has ended, for whatever reason. */
+  /** Resolves when anvil has ended for any reason. */
   exited: Promise<void>
-  /** Its node answers nothing until the function that this answers is called. */
+  /** Its node stops responding until the returned function is called. */
   freeze(): () => void
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** A chain on loopback with an ERC-20 token and transfers of it. It ends with this process. Throws when anvil does not start. */
+/** Starts a chain on loopback with an ERC-20 token and transfers. It ends with this process. @throws if anvil does not start */
 export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   const { port = 0, transfers = 0, isStreaming = false } = options
-  // Blocks are a second apart in the chain's time but mined much faster: this leaves the head at about now.
+  // Blocks are a second apart in chain time but mined much faster: with this start the head's time is about now.
   const filledSeconds = Math.ceil(transfers / transfersPerBlock) + 1
   const anvil = await startAnvil(port, new Date(Date.now() - filledSeconds * 1000))
   const stream = new AbortController()
@@ -62,7 +62,7 @@ async function transferEverySecond(chain: Chain, signal: AbortSignal): Promise<v
       await delay(1000, undefined, { signal })
       await chain.transfer(1)
     } catch (error) {
-      // A reorg ordered by another process can take the nonce away under a transfer; the next one is fine again.
+      // A reorg by another process can invalidate the nonce of a transfer; the next one succeeds.
       if (!signal.aborted) console.error(`devnet: one transfer of the stream failed: ${(error as Error).message}`)
     }
   }

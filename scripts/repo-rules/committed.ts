@@ -23,44 +23,44 @@ function directDependencies(manifest: Manifest): string {
     .join(' ')
 }
 
-/** Workspaces and examples: each package.json against the entry that its lockfile has of it. */
+/** Compares each package.json of workspaces and examples with its entry in the lockfile. */
 function outOfStep(repo: Repo): string[] {
   return repo.files
     .filter(({ path }) => path.endsWith('package-lock.json'))
     .flatMap(({ path, text }) => {
       const { packages } = JSON.parse(text) as { packages: Record<string, Manifest> }
       const folder = path.slice(0, -'package-lock.json'.length)
-      const own = Object.entries(packages).filter(([place]) => !place.includes('node_modules'))
-      return own.flatMap(([place, locked]) => {
-        const manifestPath = `${folder}${place === '' ? '' : `${place}/`}package.json`
+      const own = Object.entries(packages).filter(([dir]) => !dir.includes('node_modules'))
+      return own.flatMap(([dir, locked]) => {
+        const manifestPath = `${folder}${dir === '' ? '' : `${dir}/`}package.json`
         const manifest = repo.files.find((file) => file.path === manifestPath)
         if (!manifest) return []
-        const wanted = JSON.parse(manifest.text) as Manifest
-        return directDependencies(wanted) === directDependencies(locked) ? [] : [`${manifestPath} and ${path}`]
+        const declared = JSON.parse(manifest.text) as Manifest
+        return directDependencies(declared) === directDependencies(locked) ? [] : [`${manifestPath} and ${path}`]
       })
     })
 }
 
 export const committedRules: Rule[] = [
   {
-    says: 'no path of one machine is committed',
+    says: 'no machine-specific path is committed',
     why: 'it is wrong on every other machine',
-    fix: 'make it from import.meta.url, a setting or a temporary folder',
+    fix: 'derive it from import.meta.url, a setting or a temporary folder',
     find: (repo) => findIn(repo, machinePaths),
     broken: { 'docs/a.md': 'as in /home/someone/shoal' },
   },
   {
     says: 'no registry is committed',
-    why: 'an install must use the registry that its machine is set up for',
-    fix: 'npm config set omit-lockfile-registry-resolved true, and make the lockfile anew',
+    why: 'an install must use the registry configured on its machine',
+    fix: 'npm config set omit-lockfile-registry-resolved true, and generate the lockfile again',
     find: (repo) => findIn(repo, registryHosts),
     broken: {
       'package-lock.json': '{ "packages": { "node_modules/a": { "resolved": "https://example.com/a.tgz" } } }',
     },
   },
   {
-    says: 'each package.json and its lockfile ask for the same dependencies',
-    why: 'otherwise an install takes versions that nobody has tested',
+    says: 'each package.json and its lockfile have the same dependencies',
+    why: 'otherwise an install uses untested versions',
     fix: 'npm install in the folder of the lockfile, and commit both',
     find: outOfStep,
     broken: {

@@ -6,7 +6,7 @@ const roots = 'contract|runtime|server|console|e2e|examples|docs|scripts|\\.ci'
 const inBackticks = new RegExp(`\`((?:${roots})/[^\`\\s]*)\``, 'g')
 const inLinks = /\]\((?![a-z]+:|#)([^)#\s]+)/g
 
-/** Paths with a placeholder in them (`NNNN`, `<area>`, `*`, `{a,b}`, `…`) stand for many. */
+/** Paths with a placeholder (`NNNN`, `<area>`, `*`, `{a,b}`, `…`) match several files. */
 const isPattern = (path: string) => /[<>*{}…]|NNNN|\.\.\.|\$/.test(path)
 
 function pathsNamedIn({ path, text }: SourceFile): string[] {
@@ -17,7 +17,7 @@ function pathsNamedIn({ path, text }: SourceFile): string[] {
 
 const coverage = 'docs/spec-coverage.md'
 
-/** The sections of the specification; each is to be proven by a test. */
+/** The sections of the specification; each must be covered by a test. */
 const specSections = '1 2.1 2.2 2.3 2.4 2.5 2.6 2.7 2.8 2.9 2.10 2.11 2.12 3 4 5 6 7 8 9'.split(' ')
 
 /** Rows of the table: `| 2.1 … | … path/of/a.test.ts … |`. */
@@ -28,9 +28,9 @@ function uncoveredSections(repo: Repo): string[] {
   return specSections.flatMap((section) => {
     const own = rows.filter((row) => new RegExp(`^\\|\\s*${section.replace('.', '\\.')}[\\s|]`).test(row))
     const tests = own.flatMap((row) => row.match(/[\w./-]+\.test\.tsx?/g) ?? [])
-    // What is not built yet is said so, in this word.
+    // `open` marks sections that are not built yet.
     if (tests.length === 0 && own.some((row) => /\|\s*open\b/.test(row))) return []
-    if (tests.length === 0) return [`${coverage}: section ${section} names no test`]
+    if (tests.length === 0) return [`${coverage}: section ${section} has no test`]
     return tests
       .filter((test) => !repo.exists(test))
       .map((test) => `${coverage}: section ${section}: there is no ${test}`)
@@ -41,8 +41,8 @@ const operate = 'docs/operate.md'
 
 export const documentRules: Rule[] = [
   {
-    says: `${operate} is what the settings of the server say`,
-    why: 'an operator trusts it instead of reading the code',
+    says: `${operate} matches the settings of the server`,
+    why: 'operators rely on it instead of reading the code',
     fix: 'npm run check -- --write',
     find: (repo) => {
       const page = repo.files.find(({ path }) => path === operate)
@@ -51,9 +51,9 @@ export const documentRules: Rule[] = [
     broken: { [operate]: '# Operating Shoal, some time ago' },
   },
   {
-    says: 'every path that a document names exists',
-    why: 'documents that point at what has moved cannot be trusted at all',
-    fix: 'name the new place, or drop the sentence',
+    says: 'every path in a document exists',
+    why: 'documents with outdated paths cannot be trusted',
+    fix: 'update the path, or remove the sentence',
     find: (repo) =>
       repo.files
         .filter(({ path }) => path.endsWith('.md'))
@@ -66,8 +66,8 @@ export const documentRules: Rule[] = [
   },
   {
     says: `${coverage} names an existing test for every section of the specification`,
-    why: 'a promise without a test is a hope',
-    fix: 'write the test, and its path into the row of the section: | 2.1 … | path/of/a.test.ts |',
+    why: 'untested requirements break unnoticed',
+    fix: 'write the test, and add its path to the row of the section: | 2.1 … | path/of/a.test.ts |',
     find: uncoveredSections,
     broken: { [coverage]: '| 1 What it is | e2e/gone.test.ts |\n| 2.1 Signed out | nothing yet |' },
   },

@@ -14,7 +14,7 @@ export const fileRules: Rule[] = [
   {
     says: 'no file has more than 400 lines, no test more than 600',
     why: 'a large file hides several things; the aim is 60 to 150 lines',
-    fix: 'split it by what its parts are about',
+    fix: 'split it by concept',
     find: (repo) =>
       sources(repo).flatMap(({ path, text, isTest }) => {
         const lines = lineCount(text)
@@ -24,8 +24,8 @@ export const fileRules: Rule[] = [
   },
   {
     says: 'no file or folder is called utils, helpers, common, shared or misc',
-    why: 'such a name says nothing, so anything gathers there',
-    fix: 'name it after what it is about',
+    why: 'such a name describes nothing, so unrelated code accumulates there',
+    fix: 'name it after its concept',
     find: (repo) =>
       repo.files
         .map(({ path }) => path)
@@ -33,9 +33,9 @@ export const fileRules: Rule[] = [
     broken: { 'console/src/lib/date-utils.ts': '', 'server/src/common/a.ts': '' },
   },
   {
-    says: '`export *` stands in contract/src/index.ts only',
-    why: 'elsewhere it hides what a file offers, and dead code with it',
-    fix: 'name what is exported',
+    says: 'only contract/src/index.ts has `export *`',
+    why: 'elsewhere it hides the exports of a file, and dead code with them',
+    fix: 'list the exported names',
     find: (repo) =>
       sources(repo)
         .filter(({ path, code }) => path !== 'contract/src/index.ts' && /^export \*/m.test(code))
@@ -43,9 +43,9 @@ export const fileRules: Rule[] = [
     broken: { 'runtime/src/index.ts': `export * from './driver.ts'` },
   },
   {
-    says: 'default exports are for what is loaded lazily and for what tools load',
-    why: 'a named export has one name everywhere and is found by it',
-    fix: 'export it by name, or load it lazily if that was the point',
+    says: 'default exports are only for modules that are loaded lazily or by tools',
+    why: 'a named export has the same name everywhere and can be searched for',
+    fix: 'use a named export, or load the module lazily if that was intended',
     find: (repo) => {
       const imports = repo.files.flatMap((file) => file.imports)
       const lazy = new Set(imports.filter(({ isLazy }) => isLazy).map(({ target }) => target))

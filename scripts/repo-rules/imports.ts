@@ -1,6 +1,6 @@
 import type { Import, Repo, Rule, SourceFile } from './repo.ts'
 
-/** Answers each import of each file of the folder that `isAllowed` does not allow. */
+/** Returns the imports in files of the folder that `isAllowed` does not allow. */
 function forbiddenImports(repo: Repo, folder: string, isAllowed: (of: Import, file: SourceFile) => boolean): string[] {
   const files = repo.files.filter(({ path }) => path.startsWith(folder))
   return files.flatMap((file) =>
@@ -10,7 +10,7 @@ function forbiddenImports(repo: Repo, folder: string, isAllowed: (of: Import, fi
 
 const workspaces = ['contract', 'runtime', 'server', 'console', 'e2e']
 
-/** What each workspace may import of the others. */
+/** The workspaces that each workspace may import. */
 const mayImport: Record<string, string[]> = {
   contract: [],
   runtime: [],
@@ -67,7 +67,7 @@ function mayConsoleImport({ target }: Import, file: SourceFile): boolean {
   if (!target?.startsWith('console/src/')) return true
   const [layer = '', area] = consoleFolders(file.path)
   const [targetLayer = '', targetArea] = consoleFolders(target)
-  // A file beside the layers, such as main.tsx, puts them together.
+  // A file outside the layers, such as main.tsx, connects them.
   if (!(layer in consoleMayImport) || file.isTest) return true
   if (layer === 'pages' && targetLayer === 'pages') return area === targetArea
   return consoleMayImport[layer]?.includes(targetLayer) ?? false
@@ -76,8 +76,8 @@ function mayConsoleImport({ target }: Import, file: SourceFile): boolean {
 export const importRules: Rule[] = [
   {
     says: 'contract imports zod only',
-    why: 'it runs in the browser and in Node, and is loaded by everything',
-    fix: 'move what needs more to the workspace that uses it',
+    why: 'it runs in the browser and in Node, and every workspace loads it',
+    fix: 'move code with other dependencies to the workspace that uses it',
     find: (repo) =>
       forbiddenImports(repo, 'contract/src/', ({ specifier, target }, { isTest }) => {
         return isTest || specifier === 'zod' || target !== null
@@ -85,8 +85,8 @@ export const importRules: Rule[] = [
     broken: { 'contract/src/a.ts': `import { readFile } from 'node:fs'` },
   },
   {
-    says: 'a workspace imports only those below it, and by name',
-    why: 'each can then be understood, tested and replaced without those above it',
+    says: 'a workspace imports only workspaces below it, and by name',
+    why: 'each can then be understood, tested and replaced without the ones above it',
     fix: `allowed: ${workspaces.map((name) => `${name} → ${mayImport[name]?.join(', ') || 'none'}`).join('; ')}; as @shoal/NAME`,
     find: (repo) =>
       workspaces.flatMap((own) => forbiddenImports(repo, `${own}/`, (found) => !crossesWorkspaces(found, own))),
@@ -97,8 +97,8 @@ export const importRules: Rule[] = [
   },
   {
     says: 'a server module imports no http, and other modules only through their index.ts and leftward',
-    why: 'modules that know each other inside, or in a circle, can only be changed together',
-    fix: `the order is ${moduleOrder.join(', ')}; what must flow the other way is a job or a row`,
+    why: 'modules that depend on internals of others, or in a cycle, can only be changed together',
+    fix: `the order is ${moduleOrder.join(', ')}; a dependency in the other direction is a job or a row`,
     find: (repo) => forbiddenImports(repo, 'server/src/modules/', mayModuleImport),
     broken: {
       'server/src/modules/auth/a.ts': `import { orgs } from '../orgs/index.ts'`,
@@ -108,8 +108,8 @@ export const importRules: Rule[] = [
   },
   {
     says: 'db, jobs, mail, errors, clock and config of the server import neither http nor modules',
-    why: 'everything stands on them',
-    fix: 'let the module call them, or put the two together in server/src/main.ts',
+    why: 'everything else depends on them',
+    fix: 'let the module call them, or connect the two in server/src/main.ts',
     find: (repo) =>
       foundations.flatMap((name) =>
         forbiddenImports(repo, `server/src/${name}`, ({ target }, { isTest }) => {
@@ -119,9 +119,9 @@ export const importRules: Rule[] = [
     broken: { 'server/src/jobs/a.ts': `import { restart } from '../modules/squids/index.ts'` },
   },
   {
-    says: 'the console imports app → pages → components → ui, beside them lib and api, and no page another page',
-    why: 'a page can then be changed or removed without a look at the others, and ui knows neither contract nor router',
-    fix: 'move what two pages need to components; what knows neither contract nor router to ui; pass data into ui as props',
+    says: 'the console imports app → pages → components → ui (lib and api from anywhere), and no page another page',
+    why: 'a page can then be changed or removed without affecting the others, and ui depends on neither contract nor router',
+    fix: 'move code that two pages share to components, or to ui if it needs neither contract nor router; pass data to ui as props',
     find: (repo) => forbiddenImports(repo, 'console/src/', mayConsoleImport),
     broken: {
       'console/src/pages/squids/A.tsx': `import { B } from '../secrets/B.tsx'`,

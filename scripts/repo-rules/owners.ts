@@ -1,9 +1,9 @@
 import type { Repo, Rule, SourceFile } from './repo.ts'
 
-/** Answers the files, tests aside, whose code has the pattern although they are not among its owners. */
+/** Returns the non-test files whose code matches the pattern although they are not its owners. */
 function outsideOf(repo: Repo, pattern: RegExp, where: RegExp, owners: RegExp): string[] {
-  const isStranger = ({ path, isTest }: SourceFile) => !isTest && where.test(path) && !owners.test(path)
-  return repo.files.filter(isStranger).flatMap(({ path, code }) => {
+  const isOutsider = ({ path, isTest }: SourceFile) => !isTest && where.test(path) && !owners.test(path)
+  return repo.files.filter(isOutsider).flatMap(({ path, code }) => {
     const found = pattern.exec(code)?.[0].trim()
     return found ? [`${path}: ${found}`] : []
   })
@@ -14,9 +14,9 @@ const server = /^server\/src\//
 
 export const ownerRules: Rule[] = [
   {
-    says: 'the environment is read in server/src/config/config.ts only',
-    why: 'a setting read elsewhere is neither checked nor in docs/operate.md',
-    fix: 'add it to the schema in settings.ts and pass the value on',
+    says: 'only server/src/config/config.ts reads the environment',
+    why: 'a setting read elsewhere is neither validated nor in docs/operate.md',
+    fix: 'add it to the schema in settings.ts and pass the value',
     find: (repo) => outsideOf(repo, /process\.env\b/, product, /^server\/(src\/config\/config|drizzle\.config)\.ts$/),
     broken: { 'server/src/mail/mailer.ts': `const from = process.env.MAIL_FROM` },
   },
@@ -34,16 +34,16 @@ export const ownerRules: Rule[] = [
     broken: { 'server/src/modules/orgs/handlers.ts': `await client.query('SELECT id FROM org')` },
   },
   {
-    says: 'processes are started in runtime and scripts only',
-    why: 'whoever starts one must also bound, watch and end it, whatever happens',
-    fix: 'give the runtime a function for it',
+    says: 'only runtime and scripts start processes',
+    why: 'the code that starts a process must also limit, monitor and end it in every case',
+    fix: 'add a function to the runtime',
     find: (repo) => outsideOf(repo, /from '(node:)?child_process'/, product, /^runtime\//),
     broken: { 'server/src/gateway/a.ts': `import { spawn } from 'node:child_process'` },
   },
   {
     says: 'fetch is called in contract/src/client.ts and console/src/api, and where speaking HTTP is the product',
     why: 'errors, sign-out and retries are handled once',
-    fix: 'call the endpoint through the client (server: through gateway, or the module that scrapes or asks others)',
+    fix: 'call the endpoint through the client (server: through gateway, or the module that calls external services)',
     find: (repo) =>
       outsideOf(
         repo,
@@ -54,7 +54,7 @@ export const ownerRules: Rule[] = [
     broken: { 'console/src/pages/squids/Squids.tsx': `const answer = await fetch('/api/v1/orgs')` },
   },
   {
-    says: 'the server asks its clock for the time',
+    says: 'the server reads the time from its clock',
     why: 'deadlines, retention and bills are tested with a clock that can be moved',
     fix: 'take a Clock (server/src/clock.ts) and call now() on it; an elapsed time is performance.now()',
     find: (repo) => outsideOf(repo, /new Date\(\)|Date\.now\(\)/, server, /^server\/src\/clock\.ts$/),

@@ -2,7 +2,7 @@ import { globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 
 export type SourceFile = {
-  /** From the repository's folder. */
+  /** Relative to the repository's folder. */
   path: string
   text: string
   /** The text without its comments. */
@@ -15,13 +15,13 @@ export type Import = {
   specifier: string
   /** The repository path of a relative import, null for a package. */
   target: string | null
-  /** `import('…')`: loaded when it is needed. */
+  /** A dynamic `import('…')`. */
   isLazy: boolean
 }
 
 export type Repo = { files: SourceFile[]; exists(path: string): boolean }
 
-/** Holds a repository to one thing. `find` answers the places that break it, as each file of `broken` does. */
+/** A rule of the repository. `find` returns violations; each file of `broken` is an example of one. */
 export type Rule = {
   says: string
   why: string
@@ -52,7 +52,7 @@ function sourceFile(path: string, text: string): SourceFile {
   return { path, text, code, imports, isTest: /\.test\.tsx?$|-(suite|harness)\.ts$|(^|\/)testing\/|^e2e\//.test(path) }
 }
 
-/** The repository at `root`, as far as it is committed or would be. */
+/** Reads the repository at `root`, without ignored files. */
 export function readRepo(root: string): Repo {
   const exclude = (path: string) => ignored.test(path) && !/^console\/src\/lib|^examples\/[^/]+\/lib$/.test(path)
   const paths = globSync([texts, dotted], { cwd: root, exclude })
@@ -63,7 +63,7 @@ export function readRepo(root: string): Repo {
   }
 }
 
-/** A repository that is only text, for showing that a rule catches what it is for. */
+/** An in-memory repository, for testing that a rule finds its violations. */
 export function repoOf(files: Record<string, string>): Repo {
   const paths = Object.keys(files)
   return {

@@ -4,27 +4,27 @@ import { runCommand } from './command.ts'
 import { endLeftovers, endProcessesOf } from './leftovers.ts'
 import { root } from './root.ts'
 
-export type FreshPlace = {
-  /** Who runs things in it. */
+export type FreshClone = {
+  /** The user that runs commands in it. */
   user: string
   folder: string
-  /** A clone of what is committed. */
+  /** A clone of the committed files. */
   clone: string
   env: Record<string, string>
-  /** The command as that user runs it. */
+  /** Wraps a command to run as that user. */
   as(...command: string[]): string[]
-  /** Those that have to do with the folder or belong to the user, after they had five seconds to end. */
+  /** Returns the processes of the folder or user that are still running after five seconds. */
   processes(): Promise<string[]>
   endProcesses(): Promise<void>
 }
 
 /**
- * A folder with a clone, and an empty home, temporary folder and npm cache. `user`: of an ordinary user who is made for it, which
- * only root can; `root` and `self`: of who we are.
- * @throws Error when git or useradd fails
+ * Creates a folder with a clone, and an empty home, temporary folder and npm cache. `user`: owned by a new ordinary user, which
+ * requires root; `root` and `self`: owned by the current user.
+ * @throws if git or useradd fails
  */
-export async function makeFreshPlace(kind: 'user' | 'root' | 'self'): Promise<FreshPlace> {
-  // Short: the sockets of Postgres and of tests lie below it.
+export async function makeFreshClone(kind: 'user' | 'root' | 'self'): Promise<FreshClone> {
+  // Short, because unix sockets of Postgres and tests are below it, and their paths have a maximum length.
   const folder = mkdtempSync('/tmp/sf-')
   chmodSync(folder, 0o755)
   const user = kind === 'user' ? `shoal-fresh-${process.pid}` : kind === 'root' ? 'root' : 'this user'
@@ -35,7 +35,7 @@ export async function makeFreshPlace(kind: 'user' | 'root' | 'self'): Promise<Fr
     if (ids) chownSync(join(folder, name), ids.uid, ids.gid)
   }
   const clone = join(folder, 'shoal')
-  // Not by links, nor by a remote that lies in another user's folder.
+  // Without hard links, and self-contained, since the other user cannot read this repository.
   await must('git', 'clone', '--quiet', '--no-hardlinks', '--depth', '1', `file://${root}`, clone)
   if (ids) await must('chown', '-R', `${ids.uid}:${ids.gid}`, clone)
   const drop = ids ? ['setpriv', '--reuid', String(ids.uid), '--regid', String(ids.gid), '--clear-groups'] : []
@@ -57,27 +57,27 @@ export async function makeFreshPlace(kind: 'user' | 'root' | 'self'): Promise<Fr
   }
 }
 
-/** Removes folder and user. @throws Error when something else of it is left on this machine */
-export async function removeFreshPlace(place: FreshPlace): Promise<void> {
-  await place.endProcesses()
-  const isUser = place.as().length > 0
-  const uid = isUser ? idsOf(place.user).uid : -1
-  rmSync(place.folder, { recursive: true, force: true, maxRetries: 5 })
-  if (isUser) await must('userdel', place.user)
+/** Removes folder and user. @throws if anything else is left on this machine */
+export async function removeFreshClone(fresh: FreshClone): Promise<void> {
+  await fresh.endProcesses()
+  const isUser = fresh.as().length > 0
+  const uid = isUser ? idsOf(fresh.user).uid : -1
+  rmSync(fresh.folder, { recursive: true, force: true, maxRetries: 5 })
+  if (isUser) await must('userdel', fresh.user)
   const left = readdirSync('/tmp').filter((name) => name === `shoal-${uid}`)
   for (const name of left) rmSync(join('/tmp', name), { recursive: true, force: true })
   const mounts = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
-    .filter((line) => line.includes(place.folder))
+    .filter((line) => line.includes(fresh.folder))
   const problems = [
     ...left.map((name) => `/tmp/${name}`),
     ...mounts,
-    ...(existsSync(place.folder) ? [place.folder] : []),
+    ...(existsSync(fresh.folder) ? [fresh.folder] : []),
   ]
   if (problems.length > 0) throw new Error(problems.join('\n'))
 }
 
-/** What a person has who just signed in; and which registry this machine is told to use, as it may reach no other. */
+/** The environment of a user who has just logged in, plus the machine's npm registry, which may be the only one it can reach. */
 async function freshEnvironment(folder: string, user: string): Promise<Record<string, string>> {
   const path = (process.env['PATH'] ?? '').split(delimiter).filter((dir) => !dir.endsWith('node_modules/.bin'))
   const { output } = await runCommand('npm', ['config', 'get', 'registry', '--loglevel=error'], { cwd: '/' })
@@ -117,7 +117,7 @@ function pidsOf(uid: number): number[] {
   return pids.filter((pid) => {
     try {
       const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-      // A zombie has ended and waits for its parent alone.
+      // A zombie has ended and only waits for its parent.
       return new RegExp(`^Uid:\\s+${uid}\\s`, 'm').test(status) && !/^State:\s+Z/m.test(status)
     } catch {
       return false
@@ -129,7 +129,7 @@ function commandLineOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
   } catch {
-    return 'has ended meanwhile'
+    return 'has already ended'
   }
 }
 
@@ -137,7 +137,7 @@ function tryToKill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended by itself in the meantime.
+    // It has already ended.
   }
 }
 
