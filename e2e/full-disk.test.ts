@@ -62,7 +62,7 @@ test('a disk with less than 5 % free is a fact of /readyz and in the metrics; on
   const file = join(dataDir, 'much')
   writeFileSync(file, Buffer.alloc((sizeMiB - 3) * 1024 * 1024))
   const full = await until(async () => (await facts())['diskWarning'], 'it warns', 10_000)
-  expect(full).toMatch(/^only [1-4]\.\d % are free$/)
+  expect(full).toMatch(/^only [1-4]\.\d % is free$/)
   expect(await facts()).toMatchObject({ diskFreePercent: expect.toSatisfy((percent: number) => percent < 5) })
   expect(await freePart()).toBeLessThan(0.05)
 
@@ -75,7 +75,7 @@ test('a disk with less than 5 % free is a fact of /readyz and in the metrics; on
     'it is not ready any more',
     10_000,
   )
-  expect(unready.checks['disk']).toBe('only 0.0 % are free')
+  expect(unready.checks['disk']).toBe('only 0.0 % is free')
 
   rmSync(file)
   await until(async () => (await fetch(`${url}/readyz`)).ok, 'it has room again', 10_000)

@@ -66,7 +66,7 @@ test.each([
   [{ SHOAL_HOST: '192.0.2.1' }, 'listen EADDRNOTAVAIL: address not available 192.0.2.1'],
   [
     { DATABASE_URL: 'postgres://shoal:hunter2@127.0.0.1:1/shoal' },
-    'The database cannot be asked now: connect ECONNREFUSED 127.0.0.1:1',
+    'The database is unavailable: connect ECONNREFUSED 127.0.0.1:1',
   ],
 ])('what only turns out while it starts: %s', async (env, sentence) => {
   const said = await refusal(env)

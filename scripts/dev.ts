@@ -8,7 +8,7 @@ import { serverArguments } from './server.ts'
 // Check first that no other server is running: Node's watch mode would not exit but wait for a change of the files, with a console
 // that talks to the other server.
 try {
-  const installation = await lockInstallation(loadConfig(), { alone: true, roles: [] })
+  const installation = await lockInstallation(loadConfig(), { exclusive: true, roles: [] })
   installation.release()
 } catch (error) {
   console.error((error as Error).message)

@@ -4,7 +4,7 @@ import { loadConfig, type Config } from './config/config.ts'
 import { safeStack, safeText } from './db/safe-error.ts'
 import { isUnavailable } from './db/unavailable.ts'
 import { createGateway } from './gateway/gateway.ts'
-import { handleHealthRequest, listenForHealth } from './health/health-port.ts'
+import { handleHealthRequest, listenForHealth } from './health/health.ts'
 import { createHttpApp } from './http/app.ts'
 import { claimHost, HostClaimed, watchClaim } from './installation/host-claim.ts'
 import { lockInstallation, InstallationInUse, needsExclusive } from './installation/installation-lock.ts'
@@ -59,7 +59,7 @@ type Started = {
  */
 async function start(config: Config, stack: AsyncDisposableStack, failed: (error: unknown) => void): Promise<Started> {
   const has = (role: (typeof config.SHOAL_ROLES)[number]) => config.SHOAL_ROLES.includes(role)
-  const installation = await lockInstallation(config, { alone: needsExclusive(config), roles: config.SHOAL_ROLES })
+  const installation = await lockInstallation(config, { exclusive: needsExclusive(config), roles: config.SHOAL_ROLES })
   stack.defer(installation.release)
   const opened = (listener: Listener) => {
     stack.defer(listener.close)

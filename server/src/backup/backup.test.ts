@@ -100,7 +100,7 @@ test('nothing is restored over what is there, nor over what runs; with force tha
   mkdirSync(join(into.dataDir, 'uploads'), { recursive: true })
   writeFileSync(join(into.dataDir, 'uploads/old'), 'old')
   await expect(restored(into)).rejects.toThrow('is not empty')
-  const server = await lockInstallation(into, { alone: false, roles: ['api'] })
+  const server = await lockInstallation(into, { exclusive: false, roles: ['api'] })
   await expect(restored(into, { force: true })).rejects.toThrow(`process ${process.pid}`)
   server.release()
   expect(readdirSync(into.dataDir)).toEqual(['locks', 'uploads'])
@@ -111,7 +111,7 @@ test('nothing is restored over what is there, nor over what runs; with force tha
   expect(notes).toMatchObject([expect.stringContaining(`are not here (${keyId})`)])
   expect(notes[0]).toContain(`put your copy at ${join(into.dataDir, 'secrets.key')}`)
   expect(runs(into)).toBe(false)
-  await expect(openApp(into)).rejects.toThrow(`${join(into.dataDir, 'secrets.key')}: ${keyId}. Put this`)
+  await expect(openApp(into)).rejects.toThrow(`${join(into.dataDir, 'secrets.key')}: ${keyId}. Restore this`)
   expect(runs(into)).toBe(false)
 })
 

@@ -17,7 +17,7 @@ import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { lastBackupFile } from '../health/readiness.ts'
 import { keysFile, keysName, openKeyRing, keysLocation } from '../sealing/key-ring.ts'
-import { stopUnused } from '../startup/open-app.ts'
+import { stopIfUnused } from '../startup/open-app.ts'
 import { beginClusterBackup, type ClusterBackup } from './cluster-store.ts'
 import { type BackupManifest, platform, shoalVersion } from './manifest.ts'
 import { installationPaths, refuseExternalDatabase, type InstallationPaths } from './paths.ts'
@@ -51,7 +51,7 @@ export async function backUp(config: Config, options: BackupOptions): Promise<Ba
     }
   } finally {
     // A server that was started meanwhile may use it now, and may even have stopped it.
-    if (!postgres.wasRunning) await stopUnused(config, postgres)
+    if (!postgres.wasRunning) await stopIfUnused(config, postgres)
   }
 }
 

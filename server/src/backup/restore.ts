@@ -48,7 +48,7 @@ export async function restore(config: Config, options: RestoreOptions): Promise<
   if (!existsSync(file)) throw new Error(`There is no ${file}.`)
   const manifest = await readManifest(file)
   await checkFits(manifest)
-  const installation = await lockInstallation(config, { alone: true, roles: [] })
+  const installation = await lockInstallation(config, { exclusive: true, roles: [] })
   try {
     return await restoreAlone(config, file, manifest, options)
   } finally {

@@ -61,7 +61,7 @@ The embedded Postgres is watched by each server and started again when it ends b
 | \`database\` | any role | no new connection to it can be made and used |
 | \`worker\` | \`worker\` | the active worker has not looked at its containers for 30 seconds; in a standby: the active worker is frozen |
 | \`gateway\` | \`gateway\` | the routes could not be read for two minutes |
-| \`disk\` | any role | the data directory's disk does not answer, or less than 1 % of it are free |
+| \`disk\` | any role | the data directory's disk does not answer, or less than 1 % of it is free |
 | \`server\` | any role | it is stopping |
 
 \`facts\` are worth knowing and never a reason to be unready: whether the worker is \`active\` or a \`standby\`, the age of its last observation, free disk (with a \`diskWarning\` below 5 %), and the age of the last \`shoal backup\` (null: none was made here).

@@ -8,9 +8,10 @@ const casing = 'snake_case'
 type Scope = { tx: Db | null }
 
 /**
- * A database whose every use in the callback of one of its transactions, by whatever function it calls, is part of that transaction.
- * So a call of the API and its audit row, or a row and the mail about it, are written together or not at all, without handing the
- * transaction through every function between. What the callback started and did not wait for is no part of it any more once it ended.
+ * A database with ambient transactions: everything that runs inside the callback of `transaction`, in any function it calls, is
+ * part of that transaction. An API call and its audit row, or a row and the mail about it, are written together or not at all,
+ * without passing the transaction through every function in between. Work that the callback started but did not await runs
+ * outside of the transaction once the transaction has ended.
  */
 export function createAmbientDb(pool: Pool): Db {
   const root: Db = drizzle(pool, { casing })
@@ -19,7 +20,7 @@ export function createAmbientDb(pool: Pool): Db {
 
   const transaction: Db['transaction'] = (work, config) => {
     const open = scopes.getStore()?.tx
-    const begin: Db['transaction'] = open ? open.transaction.bind(open) : ofPool(pool)
+    const begin: Db['transaction'] = open ? open.transaction.bind(open) : transactionOf(pool)
     return begin(async (tx) => {
       const scope: Scope = { tx }
       try {
@@ -33,15 +34,15 @@ export function createAmbientDb(pool: Pool): Db {
   return new Proxy(root, {
     get: (_, key) => {
       if (key === 'transaction') return transaction
-      const at = current()
-      const value: unknown = Reflect.get(at, key, at)
-      return typeof value === 'function' ? (value.bind(at) as unknown) : value
+      const target = current()
+      const value: unknown = Reflect.get(target, key, target)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
     },
   })
 }
 
-/** Drizzle's own transaction of a pool keeps the connection for ever when its BEGIN fails. */
-const ofPool =
+/** Replaces drizzle's own transaction on a pool, which leaks the connection when BEGIN fails. */
+const transactionOf =
   (pool: Pool): Db['transaction'] =>
   async (work, config) => {
     const client = await pool.connect()

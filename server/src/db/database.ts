@@ -11,30 +11,33 @@ export type Db = Pick<
 >
 
 export type Database = {
-  /** Joins the transaction it is used in; see `ambient-transaction.ts`. */
+  /** Takes part in the transaction it is used in; see `ambient-transaction.ts`. */
   db: Db
-  /** For what needs a connection of its own: LISTEN, COPY, advisory locks. */
+  /** For LISTEN, COPY and advisory locks, which need a dedicated connection. */
   pool: pg.Pool
   url: string
   close: () => Promise<void>
 }
 
-// Counts and ids of ours stay far below 2^53.
+// Our counts and ids stay far below 2^53.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
-/** Longer than the pauses of those who ask every ten seconds: a new connection costs more than what most of them ask. */
+/** Longer than the interval of the ten-second polls: a new connection costs more than most of their queries. */
 const idleTimeoutMillis = minutes(1)
 
-/** Connects when it is first asked. Whoever asks while the database is away gets DatabaseUnavailable; see `query-timeouts.ts`. */
+/**
+ * Connects on first use. While the database is unreachable, queries fail with DatabaseUnavailable within the limits of
+ * `query-timeouts.ts`.
+ */
 export function connect(url: string, options: { max?: number } = {}): Database {
   const max = options.max ?? 20
   const pool = createPool({ connectionString: url, max, idleTimeoutMillis, application_name: 'shoal' })
-  // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
+  // The pool replaces a connection that breaks while idle; without a listener its error would end the process.
   pool.on('error', () => {})
   return { db: createAmbientDb(pool), pool, url, close: () => pool.end() }
 }
 
-/** Makes the database when it is missing; `adminUrl` leads to any other database of the same server. */
+/** Creates the database if it does not exist. `adminUrl` is the address of any other database of the same server. */
 export async function ensureDatabase(adminUrl: string, name: string): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl })
   await client.connect()
@@ -42,7 +45,7 @@ export async function ensureDatabase(adminUrl: string, name: string): Promise<vo
     const found = await client.query('select 1 from pg_database where datname = $1', [name])
     if (found.rowCount === 0) await client.query(`create database ${pg.escapeIdentifier(name)}`)
   } catch (error) {
-    // Somebody else may have made it meanwhile.
+    // Another process may have created it concurrently.
     if (!(error instanceof pg.DatabaseError && error.code === '42P04')) throw error
   } finally {
     await client.end()

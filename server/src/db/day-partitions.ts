@@ -2,21 +2,21 @@ import { escapeIdentifier, type ClientBase } from 'pg'
 import { days } from '../clock.ts'
 import { inTransaction } from './transaction.ts'
 
-/** The day of a time in UTC, as in `2026-01-31`. */
+/** The UTC day of a Unix time in milliseconds, such as `2026-01-31`. */
 export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 const partitionOf = (table: string, day: string) => `${table}_${day.replaceAll('-', '')}`
 
 /**
- * Makes the partition of a day of a table that is partitioned by time. Readers and writers of other days are not held up:
- * attaching takes a weak lock only.
+ * Creates the partition of a day (`2026-01-31`) of a table that is partitioned by time, if it does not exist. Does not block
+ * readers and writers of other days, since attaching takes only a weak lock.
  */
 export async function ensureDayPartition(client: ClientBase, table: string, day: string): Promise<void> {
   const parent = escapeIdentifier(table)
   const name = escapeIdentifier(partitionOf(table, day))
   const next = dayOf(Date.parse(day) + days(1))
   await inTransaction(client, async () => {
-    // A writer and the keeper of days may want the same one at once.
+    // A writer and the retention task may create the same partition concurrently.
     await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`shoal:days:${table}`])
     const { rows } = await client.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [name])
     if (rows[0]?.exists) return
@@ -27,7 +27,7 @@ export async function ensureDayPartition(client: ClientBase, table: string, day:
   })
 }
 
-/** Drops the days of the table before `day` with all that is in them. */
+/** Drops the partitions of the table that are older than `day` (`2026-01-31`), with their rows. */
 export async function dropDayPartitionsBefore(client: ClientBase, table: string, day: string): Promise<void> {
   const { rows } = await client.query<{ name: string; isAttached: boolean; isPending: boolean }>(
     `select relname as name, inhrelid is not null as "isAttached", coalesce(inhdetachpending, false) as "isPending"
@@ -38,7 +38,7 @@ export async function dropDayPartitionsBefore(client: ClientBase, table: string,
   )
   for (const { name, isAttached, isPending } of rows) {
     const partition = escapeIdentifier(name)
-    // Waits for readers instead of stopping them. Pending: a worker was killed in the midst of it.
+    // Detaching concurrently waits for readers instead of blocking them. It is pending if a worker was killed while detaching.
     if (isAttached)
       await client.query(
         `alter table ${escapeIdentifier(table)} detach partition ${partition} ${isPending ? 'finalize' : 'concurrently'}`,

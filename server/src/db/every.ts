@@ -1,22 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Returns early, and never throws, when the signal aborts. */
+/** Sleeps for `ms`, or until the signal aborts. Never throws. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => undefined)
 }
 
 type EveryOptions = {
   ms: number
-  /** `ms` between the beginnings of two rounds; otherwise between the end of one and the beginning of the next. */
+  /** If true, `ms` is the time between the starts of two runs; otherwise it is the pause after each run. */
   isFixedRate?: boolean
-  /** What is said of a round that failed; the next one comes. */
+  /** Reports a run that failed. The next run follows as usual. */
   onError: (error: unknown) => void
 }
 
-/** Does `work` again and again until the signal aborts. A round under way is waited for; its failure is not told then. */
+/** Repeats `work` until the signal aborts. A run in progress is awaited; errors after the abort are not reported. */
 export async function every(
   signal: AbortSignal,
-  { ms, isFixedRate: isRhythm = false, onError: failed }: EveryOptions,
+  { ms, isFixedRate = false, onError }: EveryOptions,
   work: () => Promise<void>,
 ): Promise<void> {
   while (!signal.aborted) {
@@ -24,9 +24,9 @@ export async function every(
     try {
       await work()
     } catch (error) {
-      if (!signal.aborted) failed(error)
+      if (!signal.aborted) onError(error)
     }
-    const spentMs = isRhythm ? performance.now() - startedMs : 0
+    const spentMs = isFixedRate ? performance.now() - startedMs : 0
     await pause(Math.max(0, ms - spentMs), signal)
   }
 }

@@ -35,7 +35,7 @@ async function untilTaken(locks: Locks, id: number) {
   }
 }
 
-test('one holder at a time, in this process and in any other', async () => {
+test('a lock has one holder at a time, within this process and across processes', async () => {
   const [mine, theirs] = [open(), open()]
   const lock = await mine.tryLock(1)
   expect(lock).not.toBeNull()
@@ -48,7 +48,7 @@ test('one holder at a time, in this process and in any other', async () => {
   expect(await mine.tryLock(1)).toBeNull()
 })
 
-test('a broken connection tells its holders, and the lock is free for others and for itself', async () => {
+test('a broken connection notifies its holders and frees the lock for every process', async () => {
   const mine = open()
   const lock = await mine.tryLock(3)
   const lost = new Promise((done) => lock?.lost.addEventListener('abort', done))
@@ -56,12 +56,12 @@ test('a broken connection tells its holders, and the lock is free for others and
   await lost
   const again = await untilTaken(mine, 3)
   expect(again.lost.aborted).toBe(false)
-  // The old holder has nothing to give back any more.
+  // The lost lock must not release the new one.
   await lock?.release()
   expect(await open().tryLock(3)).toBeNull()
 })
 
-test('closing gives everything back', async () => {
+test('closing releases all locks', async () => {
   const mine = open()
   await mine.tryLock(4)
   await mine.close()
@@ -69,7 +69,7 @@ test('closing gives everything back', async () => {
   expect(await untilTaken(open(), 4)).toBeTruthy()
 })
 
-test('one leads at a time, and another when it dies', async () => {
+test('one process leads at a time, and another takes over when it dies', async () => {
   const log = pino({ level: 'silent' })
   const leading = new Set<string>()
   let terms = 0
@@ -98,8 +98,8 @@ test('one leads at a time, and another when it dies', async () => {
   expect(leading.size).toBe(0)
 })
 
-test('Postgres itself finds out when the machine of a leader or of a holder of locks has vanished', async () => {
-  // Over TCP and as long as the connection lives: what Postgres says of its sockets is what holds.
+test('Postgres detects that the machine of a leader or lock holder has vanished', async () => {
+  // Postgres reports the keepalive settings that are in effect on its end of this TCP connection.
   const shown: string[] = []
   const log = pino({ level: 'silent' })
   const leading = runAsLeader(database, log, 'keepalive', async (client, signal) => {
@@ -117,7 +117,7 @@ test('Postgres itself finds out when the machine of a leader or of a holder of l
 })
 
 test(
-  'a leader whose database has vanished is told within half a minute, while it asks and while it rests',
+  'a leader notices within 30 seconds that its database has vanished, while querying and while idle',
   { timeout: 90_000 },
   async () => {
     const proxy = await startPostgresProxy(inject('postgresUrl'))

@@ -4,12 +4,12 @@ import type { Database } from './database.ts'
 import { pause } from './every.ts'
 import { keepAlive, clientWithTimeouts } from './pool.ts'
 
-/** How long a process waits before it asks again whether the leader has gone, and before it leads again after an error. */
+/** How long a process waits before it tries again to become the leader, also after an error. */
 const retryMs = 1_000
 
 /**
- * Leases of this process: advisory locks, each held for as long as the connection that took it lives, so a killed process gives them
- * back at once and one whose machine vanished within half a minute.
+ * A connection that holds advisory locks. Postgres releases them when the connection ends: immediately when the process is killed,
+ * within half a minute when its machine vanishes.
  */
 type LeaseConnection = { client: Client; lost: AbortSignal }
 
@@ -28,7 +28,7 @@ async function openLeaseConnection(database: Database, application_name: string)
   client.on('end', end)
   try {
     await client.connect()
-    // Postgres must notice that a whole machine vanished, or its locks would stay for hours. We notice it earlier: see `keepAlive`.
+    // Without keepalives Postgres would hold the locks of a machine that vanished for hours. `keepAlive` is our side of it.
     await client.query('set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3')
   } catch (error) {
     await client.end().catch(() => undefined)
@@ -37,21 +37,20 @@ async function openLeaseConnection(database: Database, application_name: string)
   return { client, lost: broken.signal }
 }
 
-/** Held for as long as its connection lives. */
 export type Lock = {
-  /** Aborted when the connection broke: another process may hold the lock from now on. */
+  /** Aborts when the connection breaks: from then on another process may hold the lock. */
   lost: AbortSignal
   release: () => Promise<void>
 }
 
-/** Locks of this process, on a connection of their own that is replaced when it broke. */
+/** Locks of this process, on a dedicated connection that is reopened after it broke. */
 export type Locks = {
-  /** Null when anybody holds it, in this process too. `id` is below 2^31. */
+  /** Null if the lock is held already, by this process or another one. `id` is below 2^31. */
   tryLock: (id: number) => Promise<Lock | null>
   close: () => Promise<void>
 }
 
-/** `space` tells apart what the ids count; any number of 32 bits that no other kind of lock has. */
+/** `space` is the namespace of the ids: a 32-bit number that no other kind of lock uses. */
 export function openLocks(database: Database, space: number): Locks {
   type Connection = LeaseConnection & { held: Set<number> }
   let current: Promise<Connection> | null = null
@@ -60,7 +59,7 @@ export function openLocks(database: Database, space: number): Locks {
   function connection(): Promise<Connection> {
     if (isClosed) throw new Error('The locks are closed')
     if (current) return current
-    const next = openLeaseConnection(database, 'shoal-locks').then((holder) => ({ ...holder, held: new Set<number>() }))
+    const next = openLeaseConnection(database, 'shoal-locks').then((opened) => ({ ...opened, held: new Set<number>() }))
     current = next
     const clear = () => {
       if (current === next) current = null
@@ -72,7 +71,7 @@ export function openLocks(database: Database, space: number): Locks {
   return {
     tryLock: async (id) => {
       const { client, lost, held } = await connection()
-      // Postgres would give a session its own lock a second time.
+      // Postgres grants a session a lock that it holds already.
       if (held.has(id)) return null
       held.add(id)
       const isOurs = await tryAcquire(client, 'pg_try_advisory_lock($1, $2)', [space, id]).catch((error: unknown) => {
@@ -99,14 +98,14 @@ export function openLocks(database: Database, space: number): Locks {
 }
 
 export type LeaderHandle = {
-  /** Ends the work and gives the lease back. */
+  /** Ends the work and releases the lease. */
   close: () => Promise<void>
 }
 
 /**
- * Does `lead` in one process at a time of all that share the database, and moves on to another process when this one dies.
- * The connection it is given holds the lease: what is written through it can only have been written by the leader. `signal`
- * aborts when the connection breaks or on `close`; `lead` then has to come to an end. When it ends otherwise it begins again.
+ * Runs `lead` in one process at a time of all that share the database; when that process dies, another one takes over.
+ * The client passed to `lead` holds the lease, so only the leader can write through it. `signal` aborts when the connection
+ * breaks or on `close`; `lead` must return then. If `lead` returns or throws earlier, it is started again.
  */
 export function runAsLeader(
   database: Database,
@@ -116,7 +115,7 @@ export function runAsLeader(
 ): LeaderHandle {
   const closing = new AbortController()
 
-  /** One connection's time: asks for the lease until it is had, then leads until that ends. */
+  /** Waits for the lease on a new connection, then leads until `lead` returns. */
   const leadOnce = async () => {
     const { client, lost } = await openLeaseConnection(database, `shoal-${name}`)
     const signal = AbortSignal.any([closing.signal, lost])
@@ -132,7 +131,7 @@ export function runAsLeader(
   const done = (async () => {
     while (!closing.signal.aborted) {
       await leadOnce().catch((error: unknown) => {
-        if (!closing.signal.aborted) log.warn({ err: error, name }, 'leading was interrupted')
+        if (!closing.signal.aborted) log.warn({ err: error, name }, 'leadership was interrupted')
       })
       await pause(retryMs, closing.signal)
     }

@@ -15,24 +15,30 @@ const breakAll = (name: string) =>
     [name],
   )
 
-test('listeners hear their channel, also after the connection broke', async () => {
-  const heard: string[] = []
-  let times = 0
+test('listeners receive the messages of their channel, also after the connection broke', async () => {
+  const received: string[] = []
+  let listening = 0
   const notifications = notificationsOf(database)
   const stop = [
-    notifications.listen('one', { onMessage: (payload) => heard.push(`one ${payload}`), onListening: () => times++ }),
-    notifications.listen('one', { onMessage: (payload) => heard.push(`again ${payload}`) }),
-    notifications.listen('two', { onMessage: (payload) => heard.push(`two ${payload}`), onListening: () => times++ }),
+    notifications.listen('one', {
+      onMessage: (payload) => received.push(`one ${payload}`),
+      onListening: () => listening++,
+    }),
+    notifications.listen('one', { onMessage: (payload) => received.push(`again ${payload}`) }),
+    notifications.listen('two', {
+      onMessage: (payload) => received.push(`two ${payload}`),
+      onListening: () => listening++,
+    }),
   ]
-  await until(() => expect(times).toBe(2))
+  await until(() => expect(listening).toBe(2))
   await notify('one', 'a')
   await notify('two', 'b')
-  await until(() => expect(heard).toEqual(['one a', 'again a', 'two b']))
+  await until(() => expect(received).toEqual(['one a', 'again a', 'two b']))
   await breakAll('shoal-listen')
-  await until(() => expect(times).toBe(4))
+  await until(() => expect(listening).toBe(4))
   stop[1]?.()
   await notify('one', 'c')
-  await until(() => expect(heard.slice(3)).toEqual(['one c']))
+  await until(() => expect(received.slice(3)).toEqual(['one c']))
   for (const end of stop) end()
   await until(async () => expect((await breakAll('shoal-listen')).rowCount).toBe(0))
 })

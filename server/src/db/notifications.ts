@@ -4,20 +4,20 @@ import { keepAlive } from './pool.ts'
 
 type Listener = {
   onMessage: (payload: string) => void
-  /** From now on nothing is missed: called at first, and after each time the connection was broken. */
+  /** No message is missed from now on. Called after the first connect and after each reconnect. */
   onListening?: () => void
 }
 
 /** Calls back for each NOTIFY on a channel. */
 export type Notifications = {
-  /** Answers how to stop. */
+  /** Returns a function that stops listening. */
   listen: (channel: string, listener: Listener) => () => void
 }
 
 const retryMs = 1_000
 const ofDatabase = new WeakMap<Database, Notifications>()
 
-/** One connection for all listeners of this process, open while there are any. */
+/** The notifications of this process, on one connection for all listeners that is open while there are any. */
 export function notificationsOf(database: Database): Notifications {
   const known = ofDatabase.get(database) ?? createNotifications(database.url)
   ofDatabase.set(database, known)
@@ -26,8 +26,8 @@ export function notificationsOf(database: Database): Notifications {
 
 type Connection = {
   client: Client
-  /** Resolves when it was told everything so far; rejects when it could not connect. */
-  told: Promise<unknown>
+  /** Settles with the last command sent so far; rejects if the client could not connect. */
+  lastCommand: Promise<unknown>
 }
 
 function createNotifications(url: string): Notifications {
@@ -44,32 +44,32 @@ function createNotifications(url: string): Notifications {
     client.on('notification', ({ channel, payload }) => {
       for (const listener of listeners.get(channel) ?? []) listener.onMessage(payload ?? '')
     })
-    const opened = { client, told: client.connect() }
-    const openAnew = () => {
+    const opened = { client, lastCommand: client.connect() }
+    const reconnect = () => {
       if (connection !== opened) return
       connection = null
       setTimeout(() => listeners.size > 0 && !connection && open(), retryMs).unref()
       client.end().catch(() => undefined)
     }
-    client.on('error', openAnew)
-    client.once('end', openAnew)
-    opened.told.catch(openAnew)
+    client.on('error', reconnect)
+    client.once('end', reconnect)
+    opened.lastCommand.catch(reconnect)
     connection = opened
-    for (const [channel, ofChannel] of listeners) void begin(opened, channel, ofChannel)
+    for (const [channel, ofChannel] of listeners) void startListening(opened, channel, ofChannel)
   }
 
-  /** One after the other: a client takes one statement at a time. */
-  const tell = (at: Connection, verb: 'listen' | 'unlisten', channel: string): Promise<unknown> => {
-    at.told = at.told.then(() => at.client.query(`${verb} ${escapeIdentifier(channel)}`))
-    return at.told
+  /** Sends commands one at a time, since a client takes only one statement at a time. */
+  const send = (on: Connection, verb: 'listen' | 'unlisten', channel: string): Promise<unknown> => {
+    on.lastCommand = on.lastCommand.then(() => on.client.query(`${verb} ${escapeIdentifier(channel)}`))
+    return on.lastCommand
   }
 
-  const begin = async (at: Connection, channel: string, told: Iterable<Listener>) => {
+  const startListening = async (on: Connection, channel: string, ofChannel: Iterable<Listener>) => {
     try {
-      await tell(at, 'listen', channel)
-      for (const listener of told) listener.onListening?.()
+      await send(on, 'listen', channel)
+      for (const listener of ofChannel) listener.onListening?.()
     } catch {
-      // The connection broke; the next one listens to everything.
+      // The connection broke; the next one listens to all channels.
     }
   }
 
@@ -84,14 +84,14 @@ function createNotifications(url: string): Notifications {
       const ofChannel = listeners.get(channel) ?? new Set()
       listeners.set(channel, ofChannel)
       ofChannel.add(listener)
-      if (connection) void begin(connection, channel, [listener])
+      if (connection) void startListening(connection, channel, [listener])
       else open()
       return () => {
         ofChannel.delete(listener)
         if (ofChannel.size > 0 || listeners.get(channel) !== ofChannel) return
         listeners.delete(channel)
         if (listeners.size === 0) close()
-        else if (connection) tell(connection, 'unlisten', channel).catch(() => undefined)
+        else if (connection) send(connection, 'unlisten', channel).catch(() => undefined)
       }
     },
   }

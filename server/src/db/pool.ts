@@ -7,10 +7,10 @@ import { asUnavailable, DatabaseUnavailable } from './unavailable.ts'
 type Callback = (error: unknown, result?: unknown) => void
 type Check = (limitMs: number) => Promise<boolean>
 
-/** Dead peers are noticed on idle connections as well. */
+/** Detects dead peers on idle connections as well. */
 export const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
 
-/** Those who ask meanwhile share one answer. */
+/** Concurrent callers share one check. */
 function sharedCheck(url: string): Check {
   let current: Promise<boolean> | null = null
   return (limitMs) => {
@@ -20,20 +20,20 @@ function sharedCheck(url: string): Check {
 }
 
 /**
- * A pool whose connections and questions end with DatabaseUnavailable when the database is away, as soon as the `patience` of whoever
- * asks says so. A question that takes long while the database lives is left alone until `questionMs`.
+ * A pool that fails with DatabaseUnavailable when the database is unavailable, within the `queryTimeouts` of the caller. A slow
+ * query on a database that still responds may take `queryMs`.
  */
 export function createPool(options: pg.PoolConfig & { connectionString: string }): pg.Pool {
   return new PoolWithTimeouts({ ...options, ...keepAlive, Client: clientWithTimeouts(options.connectionString) })
 }
 
 class PoolWithTimeouts extends pg.Pool {
-  // The overloads of `query` in pg's types cannot be said again in a line.
+  // `never` is compatible with all overloads of `query` in the types of pg.
   override query(...given: unknown[]): never {
     return (typeof given.at(-1) === 'function' ? super.query(...(given as [string])) : this.#query(given)) as never
   }
 
-  /** The pool's own one answers a connection that broke with the error of its socket. */
+  /** The query method of pg's pool reports a broken connection with the error of its socket instead. */
   async #query(given: unknown[]): Promise<unknown> {
     const client = await this.connect()
     try {
@@ -41,7 +41,7 @@ class PoolWithTimeouts extends pg.Pool {
       client.release()
       return result
     } catch (error) {
-      // One that is broken, or left in the middle of a transaction, is of no use to others.
+      // Do not reuse a connection that is broken or in the middle of a transaction.
       client.release(error instanceof DatabaseUnavailable || client.getTransactionStatus() !== 'I')
       throw error
     }
@@ -58,25 +58,25 @@ class PoolWithTimeouts extends pg.Pool {
       return new Promise((done, failed) =>
         this.connect((error, client) => (client ? done(client) : failed(error ?? new Error('No connection')))),
       )
-    // The pool calls back from whatever runs then.
-    const answer = AsyncResource.bind(callback)
-    let isDecided = false
-    const decide = () => {
-      if (isDecided) return false
+    // The pool calls back in the async context of another caller; restore this one's.
+    const settle = AsyncResource.bind(callback)
+    let isSettled = false
+    const claimResult = () => {
+      if (isSettled) return false
       clearTimeout(timer)
-      return (isDecided = true)
+      return (isSettled = true)
     }
-    const giveUp = () => {
-      if (!decide()) return
+    const onTimeout = () => {
+      if (!claimResult()) return
       const isFull = this.totalCount >= (this.options.max ?? 0) && this.waitingCount > 0
-      const why = isFull ? 'all connections are in use' : 'it does not answer'
-      answer(new DatabaseUnavailable(`The database cannot be asked now: ${why}`), undefined, () => {})
+      const reason = isFull ? 'all connections are in use' : 'it does not respond'
+      settle(new DatabaseUnavailable(`The database is unavailable: ${reason}`), undefined, () => {})
     }
-    // An answer that has arrived while this process was busy counts.
-    const timer = setTimeout(() => setImmediate(giveUp), queryTimeouts().connectMs())
+    // setImmediate, so that a response received while this process was busy still counts.
+    const timer = setTimeout(() => setImmediate(onTimeout), queryTimeouts().connectMs())
     super.connect((error, client, release) => {
-      if (!decide()) return client ? release() : undefined
-      answer(asUnavailable(error) as Error | undefined, client, release)
+      if (!claimResult()) return client ? release() : undefined
+      settle(asUnavailable(error) as Error | undefined, client, release)
     })
   }
 }
@@ -88,7 +88,7 @@ export function clientWithTimeouts(url: string): typeof pg.Client {
 
     constructor(config?: string | pg.ClientConfig) {
       super(config)
-      // A connection that breaks between two statements of a transaction has no other listener, which would end the process.
+      // Without a listener, a connection that breaks between two statements of a transaction would end the process.
       this.on('error', () => {})
     }
 
@@ -97,68 +97,69 @@ export function clientWithTimeouts(url: string): typeof pg.Client {
     }
 
     #query(given: unknown[]): unknown {
-      const ask = super.query.bind(this) as unknown as (...args: unknown[]) => unknown
+      const send = super.query.bind(this) as unknown as (...args: unknown[]) => unknown
       const [first] = given
-      // Streams of COPY and cursors take as long as their other end.
-      if (typeof first === 'object' && first !== null && 'submit' in first) return ask(...given)
+      // COPY streams and cursors run at the speed of their reader or writer.
+      if (typeof first === 'object' && first !== null && 'submit' in first) return send(...given)
       const last = given.at(-1)
       if (typeof last === 'function') {
-        const end = this.#watch()
-        const answered: Callback = (error, result) => {
-          end()
+        const stopTimeout = this.#startTimeout()
+        const callback: Callback = (error, result) => {
+          stopTimeout()
           ;(last as Callback)(error ? asUnavailable(error) : error, result)
         }
-        return ask(...given.slice(0, -1), answered)
+        return send(...given.slice(0, -1), callback)
       }
-      // One after the other: a connection takes one statement at a time.
-      const answer = this.#last.then(() => this.#ask(ask, given))
-      this.#last = answer.catch(() => undefined)
-      return answer
+      // One at a time: a connection takes one statement at a time.
+      const result = this.#last.then(() => this.#send(send, given))
+      this.#last = result.catch(() => undefined)
+      return result
     }
 
-    async #ask(ask: (...args: unknown[]) => unknown, given: unknown[]): Promise<unknown> {
-      const end = this.#watch()
+    async #send(send: (...args: unknown[]) => unknown, given: unknown[]): Promise<unknown> {
+      const stopTimeout = this.#startTimeout()
       try {
-        return await ask(...given)
+        return await send(...given)
       } catch (error) {
         throw asUnavailable(error)
       } finally {
-        end()
+        stopTimeout()
       }
     }
 
-    /** Breaks the connection when its question outlasts the patience. Answers how to stop watching. */
-    #watch(): () => void {
-      const { checkAfterMs, checkMs, queryMs: questionMs } = queryTimeouts()
+    /** Breaks the connection when a query exceeds the `queryTimeouts`. Returns a function that cancels the timeout. */
+    #startTimeout(): () => void {
+      const { checkAfterMs, checkMs, queryMs } = queryTimeouts()
       const startedMs = performance.now()
-      let isOver = false
+      let isStopped = false
       let timer: NodeJS.Timeout
-      const look = async () => {
-        const isSlow = performance.now() - startedMs >= questionMs
-        const isAlive = !isSlow && (await check(checkMs))
-        if (isOver) return
+      const checkProgress = async () => {
+        const isTooSlow = performance.now() - startedMs >= queryMs
+        const isAlive = !isTooSlow && (await check(checkMs))
+        if (isStopped) return
         if (isAlive) {
           wait()
           return
         }
-        if (isSlow) void cancel(url, this)
+        if (isTooSlow) void cancelQuery(url, this)
         const { stream } = (this as unknown as { connection: unknown }).connection as {
           stream: { destroy: (error: Error) => void }
         }
-        stream.destroy(new DatabaseUnavailable('The database did not answer in time'))
+        stream.destroy(new DatabaseUnavailable('The database did not respond in time'))
       }
-      const wait = () => void (timer = setTimeout(() => setImmediate(() => void (isOver || look())), checkAfterMs))
+      const wait = () =>
+        void (timer = setTimeout(() => setImmediate(() => void (isStopped || checkProgress())), checkAfterMs))
       wait()
       return () => {
-        isOver = true
+        isStopped = true
         clearTimeout(timer)
       }
     }
   }
 }
 
-/** Postgres does not notice by itself that nobody waits for a question any more. */
-async function cancel(url: string, client: pg.Client): Promise<void> {
+/** Cancels the running query: Postgres continues it even though the client has disconnected. */
+async function cancelQuery(url: string, client: pg.Client): Promise<void> {
   const { processID } = client as unknown as { processID: number }
   const other = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
   other.on('error', () => {})

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** Opens a new connection, which one that is open already does not prove to be possible, and uses it. */
+/** Checks on a new connection: one that is already open does not prove that the database accepts others. */
 async function withNewConnection(
   options: { url: string; limitMs: number; name: string },
   use: (client: pg.Client) => Promise<unknown>,
@@ -21,7 +21,7 @@ async function withNewConnection(
   }
 }
 
-/** True when a new connection to the database can be made within `limitMs`, or when Postgres itself says why not: then it lives. */
+/** True if Postgres accepts a new connection within `limitMs`, or refuses it for a reason other than shutting down or starting up. */
 export async function canConnect(url: string, limitMs: number): Promise<boolean> {
   try {
     await withNewConnection({ url, limitMs, name: 'shoal-check' }, async () => undefined)
@@ -31,7 +31,7 @@ export async function canConnect(url: string, limitMs: number): Promise<boolean>
   }
 }
 
-/** True when a new connection can be made within `limitMs` and answers a query within as long. */
+/** True if a new connection opens within `limitMs` and completes a query within another `limitMs`. */
 export async function canQuery(url: string, limitMs: number): Promise<boolean> {
   try {
     await withNewConnection({ url, limitMs, name: 'shoal-ready' }, (client) => client.query('select 1'))

@@ -1,19 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { minutes } from '../clock.ts'
 
-/** How long the database is waited for, in milliseconds of real time. */
+/** How long to wait for the database, in milliseconds of real time. */
 export type QueryTimeouts = {
-  /** For a free connection. */
+  /** Maximum wait for a connection from the pool. */
   connectMs: () => number
-  /** A question that takes longer makes us check whether the database answers at all. */
+  /** After this long, a query triggers a check of whether the database still responds. */
   checkAfterMs: number
-  /** How long that check may take. */
+  /** Maximum time of that check. */
   checkMs: number
-  /** The longest question. */
+  /** Maximum time of one query. */
   queryMs: number
 }
 
-/** Of background work: it may be slow, and has to notice all the same that its server has vanished. */
+/** For background work, which may be slow but must still notice that the database server has vanished. */
 const background: QueryTimeouts = {
   connectMs: () => 30_000,
   checkAfterMs: 10_000,
@@ -27,16 +27,16 @@ const store = new AsyncLocalStorage<QueryTimeouts>()
 export const queryTimeouts = (): QueryTimeouts => store.getStore() ?? background
 
 /**
- * Runs `work` with the patience of a person who waits: a database that is away is noticed in less than three seconds. A question
- * that is merely slow may take `questionMs`.
+ * Runs `work` with the timeouts of an interactive request: an unreachable database is detected in less than three seconds, while
+ * a query that is merely slow may take `queryMs`.
  */
 export function withRequestTimeouts<T>(work: () => PromiseLike<T>, queryMs = 20_000): Promise<T> {
   const untilMs = performance.now() + requestMs
   const connectMs = () => Math.max(500, untilMs - performance.now())
-  // Awaited within: what drizzle answers asks only when it is waited for.
+  // Awaited inside the scope, since a drizzle query starts only when it is awaited.
   return store.run({ connectMs, checkAfterMs: 1_000, checkMs: 1_000, queryMs }, async () => await work())
 }
 
-/** The same for what takes long by nature, as exports and uploads. */
+/** The same, for requests that transfer a lot of data, such as exports and uploads. */
 export const withLongRequestTimeouts = <T>(work: () => PromiseLike<T>): Promise<T> =>
   withRequestTimeouts(work, minutes(10))

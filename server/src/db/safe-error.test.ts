@@ -30,15 +30,15 @@ const kinds: [string, () => PromiseLike<unknown>][] = [
   ['a value of the wrong type', () => database.db.execute(sql`select ${'hush "hush" hush'}::int`)],
   ['a date', () => database.db.execute(sql`select ${'hush'}::timestamptz`)],
   ['broken JSON (where)', () => database.db.execute(sql`select ${'{"a": hush}'}::jsonb`)],
-  ['what a function raises', () => database.pool.query(`do $$ begin raise exception 'hush'; end $$`)],
+  ['an exception raised by a function', () => database.pool.query(`do $$ begin raise exception 'hush'; end $$`)],
   [
     'a parameter with lines like those of a stack',
     () => database.db.execute(sql`select ${'x\n    at hush (/a.ts:1:2)\n    at /hush:1:2'}::int`),
   ],
 ]
 
-test.each(kinds)('%s is in no line of the log and in no message of the command line', async (_, ask) => {
-  const error = await failed(ask())
+test.each(kinds)('%s does not appear in the log or on the command line', async (_, query) => {
+  const error = await failed(query())
   expect(JSON.stringify(error, Object.getOwnPropertyNames(error)) + String(error)).toContain('hush')
   const nested = [
     error,
@@ -56,11 +56,11 @@ test.each(kinds)('%s is in no line of the log and in no message of the command l
     written += safeText(err) + safeStack(err)
   }
   expect(written).not.toContain('hush')
-  // What mends it is there.
+  // The location needed to fix the error is kept.
   expect(written).toContain('safe-error.test.ts')
 })
 
-test('what is no secret stays: the query, the code, the constraint, the cause', async () => {
+test('the query, code, constraint and cause of an error are kept', async () => {
   const error = await failed(database.db.execute(sql`insert into people values (${'hush@example.com'}, 2)`))
   let written = ''
   createLog({ SHOAL_LOG_LEVEL: 'info' }, { write: (line: string) => void (written = line) }).error({ err: error }, 'x')
@@ -77,7 +77,7 @@ test('what is no secret stays: the query, the code, the constraint, the cause', 
   })
 })
 
-test("the operator's command line says what failed without what was entered", { timeout: 60_000 }, async () => {
+test("the operator's command line reports an error without the values entered", { timeout: 60_000 }, async () => {
   const url = inject('postgresUrl').replace('{database}', 'postgres')
   const name = new URL(database.url).pathname.slice(1)
   await database.pool.query('alter table users add constraint none check (id < 0)')

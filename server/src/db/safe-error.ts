@@ -1,7 +1,7 @@
 import { DrizzleQueryError } from 'drizzle-orm'
 import { DatabaseError } from 'pg'
 
-/** An error as logs may show it. */
+/** An error without user data, fit for logs. */
 export type SafeError = {
   type: string
   message: string
@@ -17,8 +17,8 @@ export type SafeError = {
 const maxDepth = 8
 
 /**
- * What an error says without what people and squids entered: the parameters of a query, the rows and values that Postgres quotes
- * (`detail`, `where`, data exceptions), and whatever else hangs on the object. Causes and the errors of an AggregateError too.
+ * Strips an error of the data of users and squids: query parameters, the rows and values that Postgres quotes (`detail`, `where`,
+ * data exceptions), and all unknown properties. Causes and the errors of an AggregateError are treated alike.
  */
 export function safeError(error: unknown, depth = 0): SafeError {
   if (!(error instanceof Error))
@@ -41,36 +41,36 @@ export function safeError(error: unknown, depth = 0): SafeError {
   }
 }
 
-/** In a line, with what caused it: for a terminal. */
+/** The messages of an error and its causes in one line, for a terminal. */
 export function safeText(error: unknown): string {
-  const words: string[] = []
+  const messages: string[] = []
   for (let at: unknown = error, depth = 0; at !== undefined && depth < maxDepth; depth++) {
     const { message } = safeError(at)
-    if (!words.some((known) => known.includes(message))) words.push(message)
+    if (!messages.some((known) => known.includes(message))) messages.push(message)
     at = at instanceof Error ? at.cause : undefined
   }
-  return words.join(': ')
+  return messages.join(': ')
 }
 
-/** The same with where it happened. */
+/** `safeText`, followed by the stack frames. */
 export const safeStack = (error: unknown): string => `${safeText(error)}\n${safeError(error).stack}`.trimEnd()
 
 function safeMessage(error: Error): string {
   if (error instanceof DrizzleQueryError) return 'Failed query'
   if (error instanceof DatabaseError) return messageOfPostgres(error)
-  // An error that repeats the words of its cause.
+  // Some errors repeat the message of their cause.
   const { cause } = error
   if (!(cause instanceof Error) || cause.message === '') return error.message
   return error.message.replaceAll(cause.message, () => safeMessage(cause))
 }
 
-/** Class 22, and what is raised by code in the database, quote values; others name columns, tables and roles. */
+/** Class 22, and exceptions raised by code in the database, quote values; others name only columns, tables and roles. */
 function messageOfPostgres({ message, code = '' }: DatabaseError): string {
-  if (code.startsWith('P0')) return 'An error that was raised by code in the database'
+  if (code.startsWith('P0')) return 'An error raised by code in the database'
   return code.startsWith('22') ? message.replaceAll(/"[^]*"/g, '"…"').replace(/: [^]*$/, ': …') : message
 }
 
-/** Without the lines of the message, which may have any number. */
+/** The stack frames alone, without the message, which may span any number of lines. */
 function framesOf({ stack = '', message }: Error): string {
   const at = message === '' ? -1 : stack.indexOf(message)
   const rest = at < 0 ? stack : stack.slice(at + message.length)

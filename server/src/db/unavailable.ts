@@ -1,21 +1,21 @@
 import { DatabaseError } from 'pg'
 
 /**
- * The database cannot be asked now: it is down, does not answer, is starting, or has no connection left. Whoever asked may ask
- * again later; nothing is wrong with the question.
+ * The database is unavailable: it is down, does not respond, is starting, or has no connection left. The query itself may be fine,
+ * so the caller may retry later.
  */
 export class DatabaseUnavailable extends Error {
   override name = 'DatabaseUnavailable'
 }
 
 /**
- * SQLSTATEs by which Postgres refuses for now. Class 08: connection lost. 25006: a standby takes no writes. 53xxx: out of disk,
- * memory or connections. 57P0x: shutting down, crashed, or starting up.
+ * SQLSTATEs of temporary failures. Class 08: connection lost. 25006: a standby takes no writes. 53xxx: out of disk, memory or
+ * connections. 57P0x: shutting down, crashed, or starting up.
  */
-const refusedForNow = /^(08\w{3}|25006|53\w{3}|57P0[1235])$/
+const temporarySqlState = /^(08\w{3}|25006|53\w{3}|57P0[1235])$/
 
-/** Messages of pg for a connection that broke or that could not be made. They have no code of their own. */
-const broken =
+/** Messages of pg about broken or failed connections, which have no error code. */
+const connectionMessage =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e|Cannot use a pool)/
 
 const socketErrors = new Set([
@@ -35,19 +35,21 @@ const socketErrors = new Set([
 ])
 
 /**
- * What `pg` threw, as DatabaseUnavailable when it means that the database cannot be asked now, otherwise as it is. Only for errors
- * of a connection to Postgres: the codes of sockets mean other things elsewhere.
+ * Converts an error of `pg` to DatabaseUnavailable if it means that the database is unavailable; returns other errors unchanged.
+ * Only for errors of a Postgres connection: socket error codes mean other things elsewhere.
  */
 export function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DatabaseUnavailable) return error
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  const isAway =
-    error instanceof DatabaseError ? refusedForNow.test(code) : socketErrors.has(code) || broken.test(error.message)
-  if (isAway) return new DatabaseUnavailable(`The database cannot be asked now: ${error.message}`, { cause: error })
+  const isTemporary =
+    error instanceof DatabaseError
+      ? temporarySqlState.test(code)
+      : socketErrors.has(code) || connectionMessage.test(error.message)
+  if (isTemporary) return new DatabaseUnavailable(`The database is unavailable: ${error.message}`, { cause: error })
   return error instanceof AggregateError && error.errors.length > 0 ? asUnavailable(error.errors[0]) : error
 }
 
-/** Also when it is wrapped, as drizzle does. */
+/** True for DatabaseUnavailable, also as the cause of another error: drizzle wraps errors. */
 export function isUnavailable(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 10; at = at.cause, depth++)
     if (at instanceof DatabaseUnavailable) return true

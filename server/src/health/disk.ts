@@ -1,12 +1,11 @@
 import { statfs } from 'node:fs/promises'
 
-/** `freeBytes`: what this process may still write; root's reserve is not part of it. */
+/** `freeBytes` is what this process may still write, without the blocks reserved for root. */
 export type Disk = { freeBytes: number; sizeBytes: number }
 
 /**
- * The disk that a directory is on, as it is now.
- *
- * @throws Error of the system call; it may hang as long as the disk does
+ * Reads the free space of the file system that a directory is on. Hangs for as long as the disk does.
+ * @throws Error of the system call
  */
 export async function readDisk(dir: string): Promise<Disk> {
   const { bavail, blocks, bsize } = await statfs(dir)

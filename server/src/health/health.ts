@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { App } from '../app.ts'
+import type { Config } from '../config/config.ts'
+import { listen, type Listener } from '../listener.ts'
 import { metricsOf } from './metrics.ts'
 import { readiness, type ReadinessApp } from './readiness.ts'
 
@@ -11,23 +13,23 @@ const json = (status: number, body: object): HealthResponse => ({
   body: JSON.stringify(body),
 })
 
-/** `/healthz`: this process answers. */
+/** `/healthz`: the process is alive. */
 export const healthz = (): HealthResponse => json(200, { status: 'ok' })
 
-/** `/readyz`: what it needs answers too; names what does not, within two seconds. */
+/** `/readyz`: whether all dependencies of this process respond, within two seconds. Names those that do not. */
 export async function readyz(app: ReadinessApp): Promise<HealthResponse> {
   const { isReady, checks, facts } = await readiness(app)
   return json(isReady ? 200 : 503, { status: isReady ? 'ok' : 'not ready', checks, facts })
 }
 
-/** `/metrics`: null for who does not send SHOAL_METRICS_TOKEN. */
+/** `/metrics`. Null if the request does not carry SHOAL_METRICS_TOKEN. */
 export async function metrics(app: App, authorization: string | undefined): Promise<HealthResponse | null> {
-  const of = metricsOf(app)
-  if (!of.isAllowed(authorization)) return null
-  return { status: 200, type: of.registry.contentType, body: await of.registry.metrics() }
+  const { isAllowed, registry } = metricsOf(app)
+  if (!isAllowed(authorization)) return null
+  return { status: 200, type: registry.contentType, body: await registry.metrics() }
 }
 
-/** The three pages on a port of raw HTTP; null when `url` is none of them, or may not be seen. */
+/** Serves the three pages on a plain HTTP port. Null if the request is for none of them, or is not authorized. */
 export async function healthResponse(app: App, req: IncomingMessage): Promise<HealthResponse | null> {
   if (req.method !== 'GET' && req.method !== 'HEAD') return null
   const path = req.url?.split('?')[0]
@@ -39,4 +41,30 @@ export async function healthResponse(app: App, req: IncomingMessage): Promise<He
 export function sendHealth(req: IncomingMessage, res: ServerResponse, { status, type, body }: HealthResponse): void {
   const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' }
   res.writeHead(status, headers).end(req.method === 'HEAD' ? undefined : body)
+}
+
+const defaultPort = 4002
+const host = '127.0.0.1'
+
+/**
+ * Opens the port that serves only health and metrics: SHOAL_HEALTH_PORT, or a default port in a process with no other port.
+ * Null if the process needs none.
+ * @throws Error with the code EADDRINUSE if SHOAL_HEALTH_PORT is taken
+ */
+export async function listenForHealth(
+  config: Pick<Config, 'SHOAL_HEALTH_PORT' | 'SHOAL_ROLES'>,
+): Promise<Listener | null> {
+  if (config.SHOAL_HEALTH_PORT !== undefined) return await listen(config.SHOAL_HEALTH_PORT, host)
+  if (config.SHOAL_ROLES.some((role) => role !== 'worker')) return null
+  // Several workers may run on one host.
+  return await listen(defaultPort, host).catch(() => listen(0, host))
+}
+
+export async function handleHealthRequest(app: App, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const response = await healthResponse(app, req).catch(() => null)
+  sendHealth(
+    req,
+    res,
+    response ?? { status: 404, type: 'application/json', body: '{"error":"There is no such page."}' },
+  )
 }

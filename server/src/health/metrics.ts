@@ -8,10 +8,10 @@ import { ownMetrics } from './own-metrics.ts'
 import { readDisk } from './disk.ts'
 import { countInstallation } from './status-store.ts'
 
-/** How one process does, for its operator's Prometheus. It names no organization and no version. */
+/** The metrics of one process for the operator's Prometheus. They name no organization and no version. */
 export type ServerMetrics = {
   registry: Registry
-  /** Only for who sends SHOAL_METRICS_TOKEN: squids run on this machine, too, so being local proves nothing. */
+  /** True for SHOAL_METRICS_TOKEN as the bearer token. Local requests need it too, since squids run on this machine. */
   isAllowed: (authorization: string | undefined) => boolean
 }
 
@@ -46,16 +46,16 @@ function create(app: App): ServerMetrics {
 }
 
 const hash = (text: string) => createHash('sha256').update(text).digest()
-const isSame = (given: string, wanted: string) => timingSafeEqual(hash(given), hash(wanted))
+const isSame = (given: string, expected: string) => timingSafeEqual(hash(given), hash(expected))
 
 function activeWorker(app: App): Gauge {
   return new Gauge({
     name: 'shoal_worker_active',
-    help: '1 in the process whose worker works, 0 in one that stands by; missing without the worker role.',
+    help: '1 if the worker of this process is active, 0 if it is a standby; absent without the worker role.',
     registers: [],
     collect() {
       const worker = app.vitals?.worker?.()
-      if (worker) this.set(worker.state.is === 'active' ? 1 : 0)
+      if (worker) this.set(worker.state.role === 'active' ? 1 : 0)
     },
   })
 }
@@ -63,7 +63,7 @@ function activeWorker(app: App): Gauge {
 function diskSpace({ config }: App): Gauge {
   return new Gauge({
     name: 'shoal_disk_bytes',
-    help: 'The disk of the data directory: free, what this process may still write, and size.',
+    help: 'The disk of the data directory: free (what this process may still write) and size.',
     labelNames: ['state'],
     registers: [],
     async collect() {
@@ -75,13 +75,13 @@ function diskSpace({ config }: App): Gauge {
   })
 }
 
-/** Null while the database is away: the other metrics are needed then most of all. */
-const whileThere = <T>(ask: () => Promise<T>): Promise<T | null> => withRequestTimeouts(ask).catch(() => null)
+/** Null while the database is unavailable: that is when the other metrics are needed most. */
+const orNull = <T>(query: () => Promise<T>): Promise<T | null> => withRequestTimeouts(query).catch(() => null)
 
 function databaseConnections({ database: { pool } }: App): Gauge {
   return new Gauge({
     name: 'shoal_database_connections',
-    help: 'Connections of this process to the database of the control plane; waiting: calls that wait for one.',
+    help: 'Connections of this process to the control plane database; waiting: queries that wait for a connection.',
     labelNames: ['state'],
     registers: [],
     collect() {
@@ -95,12 +95,12 @@ function databaseConnections({ database: { pool } }: App): Gauge {
 function postgresConnections(app: App): Gauge {
   return new Gauge({
     name: 'shoal_postgres_connections',
-    help: 'Connections of the Postgres that holds the databases of squids: open now by anybody, and max, what it takes.',
+    help: 'Connections of the Postgres with the databases of squids: open (by all clients) and max (its limit).',
     labelNames: ['state'],
     registers: [],
     async collect() {
-      const found = await whileThere(() => connectionsOf(app))
-      for (const [state, count] of Object.entries(found ?? {})) this.set({ state }, count)
+      const connections = await orNull(() => connectionsOf(app))
+      for (const [state, count] of Object.entries(connections ?? {})) this.set({ state }, count)
     },
   })
 }
@@ -108,10 +108,10 @@ function postgresConnections(app: App): Gauge {
 function newestSample(app: App): Gauge {
   return new Gauge({
     name: 'shoal_newest_sample_seconds',
-    help: 'When versions were last sampled by any worker, in seconds since 1970. Standing still: no worker does its work.',
+    help: 'When any worker last sampled versions, in seconds since 1970. If it stops increasing, no worker is working.',
     registers: [],
     async collect() {
-      const at = await whileThere(() => newestSampleAt(app.db))
+      const at = await orNull(() => newestSampleAt(app.db))
       if (at) this.set(at.getTime() / 1000)
     },
   })
@@ -120,11 +120,11 @@ function newestSample(app: App): Gauge {
 function installationCount(app: App): Gauge {
   return new Gauge({
     name: 'shoal_installation_count',
-    help: 'How many there are in the whole installation: people, organizations, versions, containers, deployments in progress.',
+    help: 'Totals of the installation: users, organizations, versions, containers, deployments in progress.',
     labelNames: ['of'],
     registers: [],
     async collect() {
-      const counts = await whileThere(() => countInstallation(app.db))
+      const counts = await orNull(() => countInstallation(app.db))
       for (const [of, count] of Object.entries(counts ?? {})) this.set({ of }, count)
     },
   })

@@ -7,89 +7,89 @@ import { readDisk, type Disk } from './disk.ts'
 
 export type Readiness = {
   isReady: boolean
-  /** What this process needs: each `ok` or what is wrong with it. */
+  /** The dependencies of this process: each `ok` or a description of the problem. */
   checks: Record<string, string>
-  /** What is worth knowing and no reason to be unready. Ages in seconds; null is unknown or never. */
+  /** Information that does not affect readiness. Ages are in seconds; null means unknown or never. */
   facts: Record<string, string | number | null>
 }
 
 export type ReadinessApp = Pick<App, 'config' | 'clock' | 'database' | 'vitals' | 'draining'>
 
-/** Whatever hangs, the answer comes within two seconds. */
+/** The response is due within two seconds even if a check hangs. */
 const limitMs = 1_800
-/** Everybody may ask, and each look opens a connection to the database. */
-const freshMs = 1_000
-/** A worker looks at its containers every second. */
-const oldestObservationMs = 30_000
-const oldestRoutesMs = 120_000
-/** Below this part of free space its operator should act; below the other one, programs cannot rely on being able to write. */
+/** Anyone may send requests, and each check opens a connection to the database. */
+const maxAgeMs = 1_000
+/** A worker observes its containers every second. */
+const maxObservationAgeMs = 30_000
+const maxRoutesAgeMs = 120_000
+/** Shares of free space: at the first the operator should act, at the second programs may fail to write. */
 const warnBelow = 0.05
 const fullBelow = 0.01
 
-const latest = new WeakMap<ReadinessApp['database'], { look: Promise<Readiness>; atMs: number }>()
+const latest = new WeakMap<ReadinessApp['database'], { result: Promise<Readiness>; atMs: number }>()
 
-/** How this process does; looks at once are one. Never rejects. */
+/** Checks the dependencies of this process. Requests within a second share one result. Never rejects. */
 export function readiness(app: ReadinessApp): Promise<Readiness> {
   const known = latest.get(app.database)
-  if (known && performance.now() - known.atMs < freshMs) return known.look
-  const look = checkNow(app)
-  latest.set(app.database, { look, atMs: performance.now() })
-  return look
+  if (known && performance.now() - known.atMs < maxAgeMs) return known.result
+  const result = checkNow(app)
+  latest.set(app.database, { result, atMs: performance.now() })
+  return result
 }
 
 async function checkNow(app: ReadinessApp): Promise<Readiness> {
   const [database, disk] = await Promise.all([
-    inTime(queryDatabase(app.database.url), 'does not answer'),
-    inTime(readDisk(app.config.dataDir), null),
+    withTimeout(queryDatabase(app.database.url), 'does not answer'),
+    withTimeout(readDisk(app.config.dataDir), null),
   ])
   const worker = app.vitals?.worker?.()
   const gateway = app.vitals?.gateway?.()
   const checks: Record<string, string> = { database }
   if (worker) checks['worker'] = workerProblem(worker) ?? 'ok'
   if (gateway)
-    checks['gateway'] = gateway.routesReadMs > oldestRoutesMs ? 'cannot read its routes' : (gateway.problem ?? 'ok')
+    checks['gateway'] = gateway.routesReadMs > maxRoutesAgeMs ? 'cannot read its routes' : (gateway.problem ?? 'ok')
   checks['disk'] = diskProblem(disk) ?? 'ok'
   if (app.draining?.aborted) checks['server'] = 'is stopping'
   const facts: Readiness['facts'] = {
-    diskFreePercent: disk && Math.floor(freePart(disk) * 100),
+    diskFreePercent: disk && Math.floor(freeShare(disk) * 100),
     diskWarning: disk && diskWarning(disk),
     lastBackupSecondsAgo: secondsSince(app, lastBackup(app.config.dataDir)),
   }
   if (worker) {
-    facts['worker'] = worker.state.is
+    facts['worker'] = worker.state.role
     facts['lastObservationSecondsAgo'] = toSeconds(worker.lastObservationMs)
   }
   if (gateway) facts['routesReadSecondsAgo'] = toSeconds(gateway.routesReadMs)
   return { isReady: Object.values(checks).every((check) => check === 'ok'), checks, facts }
 }
 
-const inTime = <T>(work: Promise<T>, otherwise: T): Promise<T> =>
+const withTimeout = <T>(work: Promise<T>, otherwise: T): Promise<T> =>
   Promise.race([work.catch(() => otherwise), pause(limitMs, otherwise, { ref: false })])
 
 const queryDatabase = async (url: string) => ((await canQuery(url, limitMs)) ? 'ok' : 'does not answer')
 
-const freePart = ({ freeBytes, sizeBytes }: Disk) => (sizeBytes === 0 ? 1 : freeBytes / sizeBytes)
+const freeShare = ({ freeBytes, sizeBytes }: Disk) => (sizeBytes === 0 ? 1 : freeBytes / sizeBytes)
 
-const freeText = (disk: Disk) => `only ${(freePart(disk) * 100).toFixed(1)} % are free`
+const freeText = (disk: Disk) => `only ${(freeShare(disk) * 100).toFixed(1)} % is free`
 
-/** A fact and no reason to be unready: a balancer would take every server of this disk out of service while all of them still work. */
-const diskWarning = (disk: Disk): string | null => (freePart(disk) < warnBelow ? freeText(disk) : null)
+/** Does not affect readiness: a balancer would take all servers on this disk out of service while they still work. */
+const diskWarning = (disk: Disk): string | null => (freeShare(disk) < warnBelow ? freeText(disk) : null)
 
 function diskProblem(disk: Disk | null): string | null {
   if (disk === null) return 'does not answer'
-  return freePart(disk) < fullBelow ? freeText(disk) : null
+  return freeShare(disk) < fullBelow ? freeText(disk) : null
 }
 
 function workerProblem({
   state,
   lastObservationMs,
 }: NonNullable<ReturnType<NonNullable<NonNullable<ReadinessApp['vitals']>['worker']>>>) {
-  if (state.is === 'standby')
+  if (state.role === 'standby')
     return state.frozenForMs === null
       ? null
       : `the active worker has not responded for ${toSeconds(state.frozenForMs)} s`
-  const isLate = lastObservationMs !== null && lastObservationMs > oldestObservationMs
-  return isLate ? `has not looked at its containers for ${toSeconds(lastObservationMs)} s` : null
+  const isLate = lastObservationMs !== null && lastObservationMs > maxObservationAgeMs
+  return isLate ? `has not observed its containers for ${toSeconds(lastObservationMs)} s` : null
 }
 
 const toSeconds = (ms: number | null) => (ms === null ? null : Math.round(ms / 1000))
@@ -98,7 +98,7 @@ function secondsSince({ clock }: ReadinessApp, at: Date | null): number | null {
   return at && Math.max(0, Math.round((clock.now().getTime() - at.getTime()) / 1000))
 }
 
-/** Where `shoal backup` notes when it was last complete. */
+/** The file in which `shoal backup` records its last completed run. */
 export const lastBackupFile = (dataDir: string): string => join(dataDir, 'last-backup.json')
 
 function lastBackup(dataDir: string): Date | null {

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Db } from '../db/database.ts'
 
-/** Numbers an operator asks for first: what runs, what waits, what is wrong. */
+/** The totals of the installation: users, organizations, squids, deployments and containers by state. */
 export async function countInstallation(db: Db): Promise<Record<string, number>> {
   const { rows } = await db.execute<Record<string, number>>(sql`
     select

@@ -1,9 +1,9 @@
 import type { WorkerState } from '../installation/active-worker.ts'
 
-/** What the parts of this process tell of themselves while they run; null: this process has no such part. */
+/** The state of the running parts of this process, read on demand. Null for a part that this process does not have. */
 export type Vitals = {
   worker: (() => { state: WorkerState; lastObservationMs: number | null }) | null
-  /** How long ago the gateway last read all its routes, in milliseconds, and what else keeps it from its work. */
+  /** Time since the gateway last read all its routes, in milliseconds, and any other problem that stops it from working. */
   gateway: (() => { routesReadMs: number; problem: string | null }) | null
 }
 

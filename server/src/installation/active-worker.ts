@@ -7,9 +7,9 @@ import type { Config } from '../config/config.ts'
 import { describeHolder, locksDir, readHolder, writeHolder } from './holders.ts'
 
 export type WorkerState =
-  | { is: 'active' }
-  /** `frozenForMs`: how long the active worker has not shown that it lives; null while it does. */
-  | { is: 'standby'; activeIs: string; frozenForMs: number | null }
+  | { role: 'active' }
+  /** `frozenForMs` is the time since the last heartbeat of the active worker; null while that is recent. */
+  | { role: 'standby'; activeWorker: string; frozenForMs: number | null }
 
 export type WorkerHandle = {
   state: () => WorkerState
@@ -18,73 +18,73 @@ export type WorkerHandle = {
 
 export type StandbyIntervals = { retryMs: number; heartbeatMs: number; frozenAfterMs: number }
 
-/** A standby takes over within 5 s, and tells of a frozen active worker within 15 s. */
+/** A standby must take over within 5 s and report a frozen active worker within 15 s. */
 const defaultIntervals: StandbyIntervals = { retryMs: 500, heartbeatMs: 2_000, frozenAfterMs: 10_000 }
 
 export type WorkerOptions = {
   config: Pick<Config, 'dataDir'>
   log: Logger
-  /** Begins to work; answers how to end it. Nothing of the data directory may be changed by a worker before. */
+  /** Starts the worker and returns a function that stops it. A worker must not change the data directory before this is called. */
   startWork: () => Promise<() => Promise<void>>
-  /** A standby could not take over: the process has to end. */
+  /** Called if a standby could not take over: then the process has to exit. */
   onFailure: (error: unknown) => void
   intervals?: StandbyIntervals
 }
 
 /**
- * Works in one process at a time of those that share the data directory: two would start every squid twice. The others stand by,
- * and one of them takes over when the active process ends, however that happens. A frozen one is not replaced, since it may go
- * on at any time.
- * @returns when this process works or stands by. @throws what `work` throws when it is called at once
+ * Runs the worker in one of the processes that share the data directory, since two would start every squid twice. The others stand
+ * by; one of them takes over when the active process ends for any reason. A frozen process is not replaced, since it may resume at
+ * any time. Resolves when this process is active or stands by.
+ * @throws any error of `startWork`, if this process becomes active immediately
  */
 export async function runActiveOrStandby(options: WorkerOptions): Promise<WorkerHandle> {
-  const { log, startWork: work, onFailure: failed, intervals: pace = defaultIntervals } = options
+  const { log, startWork, onFailure, intervals = defaultIntervals } = options
   const dir = locksDir(options.config)
   const lockFile = join(dir, 'worker.lock')
   const activeFile = join(dir, 'worker.json')
-  const watch = watchHeartbeat(activeFile, pace)
-  let state: WorkerState = { is: 'active' }
+  const readHeartbeat = heartbeatReader(activeFile, intervals)
+  let state: WorkerState = { role: 'active' }
   let timer: NodeJS.Timeout | undefined
   let end = () => Promise.resolve()
   let starting: Promise<void> = Promise.resolve()
 
   const begin = async (lock: FileLock) => {
-    state = { is: 'active' }
+    state = { role: 'active' }
     writeActive(activeFile)
-    const beating = setInterval(() => beat(activeFile), pace.heartbeatMs)
+    const heartbeat = setInterval(() => writeHeartbeat(activeFile), intervals.heartbeatMs)
     try {
-      const stop = await work()
+      const stop = await startWork()
       end = async () => {
-        clearInterval(beating)
+        clearInterval(heartbeat)
         await stop()
         lock.release()
       }
     } catch (error) {
-      clearInterval(beating)
+      clearInterval(heartbeat)
       lock.release()
       throw error
     }
   }
 
   const standBy = () => {
-    const now: WorkerState = { is: 'standby', activeIs: activeOf(activeFile), ...watch() }
+    const now: WorkerState = { role: 'standby', activeWorker: describeActive(activeFile), ...readHeartbeat() }
     const before = state
     state = now
-    if (before.is === 'active') log.info(`This worker stands by; the active one is ${now.activeIs}.`)
-    const [wasFrozen, isFrozen] = [before.is === 'standby' && before.frozenForMs !== null, now.frozenForMs !== null]
+    if (before.role === 'active') log.info(`This worker stands by; the active one is ${now.activeWorker}.`)
+    const [wasFrozen, isFrozen] = [before.role === 'standby' && before.frozenForMs !== null, now.frozenForMs !== null]
     if (isFrozen && !wasFrozen)
       log.error(
-        `The active worker, ${now.activeIs}, has not responded for ${Math.round((now.frozenForMs ?? 0) / 1000)} s. It is not replaced, as it may go on at any time: resume or end it.`,
+        `The active worker, ${now.activeWorker}, has not responded for ${Math.round((now.frozenForMs ?? 0) / 1000)} s. It is not replaced, since it may resume at any time: resume or kill it.`,
       )
-    if (wasFrozen && !isFrozen) log.info(`The active worker, ${now.activeIs}, responds again.`)
-    timer = setTimeout(tryAgain, pace.retryMs)
+    if (wasFrozen && !isFrozen) log.info(`The active worker, ${now.activeWorker}, responds again.`)
+    timer = setTimeout(retry, intervals.retryMs)
   }
 
-  const tryAgain = () => {
+  const retry = () => {
     const lock = tryFileLock(lockFile, 'exclusive')
     if (!lock) return standBy()
     log.warn('The active worker has ended: this one takes over.')
-    starting = begin(lock).catch(failed)
+    starting = begin(lock).catch(onFailure)
   }
 
   const lock = tryFileLock(lockFile, 'exclusive')
@@ -112,22 +112,23 @@ function writeActive(file: string): void {
   })
 }
 
-function activeOf(file: string): string {
+function describeActive(file: string): string {
   const active = readHolder(file)
   return active ? describeHolder(active) : 'another process'
 }
 
-/** Only the change counts, not the time that is written: clocks may jump. */
-function beat(file: string): void {
+/** Standbys only watch for a change of the file time, not its value, since clocks may jump. */
+function writeHeartbeat(file: string): void {
   const now = systemClock.now()
   try {
     utimesSync(file, now, now)
   } catch {
-    // It was removed by hand; the lock alone decides who works.
+    // The file was removed by hand. The lock alone decides which worker is active.
   }
 }
 
-function watchHeartbeat(file: string, pace: StandbyIntervals): () => { frozenForMs: number | null } {
+/** Returns a function that reads how long the active worker has sent no heartbeat; null while it sends them. */
+function heartbeatReader(file: string, intervals: StandbyIntervals): () => { frozenForMs: number | null } {
   let stamp = 0
   let changedMs = performance.now()
   return () => {
@@ -137,6 +138,6 @@ function watchHeartbeat(file: string, pace: StandbyIntervals): () => { frozenFor
       changedMs = performance.now()
     }
     const silentMs = performance.now() - changedMs
-    return { frozenForMs: silentMs >= pace.frozenAfterMs ? silentMs : null }
+    return { frozenForMs: silentMs >= intervals.frozenAfterMs ? silentMs : null }
   }
 }

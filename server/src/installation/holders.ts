@@ -4,20 +4,20 @@ import { join } from 'node:path'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 
-/** A process of this installation, as it describes itself to those that come later. */
+/** A process that holds a lock of this installation, as recorded for messages to the operator. */
 export type Holder = {
   pid: number
-  /** With the pid it names the process for ever. */
+  /** Identifies the process together with the pid, which the kernel may reuse. */
   startedAt: string
-  /** When it took the lock, as an ISO date. */
+  /** When it acquired the lock, as an ISO date. */
   since: string
   /** What the operator ran. */
   command: string
-  /** Empty for a command that ends by itself. */
+  /** Empty for a short-lived command. */
   roles: string[]
 }
 
-/** Where the locks of an installation are, and the names of those who hold them; made when missing. */
+/** The directory of the locks of an installation and the records of their holders. Created if it does not exist. */
 export function locksDir({ dataDir }: Pick<Config, 'dataDir'>): string {
   const dir = join(dataDir, locksDirName)
   mkdirSync(dir, { recursive: true, mode: 0o700 })
@@ -30,7 +30,7 @@ export const locksDirName = 'locks'
 
 const fileOf = (dir: string, pid: number) => join(dir, `process-${pid}.json`)
 
-/** Notes this process, and removes the notes of those that were killed. It holds no password. Answers how to take the note back. */
+/** Records this process, without secrets, and removes the records of dead processes. Returns a function that deletes the record. */
 export function recordHolder(dir: string, clock: Clock, about: Pick<Holder, 'command' | 'roles'>): () => void {
   const { pid } = process
   liveHolders(dir)
@@ -44,25 +44,25 @@ export function recordHolder(dir: string, clock: Clock, about: Pick<Holder, 'com
   return () => rmSync(fileOf(dir, pid), { force: true })
 }
 
-/** Whole or not at all: others read it at any time. */
+/** Writes atomically, since other processes may read the file at any time. */
 export function writeHolder(file: string, holder: Holder): void {
   writeFileSync(`${file}.${process.pid}.new`, JSON.stringify(holder), { mode: 0o600 })
   renameSync(`${file}.${process.pid}.new`, file)
 }
 
-/** The processes that live, oldest first. The notes of those that were killed are removed. */
+/** The live processes, oldest first. Removes the records of dead ones. */
 export function liveHolders(dir: string): Holder[] {
   const names = readdirSync(dir).filter((name) => name.startsWith('process-') && name.endsWith('.json'))
-  const living = names.flatMap((name) => {
+  const live = names.flatMap((name) => {
     const holder = readHolder(join(dir, name))
     if (holder) return [holder]
     rmSync(join(dir, name), { force: true })
     return []
   })
-  return living.toSorted((one, other) => one.since.localeCompare(other.since))
+  return live.toSorted((one, other) => one.since.localeCompare(other.since))
 }
 
-/** Null when the process is gone, or the note is damaged. */
+/** Null if the process no longer exists, or the record is damaged. */
 export function readHolder(file: string): Holder | null {
   try {
     const holder = JSON.parse(readFileSync(file, 'utf8')) as Holder
@@ -72,6 +72,6 @@ export function readHolder(file: string): Holder | null {
   }
 }
 
-/** Such as `process 123 (npm start) since 2026-11-22 10:00:00 UTC`. */
+/** A text such as `process 123 (npm start) since 2026-11-22 10:00:00 UTC`. */
 export const describeHolder = ({ pid, command, since }: Holder): string =>
   `process ${pid} (${command}) since ${since.slice(0, 19).replace('T', ' ')} UTC`

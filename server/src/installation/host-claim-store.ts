@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm'
 import type { Db } from '../db/database.ts'
 
-/** `place`: host and data directory, in words for the operator. */
+/** `place` is the host and data directory, as a text for the operator. */
 export type Claim = { runtime: string; host: string; place: string; takenAt: Date }
 
-/** True when the claim is this host's afterwards. `isForced`: whoever has it now. */
+/** Claims the squids for `claim.host`; with `isForced` even if another host holds the claim. Returns whether `claim.host` holds it now. */
 export async function putClaim(db: Db, claim: Omit<Claim, 'takenAt'>, isForced: boolean): Promise<boolean> {
   const { rows } = await db.execute(sql`
     insert into runtime_claim (runtime, host, place, taken_at) values (${claim.runtime}, ${claim.host}, ${claim.place}, now())
@@ -22,7 +22,7 @@ export async function selectClaim(db: Db): Promise<Claim | null> {
   return rows[0] ? claimOf(rows[0]) : null
 }
 
-/** What was claimed until now. */
+/** Deletes the claim and returns it; null if there was none. */
 export async function deleteClaim(db: Db): Promise<Claim | null> {
   const { rows } = await db.execute<ClaimRow>(
     sql`delete from runtime_claim returning runtime, host, place, taken_at as "takenAt"`,

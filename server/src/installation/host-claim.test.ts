@@ -4,7 +4,7 @@ import { startTestApp, type TestApp } from '../testing/index.ts'
 import { until } from '../testing/until.ts'
 import { claimHost, HostClaimed, releaseHost, watchClaim } from './host-claim.ts'
 
-/** Two data directories; `other` works on the database of `t`. */
+/** Two data directories; `other` uses the database of `t`. */
 let t: TestApp
 let elsewhere: TestApp
 let other: WorkerApp
@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => Promise.all([t.close(), elsewhere.close()]))
 
-test('a worker of another data directory is refused, with who has the squids and what to do', async () => {
+test('a worker of another data directory is refused with the location of the squids and what to do', async () => {
   await claimHost(t.app)
   await claimHost(t.app)
   const refused = await claimHost(other).catch((error: unknown) => error)
@@ -24,12 +24,12 @@ test('a worker of another data directory is refused, with who has the squids and
   expect(String(refused)).toContain('shoal -- host release')
 })
 
-test('of two that start at once one gets the squids', async () => {
+test('of two workers that start concurrently, one gets the squids', async () => {
   const outcomes = await Promise.allSettled([claimHost(t.app), claimHost(other)])
   expect(outcomes.map((o) => o.status).sort()).toEqual(['fulfilled', 'rejected'])
 })
 
-test('an operator moves the squids; the worker that had them is told and must stop them', async () => {
+test('when an operator releases the squids, the worker that ran them is notified and must stop them', async () => {
   await claimHost(t.app)
   const lost: HostClaimed[] = []
   const stop = watchClaim(t.app, (error) => lost.push(error), 10)
@@ -40,7 +40,7 @@ test('an operator moves the squids; the worker that had them is told and must st
   stop()
 })
 
-test('whoever has the data directory with the embedded Postgres has the squids, as after a restore', async () => {
+test('the owner of the data directory with the embedded Postgres gets the squids, as after a restore', async () => {
   await claimHost(t.app)
   const config = { ...other.config, DATABASE_URL: undefined }
   await claimHost({ ...other, config })

@@ -4,15 +4,16 @@ import { loadConfig, type Config } from '../config/config.ts'
 
 const mainFile = join(import.meta.dirname, '../main.ts')
 
-/** A server that was started from this folder, with the configuration it has. Null: it belongs to another user, who alone may read that. */
+/** A server that was started from this folder. Its configuration is null if it runs as another user and cannot be read. */
 type RunningServer = { pid: number; config: Config | null }
 
 /**
- * The configuration for a command of the operator: as the command itself is told where the installation is, or else that of the server which
- * runs from this very folder. It is read from that process, so no password is kept in a file.
- * @throws Error when it cannot be known which installation is meant
+ * The configuration for an operator command: from its own environment if that names an installation, otherwise that of the server
+ * that runs from this folder. It is read from the server's process, so that no password has to be kept in a file.
+ * @param print receives a line that names the installation that was found
+ * @throws Error if the installation cannot be determined
  */
-export function configForCommand(say: (line: string) => void): Config {
+export function configForCommand(print: (line: string) => void): Config {
   const own = loadConfig()
   if (own.environment['SHOAL_DATA_DIR'] || own.environment['DATABASE_URL']) return own
   const servers = runningServers()
@@ -21,20 +22,20 @@ export function configForCommand(say: (line: string) => void): Config {
   if (!chosen) return own
   if (!chosen.config)
     throw new Error(
-      `A server runs from this folder (process ${chosen.pid}) as another user, so its settings cannot be read. Run this as that user or as root, or set SHOAL_DATA_DIR.`,
+      `A server runs from this folder (process ${chosen.pid}) as another user, so its settings cannot be read. Run this command as that user or as root, or set SHOAL_DATA_DIR.`,
     )
   if (installations.size > 1 && chosen.config.dataDir !== own.dataDir)
     throw new Error(
-      `Several servers run from this folder. Set SHOAL_DATA_DIR to the one that is meant:\n${servers.map(({ pid, config }) => `  ${config?.dataDir ?? '(of another user)'} (process ${pid})`).join('\n')}`,
+      `Several servers run from this folder. Set SHOAL_DATA_DIR to one of:\n${servers.map(({ pid, config }) => `  ${config?.dataDir ?? '(of another user)'} (process ${pid})`).join('\n')}`,
     )
-  say(`Using the installation in ${chosen.config.dataDir}, which process ${chosen.pid} serves.`)
+  print(`Using the installation in ${chosen.config.dataDir}, which process ${chosen.pid} serves.`)
   return chosen.config
 }
 
-/** Those that /proc shows; elsewhere than on Linux none are found. */
+/** Finds servers in /proc, so only on Linux. */
 function runningServers(): RunningServer[] {
   return pidsOfProc().flatMap((pid) => {
-    const isServer = readWords(`/proc/${pid}/cmdline`)?.includes(mainFile)
+    const isServer = readStrings(`/proc/${pid}/cmdline`)?.includes(mainFile)
     return isServer && pid !== process.pid ? [{ pid, config: configOf(pid) }] : []
   })
 }
@@ -47,7 +48,8 @@ function pidsOfProc(): number[] {
   }
 }
 
-function readWords(file: string): string[] | null {
+/** Null-terminated strings; null if the file cannot be read. */
+function readStrings(file: string): string[] | null {
   try {
     return readFileSync(file, 'utf8').split('\0')
   } catch {
@@ -56,13 +58,13 @@ function readWords(file: string): string[] | null {
 }
 
 function configOf(pid: number): Config | null {
-  const words = readWords(`/proc/${pid}/environ`)
-  if (!words) return null
+  const variables = readStrings(`/proc/${pid}/environ`)
+  if (!variables) return null
   const env = Object.fromEntries(
-    words.map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)]),
+    variables.map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]),
   )
   try {
-    // A relative path is relative to where the server was started.
+    // Relative paths are relative to the folder in which the server was started.
     return loadConfig(env, readlinkSync(`/proc/${pid}/cwd`))
   } catch {
     return null

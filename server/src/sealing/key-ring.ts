@@ -6,11 +6,11 @@ import { InvalidSettingError } from '../config/invalid-setting.ts'
 
 export type Key = { id: string; bytes: Buffer; text: string }
 
-/** Keys that seal values: the first seals, all open. */
+/** The keys that seal values: the first one seals, all of them open. */
 export type KeyRing = {
-  /** As they are now: a key that was put into the file counts at once, also in a server that runs. */
+  /** The current keys: a running server picks up changes of the file immediately. */
   keys: () => [Key, ...Key[]]
-  /** Changes the file. @throws Error for a ring of the environment, which only its operator can change */
+  /** Replaces the keys in the file. @throws Error if the keys are in SHOAL_SECRETS_KEY, which only the operator can change */
   write: (keys: [Key, ...Key[]]) => void
 }
 
@@ -18,11 +18,11 @@ export const keysName = 'secrets.key'
 
 export const keysFile = ({ dataDir }: { dataDir: string }): string => join(dataDir, keysName)
 
-/** Where the operator finds the keys, and puts them: the setting or the file. */
+/** Where the operator finds and edits the keys: the name of the setting or the path of the file. */
 export const keysLocation = (config: Pick<Config, 'SHOAL_SECRETS_KEY' | 'dataDir'>): string =>
   config.SHOAL_SECRETS_KEY === undefined ? keysFile(config) : 'SHOAL_SECRETS_KEY'
 
-/** From SHOAL_SECRETS_KEY (comma-separated, newest first), or a file in the data directory that is made on first use. */
+/** The keys of SHOAL_SECRETS_KEY (comma-separated, newest first), or of a file in the data directory, created on first use. */
 export function openKeyRing(options: { keys?: string | undefined; dataDir: string }): KeyRing {
   return options.keys === undefined ? fileRing(keysFile(options)) : fixedRing(parse(options.keys))
 }
@@ -32,7 +32,7 @@ export const newKey = (): Key => toKey(randomBytes(32).toString('base64'))
 function fixedRing(keys: [Key, ...Key[]]): KeyRing {
   const write = () => {
     throw new Error(
-      `The keys are in SHOAL_SECRETS_KEY. Put a new one first, as in SHOAL_SECRETS_KEY=<new>,<old>, restart every server with it, and run this again with the same setting. A new key, made just now: ${newKey().text}`,
+      `The keys are in SHOAL_SECRETS_KEY. Put a new key first, as in SHOAL_SECRETS_KEY=<new>,<old>, restart every server with it, and run this command again with the same setting. A newly generated key: ${newKey().text}`,
     )
   }
   return { keys: () => keys, write }
@@ -49,7 +49,7 @@ function fileRing(file: string): KeyRing {
       return known.keys
     },
     write: (keys) => {
-      // By way of another file: whoever reads meanwhile sees the old ring or the new one, whole.
+      // Atomic: a concurrent reader sees either the old keys or the new ones.
       writeFileSync(`${file}.new`, keys.map(({ text }) => `${text}\n`).join(''), { mode: 0o600 })
       renameSync(`${file}.new`, file)
     },
@@ -61,7 +61,7 @@ function parse(text: string): [Key, ...Key[]] {
     .split(/[\s,]+/)
     .filter(Boolean)
     .map(toKey)
-  if (!first) throw new InvalidSettingError('SHOAL_SECRETS_KEY holds no key.')
+  if (!first) throw new InvalidSettingError('SHOAL_SECRETS_KEY contains no key.')
   return [first, ...others]
 }
 
@@ -69,7 +69,7 @@ function toKey(text: string): Key {
   const bytes = Buffer.from(text, 'base64')
   if (bytes.length !== 32)
     throw new InvalidSettingError(
-      'SHOAL_SECRETS_KEY must be 32 bytes in base64, for example of `openssl rand -base64 32`. (Its value is not shown.)',
+      'SHOAL_SECRETS_KEY must be 32 bytes in base64, for example from `openssl rand -base64 32`. (Its value is not shown.)',
     )
   return { id: createHash('sha256').update(bytes).digest('hex').slice(0, 8), bytes, text }
 }

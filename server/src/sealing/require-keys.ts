@@ -1,23 +1,23 @@
 import type { Database } from '../db/database.ts'
 import type { KeyRing } from './key-ring.ts'
 
-/** For the operator to mend; its message says how. */
+/** The database is sealed with keys that this process does not have. The message tells the operator how to fix it. */
 export class MissingKeys extends Error {
   override name = 'MissingKeys'
 }
 
 /**
- * Refuses to begin without the keys of this installation, rather than to answer everybody with an error: after a restore without
- * them, or with another installation's. The keys that sign sessions tell, which are there since somebody signed in first.
+ * Refuses to start without the keys of this installation, for example after a restore without them, instead of failing on every
+ * request. Checks the keys that sign sessions, which exist since the first sign-in.
  * @throws MissingKeys
  */
-export async function requireKeys({ pool }: Database, ring: KeyRing, whereKeysAre: string): Promise<void> {
+export async function requireKeys({ pool }: Database, ring: KeyRing, location: string): Promise<void> {
   const { rows } = await pool.query<{ id: string }>(
     `select distinct split_part(sealed_key, ':', 2) as id from signing_keys order by id`,
   )
   const missing = rows.map(({ id }) => id).filter((id) => !ring.keys().some((key) => key.id === id))
   if (missing.length === 0) return
   throw new MissingKeys(
-    `The database is sealed with a key that is not in ${whereKeysAre}: ${missing.join(', ')}. Put this installation's keys there, from where their copy is kept, and start again.`,
+    `The database is sealed with a key that is not in ${location}: ${missing.join(', ')}. Restore this installation's keys there from your copy, and start again.`,
   )
 }

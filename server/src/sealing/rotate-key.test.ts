@@ -15,7 +15,7 @@ afterAll(() => t?.close())
 
 const keysInFile = () => readFileSync(join(t.app.config.dataDir, 'secrets.key'), 'utf8').trim().split('\n')
 
-test('every column that holds sealed values is known', async () => {
+test('every column of sealed values is listed', async () => {
   const { rows } = await t.app.database.pool.query<{ place: string }>(
     "select table_name || '.' || column_name as place from information_schema.columns where table_schema = 'public' and column_name ~ '^sealed' order by 1",
   )
@@ -23,7 +23,7 @@ test('every column that holds sealed values is known', async () => {
   expect(known.sort()).toEqual(rows.map(({ place }) => place))
 })
 
-test('everything is sealed anew beside a server that runs, and then the old key can go', async () => {
+test('all values are resealed beside a running server, and then the old key can be dropped', async () => {
   const worker = t.work()
   try {
     const { org, api, deployed } = await t.deployer()
@@ -40,7 +40,7 @@ test('everything is sealed anew beside a server that runs, and then the old key 
     expect(keysInFile()).toHaveLength(2)
     expect(keysInFile()[1]).toBe(before)
     expect(oldKeys).toHaveLength(1)
-    // What the server seals from now on, it seals with the new key.
+    // The running server seals with the new key from now on.
     await set('the third value')
     expect(await dropOldKeys(t.app)).toEqual({ key, dropped: oldKeys })
     expect(keysInFile()).toHaveLength(1)
@@ -56,7 +56,7 @@ test('everything is sealed anew beside a server that runs, and then the old key 
   }
 })
 
-test('a key that something is sealed with is not dropped, and a rotation that was cut off is finished', async () => {
+test('a key that is still in use is not dropped, and an interrupted rotation is completed', async () => {
   const ring = openKeyRing({ dataDir: t.app.config.dataDir })
   const [old] = ring.keys()
   const [added] = openKeyRing({ keys: Buffer.alloc(32, 7).toString('base64'), dataDir: '' }).keys()
@@ -66,7 +66,7 @@ test('a key that something is sealed with is not dropped, and a rotation that wa
   expect(await dropOldKeys(t.app)).toEqual({ key: added.id, dropped: [old.id] })
 })
 
-test('keys of the environment are changed by its operator, who is told how', async () => {
+test('keys in the environment are left to the operator, with instructions', async () => {
   const keys = Buffer.alloc(32, 7).toString('base64')
   const app = { ...t.app, config: { ...t.app.config, SHOAL_SECRETS_KEY: keys } }
   await expect(rotateKey(app)).rejects.toThrow(/SHOAL_SECRETS_KEY=<new>,<old>.*[\w+/]{43}=$/)

@@ -14,7 +14,7 @@ import { listSealedWithOldKeys, replaceSealed, type SealedColumn } from './seale
 const ofSecret = ([orgId = '', name = '']: string[]) => secretContext(Number(orgId), name)
 const ofWorkload = ([squidId = '']: string[]) => workloadContext(Number(squidId))
 
-/** Every column of the database that holds sealed values; a test looks for one that is missing. */
+/** Every column of the database with sealed values; a test finds missing ones. */
 export const sealedColumns: SealedColumn[] = [
   { table: 'secrets', key: ['org_id', 'name'], column: 'sealed_value', contextOf: ofSecret },
   { table: 'retired_secrets', key: ['org_id', 'name', 'id'], column: 'sealed_value', contextOf: ofSecret },
@@ -65,21 +65,21 @@ export const sealedColumns: SealedColumn[] = [
   },
 ]
 
-const batch = 500
-/** A server that took the old key for a value has written it by then. */
+const batchSize = 500
+/** By then a running server has written every value that it was sealing with the old key. */
 const settleMs = 2_000
 
 type Rotation = { key: string; resealed: number; oldKeys: string[] }
 
 /**
- * Seals everything with a new key, beside servers that run: they take the key from the file before they need it, and open what
- * either key has sealed. Keys of the environment are the operator's to change: what the first of them has not sealed is
- * sealed with it. Answers the keys that nothing needs any more.
+ * Reseals all values with a new key, also beside running servers, which read the new key from the file and can open values of
+ * either key. Keys in SHOAL_SECRETS_KEY are changed by the operator; then values are resealed with the first of them.
+ * @returns the new key, the number of resealed values, and the old keys, which the database no longer needs
  */
 export async function rotateKey(app: App): Promise<Rotation> {
   const ring = openKeyRing({ keys: app.config.SHOAL_SECRETS_KEY, dataDir: app.config.dataDir })
-  const isLeftHalfway = ring.keys().length > 1 && (await countSealedWithOldKeys(app, ring)) > 0
-  if (!isLeftHalfway) ring.write([newKey(), ...ring.keys()])
+  const isInterrupted = ring.keys().length > 1 && (await countSealedWithOldKeys(app, ring)) > 0
+  if (!isInterrupted) ring.write([newKey(), ...ring.keys()])
   let resealed = await resealAll(app, ring)
   await sleep(settleMs)
   resealed += await resealAll(app, ring)
@@ -88,9 +88,9 @@ export async function rotateKey(app: App): Promise<Rotation> {
 }
 
 /**
- * Takes the keys out of the file that nothing in the database is sealed with. Backups made before need them: keep those keys
- * elsewhere, or make a backup first.
- * @throws Error while a value needs one of them
+ * Removes from the file the keys that no value in the database is sealed with. Older backups need them: keep a copy of the keys, or
+ * make a new backup first.
+ * @throws Error while a value still needs one of them
  */
 export async function dropOldKeys(app: App): Promise<{ key: string; dropped: string[] }> {
   const ring = openKeyRing({ keys: app.config.SHOAL_SECRETS_KEY, dataDir: app.config.dataDir })
@@ -101,25 +101,25 @@ export async function dropOldKeys(app: App): Promise<{ key: string; dropped: str
   return { key: newest.id, dropped: old.map(({ id }: Key) => id) }
 }
 
-/** Up to a batch a place. */
+/** Counts up to one batch per column. */
 async function countSealedWithOldKeys(app: App, ring: KeyRing): Promise<number> {
-  const beginning = sealedPrefix(ring.keys()[0].id)
+  const prefix = sealedPrefix(ring.keys()[0].id)
   let count = 0
-  for (const place of sealedColumns)
-    count += (await listSealedWithOldKeys(app.database, place, beginning, batch)).length
+  for (const column of sealedColumns)
+    count += (await listSealedWithOldKeys(app.database, column, prefix, batchSize)).length
   return count
 }
 
 async function resealAll(app: App, ring: KeyRing): Promise<number> {
   const sealer = createSealer({ ring })
-  const beginning = sealedPrefix(ring.keys()[0].id)
+  const prefix = sealedPrefix(ring.keys()[0].id)
   let resealed = 0
-  for (const place of sealedColumns) {
-    for (let left = batch; left === batch;) {
-      const values = await listSealedWithOldKeys(app.database, place, beginning, batch)
+  for (const column of sealedColumns) {
+    for (let left = batchSize; left === batchSize;) {
+      const values = await listSealedWithOldKeys(app.database, column, prefix, batchSize)
       for (const value of values) {
-        const context = place.contextOf(value.key)
-        await replaceSealed(app.database, place, value, sealer.seal(sealer.open(value.sealed, context), context))
+        const context = column.contextOf(value.key)
+        await replaceSealed(app.database, column, value, sealer.seal(sealer.open(value.sealed, context), context))
       }
       left = values.length
       resealed += values.length

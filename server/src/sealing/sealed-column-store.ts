@@ -6,9 +6,9 @@ export type SealedColumn = {
   table: string
   key: string[]
   column: string
-  /** The value stands under this name in the column, which holds JSON. */
+  /** The field of the value, if the column is JSON. */
   field?: string
-  /** What ties a value to its row, given its key. */
+  /** The sealing context that ties a value to the row with this key. */
   contextOf: (key: string[]) => string
 }
 
@@ -18,33 +18,33 @@ const readOf = ({ column, field }: SealedColumn) =>
   field === undefined ? escapeIdentifier(column) : `${escapeIdentifier(column)} ->> ${escapeLiteral(field)}`
 const keyOf = ({ key }: SealedColumn) => `array[${key.map((k) => `${escapeIdentifier(k)}::text`).join(', ')}]`
 
-/** Values of the place that do not begin so, `limit` at most. */
+/** Up to `limit` values of the column that do not start with `prefix`. */
 export async function listSealedWithOldKeys(
   { pool }: Database,
-  place: SealedColumn,
-  beginning: string,
+  column: SealedColumn,
+  prefix: string,
   limit: number,
 ): Promise<SealedValue[]> {
   const { rows } = await pool.query<SealedValue>(
-    `select ${keyOf(place)} as key, ${readOf(place)} as sealed from ${escapeIdentifier(place.table)}
-     where not starts_with(${readOf(place)}, $1) limit $2`,
-    [beginning, limit],
+    `select ${keyOf(column)} as key, ${readOf(column)} as sealed from ${escapeIdentifier(column.table)}
+     where not starts_with(${readOf(column)}, $1) limit $2`,
+    [prefix, limit],
   )
   return rows
 }
 
-/** Unless somebody else has changed the value meanwhile. */
+/** Replaces a sealed value, unless another process has changed it in the meantime. */
 export async function replaceSealed(
   { pool }: Database,
-  place: SealedColumn,
+  column: SealedColumn,
   { key, sealed }: SealedValue,
   next: string,
 ): Promise<void> {
-  const column = escapeIdentifier(place.column)
+  const name = escapeIdentifier(column.column)
   const value =
-    place.field === undefined ? '$3' : `jsonb_set(${column}, array[${escapeLiteral(place.field)}], to_jsonb($3::text))`
+    column.field === undefined ? '$3' : `jsonb_set(${name}, array[${escapeLiteral(column.field)}], to_jsonb($3::text))`
   await pool.query(
-    `update ${escapeIdentifier(place.table)} set ${column} = ${value} where ${keyOf(place)} = $1 and ${readOf(place)} = $2`,
+    `update ${escapeIdentifier(column.table)} set ${name} = ${value} where ${keyOf(column)} = $1 and ${readOf(column)} = $2`,
     [key, sealed, next],
   )
 }

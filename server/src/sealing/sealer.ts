@@ -1,17 +1,17 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { openKeyRing, type KeyRing } from './key-ring.ts'
 
-/** Seals small values for the database. `context` ties a value to its place: it cannot be moved to another row. */
+/** Encrypts small values for the database. `context` ties a value to its row: it cannot be opened in another one. */
 export type Sealer = {
   seal: (plain: string, context: string) => string
-  /** @throws Error when the value was changed, moved, or sealed with a key that is not in the ring */
+  /** @throws Error if the value was changed or moved, or was sealed with a key that is not in the ring */
   open: (sealed: string, context: string) => string
 }
 
-/** How every value begins that was sealed with this key. */
+/** The prefix of all values that were sealed with this key. */
 export const sealedPrefix = (keyId: string): string => `v1:${keyId}:`
 
-/** AES-256-GCM with a ring of keys: the first seals, all open. */
+/** Creates an AES-256-GCM sealer with a key ring: the first key seals, all keys open. */
 export function createSealer(options: { keys?: string | undefined; dataDir: string } | { ring: KeyRing }): Sealer {
   const ring = 'ring' in options ? options.ring : openKeyRing(options)
   return {

@@ -1,5 +1,5 @@
 import { sendMail } from '../mail/index.ts'
 import { sendConfirmation, sendRestoreLink } from '../modules/auth/index.ts'
 
-/** Jobs that are sent by what people do: their queues exist from the start, in every role. */
+/** Jobs that requests of users may send. Every role creates their queues at startup. */
 export const sendableJobs = [sendMail, sendConfirmation, sendRestoreLink]

@@ -20,17 +20,20 @@ export type RunningWorker = Pick<ReturnType<typeof startObserving>, 'lastObserva
   close: () => Promise<void>
 }
 
-/** What works in the background. `pace` is for tests, which cannot wait. */
-export async function startWorker(app: WorkerApp, pace: EngineIntervals = defaultIntervals): Promise<RunningWorker> {
+/** Starts all background work. `intervals` is for tests, which need shorter ones. */
+export async function startWorker(
+  app: WorkerApp,
+  intervals: EngineIntervals = defaultIntervals,
+): Promise<RunningWorker> {
   await app.builder.recover()
-  const engine = startEngine(app, pace)
+  const engine = startEngine(app, intervals)
   const reconcile = startReconcile(engine.worker, engine.locks)
   const observing = startObserving(app)
   const logs = startLogIngest(app)
   const sampling = startSampling(app)
   const billing = startBilling(app)
   const alerts = startAlerts(app)
-  const telling = startAlertDelivery(app)
+  const alertDelivery = startAlertDelivery(app)
   await app.jobs.work([
     ...mailJobs(app),
     ...authJobs(app),
@@ -49,7 +52,7 @@ export async function startWorker(app: WorkerApp, pace: EngineIntervals = defaul
       await sampling.close()
       await billing.close()
       await alerts.close()
-      await telling.close()
+      await alertDelivery.close()
     },
   }
 }
