@@ -73,7 +73,7 @@ describe('a backup', () => {
   test('is restored elsewhere, and says which keys are missing', async () => {
     const { notes } = await cliOf(restoredDir)<Answer>('restore', '--from', file)
     expect(notes.join()).toContain('Stop that before the first start')
-    expect(notes.join()).toMatch(/keys that seal secrets are not here .* put your copy at .*secrets\.key/)
+    expect(notes.join()).toMatch(/keys that seal secrets are missing .* put your copy at .*secrets\.key/)
     expect(existsSync(join(restoredDir, 'secrets.key'))).toBe(false)
     expect(existsSync(join(restoredDir, 'postgres/data/postmaster.pid'))).toBe(false)
   })

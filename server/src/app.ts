@@ -9,27 +9,27 @@ import type { Vitals } from './health/vitals.ts'
 import type { Mailer } from './mail/mailer.ts'
 import type { Sealer } from './sealing/sealer.ts'
 
-/** What every role is given; made once in `main.ts`, and by `testing/` for tests. */
+/** The context shared by all roles of a process. `openApp` creates it for servers and commands, `testing/` for tests. */
 export type App = {
   config: Config
   clock: Clock
   log: Logger
   database: Database
   db: Db
-  /** Superuser-like connection to the Postgres that holds the databases of squids. */
+  /** The Postgres with the databases of squids, as a role that may create roles and databases. */
   squidsDatabase: Database
   jobs: Jobs
   mailer: Mailer
   sealer: Sealer
-  /** Where the ports of squids are. */
+  /** Finds the ports of squids. */
   directory: Directory
-  /** What the roles of this process tell of themselves, for `/readyz` and `/metrics`; a test has none. */
+  /** The state of the roles of this process, for `/readyz` and `/metrics`. Not set in tests. */
   vitals?: Vitals
-  /** Aborted when the server begins to end: what would go on for ever ends in order, so that its clients come back. */
+  /** Aborts when the server starts to shut down: endless responses end gracefully, so that clients reconnect. */
   draining?: AbortSignal
-  /** Where tests put their own servers in the place of the services outside. */
+  /** Lets tests replace external services by servers of their own. */
   external?: Partial<ExternalServices>
 }
 
-/** What the worker has beyond that: it alone builds and runs squids. */
+/** The context of the active worker, which alone builds and runs squids. */
 export type WorkerApp = App & { runtime: Runtime; builder: Builder }

@@ -8,10 +8,10 @@ import { createOrg, findOrgByCode } from './modules/orgs/index.ts'
 import { createApiToken, createUser, findUserByEmail } from './modules/user/index.ts'
 
 export type CliOptions = Record<'email' | 'name' | 'password' | 'code' | 'status' | 'percent', string>
-type Answer = Promise<Record<string, unknown>>
+type Result = Promise<Record<string, unknown>>
 
-/** `{id, email, playground: {code}}`; without --password one is made and printed. */
-export async function addUser(app: App, { email, name, password }: CliOptions): Answer {
+/** Returns `{id, email, playground: {code}}`, and the `password` if it was generated for lack of --password. */
+export async function addUser(app: App, { email, name, password }: CliOptions): Result {
   const chosen = password || randomBytes(12).toString('base64url')
   const made = await createUser(app, {
     email: email.toLowerCase(),
@@ -27,39 +27,40 @@ export async function addUser(app: App, { email, name, password }: CliOptions): 
   }
 }
 
-/** `{token}`, this once. */
-export async function addToken(app: App, { email, name }: CliOptions): Answer {
+/** Returns `{token}`. The token cannot be read again later. */
+export async function addToken(app: App, { email, name }: CliOptions): Result {
   const user = await findUserByEmail(app.db, email.toLowerCase())
-  if (!user) throw new Error(`There is no user ${email}. Make one with: user add --email ${email} --name <name>`)
+  if (!user) throw new Error(`There is no user ${email}. Create one with: user add --email ${email} --name <name>`)
   const { token } = await createApiToken(app, { userId: user.id, name, expiresAt: null })
   return { token }
 }
 
-/** `{id, code, name}`; the user of --email becomes its admin. */
-export async function addOrg(app: App, { code, name, email }: CliOptions): Answer {
+/** Returns `{id, code, name, status}`. The user of --email becomes the admin. */
+export async function addOrg(app: App, { code, name, email }: CliOptions): Result {
   const user = await findUserByEmail(app.db, email.toLowerCase())
   if (!user) throw new Error(`There is no user ${email}.`)
   const org = await createOrg(app, { code, name, email: email.toLowerCase(), adminId: user.id })
   return { id: org.id, code: org.code, name: org.name, status: org.status }
 }
 
-/** As if billing had moved it there: TERMINATED hibernates the organization's versions, ACTIVE wakes them. */
-export async function setOrgBillingStatus(app: App, { code, status }: CliOptions): Answer {
-  const wanted = orgStatuses.find((s) => s === status.toUpperCase())
-  if (!wanted) throw new Error(`--status must be one of ${orgStatuses.join(', ')}`)
+/** Has the same effects as a change by billing: TERMINATED hibernates the organization's versions, ACTIVE wakes them. */
+export async function setOrgBillingStatus(app: App, { code, status }: CliOptions): Result {
+  const newStatus = orgStatuses.find((s) => s === status.toUpperCase())
+  if (!newStatus) throw new Error(`--status must be one of ${orgStatuses.join(', ')}`)
   const org = await findOrgByCode(app.db, code)
   if (!org) throw new Error(`There is no organization ${code}.`)
-  await setOrgStatus(app, org.id, wanted)
-  return { code: org.code, status: wanted }
+  await setOrgStatus(app, org.id, newStatus)
+  return { code: org.code, status: newStatus }
 }
 
-/** Of all an organization uses. */
-export async function setOrgDiscount(app: App, { code, percent }: CliOptions): Answer {
+/** Sets the discount on all usage of an organization. Returns `{code, discountPercent}`. */
+export async function setOrgDiscount(app: App, { code, percent }: CliOptions): Result {
   const org = await findOrgByCode(app.db, code)
   if (!org) throw new Error(`There is no organization ${code}.`)
   return { code: org.code, discountPercent: await setDiscount(app, org.id, percent) }
 }
 
-export async function status(app: App): Answer {
+/** Returns the health checks and the totals of the installation. */
+export async function status(app: App): Result {
   return { ...(await readiness(app)).checks, ...(await countInstallation(app.db)) }
 }

@@ -20,11 +20,11 @@ import { openApp } from './startup/open-app.ts'
 import { dropOldKeys, rotateKey } from './sealing/rotate-key.ts'
 import { safeText } from './db/safe-error.ts'
 
-type Answer = Promise<Record<string, unknown>>
-type Command = { options: string[]; flags?: string[]; does: string } & (
-  | { run: (app: App, values: CliOptions) => Answer }
-  /** Needs no open database, or none may be open. */
-  | { runOnFiles: (config: Config, options: FileOptions) => Answer }
+type Result = Promise<Record<string, unknown>>
+type Command = { options: string[]; flags?: string[]; summary: string } & (
+  | { run: (app: App, values: CliOptions) => Result }
+  /** Runs without `openApp`: the command opens the database itself, or needs it to be closed. */
+  | { runOnFiles: (config: Config, options: FileOptions) => Result }
 )
 type FileOptions = {
   to: string
@@ -35,48 +35,56 @@ type FileOptions = {
   signal: AbortSignal
 }
 
-/** The operator's command line (design 6). It works on the database, beside a running server or without one. */
+/** The commands of the operator. They work on the database, with or without a running server. */
 const commands: Record<string, Command> = {
   'user add': {
     run: addUser,
     options: ['email', 'name', 'password'],
-    does: 'make a user with a confirmed email, and a playground',
+    summary: 'create a user with a confirmed email and a playground',
   },
-  'token add': { run: addToken, options: ['email', 'name'], does: 'make an API token of a user and print it' },
-  'org add': { run: addOrg, options: ['code', 'name', 'email'], does: 'make an organization; --email names its admin' },
+  'token add': { run: addToken, options: ['email', 'name'], summary: 'create an API token for a user and print it' },
+  'org add': { run: addOrg, options: ['code', 'name', 'email'], summary: 'create an organization; --email names its admin' },
   'org set-status': {
     run: setOrgBillingStatus,
     options: ['code', 'status'],
-    does: `set the billing status: ${orgStatuses.join(', ')}`,
+    summary: `set the billing status: ${orgStatuses.join(', ')}`,
   },
   'org set-discount': {
     run: setOrgDiscount,
     options: ['code', 'percent'],
-    does: 'give an organization a discount on all it uses, in percent',
+    summary: 'give an organization a discount on all its usage, in percent',
   },
   'secrets rotate-key': {
     run: rotateKey,
     options: [],
-    does: 'seal everything with a new key, beside a running server; the old one still opens',
+    summary: 'reseal all secrets with a new key, also beside a running server; the old key still opens them',
   },
-  'secrets drop-old-keys': { run: dropOldKeys, options: [], does: 'forget keys that nothing is sealed with any more' },
+  'secrets drop-old-keys': {
+    run: dropOldKeys,
+    options: [],
+    summary: 'delete the keys that no value is sealed with any more',
+  },
   'host release': {
     run: releaseHost,
     options: [],
-    does: 'let the worker of another host or data directory run the squids; a worker that still runs them stops them',
+    summary: 'let a worker on another host or data directory run the squids; a worker that still runs them stops them',
   },
-  status: { run: status, options: [], does: 'what runs, what waits, what is wrong' },
+  status: {
+    run: status,
+    options: [],
+    summary: 'show health checks, and the numbers of squids, containers and deployments',
+  },
   backup: {
     runOnFiles: backUp,
     options: ['to'],
     flags: ['with-keys'],
-    does: 'copy everything but the keys into a file, beside a running server; --with-keys takes them too',
+    summary: 'back up everything but the keys to a file, also beside a running server; --with-keys includes the keys',
   },
   restore: {
     runOnFiles: restore,
     options: ['from'],
     flags: ['force'],
-    does: 'make an empty data directory what a backup holds; --force moves aside what is there',
+    summary: 'restore a backup into an empty data directory; --force moves existing data aside',
   },
 }
 
@@ -105,7 +113,7 @@ async function main(): Promise<number> {
   }
   const missing = command.options.filter((o) => o !== 'password' && !values[o as keyof typeof values])
   if (missing.length > 0) throw new Error(`Missing: ${missing.map((m) => `--${m}`).join(', ')}`)
-  const answer =
+  const result =
     'runOnFiles' in command
       ? await command.runOnFiles(commandConfig(), {
           to: values.to ?? '',
@@ -113,17 +121,17 @@ async function main(): Promise<number> {
           withKeys: values['with-keys'] ?? false,
           force: values.force ?? false,
           progress: startProgress((line) => process.stderr.write(`${line}\n`)),
-          signal: untilStopRequested(),
+          signal: stopSignal(),
         })
       : await runOpened(command.run, values as CliOptions)
-  process.stdout.write(values.json ? `${JSON.stringify(answer)}\n` : readable(answer))
+  process.stdout.write(values.json ? `${JSON.stringify(result)}\n` : formatResult(result))
   return 0
 }
 
-/** What is written to standard error does not disturb who reads JSON. */
+/** Prints to standard error, so that standard output stays valid JSON. */
 const commandConfig = () => configForCommand((line) => process.stderr.write(`${line}\n`))
 
-async function runOpened(run: (app: App, values: CliOptions) => Answer, values: CliOptions): Answer {
+async function runOpened(run: (app: App, values: CliOptions) => Result, values: CliOptions): Result {
   const opened = await openApp({ ...commandConfig(), SHOAL_LOG_LEVEL: 'warn', SHOAL_RUNTIME: 'sim' })
   try {
     return await run(opened.app, values)
@@ -132,31 +140,31 @@ async function runOpened(run: (app: App, values: CliOptions) => Answer, values: 
   }
 }
 
-/** Aborted by Ctrl-C and the like, so that nothing half-made is left. npm passes on what the terminal has sent already: twice is once. */
-function untilStopRequested(): AbortSignal {
-  const told = new AbortController()
+/** Aborts on SIGINT and SIGTERM, so that commands can clean up. npm forwards the Ctrl-C of a terminal, so a signal may arrive twice. */
+function stopSignal(): AbortSignal {
+  const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.on(signal, () => told.abort(new Error('Interrupted: nothing was changed.')))
-  return told.signal
+    process.on(signal, () => stopping.abort(new Error('Interrupted: nothing was changed.')))
+  return stopping.signal
 }
 
-const readable = (answer: Record<string, unknown>) =>
-  Object.entries(answer)
-    .map(([key, value]) => `${key.padEnd(14)} ${spelled(value)}\n`)
+const formatResult = (result: Record<string, unknown>) =>
+  Object.entries(result)
+    .map(([key, value]) => `${key.padEnd(14)} ${formatValue(value)}\n`)
     .join('')
 
-function spelled(value: unknown): string {
+function formatValue(value: unknown): string {
   const isLines = Array.isArray(value) && value.length > 0 && value.every((line) => typeof line === 'string')
   if (isLines) return value.join(`\n${' '.repeat(15)}`)
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-const wordsOf = ({ options, flags = [] }: Command) =>
+const argumentsOf = ({ options, flags = [] }: Command) =>
   [...options.map((o) => `--${o}`), ...flags.map((f) => `[--${f}]`)].join(' ')
 
 const usage = () =>
   `npm run -s shoal -- <command> [--json]\n\n${Object.entries(commands)
-    .map(([name, c]) => `  ${`${name} ${wordsOf(c)}`.padEnd(44)} ${c.does}\n`)
+    .map(([name, c]) => `  ${`${name} ${argumentsOf(c)}`.padEnd(44)} ${c.summary}\n`)
     .join('')}`
 
 try {

@@ -1,9 +1,9 @@
-/** Business time. Rules that depend on it take a clock, so that tests can move it (design 4). */
+/** Business time. Rules that depend on it take a clock, so that tests can set it. */
 export type Clock = { now: () => Date }
 
 export const systemClock: Clock = { now: () => new Date() }
 
-/** A clock that stands still until it is moved. */
+/** A clock that moves only by `advance`. */
 export function fakeClock(start = new Date('2026-01-15T12:00:00Z')): Clock & { advance: (ms: number) => void } {
   let at = start.getTime()
   return { now: () => new Date(at), advance: (ms) => void (at += ms) }

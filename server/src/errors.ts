@@ -1,11 +1,11 @@
 import type { ErrorBody } from '@shoal/contract'
 
-/** An expected refusal: it has a status and a sentence for the person who asked. Anything else thrown is a 500 and is logged. */
+/** An expected error, with an HTTP status and a message for the user. Any other error is logged and becomes a 500. */
 export class Refusal extends Error {
   override name = 'Refusal'
   readonly status: number
   readonly body: ErrorBody
-  /** Of a 429. */
+  /** Only for a 429. */
   retryAfterMs: number | null = null
   constructor(status: number, code: string, message: string, invalidFields?: ErrorBody['invalidFields']) {
     super(message)
@@ -14,13 +14,13 @@ export class Refusal extends Error {
   }
 }
 
-/** What does not exist, or what the caller may not see: the two are not told apart (design 7). */
+/** For a resource that does not exist or that the caller may not see: the response must not reveal which. */
 export const notFound = (what: string): Refusal => new Refusal(404, 'NOT_FOUND', `${what} not found`)
 
-/** What a member may not do, or what cannot be done now. The public client prints a 405 well (contract 2.1). */
+/** For an action that a member may not take, or that is not possible now: 405, because the public client prints its message. */
 export const refuse = (code: string, message: string): Refusal => new Refusal(405, code, message)
 
-/** An input that is wrong on one field. */
+/** For an invalid field of the input, such as `options.name`. */
 export const invalidField = (field: string, message: string): Refusal =>
   new Refusal(400, 'INVALID', message, [{ path: field.split('.'), message }])
 

@@ -12,27 +12,27 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((listener) => listener.close()))
 })
 
-async function start(answer?: (req: IncomingMessage, res: ServerResponse) => void): Promise<Listener> {
+async function start(handler?: (req: IncomingMessage, res: ServerResponse) => void): Promise<Listener> {
   const listener = await listen(0, '127.0.0.1')
   open.push(listener)
-  if (answer) listener.setHandlers({ request: answer })
+  if (handler) listener.setHandlers({ request: handler })
   return listener
 }
 
-/** One connection that is kept alive. */
-function caller({ port }: Listener) {
+/** Returns a function that sends requests on one keep-alive connection. */
+function client({ port }: Listener) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   agents.push(agent)
   return (path = '/') =>
     new Promise<{ status: number; connection: string | undefined; body: string }>((done, failed) => {
-      const asked = request({ port, host: '127.0.0.1', path, agent }, (answer) => {
+      const sent = request({ port, host: '127.0.0.1', path, agent }, (res) => {
         let body = ''
-        answer.setEncoding('utf8').on('data', (chunk: string) => (body += chunk))
-        answer.once('end', () => done({ status: answer.statusCode ?? 0, connection: answer.headers.connection, body }))
-        answer.once('error', failed)
+        res.setEncoding('utf8').on('data', (chunk: string) => (body += chunk))
+        res.once('end', () => done({ status: res.statusCode ?? 0, connection: res.headers.connection, body }))
+        res.once('error', failed)
       })
-      asked.once('error', failed)
-      asked.end()
+      sent.once('error', failed)
+      sent.end()
     })
 }
 
@@ -46,38 +46,38 @@ const isRefused = ({ port }: Listener) =>
     })
   })
 
-test('what is asked before anything can answer waits, and health is told', async () => {
+test('requests wait until there are handlers, but health checks do not', async () => {
   const listener = await start()
-  const early = caller(listener)('/early')
-  expect(await caller(listener)('/healthz')).toMatchObject({ status: 200 })
-  expect(await caller(listener)('/readyz')).toMatchObject({ status: 503, connection: 'close' })
+  const early = client(listener)('/early')
+  expect(await client(listener)('/healthz')).toMatchObject({ status: 200 })
+  expect(await client(listener)('/readyz')).toMatchObject({ status: 503, connection: 'close' })
   listener.setHandlers({ request: (req, res) => res.end(`answer to ${req.url}`) })
   expect(await early).toMatchObject({ status: 200, body: 'answer to /early' })
 })
 
-test('a drain answers what is under way and the next request of a connection in use, and then it is closed', async () => {
-  const answers: ServerResponse[] = []
-  const listener = await start((_, res) => void answers.push(res))
-  const [busy, kept] = [caller(listener), caller(listener)]
+test('a drain completes requests in progress and the next one of an active connection, then closes them', async () => {
+  const responses: ServerResponse[] = []
+  const listener = await start((_, res) => void responses.push(res))
+  const [busy, kept] = [client(listener), client(listener)]
   const underWay = busy()
   const before = kept()
-  await until(() => expect(answers).toHaveLength(2))
-  answers[1]?.end('before')
+  await until(() => expect(responses).toHaveLength(2))
+  responses[1]?.end('before')
   expect(await before).toMatchObject({ body: 'before', connection: 'keep-alive' })
 
   const drained = listener.drain(10_000)
   await until(() => isRefused(listener))
   const next = kept()
-  await until(() => expect(answers).toHaveLength(3))
-  answers[0]?.end('was under way')
-  answers[2]?.end('came just then')
+  await until(() => expect(responses).toHaveLength(3))
+  responses[0]?.end('was under way')
+  responses[2]?.end('came just then')
   expect(await underWay).toMatchObject({ body: 'was under way', connection: 'close' })
   expect(await next).toMatchObject({ body: 'came just then', connection: 'close' })
   await drained
 })
 
 test('a drain closes an idle connection', async () => {
-  const listener = await start((_, res) => res.end('well'))
+  const listener = await start((_, res) => res.end('ok'))
   const socket = connect(listener.port, '127.0.0.1')
   await once(socket, 'connect')
   const ended = once(socket.resume(), 'end')
@@ -87,9 +87,9 @@ test('a drain closes an idle connection', async () => {
   expect(performance.now() - startedMs).toBeLessThan(9_000)
 })
 
-test('a drain ends when its time is over, whatever goes on', async () => {
+test('a drain ends after its time limit, even with requests in progress', async () => {
   const listener = await start((_, res) => void res.write('for ever'))
-  const endless = caller(listener)()
+  const endless = client(listener)()
   endless.catch(() => undefined)
   const drained = listener.drain(300)
   await expect(endless).rejects.toThrow()

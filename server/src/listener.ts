@@ -5,25 +5,25 @@ import type { Duplex } from 'node:stream'
 export type RequestHandlers = {
   request: (req: IncomingMessage, res: ServerResponse) => void
   upgrade?: (req: IncomingMessage, socket: Duplex, head: Buffer) => void
-  /** Ends upgraded connections in the way of their protocol. Those that are left when it resolves are cut off. */
+  /** Closes upgraded connections as their protocol requires. Those still open when it resolves are destroyed. */
   closeUpgraded?: () => Promise<void>
 }
 
-/** A port that is ours from the start on, before there is anything that could answer. */
+/** A port that is open from the start of the process, before there are handlers for its requests. */
 export type Listener = {
   port: number
-  /** From now on requests get their answers from these. Until then they wait, and only /healthz is well. */
-  setHandlers: (answering: RequestHandlers) => void
+  /** Handles requests from now on. Before that, only /healthz succeeds, and other requests wait. */
+  setHandlers: (handlers: RequestHandlers) => void
   /**
-   * Takes no new connections, and ends each open one when it is of no use any more: with the answer to its next request, or when it
-   * was not used for two seconds since. Resolves when all have ended; after `withinMs` the rest is cut off.
+   * Takes no new connections and closes each open one after the response to its next request, or when it has been idle for two
+   * seconds. Resolves when all are closed; after `withinMs` the remaining ones are destroyed.
    */
   drain: (withinMs: number) => Promise<void>
-  /** Cuts off what is still open. */
+  /** Destroys all open connections. */
   close: () => Promise<void>
 }
 
-/** A client that used its connection so lately is likely to send the next request just now. */
+/** A client that used its connection this recently may be sending its next request. */
 const inUseMs = 2_000
 const pollMs = 50
 const quietMs = 100
@@ -31,12 +31,12 @@ const maxQuietMs = 2_000
 
 type Connection = { open: Set<ServerResponse>; usedMs: number; isUpgraded: boolean }
 
-/** @throws Error with the code EADDRINUSE when another program has the port */
+/** Opens a port. @throws Error with the code EADDRINUSE if another program has it */
 export async function listen(port: number, host: string): Promise<Listener> {
   const server = createServer({ keepAliveTimeout: 72_000, requestTimeout: 300_000, maxHeaderSize: 32_768 })
   const connections = new Map<Socket, Connection>()
-  const room = waitingRoom()
-  let answering: RequestHandlers = room
+  const queue = startupQueue()
+  let handlers: RequestHandlers = queue
   let isDraining = false
   let connectedMs = 0
 
@@ -53,41 +53,41 @@ export async function listen(port: number, host: string): Promise<Listener> {
       if (connection) connection.usedMs = performance.now()
     })
     if (isDraining) res.shouldKeepAlive = false
-    answering.request(req, res)
+    handlers.request(req, res)
   })
   await new Promise<void>((done, failed) => {
     server.once('error', failed)
     server.listen(port, host, done)
   })
 
-  /** What the kernel has connected and we have not accepted is reset when the port closes: that is least likely when none came lately. */
-  const quietMoment = async () => {
+  /** Connections that the kernel has queued are reset when the port closes, which is least likely when none arrived recently. */
+  const waitForQuiet = async () => {
     const untilMs = performance.now() + maxQuietMs
     while (performance.now() - connectedMs < quietMs && performance.now() < untilMs)
       await new Promise((done) => setTimeout(done, quietMs / 2))
     await new Promise((done) => setImmediate(done))
   }
 
-  const endUnused = () => {
-    const unusedSinceMs = performance.now() - inUseMs
+  const closeIdle = () => {
+    const idleSinceMs = performance.now() - inUseMs
     for (const [socket, { open, usedMs, isUpgraded }] of connections)
-      if (!isUpgraded && open.size === 0 && usedMs < unusedSinceMs) socket.end()
+      if (!isUpgraded && open.size === 0 && usedMs < idleSinceMs) socket.end()
   }
   const close = async () => {
     const closed = new Promise((done) => server.close(done))
     server.closeAllConnections()
-    await answering.closeUpgraded?.()
+    await handlers.closeUpgraded?.()
     for (const socket of connections.keys()) socket.destroy()
     await closed
   }
   return {
     port: (server.address() as AddressInfo).port,
     setHandlers: (next) => {
-      answering = next
-      room.letIn(next)
+      handlers = next
+      queue.release(next)
       const { upgrade } = next
       if (!upgrade) return
-      // Without a listener, a request that offers an upgrade is answered like any other.
+      // Without an `upgrade` listener, Node treats a request that offers an upgrade like any other.
       server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
         const connection = connections.get(req.socket)
         if (connection) connection.isUpgraded = true
@@ -95,19 +95,19 @@ export async function listen(port: number, host: string): Promise<Listener> {
       })
     },
     drain: async (withinMs) => {
-      await quietMoment()
-      // Not the HTTP server's own `close`: that ends idle connections at once, also under a request that is on its way.
+      await waitForQuiet()
+      // The HTTP server's own `close` would close idle connections immediately, even if a request is on its way.
       NetServer.prototype.close.call(server)
-      // Not before: who is told to connect again must not reach a port that is about to close.
+      // Not earlier: a client that is asked to reconnect must not reach a port that is about to close.
       isDraining = true
       const startedMs = performance.now()
       for (const { open } of connections.values())
         for (const res of open) if (!res.headersSent) res.shouldKeepAlive = false
       const untilMs = performance.now() + withinMs
-      void answering.closeUpgraded?.()
+      void handlers.closeUpgraded?.()
       while (connections.size > 0 && performance.now() < untilMs) {
-        // A balancer that finds no new connections uses up those it has.
-        if (performance.now() - startedMs > inUseMs) endUnused()
+        // Before that, a balancer that cannot open new connections still uses its existing ones.
+        if (performance.now() - startedMs > inUseMs) closeIdle()
         await new Promise((done) => setTimeout(done, pollMs))
       }
       await close()
@@ -116,8 +116,8 @@ export async function listen(port: number, host: string): Promise<Listener> {
   }
 }
 
-/** Health is told at once; everything else waits until there is something that answers, so that a restart fails no request. */
-function waitingRoom(): { request: RequestHandlers['request']; letIn: (answering: RequestHandlers) => void } {
+/** Holds requests until there are handlers, so that a restart fails none. Only health checks are answered immediately. */
+function startupQueue(): { request: RequestHandlers['request']; release: (handlers: RequestHandlers) => void } {
   const waiting = new Map<ServerResponse, IncomingMessage>()
   return {
     request: (req, res) => {
@@ -131,8 +131,8 @@ function waitingRoom(): { request: RequestHandlers['request']; letIn: (answering
         waiting.delete(res)
       })
     },
-    letIn: (answering) => {
-      for (const [res, req] of waiting) if (!res.headersSent) answering.request(req, res)
+    release: (handlers) => {
+      for (const [res, req] of waiting) if (!res.headersSent) handlers.request(req, res)
       waiting.clear()
     },
   }

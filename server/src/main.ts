@@ -17,47 +17,47 @@ import { startWorker } from './startup/worker.ts'
 import { InvalidSettingError } from './config/invalid-setting.ts'
 import { MigrationError } from './db/migrate.ts'
 
-/** Starts the roles this process was given, says where to find them, and ends in order on SIGINT and SIGTERM. */
+/** Starts the roles of this process, prints their addresses, and shuts down gracefully on SIGINT and SIGTERM. */
 async function main(): Promise<void> {
   const startedMs = performance.now()
-  const told = untilStopRequested()
+  const stopRequested = waitForStopSignal()
   const failure = Promise.withResolvers<never>()
-  // It may fail while it still starts.
+  // A failure during startup must not be an unhandled rejection.
   failure.promise.catch(() => undefined)
   const config = loadConfig()
-  // Told while it starts, it still ends what it has started.
+  // Closed also if startup fails halfway.
   await using stack = new AsyncDisposableStack()
   const { healthUrl, drain } = await start(config, stack, failure.reject)
   process.stdout.write(startupText(config, performance.now() - startedMs, healthUrl))
-  await Promise.race([told, failure.promise]).catch(endByForce)
+  await Promise.race([stopRequested, failure.promise]).catch(shutDownAfterFailure)
   process.stdout.write(`\nStopping${config.SHOAL_ON_EXIT === 'stop' ? ' the squids and' : ''} the server …\n`)
   await drain()
 }
 
-/** How long a server that has failed may take to end what still works. */
-const maxEndMs = 15_000
+/** How long the shutdown may take after a failure. */
+const maxShutdownMs = 15_000
 
-/** Without what has failed, the rest may be unable to end in order. */
-function endByForce(error: unknown): never {
+/** Reports the failure and limits the time of the shutdown, which may hang without the part that failed. */
+function shutDownAfterFailure(error: unknown): never {
   process.stderr.write(`${explain(error)}\n`)
-  setTimeout(() => process.exit(1), maxEndMs).unref()
-  throw new AlreadyExplained()
+  setTimeout(() => process.exit(1), maxShutdownMs).unref()
+  throw new ReportedError()
 }
 
-class AlreadyExplained extends Error {}
+class ReportedError extends Error {}
 
 type Started = {
-  /** Of the port for health and metrics alone; null when this process has none. */
+  /** The address of the port for health and metrics only; null if this process has none. */
   healthUrl: string | null
-  /** Answers the requests that are under way, and takes no more. */
+  /** Completes the requests in progress and takes no new ones. */
   drain: () => Promise<void>
 }
 
 /**
- * First of all it proves that this process may use the data directory and has its ports; before that nothing is touched.
- * What is put on the stack is ended in reverse, also when a later part does not start.
+ * Starts all parts and puts them on the stack, which closes them in reverse order, also if a later part fails to start. Takes the
+ * lock of the data directory and the ports before it touches anything else.
  */
-async function start(config: Config, stack: AsyncDisposableStack, failed: (error: unknown) => void): Promise<Started> {
+async function start(config: Config, stack: AsyncDisposableStack, fail: (error: unknown) => void): Promise<Started> {
   const has = (role: (typeof config.SHOAL_ROLES)[number]) => config.SHOAL_ROLES.includes(role)
   const installation = await lockInstallation(config, { exclusive: needsExclusive(config), roles: config.SHOAL_ROLES })
   stack.defer(installation.release)
@@ -70,15 +70,15 @@ async function start(config: Config, stack: AsyncDisposableStack, failed: (error
   const health = await listenForHealth(config)
   if (health) opened(health)
 
-  const ending = new AbortController()
-  const { app, openWorker, close } = await openApp(config, { installation, onFailure: failed, draining: ending.signal })
+  const draining = new AbortController()
+  const { app, openWorker, close } = await openApp(config, { installation, onFailure: fail, draining: draining.signal })
   stack.defer(() => close(config.SHOAL_ON_EXIT))
   health?.setHandlers({ request: (req, res) => void handleHealthRequest(app, req, res) })
-  if (has('worker')) stack.defer(await takeTurn(app, openWorker, failed))
+  if (has('worker')) stack.defer(await startWorkerOrStandby(app, openWorker, fail))
   if (gatewayPort) {
-    const { close: closeGateway, ...answering } = await createGateway(app)
+    const { close: closeGateway, ...handlers } = await createGateway(app)
     stack.defer(closeGateway)
-    gatewayPort.setHandlers(answering)
+    gatewayPort.setHandlers(handlers)
   }
   if (apiPort) {
     const http = await createHttpApp(app)
@@ -90,75 +90,82 @@ async function start(config: Config, stack: AsyncDisposableStack, failed: (error
   return {
     healthUrl: health && `http://127.0.0.1:${health.port}`,
     drain: async () => {
-      ending.abort()
+      draining.abort()
       await Promise.all(ports.map((port) => port.drain(config.SHOAL_DRAIN_SECONDS * 1000)))
     },
   }
 }
 
-/** Works or stands by; answers how to end that. */
-async function takeTurn(
+/** Becomes the active worker or a standby. Returns a function that stops it. */
+async function startWorkerOrStandby(
   app: App,
   openWorker: () => Promise<WorkerApp>,
-  failed: (error: unknown) => void,
+  fail: (error: unknown) => void,
 ): Promise<() => Promise<void>> {
   const { config, log } = app
   let lastObservationMs: () => number | null = () => null
-  const work = async () => {
+  const startWork = async () => {
     const workerApp = await openWorker()
     await claimHost(workerApp)
-    for (const sentence of await workerApp.runtime.start()) log.warn(sentence)
+    for (const warning of await workerApp.runtime.start()) log.warn(warning)
     const worker = await startWorker(workerApp)
     lastObservationMs = worker.lastObservationMs
-    let squids = config.SHOAL_ON_EXIT
+    let onExit = config.SHOAL_ON_EXIT
     const stopWatching = watchClaim(workerApp, (error) => {
-      // They run elsewhere from now on.
-      squids = 'stop'
-      failed(error)
+      // Another host runs the squids from now on.
+      onExit = 'stop'
+      fail(error)
     })
     return async () => {
       stopWatching()
       await worker.close()
-      await workerApp.runtime.close(squids)
+      await workerApp.runtime.close(onExit)
     }
   }
-  const turn = await runActiveOrStandby({ config, log, startWork: work, onFailure: failed })
-  if (app.vitals) app.vitals.worker = () => ({ state: turn.state(), lastObservationMs: lastObservationMs() })
-  return turn.close
+  const handle = await runActiveOrStandby({ config, log, startWork, onFailure: fail })
+  if (app.vitals) app.vitals.worker = () => ({ state: handle.state(), lastObservationMs: lastObservationMs() })
+  return handle.close
 }
 
-/** npm passes on the Ctrl-C that the terminal has sent already; only a later signal is a second one, and ends the process at once. */
+/** npm forwards the Ctrl-C of a terminal, so a signal may arrive twice. A later one ends the process immediately. */
 const duplicateSignalMs = 1_500
 
-const untilStopRequested = () =>
+const waitForStopSignal = () =>
   new Promise<void>((done) => {
-    let toldMs: number | null = null
-    const told = () => {
-      if (toldMs !== null && performance.now() - toldMs > duplicateSignalMs) process.exit(130)
-      toldMs ??= performance.now()
+    let firstMs: number | null = null
+    const onSignal = () => {
+      if (firstMs !== null && performance.now() - firstMs > duplicateSignalMs) process.exit(130)
+      firstMs ??= performance.now()
       done()
     }
-    process.on('SIGINT', told)
-    process.on('SIGTERM', told)
+    process.on('SIGINT', onSignal)
+    process.on('SIGTERM', onSignal)
   })
 
-/** The address to listen on does not exist, or may not be used. */
-const isOfAddress = (error: unknown): error is Error =>
+/** True if the address to listen on does not exist, or may not be used. */
+const isAddressError = (error: unknown): error is Error =>
   error instanceof Error &&
   'syscall' in error &&
   'code' in error &&
   ((error.syscall === 'listen' && (error.code === 'EADDRNOTAVAIL' || error.code === 'EACCES')) ||
     error.syscall === 'getaddrinfo')
 
-const forOperator = [InvalidSettingError, MigrationError, MissingKeys, InstallationInUse, HostClaimed, PostgresGaveUp]
+const operatorErrors = [
+  InvalidSettingError,
+  MigrationError,
+  MissingKeys,
+  InstallationInUse,
+  HostClaimed,
+  PostgresGaveUp,
+]
 
-/** What went wrong in words of the operator; a stack only when it is our own fault. */
+/** Describes an error to the operator; with a stack trace only if it is a defect of Shoal. */
 function explain(error: unknown): string {
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
     return `${error.message}\nIs Shoal running already? Otherwise set SHOAL_PORT and SHOAL_GATEWAY_PORT to free ports.`
-  if (isOfAddress(error))
+  if (isAddressError(error))
     return `${error.message}\nIs SHOAL_HOST an address of this machine, and may this user listen on its ports?`
-  if (error instanceof Error && forOperator.some((kind) => error instanceof kind)) return error.message
+  if (error instanceof Error && operatorErrors.some((kind) => error instanceof kind)) return error.message
   if (isUnavailable(error)) return `${safeText(error)}\nIs Postgres up, and is DATABASE_URL its address?`
   return safeStack(error)
 }
@@ -167,6 +174,6 @@ try {
   await main()
   process.exit(0)
 } catch (error) {
-  if (!(error instanceof AlreadyExplained)) process.stderr.write(`${explain(error)}\n`)
+  if (!(error instanceof ReportedError)) process.stderr.write(`${explain(error)}\n`)
   process.exit(1)
 }

@@ -25,7 +25,7 @@ import { restore } from './restore.ts'
 let folder: string
 let file: string
 let config: Config
-/** Of the key that the installation of `config` has. */
+/** The id of the key of the installation of `config`. */
 let keyId: string
 
 const configOf = (name: string, env: Record<string, string> = {}) =>
@@ -35,7 +35,7 @@ const quiet = () => ({ progress: startProgress(() => {}), signal: new AbortContr
 const restored = (into: Config, more: Partial<Parameters<typeof restore>[1]> = {}) =>
   restore(into, { from: file, force: false, ...quiet(), ...more })
 
-/** An installation that does not run, with a user who has signed in. */
+/** A stopped installation with a user who has signed in. */
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'shoal-backup-'))
   chmodSync(folder, 0o755)
@@ -54,48 +54,49 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const isThere = (into: Config) => existsSync(join(into.dataDir, 'postgres/data/PG_VERSION'))
-const runs = (of: Config) => existsSync(join(of.dataDir, 'postgres/data/postmaster.pid'))
+const hasDatabase = (into: Config) => existsSync(join(into.dataDir, 'postgres/data/PG_VERSION'))
+const isRunning = (of: Config) => existsSync(join(of.dataDir, 'postgres/data/postmaster.pid'))
 
-/** The backup with something else in it, as a file of its own. */
-function changed(change: (bytes: Buffer) => Buffer): string {
+/** A copy of the backup with changed bytes. */
+function changedCopy(change: (bytes: Buffer) => Buffer): string {
   const to = join(folder, 'changed.tar')
   writeFileSync(to, change(readFileSync(file)))
   return to
 }
-const saying = (from: string, to: string) =>
-  changed((bytes) => {
+/** A copy of the backup in which `to` replaces the text `from`. */
+const copyWith = (from: string, to: string) =>
+  changedCopy((bytes) => {
     expect(bytes.indexOf(from)).toBeGreaterThan(0)
     bytes.write(to, bytes.indexOf(from))
     return bytes
   })
 
-test('a file that is damaged, cut off or something else is refused before anything is touched', async () => {
+test('a file that is damaged, truncated or not a backup is refused before anything is changed', async () => {
   const into = configOf('damaged')
   const middle = Math.floor(statSync(file).size / 2)
-  const flipped = changed((bytes) => bytes.fill((bytes[middle] ?? 0) ^ 1, middle, middle + 1))
+  const flipped = changedCopy((bytes) => bytes.fill((bytes[middle] ?? 0) ^ 1, middle, middle + 1))
   await expect(restored(into, { from: flipped })).rejects.toThrow('is damaged')
-  const cutOff = changed((bytes) => bytes.subarray(0, middle))
+  const cutOff = changedCopy((bytes) => bytes.subarray(0, middle))
   await expect(restored(into, { from: cutOff })).rejects.toThrow('is cut off')
-  const other = changed((bytes) => bytes.fill(0, 0, 6_000))
+  const other = changedCopy((bytes) => bytes.fill(0, 0, 6_000))
   await expect(restored(into, { from: other })).rejects.toThrow('is not a backup of Shoal')
   await expect(restored(into, { from: join(folder, 'none.tar') })).rejects.toThrow('There is no')
   expect(readdirSync(into.dataDir)).toEqual(['locks'])
 })
 
-test('a backup of another Postgres, of a newer Shoal or of another kind of machine is refused', async () => {
+test('a backup of another Postgres, a newer Shoal or another platform is refused', async () => {
   const into = configOf('unfit')
-  const from = (text: string, other: string) => restored(into, { from: saying(text, other) })
+  const from = (text: string, other: string) => restored(into, { from: copyWith(text, other) })
   await expect(from('"postgresMajor": 18', '"postgresMajor": 17')).rejects.toThrow(
-    /brings Postgres 18, .* Restore it with/,
+    /includes Postgres 18, .* Restore it with/,
   )
   await expect(from('"schema": "00', '"schema": "90')).rejects.toThrow(/newer Shoal .* Update Shoal first/)
   await expect(from('"shoalVersion": "0.', '"shoalVersion": "9.')).rejects.toThrow('newer Shoal')
-  await expect(from(`"platform": "${process.platform}`, '"platform": "amiga')).rejects.toThrow('kind of machine')
+  await expect(from(`"platform": "${process.platform}`, '"platform": "amiga')).rejects.toThrow('same platform')
   expect(existsSync(into.dataDir)).toBe(false)
 })
 
-test('nothing is restored over what is there, nor over what runs; with force that is moved aside', async () => {
+test('a restore refuses existing data and running servers; --force moves existing data aside', async () => {
   const into = configOf('occupied')
   mkdirSync(join(into.dataDir, 'uploads'), { recursive: true })
   writeFileSync(join(into.dataDir, 'uploads/old'), 'old')
@@ -108,14 +109,14 @@ test('nothing is restored over what is there, nor over what runs; with force tha
   const { movedAside, notes } = await restored(into, { force: true })
   expect(readFileSync(join(movedAside[0] ?? '', 'uploads/old'), 'utf8')).toBe('old')
   expect(readdirSync(into.dataDir).filter((name) => !name.startsWith('before-restore-'))).toEqual(['locks', 'postgres'])
-  expect(notes).toMatchObject([expect.stringContaining(`are not here (${keyId})`)])
+  expect(notes).toMatchObject([expect.stringContaining(`are missing (${keyId})`)])
   expect(notes[0]).toContain(`put your copy at ${join(into.dataDir, 'secrets.key')}`)
-  expect(runs(into)).toBe(false)
+  expect(isRunning(into)).toBe(false)
   await expect(openApp(into)).rejects.toThrow(`${join(into.dataDir, 'secrets.key')}: ${keyId}. Restore this`)
-  expect(runs(into)).toBe(false)
+  expect(isRunning(into)).toBe(false)
 })
 
-test('keys that are there already are kept, and are all that is needed to start', async () => {
+test('existing keys are kept, and nothing else is needed to start', async () => {
   const into = configOf('keys-first')
   mkdirSync(into.dataDir)
   const keys = readFileSync(join(config.dataDir, 'secrets.key'))
@@ -129,42 +130,42 @@ test('keys that are there already are kept, and are all that is needed to start'
   }
 })
 
-test('the keys travel only when they are asked for, and Postgres is left as it was', async () => {
+test('a backup contains the keys only with --with-keys, and leaves Postgres as it was', async () => {
   const withKeys = join(folder, 'with-keys.tar')
   const { notes } = await backUp(config, { to: withKeys, withKeys: true, ...quiet() })
-  expect(notes[0]).toContain('whoever reads it reads every secret')
-  expect(runs(config)).toBe(false)
+  expect(notes[0]).toContain('anyone who can read it can read every secret')
+  expect(isRunning(config)).toBe(false)
   const into = configOf('with-keys', otherRing)
-  const said = (await restored(into, { from: withKeys })).notes
-  expect(said).toMatchObject([expect.stringContaining('add them to SHOAL_SECRETS_KEY')])
+  const restoreNotes = (await restored(into, { from: withKeys })).notes
+  expect(restoreNotes).toMatchObject([expect.stringContaining('add them to SHOAL_SECRETS_KEY')])
   expect(statSync(join(into.dataDir, 'secrets.key')).mode & 0o777).toBe(0o600)
   expect(openKeyRing({ dataDir: into.dataDir }).keys()[0].id).toBe(keyId)
 })
 
-test('a backup needs an installation, a place of its own, and a database of Shoal', async () => {
+test('a backup needs an installation, a new file outside of it, and the embedded Postgres', async () => {
   const to = (path: string, of = config, withKeys = false) =>
     backUp(of, { to: join(folder, path), withKeys, ...quiet() })
   await expect(to('a.tar', configOf('none'))).rejects.toThrow('nothing to back up')
-  await expect(to('shoal.tar')).rejects.toThrow('exists already')
-  await expect(to('original/a.tar')).rejects.toThrow('lies in the data directory')
-  await expect(to('a.tar', configOf('original', otherRing), true)).rejects.toThrow('Keep that setting apart')
+  await expect(to('shoal.tar')).rejects.toThrow('already exists')
+  await expect(to('original/a.tar')).rejects.toThrow('is in the data directory')
+  await expect(to('a.tar', configOf('original', otherRing), true)).rejects.toThrow('Keep a copy of that setting')
   const external = configOf('original', { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
   await expect(to('a.tar', external)).rejects.toThrow('pg_dump')
   await expect(restored(external)).rejects.toThrow('pg_restore')
   expect(existsSync(join(folder, 'a.tar'))).toBe(false)
 })
 
-test('what is interrupted leaves nothing behind', async () => {
-  const told = new AbortController()
-  const progress = startProgress(() => told.abort(new Error('Interrupted')))
-  const interrupted = { progress, signal: told.signal }
+test('an interrupted backup or restore leaves nothing behind', async () => {
+  const stopping = new AbortController()
+  const progress = startProgress(() => stopping.abort(new Error('Interrupted')))
+  const interrupted = { progress, signal: stopping.signal }
   await expect(backUp(config, { to: join(folder, 'b.tar'), withKeys: false, ...interrupted })).rejects.toThrow(
     'Interrupted',
   )
   expect(readdirSync(folder).filter((name) => name.startsWith('b.tar'))).toEqual([])
-  expect(runs(config)).toBe(false)
+  expect(isRunning(config)).toBe(false)
   const into = configOf('interrupted')
   await expect(restored(into, interrupted)).rejects.toThrow('Interrupted')
-  expect(isThere(into)).toBe(false)
+  expect(hasDatabase(into)).toBe(false)
   expect(readdirSync(into.dataDir)).toEqual(['locks'])
 })

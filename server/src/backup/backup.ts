@@ -28,54 +28,56 @@ type BackupOptions = { to: string; withKeys: boolean; progress: Progress; signal
 type Backup = { file: string; bytes: number; sha256: string; holds: BackupManifest['holds']; notes: string[] }
 
 /**
- * Copies the installation of this data directory into one file, beside a server that runs or without one: the database as it is
- * when its copying ends, uploads, images and what they run with. Sealed values stay sealed.
- * @throws Error when there is nothing to back up, or nowhere to put it
+ * Backs up the installation of this data directory to one file, with or without a running server: the database as of the end of its
+ * copy, uploads, images and their toolchains. Sealed values stay sealed.
+ * @throws Error if there is nothing to back up, or the file cannot be written there
  */
 export async function backUp(config: Config, options: BackupOptions): Promise<Backup> {
   refuseExternalDatabase(config)
   const file = resolve(options.to)
   if (!existsSync(config.dataDir)) throw new Error(`There is nothing to back up: ${config.dataDir} does not exist.`)
-  const places = installationPaths(config)
-  check(config, places, file, options.withKeys)
-  const postgresDir = join(places.stateDir, 'postgres')
+  const paths = installationPaths(config)
+  checkOptions(config, paths, file, options.withKeys)
+  const postgresDir = join(paths.stateDir, 'postgres')
   const postgres = await startEmbeddedPostgres({ dir: postgresDir })
   try {
     const cluster = await beginClusterBackup(postgres.url('shoal'))
     try {
-      const made = await write(config, places, file, cluster, options)
-      recordBackup(config, made)
-      return made
+      const backup = await writeBackup(config, paths, file, cluster, options)
+      recordBackup(config, backup)
+      return backup
     } finally {
       await cluster.close()
     }
   } finally {
-    // A server that was started meanwhile may use it now, and may even have stopped it.
+    // A server that started in the meantime may use Postgres now, or may even have stopped it.
     if (!postgres.wasRunning) await stopIfUnused(config, postgres)
   }
 }
 
-/** For `/readyz`, which tells how old the last one is. */
+/** Records the backup for `/readyz`, which reports the age of the last one. */
 function recordBackup({ dataDir }: Config, { file, bytes }: Backup): void {
-  const note = { at: systemClock.now().toISOString(), file, bytes }
-  writeFileSync(lastBackupFile(dataDir), JSON.stringify(note), { mode: 0o600 })
+  const record = { at: systemClock.now().toISOString(), file, bytes }
+  writeFileSync(lastBackupFile(dataDir), JSON.stringify(record), { mode: 0o600 })
 }
 
-function check(config: Config, { dataDir, stateDir }: InstallationPaths, file: string, withKeys: boolean): void {
+function checkOptions(config: Config, { dataDir, stateDir }: InstallationPaths, file: string, withKeys: boolean): void {
   if (!existsSync(join(stateDir, 'postgres/data/PG_VERSION')))
-    throw new Error(`There is nothing to back up: ${dataDir} holds no database. Is SHOAL_DATA_DIR right?`)
+    throw new Error(`There is nothing to back up: ${dataDir} contains no database. Is SHOAL_DATA_DIR correct?`)
   if (config.SHOAL_SECRETS_KEY === undefined && !existsSync(keysFile(config)))
-    throw new Error(`${keysFile(config)} is missing: without it nothing opens what is sealed in the database.`)
+    throw new Error(`${keysFile(config)} is missing: without it, the sealed values in the database cannot be opened.`)
   if (config.SHOAL_SECRETS_KEY !== undefined && withKeys)
-    throw new Error('The keys are in SHOAL_SECRETS_KEY and in no file. Keep that setting apart, and leave --with-keys.')
-  if (existsSync(file)) throw new Error(`${file} exists already. Choose another name.`)
+    throw new Error(
+      'The keys are in SHOAL_SECRETS_KEY, not in a file. Keep a copy of that setting, and omit --with-keys.',
+    )
+  if (existsSync(file)) throw new Error(`${file} already exists. Choose another name.`)
   if ([dataDir, stateDir].some((dir) => file.startsWith(dir + sep)))
-    throw new Error(`${file} lies in the data directory: what takes one would take the other. Choose another place.`)
+    throw new Error(`${file} is in the data directory, and would be lost together with it. Choose another directory.`)
 }
 
-async function write(
+async function writeBackup(
   config: Config,
-  places: InstallationPaths,
+  paths: InstallationPaths,
   file: string,
   cluster: ClusterBackup,
   options: BackupOptions,
@@ -86,11 +88,11 @@ async function write(
   let endedAt = startedAt
   async function* entries(): AsyncGenerator<TarEntry> {
     options.progress.step('Copying the database')
-    yield* databaseEntries(join(places.stateDir, 'postgres'), cluster)
+    yield* databaseEntries(join(paths.stateDir, 'postgres'), cluster)
     endedAt = systemClock.now().toISOString()
     options.progress.step('Copying uploads and images')
-    yield* uploadEntries(places.dataDir, uploads)
-    yield* stateEntries(places.stateDir, state)
+    yield* uploadEntries(paths.dataDir, uploads)
+    yield* stateEntries(paths.stateDir, state)
     const keys = options.withKeys ? await fileEntry(keysFile(config), keysName) : null
     if (keys) yield keys
   }
@@ -109,7 +111,7 @@ async function write(
     platform,
     startedAt,
     endedAt,
-    stateDir: places.stateDir,
+    stateDir: paths.stateDir,
     keyIds,
     hasKeys: options.withKeys,
     holds: holds(),
@@ -120,7 +122,7 @@ async function write(
   return { file, ...content, holds: holds(), notes: notesOf(config, options.withKeys, keyIds, state.leftOut) }
 }
 
-/** The files first, and the log of what was written meanwhile after them. */
+/** The files of the database, followed by the WAL of the changes made while they were copied. */
 async function* databaseEntries(postgresDir: string, cluster: ClusterBackup): AsyncGenerator<TarEntry> {
   const dataDir = join(postgresDir, 'data')
   const port = await fileEntry(join(postgresDir, 'port'), 'postgres/port')
@@ -144,11 +146,13 @@ function notesOf(config: Config, withKeys: boolean, keyIds: string[], leftOut: s
   const ids = keyIds.join(', ')
   return [
     withKeys
-      ? `The backup holds the keys (${ids}) beside what they seal: whoever reads it reads every secret.`
-      : `The keys are not in the backup, and it opens nothing without them: keep a copy of ${keysLocation(config)} (${ids}) in another place, and again after each rotation.`,
+      ? `The backup contains the keys (${ids}) and the values they seal: anyone who can read it can read every secret.`
+      : `The backup does not contain the keys, and its secrets cannot be opened without them: keep a copy of ${keysLocation(config)} (${ids}) in another place, and make a new copy after each rotation.`,
     ...(config.SHOAL_SQUIDS_DATABASE_URL === undefined
       ? []
       : ['The databases of squids are at SHOAL_SQUIDS_DATABASE_URL: back them up there, with pg_dumpall or pg_dump.']),
-    ...(leftOut.length === 0 ? [] : [`Left out, as no tar can hold their names: ${leftOut.length} files of images.`]),
+    ...(leftOut.length === 0
+      ? []
+      : [`${leftOut.length} files of images were skipped: a tar file cannot store their names.`]),
   ]
 }

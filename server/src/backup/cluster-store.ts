@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 
-/** A physical backup in the making. It ends with its session, whatever happens to us: then Postgres keeps no log for it any more. */
+/** A physical backup in progress. When its session ends for any reason, Postgres ends the backup and stops keeping WAL for it. */
 export type ClusterBackup = {
   about: { postgresVersion: string; postgresMajor: number; schema: string; databases: number }
-  /** Fails when the session is lost. */
+  /** Aborts when the session is lost. */
   lost: AbortSignal
-  /** To be called once every file was copied: what to write as `backup_label`, and the segments of the log to copy after that. */
+  /** Call it after all files were copied. Returns the content of `backup_label` and the WAL segments to copy. */
   stop: () => Promise<{ label: string; segments: string[] }>
   close: () => Promise<void>
 }
 
 /**
- * Begins a backup by the low-level interface (Postgres manual, "Making a Base Backup Using the Low Level API"): the log is kept by a
- * slot that goes with the session, and a checkpoint is made at once.
- * @throws Error when the cluster has parts outside of its data directory
+ * Begins a backup with the low-level API (Postgres manual, "Making a Base Backup Using the Low Level API"): a temporary replication
+ * slot of the session keeps the WAL, and a checkpoint starts immediately.
+ * @throws Error if the cluster has tablespaces outside of its data directory
  */
 export async function beginClusterBackup(url: string): Promise<ClusterBackup> {
   const client = new pg.Client({ connectionString: url, application_name: 'shoal backup', keepAlive: true })
@@ -58,7 +58,7 @@ async function readAbout(client: pg.Client): Promise<ClusterBackup['about']> {
       (select count(*)::int from pg_database where not datistemplate and datname <> 'postgres') as databases`,
   )
   const [row] = rows
-  if (!row) throw new Error('Postgres did not tell its version.')
+  if (!row) throw new Error('Postgres did not report its version.')
   const { version, number, schema, databases } = row
   return { postgresVersion: version, postgresMajor: Math.floor(number / 10_000), schema, databases }
 }
@@ -69,11 +69,11 @@ async function refuseTablespaces(client: pg.Client): Promise<void> {
   )
   if (rows.length > 0)
     throw new Error(
-      `The tablespaces ${rows.map(({ name }) => name).join(', ')} lie outside of the data directory, and no backup would hold them. Move what is in them to pg_default and drop them.`,
+      `The tablespaces ${rows.map(({ name }) => name).join(', ')} are outside of the data directory, and a backup would not contain them. Move their contents to pg_default and drop them.`,
     )
 }
 
-/** Of 16 MB each, as the cluster was made: 256 to the middle number of a name. */
+/** The names of the WAL segments from `first` to `last`. Segments have 16 MB (the default), so 256 per middle part of a name. */
 function segmentsBetween(first: string, last: string): string[] {
   const timeline = first.slice(0, 8)
   const numberOf = (name: string) => parseInt(name.slice(8, 16), 16) * 256 + parseInt(name.slice(16), 16)

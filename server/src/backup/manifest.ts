@@ -4,24 +4,24 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { knownMigrations } from '../db/migrate.ts'
 
-/** What a backup says of itself, readable with `tar -xOf <file> manifest.json`. */
+/** Describes a backup; readable with `tar -xOf <file> manifest.json`. */
 export const BackupManifest = z.object({
   kind: z.literal('shoal backup'),
-  /** Of the file's layout. */
+  /** The version of the file layout. */
   format: z.literal(1),
   shoalVersion: z.string(),
   /** The newest migration of the database. */
   schema: z.string(),
   postgresVersion: z.string(),
   postgresMajor: z.number().int(),
-  /** A physical copy fits one kind of machine. */
+  /** A physical copy works on one platform only. */
   platform: z.string(),
-  /** The restored database is as of the end. */
+  /** The restored database is as of `endedAt`. */
   startedAt: z.iso.datetime(),
   endedAt: z.iso.datetime(),
-  /** Absolute; images name their programs below it. */
+  /** Absolute. Images refer to programs below it. */
   stateDir: z.string(),
-  /** Which keys seal what is in the database, newest first; not the keys. */
+  /** The ids, not the keys, of the keys that seal values in the database, newest first. */
   keyIds: z.array(z.string()).min(1),
   hasKeys: z.boolean(),
   holds: z.object({ databases: z.number(), images: z.number(), tools: z.number(), uploads: z.number() }),
@@ -36,16 +36,16 @@ export function shoalVersion(): string {
   return z.object({ version: z.string() }).parse(JSON.parse(text)).version
 }
 
-/** @throws Error with a sentence of what does not fit here, and what to do */
+/** Checks that this installation can restore the backup. @throws Error that says why not, and what to do */
 export async function checkFits(manifest: BackupManifest): Promise<void> {
   const postgresMajor = embeddedPostgresMajor()
   if (manifest.postgresMajor !== postgresMajor)
     throw new Error(
-      `The backup is of Postgres ${manifest.postgresVersion}, and this Shoal brings Postgres ${postgresMajor}, which cannot read it. Restore it with Shoal ${manifest.shoalVersion}, then update.`,
+      `The backup is of Postgres ${manifest.postgresVersion}, but this Shoal includes Postgres ${postgresMajor}, which cannot read it. Restore it with Shoal ${manifest.shoalVersion}, then update.`,
     )
   if (manifest.platform !== platform)
     throw new Error(
-      `The backup was made on ${manifest.platform}, and this is ${platform}: its files fit only their own kind of machine.`,
+      `The backup was made on ${manifest.platform}, but this is ${platform}: it can only be restored on the same platform.`,
     )
   const own = shoalVersion()
   const isNewerSchema = !(await knownMigrations()).includes(manifest.schema)

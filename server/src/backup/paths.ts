@@ -2,7 +2,7 @@ import { traversableDir } from '@shoal/runtime'
 import type { Config } from '../config/config.ts'
 import { keysName } from '../sealing/key-ring.ts'
 
-/** Where an installation keeps what a backup holds; the two are one unless root runs Shoal in a closed folder. */
+/** The directories of an installation. They are the same, unless root runs Shoal in a folder that other users cannot enter. */
 export type InstallationPaths = {
   /** Uploads and keys. */
   dataDir: string
@@ -15,13 +15,13 @@ export const installationPaths = ({ dataDir }: Pick<Config, 'dataDir'>): Install
   stateDir: traversableDir(dataDir),
 })
 
-/** What of a backup goes to the data directory; all else goes to the state directory. */
+/** The entries of a backup that belong in the data directory; all others belong in the state directory. */
 export const dataDirEntries = ['uploads', keysName]
 
-/** @throws Error with what to do instead, where the database is not Shoal's own */
+/** @throws Error that explains the alternatives, if DATABASE_URL is set */
 export function refuseExternalDatabase(config: Config): void {
   if (config.DATABASE_URL === undefined) return
   throw new Error(
-    `The database is at DATABASE_URL and not in ${config.dataDir}. Back it up and restore it with the tools of Postgres: pg_dumpall --globals-only for the roles, pg_dump and pg_restore for each database. Of ${config.dataDir} (or where its file reachable-at leads) keep uploads, images, toolchain and uids.json, and apart from all that secrets.key.`,
+    `The database is at DATABASE_URL, not in ${config.dataDir}. Back it up and restore it with the tools of Postgres: pg_dumpall --globals-only for the roles, pg_dump and pg_restore for each database. Also back up uploads, images, toolchain and uids.json of ${config.dataDir} (or of the directory that its file reachable-at names), and secrets.key separately.`,
   )
 }

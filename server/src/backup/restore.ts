@@ -26,64 +26,64 @@ type Restored = {
   dataDir: string
   asOf: string
   holds: BackupManifest['holds']
-  /** Where what was there before is now. */
+  /** The directories to which existing data was moved. */
   movedAside: string[]
   notes: string[]
 }
 
 const previousDataPrefix = 'before-restore-'
 
-/** What a directory may hold and be empty: a note and the locks of ours, what file systems put there, and what an earlier restore moved aside. */
-const isNothing = (name: string) =>
+/** Entries that do not count as data: Shoal's locks and `reachable-at` file, `lost+found`, and data moved aside by an earlier restore. */
+const isIgnored = (name: string) =>
   ['reachable-at', 'lost+found', locksDirName].includes(name) || name.startsWith(previousDataPrefix)
 
 /**
- * Makes the data directory what a backup holds, its database recovered and ready to start. Nothing is put in its place before all
- * of it is; what was there is moved aside, never deleted.
- * @throws Error with what is in the way, or why the backup does not fit here
+ * Restores a backup into the data directory, with the database recovered and ready to start. Unpacks to a staging directory first;
+ * existing data is moved aside, never deleted.
+ * @throws Error if existing data or a running server is in the way, or the backup cannot be restored here
  */
 export async function restore(config: Config, options: RestoreOptions): Promise<Restored> {
   refuseExternalDatabase(config)
   const file = resolve(options.from)
-  if (!existsSync(file)) throw new Error(`There is no ${file}.`)
+  if (!existsSync(file)) throw new Error(`There is no file ${file}.`)
   const manifest = await readManifest(file)
   await checkFits(manifest)
   const installation = await lockInstallation(config, { exclusive: true, roles: [] })
   try {
-    return await restoreAlone(config, file, manifest, options)
+    return await restoreLocked(config, file, manifest, options)
   } finally {
     installation.release()
   }
 }
 
-async function restoreAlone(
+async function restoreLocked(
   config: Config,
   file: string,
   manifest: BackupManifest,
   options: RestoreOptions,
 ): Promise<Restored> {
-  const places = installationPaths(config)
-  refuseRunning(config, places)
-  const occupied = await nonEmptyDirs(places)
+  const paths = installationPaths(config)
+  refuseRunning(config, paths)
+  const occupied = await nonEmptyDirs(paths)
   if (occupied.length > 0 && !options.force)
     throw new Error(
-      `${occupied.join(' and ')} ${occupied.length > 1 ? 'are' : 'is'} not empty. Restore into another SHOAL_DATA_DIR, or add --force to move what is there aside.`,
+      `${occupied.join(' and ')} ${occupied.length > 1 ? 'are' : 'is'} not empty. Restore into another SHOAL_DATA_DIR, or add --force to move the existing data aside.`,
     )
   options.progress.step('Checking the backup')
   await checkBackupContent(file, manifest.content, options.signal)
-  const staging = join(places.stateDir, `restoring-${process.pid}`)
+  const staging = join(paths.stateDir, `restoring-${process.pid}`)
   await mkdir(staging, { mode: 0o711 })
   try {
     options.progress.step('Unpacking')
     const leftOut = await unpackBackup(readBackupContent(file, manifest.content), staging, options.signal)
     options.progress.step('Recovering the database')
     await recoverCluster(join(staging, 'postgres'))
-    await relocateImages(join(staging, 'images'), manifest.stateDir, places.stateDir)
+    await relocateImages(join(staging, 'images'), manifest.stateDir, paths.stateDir)
     options.signal.throwIfAborted()
-    refuseRunning(config, places)
-    const movedAside = await movePreviousData(places, staging, manifest.hasKeys)
-    await putInPlace(places, staging)
-    const notes = await notesOf(config, places, manifest, leftOut)
+    refuseRunning(config, paths)
+    const movedAside = await movePreviousData(paths, staging, manifest.hasKeys)
+    await moveIntoPlace(paths, staging)
+    const notes = await notesOf(config, paths, manifest, leftOut)
     return { dataDir: config.dataDir, asOf: manifest.endedAt, holds: manifest.holds, movedAside, notes }
   } finally {
     await rm(staging, { recursive: true, force: true })
@@ -100,25 +100,25 @@ async function readManifest(file: string): Promise<BackupManifest> {
 function refuseRunning(config: Config, { stateDir }: InstallationPaths): void {
   if (runningPort(join(stateDir, 'postgres/data')) !== null)
     throw new Error(
-      `The Postgres of ${config.dataDir} runs, and perhaps squids do: a server left them running. Stop them first: start npm start on this data directory and end it with Ctrl-C.`,
+      `The Postgres of ${config.dataDir}, and perhaps its squids, are still running, because a server left them running. To stop them, run npm start on this data directory and press Ctrl-C.`,
     )
 }
 
 async function nonEmptyDirs({ dataDir, stateDir }: InstallationPaths): Promise<string[]> {
   const occupied: string[] = []
   for (const dir of new Set([dataDir, stateDir]))
-    if ((await readdir(dir)).some((name) => !isNothing(name) && name !== keysName)) occupied.push(dir)
+    if ((await readdir(dir)).some((name) => !isIgnored(name) && name !== keysName)) occupied.push(dir)
   return occupied
 }
 
 /**
- * Within each directory, since that may be a mount, which cannot be renamed. Keys stay where they are unless the backup brings its
- * own: they are likely to be the ones it needs.
+ * Moves existing data within each directory, since the directory may be a mount, which cannot be renamed. Keys stay in place unless
+ * the backup contains keys, since they are probably those that the backup needs.
  */
 async function movePreviousData(
   { dataDir, stateDir }: InstallationPaths,
   staging: string,
-  bringsKeys: boolean,
+  hasBackupKeys: boolean,
 ): Promise<string[]> {
   const stamp = systemClock
     .now()
@@ -126,21 +126,21 @@ async function movePreviousData(
     .replace(/\.\d+|\W/g, '')
   const moved: string[] = []
   for (const dir of new Set([dataDir, stateDir])) {
-    const isOld = (name: string) => !isNothing(name) && name !== keysName && join(dir, name) !== staging
+    const isOld = (name: string) => !isIgnored(name) && name !== keysName && join(dir, name) !== staging
     const names = (await readdir(dir)).filter(isOld)
     const hasKeys = existsSync(join(dir, keysName))
-    if (names.length === 0 && !(hasKeys && bringsKeys)) continue
+    if (names.length === 0 && !(hasKeys && hasBackupKeys)) continue
     const aside = join(dir, `${previousDataPrefix}${stamp}`)
     await mkdir(aside, { mode: 0o711 })
     for (const name of names) await rename(join(dir, name), join(aside, name))
-    if (hasKeys) await (bringsKeys ? rename : copyFile)(join(dir, keysName), join(aside, keysName))
+    if (hasKeys) await (hasBackupKeys ? rename : copyFile)(join(dir, keysName), join(aside, keysName))
     moved.push(aside)
   }
   return moved
 }
 
-/** The database last: a directory without it is not taken for an installation. */
-async function putInPlace({ dataDir, stateDir }: InstallationPaths, staging: string): Promise<void> {
+/** Moves the database last: a directory without it does not count as an installation. */
+async function moveIntoPlace({ dataDir, stateDir }: InstallationPaths, staging: string): Promise<void> {
   const names = (await readdir(staging)).filter((name) => name !== 'postgres')
   for (const name of [...names, 'postgres']) {
     const isOfDataDir = dataDir !== stateDir && dataDirEntries.includes(name)
@@ -162,9 +162,11 @@ async function notesOf(
     ...(port === null
       ? []
       : [
-          `Squids look for their databases at port ${port} of this machine, which is taken, perhaps by the installation that was backed up. Stop that before the first start: these squids would write to its databases.`,
+          `The restored squids connect to their databases at port ${port} of this machine, which is in use, perhaps by the installation that was backed up. Stop it before the first start, or the restored squids would write to its databases.`,
         ]),
-    ...(leftOut.length === 0 ? [] : [`Links of images that lead out of them were left out: ${leftOut.length}.`]),
+    ...(leftOut.length === 0
+      ? []
+      : [`${leftOut.length} links of images were skipped: they point outside of their image.`]),
   ]
 }
 
@@ -179,6 +181,6 @@ function missingKeys(config: Config, { keyIds }: BackupManifest): string[] {
     ? `add the lines of your copy to ${file}`
     : `put your copy at ${file} (mode 0600, owned by the user that runs Shoal), or set SHOAL_SECRETS_KEY`
   return [
-    `The keys that seal secrets are not here (${missing.join(', ')}). Before the first start, ${isInFile ? toFile : 'add them to SHOAL_SECRETS_KEY'}. Until then the server does not start.`,
+    `The keys that seal secrets are missing (${missing.join(', ')}). Before the first start, ${isInFile ? toFile : 'add them to SHOAL_SECRETS_KEY'}. Until then the server does not start.`,
   ]
 }

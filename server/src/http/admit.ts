@@ -2,14 +2,13 @@ import { permissions, whyNot, type Endpoint, type Permission } from '@shoal/cont
 import type { FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 import { notFound, refuse, unauthorized } from '../errors.ts'
-import { authenticate } from '../modules/auth/index.ts'
+import { addressBlock, authenticate, consume } from '../modules/auth/index.ts'
 import type { Actor, OrgScope } from '../modules/call.ts'
 import { findMembership } from '../modules/orgs/index.ts'
-import { limitRate } from './rate-limits.ts'
 
 /**
- * Lets a call in as far as its endpoint's `access` says (design 7), and answers who calls and in which organization.
- * @throws Refusal 401 unknown caller; 404 not a member; 405 not allowed; 429 too many
+ * Authenticates and authorizes a request by the `access` of its endpoint. Returns the caller and the organization.
+ * @throws Refusal 401 if the caller is unknown, 404 if not a member, 405 if not allowed, 429 after too many requests
  */
 export async function admit(
   app: App,
@@ -25,7 +24,7 @@ export async function admit(
   if (!actor) throw unauthorized()
   await limitRate(app, name, e, request.ip, actor)
   if (e.needsSession && !actor.sessionId)
-    throw refuse('SESSION_NEEDED', 'This needs a person who is signed in; an API token is not enough.')
+    throw refuse('SESSION_NEEDED', 'This needs a signed-in user; an API token is not enough.')
   if (e.access === 'user') return { actor }
   if (!actor.emailVerified) throw refuse('EMAIL_NOT_VERIFIED', 'Please, confirm your email.')
   if (e.access === 'verified') return { actor }
@@ -40,3 +39,14 @@ export async function admit(
 }
 
 const isPermission = (access: string): access is Permission => (permissions as string[]).includes(access)
+
+/**
+ * Counts a request against the rate limit of the endpoint: by user if known, since an office may share an address, otherwise by
+ * address.
+ * @throws Refusal 429 with the time to wait
+ */
+async function limitRate(app: App, name: string, e: Endpoint, ip: string, actor?: Actor): Promise<void> {
+  if (!e.rateLimit) return
+  const caller = actor ? `user:${actor.userId}` : `address:${addressBlock(ip)}`
+  await consume(app, `call:${name}:${caller}`, e.rateLimit)
+}

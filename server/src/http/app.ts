@@ -1,11 +1,14 @@
 import fastifyFormbody from '@fastify/formbody'
 import fastifyHelmet from '@fastify/helmet'
 import fastifyMultipart from '@fastify/multipart'
+import fastifySwagger from '@fastify/swagger'
+import fastifySwaggerUi from '@fastify/swagger-ui'
 import { contract, openApi, type Contract } from '@shoal/contract'
-import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import type { App } from '../app.ts'
 import { Refusal } from '../errors.ts'
+import { healthz, readyz, type HealthResponse } from '../health/health.ts'
 import { alertsHandlers } from '../modules/alerts/index.ts'
 import { authHandlers } from '../modules/auth/index.ts'
 import { billingHandlers } from '../modules/billing/index.ts'
@@ -20,8 +23,6 @@ import { secretsHandlers } from '../modules/secrets/index.ts'
 import { secretUseHandlers, squidReadHandlers } from '../modules/squids/index.ts'
 import { createUser, userHandlers } from '../modules/user/index.ts'
 import { mountConsole } from './console.ts'
-import { mountDocs } from './docs.ts'
-import { mountHealth } from './health.ts'
 import { errorBody, mount, retryAfterSeconds } from './mount.ts'
 import { mountOutbox } from './outbox.ts'
 import { mountServerMetrics } from './server-metrics.ts'
@@ -29,13 +30,13 @@ import { mountStripeEvents } from './stripe-events.ts'
 
 type AllHandlers = { [Area in keyof Contract]: Handlers<Contract[Area]> }
 
-/** The API and the console of one process, ready to listen or to `inject()`. */
+/** Creates the server of the API and the console, ready to `listen()` or `inject()`. */
 export async function createHttpApp(app: App): Promise<FastifyInstance> {
   const loggerInstance: FastifyBaseLogger = app.log.child({ part: 'api' })
   const server = Fastify({
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
-    // One hop, our own proxy's: believing more, a caller could write any address into X-Forwarded-For.
+    // Trust one hop, our own proxy: with more, a caller could forge addresses in X-Forwarded-For.
     trustProxy: app.config.SHOAL_TRUST_PROXY ? (_address, hop) => hop === 0 : false,
     genReqId: () => randomUUID(),
     bodyLimit: 1_048_576,
@@ -86,14 +87,14 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
   return server
 }
 
-/** Double slashes are tolerated and `/api/x` means `/api/v1/x`: the client and the spec use both (contract 1, 10). */
+/** Removes double slashes, and rewrites `/api/x` to `/api/v1/x`: the public client and the specification use both. */
 function canonicalUrl(url: string): string {
   const [path = '', query] = url.split(/\?(.*)/s)
   const clean = path.replaceAll(/\/{2,}/g, '/').replace(/^\/api\/(?!v1\/|v1$|openapi\.json$|docs(?:\/|$))/, '/api/v1/')
   return query === undefined ? clean : `${clean}?${query}`
 }
 
-/** `a=1`, and lists as `a[]=1&a[]=2` or repeated keys. */
+/** Parses `a=1`, and lists as `a[]=1&a[]=2` or repeated keys. */
 function parseQuery(text: string): Record<string, string | string[]> {
   const parsed: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
   for (const [rawKey, value] of new URLSearchParams(text)) {
@@ -106,7 +107,7 @@ function parseQuery(text: string): Record<string, string | string[]> {
   return parsed
 }
 
-/** A JSON content type with nothing in it is an empty body, not an error. */
+/** Accepts an empty body with a JSON content type, which fastify rejects. */
 function acceptEmptyJson(server: FastifyInstance): void {
   const parse = server.getDefaultJsonParser('error', 'error')
   server.removeContentTypeParser('application/json')
@@ -114,4 +115,19 @@ function acceptEmptyJson(server: FastifyInstance): void {
     if (body === '') done(null, undefined)
     else void parse(request, body.toString(), done)
   })
+}
+
+/** Serves `/healthz` and `/readyz` on the port of the API. */
+function mountHealth(server: FastifyInstance, app: App): void {
+  const send = (reply: FastifyReply, { status, type, body }: HealthResponse) =>
+    reply.code(status).header('cache-control', 'no-store').type(type).send(body)
+  server.get('/healthz', (_, reply) => send(reply, healthz()))
+  server.get('/readyz', async (_, reply) => send(reply, await readyz(app)))
+}
+
+/** Serves `/api/openapi.json`, and a page to browse it at `/api/docs`. */
+async function mountDocs(server: FastifyInstance, document: Record<string, unknown>): Promise<void> {
+  server.get('/api/openapi.json', (_, reply) => reply.send(document))
+  await server.register(fastifySwagger, { mode: 'static', specification: { document: document as never } })
+  await server.register(fastifySwaggerUi, { routePrefix: '/api/docs', uiConfig: { deepLinking: true } })
 }

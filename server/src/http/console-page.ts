@@ -6,7 +6,7 @@ import { escapeHtml } from '../mail/index.ts'
 
 export type ConsolePage = { headers: Record<string, string>; plain: Buffer; br: Buffer; gzip: Buffer }
 
-/** The built `index.html` with what this installation sets, and the policy that goes with it; made once, at start. */
+/** The built `index.html` with the settings of this installation and its content security policy. Read once, at startup. */
 export function readConsolePage(dist: string, config: Config): ConsolePage {
   const { scriptHashes } = JSON.parse(readFileSync(join(dist, 'csp.json'), 'utf8')) as { scriptHashes: string[] }
   const plain = Buffer.from(fillPage(readFileSync(join(dist, 'index.html'), 'utf8'), config))
@@ -23,7 +23,7 @@ export function readConsolePage(dist: string, config: Config): ConsolePage {
   }
 }
 
-/** Writes settings into the page's `<meta name="shoal:…">`. */
+/** Writes settings into the `<meta name="shoal:…">` tags of the page. */
 export function fillPage(
   html: string,
   config: Pick<Config, 'SHOAL_SUPPORT_EMAIL' | 'SHOAL_SENTRY_DSN' | 'SHOAL_TERMS_URL' | 'SHOAL_DOCUMENTATION_URL'>,
@@ -41,7 +41,7 @@ export function fillPage(
 }
 
 const turnstile = 'https://challenges.cloudflare.com'
-/** What Stripe asks for (docs.stripe.com/security/guide). An installation without its keys loads nothing of it. */
+/** The sources that Stripe requires (docs.stripe.com/security/guide). Only for installations with Stripe keys. */
 const stripe = {
   scripts: ['https://js.stripe.com', 'https://*.js.stripe.com'],
   connections: ['https://api.stripe.com'],
@@ -49,7 +49,7 @@ const stripe = {
 }
 const noStripe: typeof stripe = { scripts: [], connections: [], frames: [] }
 
-/** What the console may load and talk to. Nothing inline runs but what the build wrote; nobody may frame it. */
+/** The content security policy of the console. It allows no inline scripts except those of the build, and no framing. */
 export function contentSecurityPolicy(
   config: Pick<Config, 'gatewayUrl' | 'SHOAL_SENTRY_DSN' | 'SHOAL_STRIPE_SECRET_KEY'>,
   scriptHashes: string[],
@@ -65,11 +65,11 @@ export function contentSecurityPolicy(
     'script-src': ["'self'", ...scriptHashes.map((hash) => `'${hash}'`), turnstile, ...payment.scripts],
     'style-src': ["'self'", "'unsafe-inline'"],
     'font-src': ["'self'"],
-    // Icons of chains and avatars come from wherever their owners keep them.
+    // Icons of chains and avatars may be on any host.
     'img-src': ["'self'", 'data:', 'https:'],
     'connect-src': ["'self'", gateway, gateway.replace(/^http/, 'ws'), ...payment.connections, ...sentry],
     'frame-src': [turnstile, ...payment.frames],
-    // Session replay runs its compression from a blob.
+    // Sentry's session replay runs its compression worker from a blob.
     'worker-src': ["'self'", 'blob:'],
     'manifest-src': ["'self'"],
     'base-uri': ["'none'"],

@@ -7,7 +7,7 @@ import { readConsolePage } from './console-page.ts'
 
 const built = join(import.meta.dirname, '../../../console/dist')
 
-/** Serves the built console: hashed files for ever, and its page for every address that is not the API's. */
+/** Serves the built console: hashed files with unlimited caching, and its page for all paths outside of the API. */
 export async function mountConsole(
   server: FastifyInstance,
   app: Pick<App, 'config'>,
@@ -20,7 +20,7 @@ export async function mountConsole(
       preCompressed: true,
       index: false,
       wildcard: false,
-      // The page itself is sent with what this installation sets, and with its policy.
+      // The page is served below, with the settings of this installation.
       globIgnore: ['index.html*', 'csp.json*'],
       setHeaders: (reply, path) => {
         reply.header('cache-control', path.includes('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
@@ -37,8 +37,8 @@ export async function mountConsole(
       if (encoding) reply.header('content-encoding', encoding)
       return reply.headers(page.headers).send(page[encoding ?? 'plain'])
     }
-    if (isPage) return reply.type('text/html').send(plainPage(app))
-    // The public client reads "Cannot <method>" as: this endpoint is unknown (contract 2.1).
+    if (isPage) return reply.type('text/html').send(notBuiltPage(app))
+    // The public client takes "Cannot <method>" to mean that the endpoint does not exist.
     return reply.code(404).send({
       error: `Cannot ${request.method} ${request.url.split('?')[0]}`,
       code: 'NOT_FOUND',
@@ -47,7 +47,7 @@ export async function mountConsole(
   })
 }
 
-const plainPage = (app: Pick<App, 'config'>) => `<!doctype html><meta charset="utf-8"><title>Shoal</title>
+const notBuiltPage = (app: Pick<App, 'config'>) => `<!doctype html><meta charset="utf-8"><title>Shoal</title>
 <body style="font:16px/1.5 system-ui;max-width:40em;margin:4em auto"><h1>Shoal</h1>
 <p>The console is not built. Sign in with the command-line client:</p>
 <pre>npm i -g @subsquid/cli@3.2.3 joi@17.13.3

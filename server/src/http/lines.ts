@@ -1,7 +1,10 @@
-/** A blank line at least this often, so that proxies and clients know the stream lives (contract 2.6). */
+/** Blank lines at this interval show proxies and clients that an idle stream is alive. */
 export const heartbeatMs = 5_000
 
-/** Newline-delimited JSON: each batch one line holding an array, with blank lines in quiet times. It is complete when `ending` aborts: clients ask again. */
+/**
+ * Newline-delimited JSON: one line with an array per batch, and blank lines while idle. Ends when `ending` aborts; then clients
+ * reconnect.
+ */
 export async function* linesOf(
   batches: AsyncIterable<unknown[]>,
   parse: (item: unknown) => unknown,
@@ -9,7 +12,7 @@ export async function* linesOf(
 ): AsyncGenerator<string> {
   const iterator = batches[Symbol.asyncIterator]()
   let next = iterator.next()
-  // The first bytes tell the client at once that it is connected.
+  // The first bytes show the client that it is connected.
   yield '\n'
   try {
     while (true) {
@@ -30,7 +33,7 @@ export async function* linesOf(
   }
 }
 
-/** `ending` makes it due at once. */
+/** A timer for the next heartbeat, which is due immediately if `ending` aborts. */
 function heartbeat(ending?: AbortSignal) {
   let cancel = () => {}
   const due = new Promise<'beat'>((done) => {

@@ -6,16 +6,16 @@ import type { App } from '../app.ts'
 import { withLongRequestTimeouts, withRequestTimeouts } from '../db/query-timeouts.ts'
 import { isUnavailable } from '../db/unavailable.ts'
 import { Refusal } from '../errors.ts'
-import type { AuditNote, FileAnswer } from '../modules/call.ts'
+import { recordAudit } from '../modules/auth/index.ts'
+import type { Actor, AuditNote, FileAnswer, OrgScope, Request } from '../modules/call.ts'
 import { admit } from './admit.ts'
-import { writeAudit } from './audit.ts'
 import { linesOf } from './lines.ts'
 import { requestOf } from './request.ts'
 import { refuseUnstorable } from './unstorable.ts'
 
 type AnyHandler = (call: Record<string, unknown>) => Promise<unknown>
 
-/** Mounts every endpoint of the contract below `/api`; the types of `handlers` were checked where they were put together. */
+/** Mounts every endpoint of the contract below `/api`. The caller has checked the types of `handlers`. */
 export function mount(
   server: FastifyInstance,
   app: App,
@@ -30,18 +30,18 @@ export function mount(
       method: endpoint.method,
       url: `/api${endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
       handler: (request, reply) => {
-        const patiently = endpoint.kind === 'json' ? withRequestTimeouts : withLongRequestTimeouts
-        return patiently(() => answer(app, name, endpoint, handler, request, reply))
+        const withTimeouts = endpoint.kind === 'json' ? withRequestTimeouts : withLongRequestTimeouts
+        return withTimeouts(() => respond(app, name, endpoint, handler, request, reply))
       },
     })
   }
 }
 
 /**
- * Endpoints that wait for a provider, a person's upload or a receiver, or that count wrong passwords although they refuse: their
- * handlers say by `request.inTransaction` what is written with the audit row.
+ * Endpoints that wait for a payment provider, an upload or a webhook receiver, or that record failed sign-ins: their handlers use
+ * `request.inTransaction` for what is written together with the audit row.
  */
-const severalTransactions = new Set([
+const manualTransactions = new Set([
   'auth.signUp',
   'auth.signIn',
   'auth.signInWithOauth',
@@ -54,10 +54,10 @@ const severalTransactions = new Set([
   'deployments.upload',
 ])
 
-/** Links of mails change something although they are GET. */
+/** Links in mails, which change something although they are GET requests. */
 const changingLinks = new Set(['auth.confirmEmail', 'orgs.verifyEmail'])
 
-async function answer(
+async function respond(
   app: App,
   name: string,
   e: Endpoint,
@@ -65,7 +65,7 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  // Answers hold tokens and what only this caller may see.
+  // Responses contain tokens and data that only this caller may see.
   reply.header('cache-control', 'no-store')
   const params = parse(e.params, request.params)
   const admission = await admit(app, name, e, request)
@@ -88,14 +88,41 @@ async function answer(
     ...admission,
     ...(e.kind === 'upload' ? { file: await uploadedFile(request) } : {}),
   }
-  const isOneTransaction = (e.isChange && !severalTransactions.has(name)) || changingLinks.has(name)
+  const isOneTransaction = (e.isChange && !manualTransactions.has(name)) || changingLinks.has(name)
   const result = await (isOneTransaction ? inTransaction : audited)(() => handler(call))
   if (e.kind === 'file') return sendFile(reply, result as FileAnswer)
   if (e.kind === 'lines') return sendLines(app, reply, e, result as AsyncIterable<unknown[]>)
   return reply.code(e.status).send({ payload: e.payload.parse(result) })
 }
 
-/** @throws Refusal 400 naming every wrong field, as the public client prints them (contract 2.1) */
+type AuditedCall = {
+  name: string
+  call: { request: Request; params: unknown; actor?: Actor; org?: OrgScope }
+  note: AuditNote | null
+}
+
+/**
+ * Records a change. Called for every change that succeeded, and for reads whose handler changed something (links in mails).
+ * The request body is never recorded: handlers describe the change, without secrets.
+ */
+async function writeAudit(app: App, { name, call, note }: AuditedCall): Promise<void> {
+  await recordAudit(app.db, {
+    at: app.clock.now(),
+    action: name,
+    userId: call.actor?.userId ?? note?.userId ?? null,
+    sessionId: call.actor?.sessionId ?? null,
+    apiTokenId: call.actor?.apiTokenId ?? null,
+    orgId: call.org?.id ?? note?.orgId ?? null,
+    ip: call.request.ip,
+    requestId: call.request.id,
+    subject: note?.subject ?? null,
+    params: call.params,
+    before: note?.before ?? null,
+    after: note?.after ?? null,
+  })
+}
+
+/** @throws Refusal 400 with every invalid field, in the form that the public client prints */
 function parse(schema: z.ZodType, value: unknown): unknown {
   refuseUnstorable(value)
   const parsed = schema.safeParse(value, { error: requiredByName })
@@ -109,11 +136,11 @@ function parse(schema: z.ZodType, value: unknown): unknown {
   throw new Refusal(400, 'INVALID', first ? first.message : 'Invalid request', invalidFields)
 }
 
-/** For fields that the contract has no sentence of their own for. */
+/** The message for missing fields without a message in the contract. */
 const requiredByName: z.core.$ZodErrorMap = ({ input, path }) =>
   input === undefined && path && path.length > 0 ? `${path.join('.')} is required` : undefined
 
-/** An empty body is none where none is allowed, and an object without fields otherwise, so that every missing field is named. */
+/** Treats an empty body as undefined if the endpoint allows that, and otherwise as `{}`, so that the error names all missing fields. */
 function bodyOf(e: Endpoint, body: unknown): unknown {
   if (e.kind === 'upload' || e.body instanceof z.ZodUndefined) return undefined
   const isEmpty = body === undefined || body === null || body === '' || Object.keys(body).length === 0
@@ -127,14 +154,14 @@ async function uploadedFile(request: FastifyRequest): Promise<Readable> {
   return part.file
 }
 
-function sendFile(reply: FastifyReply, answer: FileAnswer) {
-  if ('redirect' in answer) return reply.redirect(answer.redirect, 302)
-  if (answer.fileName)
-    reply.header('content-disposition', `attachment; filename="${answer.fileName.replaceAll(/[^\w.@-]/g, '_')}"`)
+function sendFile(reply: FastifyReply, file: FileAnswer) {
+  if ('redirect' in file) return reply.redirect(file.redirect, 302)
+  if (file.fileName)
+    reply.header('content-disposition', `attachment; filename="${file.fileName.replaceAll(/[^\w.@-]/g, '_')}"`)
   return reply
-    .headers(answer.headers ?? {})
-    .type(answer.contentType)
-    .send(answer.body)
+    .headers(file.headers ?? {})
+    .type(file.contentType)
+    .send(file.body)
 }
 
 function sendLines(app: App, reply: FastifyReply, e: Endpoint, batches: AsyncIterable<unknown[]>) {
@@ -142,15 +169,15 @@ function sendLines(app: App, reply: FastifyReply, e: Endpoint, batches: AsyncIte
   return reply.header('x-accel-buffering', 'no').type('application/x-ndjson').send(Readable.from(lines))
 }
 
-const databaseAway = 'The database of Shoal does not answer. Squids keep running. Please try again in a moment.'
-/** Seconds, as the console waits before it asks again. */
+const databaseUnavailable = 'The database of Shoal does not answer. Squids keep running. Please try again in a moment.'
+/** The interval, in seconds, at which the console retries. */
 export const retryAfterSeconds = 15
 
-/** What is told of an error: a refusal's own words, that the database is away, and for everything else only a request id. */
+/** The response to an error: the message of a Refusal, "database unavailable", or only a request id for unexpected errors. */
 export function errorBody(error: unknown, requestId: string): { status: number; body: ErrorBody } {
   if (error instanceof Refusal) return { status: error.status, body: { ...error.body, requestId } }
   if (isUnavailable(error))
-    return { status: 503, body: { error: databaseAway, code: 'DATABASE_UNAVAILABLE', requestId } }
+    return { status: 503, body: { error: databaseUnavailable, code: 'DATABASE_UNAVAILABLE', requestId } }
   const status =
     error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500
   if (status === 413) return { status: 405, body: { error: 'The request is too large.', code: 'TOO_LARGE', requestId } }

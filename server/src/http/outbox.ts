@@ -9,8 +9,8 @@ import { isLocal } from './request.ts'
 const shownMails = 100
 
 /**
- * `/outbox`: the mails that would have been sent. Whoever reads them can take over every account, so it is there under
- * `npm start` only, without a mail server only, and answers this machine only.
+ * `/outbox`: the mails that would have been sent. Their links give access to every account, so the page exists only under
+ * `npm start` without a mail server, and only for requests from this machine.
  */
 export function mountOutbox(server: FastifyInstance, app: App): void {
   if (!app.config.SHOAL_OUTBOX || app.config.SHOAL_MAIL_URL) return

@@ -2,21 +2,21 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 import type { Request } from '../modules/call.ts'
 
-/** What a handler may know of the request, and how it changes something. */
+/** The view of a request that handlers receive. */
 export function requestOf(
   app: App,
   request: FastifyRequest,
   reply: FastifyReply,
   changing: Pick<Request, 'audit' | 'inTransaction'>,
 ): Request {
-  const hangUp = new AbortController()
-  reply.raw.once('close', () => hangUp.abort())
+  const disconnected = new AbortController()
+  reply.raw.once('close', () => disconnected.abort())
   return {
     id: request.id,
     ip: request.ip,
     userAgent: request.headers['user-agent'] ?? null,
     isLocal: isLocal(request),
-    signal: hangUp.signal,
+    signal: disconnected.signal,
     ...changing,
     cookie: (name) => cookieOf(request.headers.cookie ?? '', name),
     setCookie: (name, value, maxAgeMs) => {
@@ -30,8 +30,8 @@ const loopback = /^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/
 const localHost = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/
 
 /**
- * The peer is this machine, no proxy says it speaks for somebody else, and the browser asked for a name that only ever means
- * this machine (a page elsewhere can let its own name point at 127.0.0.1).
+ * True if the request comes from this machine: from a loopback address, not through a proxy, and for a host name that always means
+ * this machine (another site's name may resolve to 127.0.0.1).
  */
 export function isLocal(request: Pick<FastifyRequest, 'headers' | 'socket'>): boolean {
   const { headers } = request

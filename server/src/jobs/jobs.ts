@@ -3,26 +3,26 @@ import type { Logger } from 'pino'
 import type { Database } from '../db/database.ts'
 import { runText } from '../db/transaction.ts'
 
-/** Something to be done later, at least once, by whichever worker is free. */
+/** A task for a worker, run later and at least once. */
 export type Job<Data extends object> = {
   name: string
   run: (data: Data) => Promise<void>
-  /** Cron expression in UTC; such a job is started without data. */
+  /** Cron expression in UTC. Scheduled jobs run without data. */
   schedule?: string
   retryLimit?: number
 }
 
-const usualRetries = 5
+const defaultRetryLimit = 5
 
 export type Jobs = {
-  /** Part of the transaction it is called in: a job is sent with the row it is about, or neither is there. */
+  /** Sends a job as part of the current transaction, so together with the rows it is about, or not at all. */
   send: <Data extends object>(job: Pick<Job<Data>, 'name'>, data: Data) => Promise<void>
-  /** Begins to work on these. Called once by a worker. */
+  /** Starts to process these jobs. To be called once, by a worker. */
   work: (jobs: Job<never>[]) => Promise<void>
   close: () => Promise<void>
 }
 
-/** The durable queue on our own Postgres (pg-boss): mails, clean-ups, whatever has a schedule. */
+/** Opens the durable job queue in our Postgres (pg-boss), and creates `queues`. It serves mails, clean-ups and scheduled work. */
 export async function startJobs(
   database: Database,
   log: Logger,
@@ -38,16 +38,16 @@ export async function startJobs(
     await boss.createQueue(name, { retryLimit, retryBackoff: true, expireInSeconds: 600 })
     known.add(name)
   }
-  // Now, on its own connection: sending must not wait for anything but the caller's transaction.
-  for (const { name, retryLimit } of queues) await ensure(name, retryLimit ?? usualRetries)
+  // Created here, outside of a transaction, so that sending a job does not have to create its queue.
+  for (const { name, retryLimit } of queues) await ensure(name, retryLimit ?? defaultRetryLimit)
   return {
     send: async (job, data) => {
-      await ensure(job.name, usualRetries)
+      await ensure(job.name, defaultRetryLimit)
       await boss.send(job.name, data, { db: { executeSql } })
     },
     work: async (jobs) => {
       for (const job of jobs) {
-        await ensure(job.name, job.retryLimit ?? usualRetries)
+        await ensure(job.name, job.retryLimit ?? defaultRetryLimit)
         await boss.work(job.name, { pollingIntervalSeconds: 2 }, async (batch) => {
           for (const item of batch) await job.run(item.data as never)
         })

@@ -3,17 +3,17 @@ import type { Mail } from './mailer.ts'
 export type MailContent = {
   to: string
   subject: string
-  /** Whom it greets; a greeting without a name when null. */
+  /** The name in the greeting; null for a greeting without a name. */
   name: string | null
   paragraphs: string[]
-  /** After them, one line each. */
+  /** A bulleted list after the paragraphs. */
   list?: string[]
   button?: { label: string; url: string }
   /** Small print at the end. */
   note?: string
 }
 
-/** Writes a mail in plain text and in HTML, each complete in itself. Names and the like may come from strangers: all is escaped. */
+/** Renders a mail as plain text and as HTML. Escapes all content, since names and the like come from users. */
 export function renderMail({ to, subject, name, paragraphs, list, button, note }: MailContent): Mail {
   const greeting = name ? `Hello ${name},` : 'Hello,'
   const lines = [

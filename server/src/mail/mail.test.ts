@@ -37,7 +37,7 @@ afterAll(async () => {
   await t.close()
 })
 
-const letter = renderMail({
+const mail = renderMail({
   to: 'ada@example.com',
   subject: 'Hello\r\nBcc: everybody@example.com',
   name: 'Ada & <b>',
@@ -47,9 +47,9 @@ const letter = renderMail({
   note: 'Small print.',
 })
 
-test('a letter says the same in text and in HTML, and nothing in it is taken as HTML or as a header', () => {
-  expect(letter.subject).toBe('Hello Bcc: everybody@example.com')
-  expect(letter.text).toBe(
+test('a mail has the same content as text and HTML, and content is never interpreted as HTML or headers', () => {
+  expect(mail.subject).toBe('Hello Bcc: everybody@example.com')
+  expect(mail.text).toBe(
     'Hello Ada & <b>,\n\nFirst.\n\nSecond.\n\n- a <i>\n- b\n\nGo:\nhttps://example.com/?a=1&b="2"\n\nSmall print.\n\nShoal\n',
   )
   for (const part of [
@@ -60,12 +60,12 @@ test('a letter says the same in text and in HTML, and nothing in it is taken as 
     'Go</a>',
     'Small print.',
   ])
-    expect(letter.html).toContain(part)
-  expect(letter.html).toContain('href="https://example.com/?a=1&#38;b=&#34;2&#34;"')
+    expect(mail.html).toContain(part)
+  expect(mail.html).toContain('href="https://example.com/?a=1&#38;b=&#34;2&#34;"')
 })
 
-test('a mail reaches the mail server with both parts, and nothing of it is kept', async () => {
-  await t.app.mailer.send(letter)
+test('a mail reaches the mail server with both parts, and is deleted afterwards', async () => {
+  await t.app.mailer.send(mail)
   const { rows } = await t.app.database.pool.query<{ row: string }>('select m::text as row from mails m')
   expect(rows[0]?.row).toContain('ada@example.com')
   expect(rows[0]?.row).not.toContain('First.')
@@ -76,9 +76,9 @@ test('a mail reaches the mail server with both parts, and nothing of it is kept'
   expect(await t.mails()).toEqual([])
 })
 
-test('a mail server that is down loses nothing: the mail waits for the next try', async () => {
+test('a mail is kept for a retry while the mail server is down', async () => {
   isDown = true
-  await t.app.mailer.send(letter)
+  await t.app.mailer.send(mail)
   await expect(t.runJobs(mailJobs(t.app))).rejects.toThrow('451')
   expect(await t.mails()).toHaveLength(1)
   isDown = false
@@ -89,8 +89,8 @@ test('a mail server that is down loses nothing: the mail waits for the next try'
   expect(received).toHaveLength(2)
 })
 
-test('what could not be sent for a week is dropped', async () => {
-  await t.app.mailer.send(letter)
+test('a mail that could not be sent for a week is deleted', async () => {
+  await t.app.mailer.send(mail)
   const [, dropOld] = mailJobs(t.app)
   t.clock.advance(days(7))
   await dropOld?.run({} as never)

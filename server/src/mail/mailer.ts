@@ -2,13 +2,11 @@ import type { App } from '../app.ts'
 import { sendMail } from './send-mail.ts'
 import { addMail, type MailRow } from './store.ts'
 
-/** A mail with both parts; `subject` without line breaks. */
+/** A mail as text and HTML. `subject` contains no line breaks. */
 export type Mail = { to: string; subject: string; text: string; html: string }
 
 export type Mailer = {
-  /**
-   * Queues it, as a part of the transaction it is called in; sending is retried by a job. Never throws for a mail server that is down.
-   */
+  /** Queues a mail as part of the current transaction. A job sends it, with retries while the mail server is down. */
   send: (mail: Mail) => Promise<void>
 }
 
@@ -27,7 +25,7 @@ export function createMailer(app: Pick<App, 'config' | 'db' | 'jobs' | 'sealer' 
   }
 }
 
-/** @throws Error when it was sealed with a key that is gone */
+/** Opens the sealed body of a mail. @throws Error if the key it was sealed with is missing */
 export function openMail(app: Pick<App, 'sealer'>, row: MailRow): Mail {
   const { text, html } = JSON.parse(app.sealer.open(row.sealedBody, mailContext(row.to))) as Pick<Mail, 'text' | 'html'>
   return { to: row.to, subject: row.subject, text, html }

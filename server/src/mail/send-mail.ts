@@ -9,31 +9,32 @@ export const sendMail = { name: 'mail.send', retryLimit: 10 }
 
 const smtpTimeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 }
 
-/** What cannot be sent, and what nobody read in the outbox, is dropped after this. */
-const keptMs = days(7)
+/** Mails that cannot be sent, and mails in the outbox, are deleted after this time. */
+const retentionMs = days(7)
 
 export function mailJobs(app: App): Job<never>[] {
   const sending: Job<{ id: number }> = { ...sendMail, run: ({ id }) => send(app, id) }
   const dropOld: Job<object> = {
     name: 'mail.dropOld',
     schedule: '17 3 * * *',
-    run: () => deleteMailsBefore(app.db, new Date(app.clock.now().getTime() - keptMs)),
+    run: () => deleteMailsBefore(app.db, new Date(app.clock.now().getTime() - retentionMs)),
   }
   return [sending, dropOld]
 }
 
-/** Throws when the mail server does not take it: the job is tried again later. */
+/** Sends a queued mail and deletes it. @throws Error if the mail server does not accept it; then the job is retried */
 async function send(app: App, id: number): Promise<void> {
   const row = await findMail(app.db, id)
   if (!row) return
-  // The same id for every try: a mail that was taken just before we died is recognised as the same one.
+  // All attempts use the same id, so that a mail sent just before a crash is recognized as a duplicate.
   await transmit(app, openMail(app, row), `${row.id}-${row.createdAt.getTime()}`)
   await deleteMail(app.db, id)
 }
 
 /**
- * For who tells what became of a mail and tries again on his own; `id` is the same for every try. Without a mail server it goes to
- * the outbox. @throws Error of the mail server, within half a minute
+ * Sends a mail without the queue, for callers that report the result and retry themselves; `id` must be the same for all attempts.
+ * Without a mail server, the mail is added to the outbox.
+ * @throws Error of the mail server, within half a minute
  */
 export async function sendMailNow(app: App, mail: Mail, id: string): Promise<void> {
   if (app.config.SHOAL_MAIL_URL) await transmit(app, mail, id)
@@ -44,7 +45,7 @@ async function transmit({ config }: App, mail: Mail, id: string): Promise<void> 
   const transport = createTransport({ url: config.SHOAL_MAIL_URL, ...smtpTimeouts })
   try {
     const messageId = `<shoal-${id}@${new URL(config.publicUrl).hostname}>`
-    // No answering machine answers.
+    // Prevents automatic replies, such as out-of-office messages.
     const headers = { 'auto-submitted': 'auto-generated' }
     await transport.sendMail({ from: config.SHOAL_MAIL_FROM, ...mail, messageId, headers })
   } finally {

@@ -2,14 +2,14 @@ import { bigint, index, pgTable, text, timestamp } from 'drizzle-orm/pg-core'
 
 const time = () => timestamp({ withTimezone: true })
 
-/** Mails that wait to be sent, and in an installation without a mail server those to be read in the outbox. */
+/** Mails waiting to be sent; in an installation without a mail server, the mails of the outbox. */
 export const mails = pgTable(
   'mails',
   {
     id: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     to: text().notNull(),
     subject: text().notNull(),
-    /** `{text, html}` as JSON, sealed: the links in it are as good as a password. */
+    /** `{text, html}` as sealed JSON: its links are as sensitive as a password. */
     sealedBody: text().notNull(),
     createdAt: time().notNull(),
   },

@@ -1,7 +1,7 @@
 import type { Endpoint } from '@shoal/contract'
 import type { InjectOptions } from 'fastify'
 
-/** A valid body of every endpoint that needs one, for tests that walk the contract. A test fails when one is missing. */
+/** A valid body for every endpoint that needs one, for tests that iterate over the contract. A test fails if one is missing. */
 export const bodySamples: Record<string, unknown> = {
   'auth.signUp': {
     email: 'sample@example.com',
@@ -43,13 +43,13 @@ export const bodySamples: Record<string, unknown> = {
   'secrets.change': { secrets: [{ action: 'UPDATE', name: 'SAMPLE', value: 'sample' }] },
 }
 
-/** A valid query of every endpoint that needs one. */
+/** A valid query for every endpoint that needs one. */
 export const querySamples: Record<string, Record<string, string>> = {
   'auth.confirmEmail': { code: 'none' },
   'orgs.verifyEmail': { code: 'none' },
 }
 
-/** A well-formed call of the endpoint; parameters that are not given are `1`. */
+/** A well-formed request to the endpoint. Missing path parameters are `1`. */
 export function requestFor(
   name: string,
   e: Endpoint,

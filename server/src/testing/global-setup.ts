@@ -11,22 +11,22 @@ import { templateName } from './test-database.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Of the tests' Postgres, with `{database}` in it. */
+    /** The URL of the tests' Postgres, with the placeholder `{database}`. */
     postgresUrl: string
-    /** For files of tests; gone with the run. */
+    /** A directory for files of tests, deleted after the run. */
     testsDir: string
   }
 }
 
-/** One real Postgres for all tests, with a migrated database that each test file clones. Nothing of it survives them. */
+/** Starts one real Postgres for all tests, with a migrated database that each test file clones. It is deleted after the run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dir = mkdtempSync(join(tmpdir(), 'shoal-tests-'))
   chmodSync(dir, 0o755)
-  const endAtOnce = () => {
+  const endImmediately = () => {
     killPostgres(join(dir, 'data'))
     rmSync(dir, { recursive: true, force: true })
   }
-  process.once('exit', endAtOnce)
+  process.once('exit', endImmediately)
   const postgres = await startEmbeddedPostgres({
     dir,
     settings: { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' },
@@ -34,10 +34,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const end = async () => {
     await postgres.stop()
     rmSync(dir, { recursive: true, force: true })
-    process.off('exit', endAtOnce)
+    process.off('exit', endImmediately)
   }
   try {
-    await makeTemplate(postgres.url)
+    await createTemplate(postgres.url)
   } catch (error) {
     await end()
     throw error
@@ -47,20 +47,20 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return end
 }
 
-async function makeTemplate(url: (database: string) => string): Promise<void> {
+async function createTemplate(url: (database: string) => string): Promise<void> {
   const admin = new Client(url('postgres'))
   await admin.connect()
   try {
     await admin.query(`create database ${templateName}`)
-    await fillTemplate(url(templateName))
-    // Postgres clones only a database that nobody uses; this keeps everybody out.
+    await migrateTemplate(url(templateName))
+    // Postgres can only clone a database without connections.
     await admin.query(`alter database ${templateName} with allow_connections false`)
   } finally {
     await admin.end()
   }
 }
 
-async function fillTemplate(url: string): Promise<void> {
+async function migrateTemplate(url: string): Promise<void> {
   const database = connect(url)
   try {
     await migrate(database.pool)
@@ -72,18 +72,18 @@ async function fillTemplate(url: string): Promise<void> {
   await boss.stop({ graceful: false })
 }
 
-/** For when the test run is cut short, in an exit handler, which cannot wait for events. SIGQUIT is Postgres' immediate shutdown. */
+/** Stops Postgres immediately (SIGQUIT) if the test run is interrupted. Synchronous, since it runs in an exit handler. */
 function killPostgres(dataDir: string): void {
-  const stopwatch = new Int32Array(new SharedArrayBuffer(4))
+  const sleeper = new Int32Array(new SharedArrayBuffer(4))
   try {
     const pid = Number(readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').split('\n')[0])
     process.kill(pid, 'SIGQUIT')
-    // It writes until it has ended; then this throws.
-    for (let round = 0; round < 250; round++) {
+    // Wait until the process has exited, when `kill` throws: until then it may write files.
+    for (let attempt = 0; attempt < 250; attempt++) {
       process.kill(pid, 0)
-      Atomics.wait(stopwatch, 0, 0, 20)
+      Atomics.wait(sleeper, 0, 0, 20)
     }
   } catch {
-    // Not running any more.
+    // The process has exited.
   }
 }

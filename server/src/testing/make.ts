@@ -5,12 +5,12 @@ import { startSession } from '../modules/auth/index.ts'
 import { addMember, createOrg, setOrgStatus } from '../modules/orgs/index.ts'
 import { createApiToken, createUser } from '../modules/user/index.ts'
 
-/** A person who is signed in. */
+/** A user who is signed in. */
 export type TestUser = {
   id: number
   email: string
   fullName: string
-  /** Of a session. */
+  /** The token of a session. */
   token: string
   playground: { code: string }
 }
@@ -21,7 +21,7 @@ export type Make = ReturnType<typeof maker>
 
 const word = () => randomBytes(5).toString('hex')
 
-/** Quick ways to the people and organizations a test needs, made by the server's own functions. */
+/** Factories for users and organizations of tests, built on the server's own functions. */
 export function maker(app: App) {
   const user = async (
     given: { email?: string; fullName?: string; password?: string; emailVerified?: boolean; isNewcomer?: boolean } = {},
@@ -36,7 +36,7 @@ export function maker(app: App) {
     const session = await startSession(app, app.db, made.id, { userAgent: 'tests', ip: '127.0.0.1' })
     return { id: made.id, email: made.email, fullName: made.fullName, token: session, playground: made.playground }
   }
-  /** ACTIVE unless told otherwise, so that it may deploy. */
+  /** ACTIVE by default, so that it may deploy. */
   const org = async (
     given: { code?: string; name?: string; admin?: TestUser; status?: OrgStatus } = {},
   ): Promise<TestOrg> => {
@@ -55,7 +55,7 @@ export function maker(app: App) {
     const person = given ?? (await user())
     return { ...person, roleId: await addMember(app, { orgId: of.id, userId: person.id, type }) }
   }
-  /** The key of an API token. */
+  /** Creates an API token and returns its key. */
   const token = async (of: Pick<TestUser, 'id'>, given: { name?: string; expiresAt?: Date } = {}): Promise<string> =>
     (
       await createApiToken(app, {
@@ -64,7 +64,7 @@ export function maker(app: App) {
         expiresAt: given.expiresAt ?? null,
       })
     ).token
-  /** Of billing, from now on. */
-  const status = (of: Pick<TestOrg, 'id'>, wanted: OrgStatus) => setOrgStatus(app, of.id, wanted)
+  /** Sets the billing status. */
+  const status = (of: Pick<TestOrg, 'id'>, newStatus: OrgStatus) => setOrgStatus(app, of.id, newStatus)
   return { user, org, member, token, status }
 }

@@ -1,14 +1,14 @@
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net'
 
-/** Stands between a server and its Postgres, to take it away as networks and hosts do. */
+/** A TCP proxy between a server and its Postgres that simulates failures of networks and hosts. */
 export type PostgresProxy = {
-  /** The address of the same database through here. */
+  /** The URL of the same database through the proxy. */
   via: (url: string) => string
-  /** Nothing that is sent arrives any more, nothing is answered, and connections are still taken: a frozen host. */
+  /** Simulates a frozen host: accepts connections, but forwards no data in either direction. */
   freeze: () => void
-  /** What was held back is passed on. */
+  /** Forwards data again, including data received while frozen. */
   thaw: () => void
-  /** Every connection is reset, and new ones are refused: a stopped Postgres. */
+  /** Simulates a stopped Postgres: resets all connections and refuses new ones. */
   stop: () => Promise<void>
   start: () => Promise<void>
   close: () => Promise<void>

@@ -5,7 +5,7 @@ let t: TestApp
 beforeAll(async () => void (t = await startTestApp()))
 afterAll(() => t.close())
 
-test('a person, a token and a stranger speak through the typed client', async () => {
+test('the typed client works with a session, with an API token and without credentials', async () => {
   const { admin, code } = await t.make.org()
   const mine = await t.as(admin).orgs.list()
   expect(mine.map((org) => org.code)).toEqual([admin.playground.code, code])

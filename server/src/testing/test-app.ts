@@ -15,12 +15,11 @@ import { createMailer, newestMails, openMail } from '../mail/index.ts'
 import type { Mail } from '../mail/mailer.ts'
 import { createSealer } from '../sealing/sealer.ts'
 import { sendableJobs } from '../startup/sendable-jobs.ts'
-import { injectFetch, type InjectFetchOptions } from './inject-fetch.ts'
 import { maker, type Make, type TestUser } from './make.ts'
 import { cloneDatabase } from './test-database.ts'
 
 export type TestAppOptions = {
-  /** Settings as in the environment; SHOAL_DATA_DIR is a folder of the test's own. */
+  /** Settings, as in the environment. SHOAL_DATA_DIR is always a new directory. */
   env?: Record<string, string>
   clock?: App['clock']
   /** Default: `createSimRuntime` and `createSimBuilder` of the runtime. */
@@ -29,29 +28,34 @@ export type TestAppOptions = {
   directory?: Directory
   builder?: Builder
   external?: App['external']
-  /** Changes the address at which the database is reached. */
+  /** Changes the URL of the database, for example to that of a proxy. */
   via?: (url: string) => string
   log?: App['log']
 }
 
+type InjectFetchOptions = {
+  /** The remote address of the requests; loopback by default. */
+  ip?: string
+}
+
 export type TestApp = {
   app: WorkerApp
-  /** Stands still until it is moved, unless the options gave another one. */
+  /** Moves only by `advance`. Not used by the app if the options contain another clock. */
   clock: ReturnType<typeof fakeClock>
   http: FastifyInstance
-  /** Starts to listen on a free port of loopback, once; answers `http://127.0.0.1:<port>`. For streams and real clients. */
+  /** Listens on a free loopback port and returns `http://127.0.0.1:<port>`, for streams and real clients. Idempotent. */
   listen: () => Promise<string>
-  /** A typed client: as a person, with a token, or as a stranger. */
+  /** A typed client with the session of a user, with a token, or without credentials. */
   as: (who: Pick<TestUser, 'token'> | string | null, options?: InjectFetchOptions) => Client<Contract>
   make: Make
   /** All mails, newest first. */
   mails: () => Promise<Mail[]>
-  /** Works off what waits in the queues of these jobs; answers how many ran. Throws what a job throws. */
+  /** Runs all queued jobs of these types and returns their number. @throws the error of a failed job */
   runJobs: (jobs: Job<never>[]) => Promise<number>
   close: () => Promise<void>
 }
 
-/** The whole server on a database of its own, without a port: everything in it is real but the clock and the runtime. */
+/** Starts the whole server on a new database, without a port. All of it is real except for the clock and the runtime. */
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const opened = new AsyncDisposableStack()
   try {
@@ -107,6 +111,25 @@ async function open(options: TestAppOptions, opened: AsyncDisposableStack): Prom
     mails: async () => (await newestMails(app.db, 1000)).map((row) => openMail(app, row)),
     runJobs: (list) => runJobs(database.url, list),
     close: () => opened.disposeAsync(),
+  }
+}
+
+/** A `fetch` that calls the server without a port. Supports text bodies; a streamed response resolves when the stream has ended. */
+function injectFetch(server: FastifyInstance, options: InjectFetchOptions = {}): typeof fetch {
+  return async (input, init = {}) => {
+    const url = new URL(input instanceof Request ? input.url : input)
+    const response = await server.inject({
+      method: (init.method ?? 'GET') as 'GET',
+      url: `${url.pathname}${url.search}`,
+      headers: Object.fromEntries(new Headers(init.headers)),
+      ...(typeof init.body === 'string' ? { payload: init.body } : {}),
+      ...(options.ip === undefined ? {} : { remoteAddress: options.ip }),
+    })
+    const headers = new Headers()
+    for (const [name, value] of Object.entries(response.headers))
+      for (const one of [value].flat()) if (one !== undefined) headers.append(name, String(one))
+    const hasBody = response.statusCode !== 204 && response.statusCode !== 304
+    return new Response(hasBody ? new Uint8Array(response.rawPayload) : null, { status: response.statusCode, headers })
   }
 }
 

@@ -5,10 +5,10 @@ import { connect, type Database } from '../db/database.ts'
 
 export const templateName = 'shoal_template'
 
-/** A fresh database with the whole schema, dropped by `close`. `via` changes the address it is reached at, as through a proxy. */
+/** A new database with the whole schema, dropped by `close`. `via` changes its URL, for example to that of a proxy. */
 export const cloneDatabase = (via?: (url: string) => string): Promise<Database> => createDatabase(templateName, via)
 
-/** A fresh database without any table, dropped by `close`. */
+/** A new database without any table, dropped by `close`. */
 export const emptyDatabase = (): Promise<Database> => createDatabase('template0')
 
 async function createDatabase(template: string, via = (url: string) => url): Promise<Database> {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Waits for something to become true; its own error when it does not. */
+/** Repeats `check` until it succeeds and returns its result. @throws the last error of `check` after `withinMs` */
 export async function until<T>(check: () => Promise<T> | T, withinMs = 10_000): Promise<T> {
   const endMs = performance.now() + withinMs
   while (true) {
