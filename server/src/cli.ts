@@ -43,7 +43,11 @@ const commands: Record<string, Command> = {
     summary: 'create a user with a confirmed email and a playground',
   },
   'token add': { run: addToken, options: ['email', 'name'], summary: 'create an API token for a user and print it' },
-  'org add': { run: addOrg, options: ['code', 'name', 'email'], summary: 'create an organization; --email names its admin' },
+  'org add': {
+    run: addOrg,
+    options: ['code', 'name', 'email'],
+    summary: 'create an organization; --email names its admin',
+  },
   'org set-status': {
     run: setOrgBillingStatus,
     options: ['code', 'status'],

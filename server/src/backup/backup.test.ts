@@ -149,7 +149,7 @@ test('a backup needs an installation, a new file outside of it, and the embedded
   await expect(to('shoal.tar')).rejects.toThrow('already exists')
   await expect(to('original/a.tar')).rejects.toThrow('is in the data directory')
   await expect(to('a.tar', configOf('original', otherRing), true)).rejects.toThrow('Keep a copy of that setting')
-  const external = configOf('original', { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
+  const external = configOf('original', { DATABASE_URL: 'postgres://shoal@127.0.0.1:1/none' })
   await expect(to('a.tar', external)).rejects.toThrow('pg_dump')
   await expect(restored(external)).rejects.toThrow('pg_restore')
   expect(existsSync(join(folder, 'a.tar'))).toBe(false)

@@ -24,7 +24,7 @@ afterAll(() => t.close())
 const query = async (text: string) => (await t.app.database.pool.query<Row>(text)).rows
 const rows = (action: string) => query(`select * from audit_log where action = '${action}' order by id`)
 
-test('a change says who, with what, where from, when, and what was before and after', async () => {
+test('a change is recorded with user, credential, address, time, and the values before and after', async () => {
   const org = await t.make.org()
   const member = await t.make.member(org, 'viewer')
   const params = { code: org.code, id: String(member.roleId) }
@@ -45,7 +45,7 @@ test('a change says who, with what, where from, when, and what was before and af
   expect(row?.request_id).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-test('a change by an API token names the token', async () => {
+test('a change by an API token is recorded with the token', async () => {
   const org = await t.make.org()
   const made = await t.as(org.admin).user.createApiToken({ body: { name: 'ci' } })
   await t.as(made.token).orgs.update({ params: { code: org.code }, body: { name: 'New name' } })
@@ -58,7 +58,7 @@ test('a change by an API token names the token', async () => {
   })
 })
 
-test('what is refused, and what only reads, leaves no row', async () => {
+test('refused requests and reads are not recorded', async () => {
   const org = await t.make.org()
   const viewer = await t.make.member(org, 'viewer')
   const before = await query('select id from audit_log')
@@ -70,7 +70,7 @@ test('what is refused, and what only reads, leaves no row', async () => {
   expect(await query('select id from audit_log')).toEqual(before)
 })
 
-test('the life of an account is told, and no password, key or link of it', async () => {
+test('the history of an account is recorded without passwords, keys and links', async () => {
   const [email, password, next] = ['audited@example.com', 'first password', 'second password']
   const { token } = await t.as(null).auth.signUp({
     body: { email, password, fullName: 'Audited', turnstileToken: await solvedChallenge(t) },
@@ -85,8 +85,8 @@ test('the life of an account is told, and no password, key or link of it', async
   const signedIn = await t.as(null).auth.signIn({ body: { email, password: next } })
   await t.as(signedIn.token).auth.signOut()
   await t.as(token).user.endSessions()
-  const told = await query(`select * from audit_log where user_id = ${id} order by id`)
-  expect(told.map((row) => row.action)).toEqual([
+  const recorded = await query(`select * from audit_log where user_id = ${id} order by id`)
+  expect(recorded.map((row) => row.action)).toEqual([
     'auth.signUp',
     'auth.confirmEmail',
     'user.changePassword',
@@ -96,12 +96,12 @@ test('the life of an account is told, and no password, key or link of it', async
     'auth.signOut',
     'user.endSessions',
   ])
-  const text = JSON.stringify(told)
+  const text = JSON.stringify(recorded)
   for (const secret of [password, next, key.token, token, link?.[1] ?? 'no link']) expect(text).not.toContain(secret)
 })
 
-test.each(["update audit_log set subject = 'somebody else'", 'delete from audit_log', 'truncate audit_log'])(
-  'nobody can "%s"',
+test.each(["update audit_log set subject = 'other'", 'delete from audit_log', 'truncate audit_log'])(
+  'the log is append-only: "%s" fails',
   async (change) => {
     await expect(query(change)).rejects.toThrow('audit_log is append-only')
   },

@@ -15,7 +15,7 @@ const directive = (policy: string, name: string) =>
     ?.split(' ')
     .slice(1)
 
-test('the page says what this installation sets, and nothing can break out of it', () => {
+test('the page contains the settings of the installation, escaped', () => {
   const html =
     '<meta name="shoal:support" content="a" /><meta name="shoal:sentry" content="" /><meta name="shoal:other" content="kept" />'
   const config = loadConfig({ SHOAL_SUPPORT_EMAIL: '"><script>', SHOAL_SENTRY_DSN: 'https://key@sentry.example.com/1' })
@@ -24,7 +24,7 @@ test('the page says what this installation sets, and nothing can break out of it
   )
 })
 
-test('terms and documentation are those of the operator, and without terms the page names none', () => {
+test('terms and documentation are those of the operator, and terms are empty by default', () => {
   const html = '<meta name="shoal:terms" content="x" /><meta name="shoal:documentation" content="x" />'
   const own = loadConfig({
     SHOAL_TERMS_URL: 'https://example.com/terms',
@@ -41,7 +41,7 @@ test('terms and documentation are those of the operator, and without terms the p
   expect(() => loadConfig({ SHOAL_TERMS_URL: 'javascript:alert(1)' })).toThrow('SHOAL_TERMS_URL')
 })
 
-test('scripts come from here, the bot check and the build', () => {
+test('the policy allows scripts of this origin, the bot check and the build', () => {
   const policy = contentSecurityPolicy(loadConfig({}), ['sha256-abc='])
   expect(directive(policy, 'script-src')).toEqual(["'self'", "'sha256-abc='", 'https://challenges.cloudflare.com'])
   expect(directive(policy, 'frame-ancestors')).toEqual(["'none'"])
@@ -52,12 +52,12 @@ test.each([
   [{}, 'http://localhost:4001'],
   [{ SHOAL_GATEWAY_URL: 'https://{org}.squids.example.com' }, 'https://*.squids.example.com'],
   [{ SHOAL_GATEWAY_URL: 'https://squids.example.com/{org}' }, 'https://squids.example.com'],
-])('with %j it may talk to the gateway at %s', (env, origin) => {
+])('with %j the policy allows connections to the gateway at %s', (env, origin) => {
   const sources = directive(contentSecurityPolicy(loadConfig(env), []), 'connect-src')
   expect(sources).toEqual(expect.arrayContaining([origin, origin.replace(/^http/, 'ws')]))
 })
 
-test('errors are reported to the Sentry of the installation only', () => {
+test('the policy allows connections to Sentry only if it is configured', () => {
   const env = { SHOAL_SENTRY_DSN: 'https://key@sentry.example.com/1' }
   expect(directive(contentSecurityPolicy(loadConfig(env), []), 'connect-src')).toContain('https://sentry.example.com')
   expect(contentSecurityPolicy(loadConfig({}), [])).not.toContain('sentry')
@@ -73,7 +73,7 @@ test.each([
     },
     true,
   ],
-])('with %j the header of the page lets Stripe in: %s', async (env, isThere) => {
+])('with %j the policy of the page allows Stripe: %s', async (env, isAllowed) => {
   const dist = mkdtempSync(join(tmpdir(), 'shoal-console-'))
   onTestFinished(() => rmSync(dist, { recursive: true }))
   writeFileSync(join(dist, 'csp.json'), '{"scriptHashes":[]}')
@@ -84,8 +84,8 @@ test.each([
   const { headers } = await server.inject({ url: '/billing' })
   const policy = String(headers['content-security-policy'])
   const ofStripe = (name: string) => directive(policy, name)?.filter((source) => source.includes('stripe.com'))
-  const everywhere = ['https://js.stripe.com', 'https://*.js.stripe.com']
-  expect(ofStripe('script-src')).toEqual(isThere ? everywhere : [])
-  expect(ofStripe('frame-src')).toEqual(isThere ? [...everywhere, 'https://hooks.stripe.com'] : [])
-  expect(ofStripe('connect-src')).toEqual(isThere ? ['https://api.stripe.com'] : [])
+  const scripts = ['https://js.stripe.com', 'https://*.js.stripe.com']
+  expect(ofStripe('script-src')).toEqual(isAllowed ? scripts : [])
+  expect(ofStripe('frame-src')).toEqual(isAllowed ? [...scripts, 'https://hooks.stripe.com'] : [])
+  expect(ofStripe('connect-src')).toEqual(isAllowed ? ['https://api.stripe.com'] : [])
 })

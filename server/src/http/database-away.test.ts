@@ -39,21 +39,27 @@ const calls: Parameters<typeof call>[] = [
 async function call(method: 'GET' | 'POST', url: string, payload: object | undefined) {
   const startedMs = performance.now()
   const headers = { authorization: `Bearer ${user.token}` }
-  const answer = await t.http.inject({ method, url, headers, ...(payload ? { payload } : {}) })
-  return { url, status: answer.statusCode, body: answer.json<unknown>(), answer, ms: performance.now() - startedMs }
+  const response = await t.http.inject({ method, url, headers, ...(payload ? { payload } : {}) })
+  return {
+    url,
+    status: response.statusCode,
+    body: response.json<unknown>(),
+    response,
+    ms: performance.now() - startedMs,
+  }
 }
 
-/** Of all at once: none of them waits for another one. */
-const answers = async () =>
-  (await Promise.all(calls.map((c) => call(...c)))).map(({ url, status, body, answer, ms }) => ({
+/** The responses to all calls, sent concurrently. */
+const responses = async () =>
+  (await Promise.all(calls.map((c) => call(...c)))).map(({ url, status, body, response, ms }) => ({
     url,
     status,
     body: { ...(body as object), requestId: null },
-    retryAfter: answer.headers['retry-after'],
+    retryAfter: response.headers['retry-after'],
     isInTime: ms < 3_000,
   }))
 
-const away = calls.map(([, url]) => ({
+const unavailable = calls.map(([, url]) => ({
   url,
   status: 503,
   body: {
@@ -65,25 +71,25 @@ const away = calls.map(([, url]) => ({
   isInTime: true,
 }))
 
-const healed = () => until(async () => expect((await call('GET', '/api/v1/user', undefined)).status).toBe(200))
+const recovered = () => until(async () => expect((await call('GET', '/api/v1/user', undefined)).status).toBe(200))
 
-describe('with the database away every call answers 503 within three seconds, and all is well when it is back', () => {
+describe('while the database is unavailable, every call returns 503 within three seconds, and succeeds again afterwards', () => {
   afterEach(async () => {
     proxy.thaw()
     await proxy.start().catch(() => undefined)
-    await healed()
+    await recovered()
   })
 
   test('stopped: connections are refused', async () => {
     await proxy.stop()
-    expect(await answers()).toEqual(away)
+    expect(await responses()).toEqual(unavailable)
   })
 
-  test('frozen, with connections open and without', async () => {
-    await healed()
+  test('frozen, with and without open connections', async () => {
+    await recovered()
     proxy.freeze()
-    expect(await answers()).toEqual(away)
-    expect(await answers()).toEqual(away)
+    expect(await responses()).toEqual(unavailable)
+    expect(await responses()).toEqual(unavailable)
   })
 
   test('frozen in the middle of a transaction', async () => {
@@ -97,11 +103,11 @@ describe('with the database away every call answers 503 within three seconds, an
     await expect(work).rejects.toSatisfy(isUnavailable)
   })
 
-  test('transactions that could not begin leave no connection taken', async () => {
-    const begun = () => t.app.db.transaction(() => Promise.resolve())
-    await begun()
+  test('transactions that could not begin leak no connections', async () => {
+    const begin = () => t.app.db.transaction(() => Promise.resolve())
+    await begin()
     proxy.freeze()
-    const works = Array.from({ length: 10 }, () => withRequestTimeouts(begun))
+    const works = Array.from({ length: 10 }, () => withRequestTimeouts(begin))
     for (const work of works) await expect(work).rejects.toSatisfy(isUnavailable)
     proxy.thaw()
     await until(() => expect(t.app.database.pool.totalCount).toBe(t.app.database.pool.idleCount))
@@ -119,7 +125,7 @@ describe('with the database away every call answers 503 within three seconds, an
   test('all connections in use', async () => {
     const taken = await Promise.all(Array.from({ length: 10 }, () => t.app.database.pool.connect()))
     try {
-      expect(await answers()).toEqual(away)
+      expect(await responses()).toEqual(unavailable)
     } finally {
       for (const client of taken) client.release()
     }
@@ -127,26 +133,26 @@ describe('with the database away every call answers 503 within three seconds, an
 })
 
 test.each([
-  ['57P01', 'ended by its administrator'],
+  ['57P01', 'shut down by its administrator'],
   ['57P03', 'starting up or recovering'],
   ['53300', 'without a connection left'],
-  ['53100', 'without room on its disk'],
+  ['53100', 'without disk space'],
   ['25006', 'a standby'],
-])('Postgres that says %s, %s, is away', async (code) => {
+])('an error with code %s, Postgres %s, counts as unavailable', async (code) => {
   const raise = sql.raw(`do $$ begin raise exception using errcode = '${code}', message = 'for now'; end $$`)
   await expect(t.app.db.execute(raise)).rejects.toSatisfy(isUnavailable)
 })
 
-test('a wrong question is no reason to call the database away', async () => {
-  const answer = t.app.db.execute(sql`select nothing`)
-  await expect(answer).rejects.toSatisfy((error) => !isUnavailable(error))
+test('an invalid query does not count as unavailable', async () => {
+  const result = t.app.db.execute(sql`select nothing`)
+  await expect(result).rejects.toSatisfy((error) => !isUnavailable(error))
 })
 
-test('a slow question of a database that answers is waited for, up to its limit', async () => {
+test('a slow query on a responsive database may take up to its limit', async () => {
   const slow = (seconds: number) => t.app.db.execute(sql`select pg_sleep(${seconds})`)
   await withRequestTimeouts(() => slow(3.2))
   await expect(withRequestTimeouts(() => slow(60), 1_500)).rejects.toSatisfy(isUnavailable)
-  // Postgres does not work on it any more.
+  // Postgres has cancelled the query.
   await until(async () => {
     const { rows } = await t.app.database.pool.query(
       `select 1 from pg_stat_activity where query like '%pg_sleep%' and pid <> pg_backend_pid() and state = 'active' and datname = current_database()`,
@@ -155,7 +161,7 @@ test('a slow question of a database that answers is waited for, up to its limit'
   })
 })
 
-test('no failure of a query shows what it was asked with', () => {
+test('the log of failed queries does not contain their parameters', () => {
   expect(log).toContain('request failed')
   expect(log).not.toContain('a@example.com')
 })

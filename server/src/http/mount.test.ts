@@ -29,7 +29,7 @@ describe('addresses', () => {
     expect((await call('GET', url)).json()).toMatchObject({ payload: { id: user.id } })
   })
 
-  test('whatever is not there answers JSON that the public client reads as an unknown endpoint', async () => {
+  test('an unknown path returns JSON that the public client takes as an unknown endpoint', async () => {
     const answer = await call('GET', '/api/v1/nothing?secret=1')
     expect(answer.statusCode).toBe(404)
     expect(answer.json()).toMatchObject({ error: 'Cannot GET /api/v1/nothing', code: 'NOT_FOUND' })
@@ -40,7 +40,7 @@ describe('addresses', () => {
   })
 })
 
-test('the reference lists the addresses that the specification has without a version', async () => {
+test('the reference lists the unversioned paths of the specification', async () => {
   const { paths } = (await t.http.inject('/api/openapi.json')).json<{
     paths: Record<string, Record<string, unknown>>
   }>()
@@ -59,14 +59,14 @@ describe('bodies', () => {
 
   test.each([
     ['urlencoded and empty, as the public client sends it', 'application/x-www-form-urlencoded', ''],
-    ['urlencoded with something in it', 'application/x-www-form-urlencoded', 'a=1'],
+    ['urlencoded and not empty', 'application/x-www-form-urlencoded', 'a=1'],
     ['JSON and empty', 'application/json', ''],
-    ['JSON with something in it', 'application/json', '{"a":1}'],
-  ])('where none is declared: %s', async (_, type, payload) => {
+    ['JSON and not empty', 'application/json', '{"a":1}'],
+  ])('an undeclared body is accepted: %s', async (_, type, payload) => {
     expect((await call('POST', resend, { payload, headers: { 'content-type': type } })).statusCode).toBe(201)
   })
 
-  test('an empty one names every field that is missing', async () => {
+  test('the error for an empty body names every missing field', async () => {
     const answer = await call('POST', '/api/v1/orgs')
     expect(answer.statusCode).toBe(400)
     const { invalidFields } = answer.json<{ invalidFields: { path: string[] }[] }>()
@@ -104,7 +104,7 @@ describe('bodies', () => {
         addressLine1: 'Address is required',
       },
     ],
-  ])('%s %s says of each field that is left out what an empty one says', async (method, path, sentences) => {
+  ])('%s %s reports the same error for a missing field as for an empty one', async (method, path, sentences) => {
     const { admin, code } = await t.make.org()
     const headers = { authorization: `Bearer ${admin.token}` }
     for (const payload of [{}, Object.fromEntries(Object.keys(sentences).map((field) => [field, '']))]) {
@@ -122,7 +122,7 @@ describe('bodies', () => {
     }
   })
 
-  test('a field without a sentence of its own that is left out is named', async () => {
+  test('a missing field without its own error message is named', async () => {
     const answer = await call('POST', `/api/v1/orgs/${user.playground.code}/squids/deploy`, { payload: {} })
     expect(answer.json()).toMatchObject({
       invalidFields: [
@@ -136,21 +136,21 @@ describe('bodies', () => {
     ['broken JSON', 400, '{"code":'],
     ['a prototype', 400, '{"__proto__":{"a":1}}'],
     ['more than a megabyte', 405, `"${'x'.repeat(1_048_577)}"`],
-  ])('%s is refused with an error that can be read', async (_, status, payload) => {
+  ])('%s is refused with a readable error', async (_, status, payload) => {
     const answer = await call('POST', '/api/v1/orgs', { payload, headers: { 'content-type': 'application/json' } })
     expect(answer.statusCode).toBe(status)
     expect(answer.json()).toMatchObject({ error: expect.any(String) as string })
   })
 })
 
-describe('text that the database cannot keep', () => {
+describe('text that the database cannot store', () => {
   const code = () => user.playground.code
 
   test.each<[where: string, path: () => string, field: string]>([
     ['in a path', () => '/api/v1/orgs/%00', 'code'],
     ['in a query', () => `/api/v1/orgs/${code()}/squids?search=a%00b`, 'search'],
     ['in a list of a query', () => `/api/v1/orgs/${code()}/squids/a@b/logs/history?container[]=%00`, 'container.0'],
-  ])('NUL %s is refused, and the field named', async (_, path, field) => {
+  ])('NUL %s is refused with the name of the field', async (_, path, field) => {
     const answer = await call('GET', path())
     expect(answer.statusCode).toBe(400)
     expect(answer.json()).toMatchObject({
@@ -179,7 +179,7 @@ describe('text that the database cannot keep', () => {
     }
   })
 
-  test('a body that is nested as deep as its size allows is refused as any other', async () => {
+  test('a body of the maximum nesting depth is refused like any other', async () => {
     const payload = `{"name": ${'['.repeat(400_000)}${']'.repeat(400_000)}}`
     const answer = await call('POST', '/api/v1/user/api-tokens', {
       payload,
@@ -189,8 +189,8 @@ describe('text that the database cannot keep', () => {
   })
 })
 
-describe('query parameters that a call does not take', () => {
-  test('are refused with the names of those it takes', async () => {
+describe('unknown query parameters', () => {
+  test('are refused with the names of the known ones', async () => {
     const answer = await call('GET', `/api/v1/orgs/${user.playground.code}/squids?name=a&pageSize=500`)
     expect(answer.statusCode).toBe(400)
     expect(answer.json()).toMatchObject({
@@ -202,12 +202,12 @@ describe('query parameters that a call does not take', () => {
     })
   })
 
-  test('are ignored by calls without a sign-in, whose links mail programs add their own to', async () => {
+  test('are ignored by public endpoints, since mail programs add parameters to links', async () => {
     const answer = await call('GET', '/api/v1/auth/email/confirm?code=wrong&utm_source=mail')
     expect(answer.statusCode).toBe(302)
   })
 
-  test('more lines of log than there are in a page are refused, not cut in silence', async () => {
+  test('a limit above the maximum page size of logs is refused, not reduced silently', async () => {
     const history = `/api/v1/orgs/${user.playground.code}/squids/a@b/logs/history`
     const answer = await call('GET', `${history}?limit=10001`)
     expect(answer.statusCode).toBe(400)
@@ -224,20 +224,20 @@ test('an unknown log level is refused with the names of the levels', async () =>
     expect(answer.json()).toMatchObject({
       error: 'Unknown level. Levels are DEBUG, INFO, NOTICE, WARNING, ERROR, CRITICAL, FATAL.',
     })
-    // The public client asks for these, in the case it likes (contract 2.6).
+    // The public client sends these, in upper or lower case.
     for (const level of ['error', 'DEBUG', 'info', 'warning', 'fatal'])
       expect((await call('GET', `${logs}/${path}?level%5B%5D=${level}`)).statusCode).toBe(404)
   }
 })
 
-describe('answers', () => {
+describe('responses', () => {
   const areas = {
     odd: {
       leak: endpoint({
         method: 'GET',
         path: '/v1/odd/leak',
         access: 'public',
-        summary: 'Answers more than it declares',
+        summary: 'Returns more than it declares',
         payload: z.object({ name: z.string(), list: z.array(z.object({ id: z.number() })) }),
       }),
       break: endpoint({
@@ -271,25 +271,25 @@ describe('answers', () => {
   })
   afterAll(() => server.close())
 
-  test('hold what is declared and nothing else', async () => {
+  test('contain only declared fields', async () => {
     expect((await server.inject('/api/v1/odd/leak')).json()).toEqual({ payload: { name: 'a', list: [{ id: 1 }] } })
   })
 
-  test('tell nothing of a failure but its request id', async () => {
+  test('reveal only the request id of an unexpected error', async () => {
     const answer = await server.inject('/api/v1/odd/break')
     expect(answer.statusCode).toBe(500)
     expect(answer.body).not.toContain('hush')
     expect(answer.json()).toMatchObject({ code: 'UNEXPECTED', requestId: expect.any(String) as string })
   })
 
-  test('name the field that is wrong', async () => {
+  test('name the invalid field', async () => {
     expect((await server.inject('/api/v1/odd/refuse')).json()).toMatchObject({
       error: 'Wrong',
       invalidFields: [{ path: ['a', 'b'], message: 'Wrong' }],
     })
   })
 
-  test('are kept by no cache', async () => {
+  test('are not cached', async () => {
     for (const url of ['/api/v1/user', '/api/v1/auth/challenge', '/api/v1/orgs/none'])
       expect([url, (await call('GET', url)).headers['cache-control']]).toEqual([url, 'no-store'])
   })
@@ -313,9 +313,9 @@ test.each([
   ['::1', { host: '[::1]:4000' }, true],
   ['::ffff:127.0.0.1', { host: '127.0.0.1:4000' }, true],
   ['192.0.2.1', { host: 'localhost:4000' }, false],
-  // A page elsewhere whose name points here.
+  // A page of another site whose name resolves to this machine.
   ['127.0.0.1', { host: 'evil.example.com' }, false],
-  // A proxy on this machine speaks for everybody.
+  // A proxy on this machine forwards requests from other machines.
   ['127.0.0.1', { host: 'localhost:4000', 'x-forwarded-for': '192.0.2.1' }, false],
   ['127.0.0.1', {}, false],
 ])('%s with %j is local: %s', (remoteAddress, headers, expected) => {
@@ -323,7 +323,7 @@ test.each([
 })
 
 describe('behind a proxy', () => {
-  test('the address that our proxy saw counts, not the one a caller claims', async () => {
+  test('the address seen by our proxy counts, not the one that a client claims', async () => {
     const proxied = await startTestApp({ env: { SHOAL_TRUST_PROXY: 'true' } })
     try {
       const restore = (claimed: number) =>
@@ -340,7 +340,7 @@ describe('behind a proxy', () => {
     }
   })
 
-  test('without being told of one, nobody is believed', async () => {
+  test('X-Forwarded-For is ignored unless SHOAL_TRUST_PROXY is set', async () => {
     const signIn = (claimed: number) =>
       t.http.inject({
         method: 'POST',

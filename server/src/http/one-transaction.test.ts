@@ -16,7 +16,7 @@ afterAll(() => t?.close())
 
 const query = async (text: string) => (await t.app.database.pool.query<Record<string, unknown>>(text)).rows
 
-/** The connection of a change is ended right when its audit row, or its job, is written: what a kill there does. */
+/** Terminates the connection of a change when its audit row, or its job, is written: the effect of a kill at that moment. */
 async function killAt(table: string, work: () => Promise<unknown>): Promise<unknown> {
   await query(`create or replace function die() returns trigger language plpgsql as $$ begin
     perform pg_terminate_backend(pg_backend_pid()); perform pg_sleep(1); return new; end $$;
@@ -28,8 +28,8 @@ async function killAt(table: string, work: () => Promise<unknown>): Promise<unkn
   }
 }
 
-/** By table, what is in it; without what every call writes: counts of calls, and when a session was last seen. */
-async function everything(): Promise<Record<string, unknown>> {
+/** A digest of each table, without what every call writes: rate limits, and the times when sessions were last used. */
+async function snapshot(): Promise<Record<string, unknown>> {
   const tables = await query(
     `select relnamespace::regnamespace || '.' || relname as name from pg_class where relkind = 'r' and not relispartition
      and (relnamespace::regnamespace::text = 'public' or relname = 'job') and relname not in ('rate_counters', 'sessions', 'api_tokens')`,
@@ -56,7 +56,7 @@ async function upload() {
   return { fileUrl, send: () => t.http.inject({ method: 'POST', url: `/api/v1${uploadUrl}`, headers, payload }) }
 }
 
-/** What is needed before, and the change itself. */
+/** Each entry prepares a change and returns the function that makes it. */
 const changes: Record<string, () => Promise<() => Promise<unknown>>> = {
   'orgs.create': async () => () =>
     me().orgs.create({ body: { code: 'made-now', name: 'Made', email: 'a@example.com' } }),
@@ -113,42 +113,42 @@ const changes: Record<string, () => Promise<() => Promise<unknown>>> = {
   'orgs.delete': async () => () => me().orgs.delete({ params: params() }),
 }
 
-describe('killed when the audit row is written, nothing of the change is there', () => {
+describe('when killed while the audit row is written, a change leaves nothing behind', () => {
   test.each(Object.entries(changes))('%s', async (_, prepare) => {
     const change = await prepare()
-    const before = await everything()
+    const before = await snapshot()
     await expect(killAt('audit_log', change)).rejects.toMatchObject({ status: 503 })
-    expect(await everything()).toEqual(before)
+    expect(await snapshot()).toEqual(before)
   })
 })
 
-describe('a mail and a job are there with what they are about, or neither is', () => {
+describe('a mail or job is written together with the change it is about, or not at all', () => {
   test.each(['orgs.inviteMember', 'orgs.update', 'auth.signUp', 'user.changePassword'])(
-    'killed when the job of %s is written',
+    'when killed while the job of %s is written',
     async (name) => {
       const change = (await changes[name]?.()) ?? (async () => {})
-      const before = await everything()
+      const before = await snapshot()
       await expect(killAt('pgboss.job_common', change)).rejects.toMatchObject({ status: 503 })
-      expect(await everything()).toEqual(before)
+      expect(await snapshot()).toEqual(before)
     },
   )
 
-  test('a transaction that is rolled back takes its mail with it; one that is not sends it', async () => {
+  test('a mail is sent if its transaction commits, but not if it is rolled back', async () => {
     const mail = { to: 'x@example.com', subject: 'x', text: 'x', html: 'x' }
-    const before = await everything()
+    const before = await snapshot()
     const refused = t.app.db.transaction(async () => {
       await t.app.mailer.send(mail)
       throw new Error('no')
     })
     await expect(refused).rejects.toThrow('no')
-    expect(await everything()).toEqual(before)
+    expect(await snapshot()).toEqual(before)
     await t.app.db.transaction(async () => t.app.mailer.send(mail))
     expect(await query(`select data from pgboss.job where name = 'mail.send'`)).toHaveLength(1)
     expect(await query('select id from mails')).toHaveLength(1)
   })
 })
 
-test('what runs on after a transaction has ended is no part of it', async () => {
+test('work that continues after its transaction has ended runs outside of it', async () => {
   let later: Promise<unknown> = Promise.resolve()
   let go = () => {}
   const gate = new Promise<void>((done) => void (go = done))

@@ -9,7 +9,7 @@ const local = { host: 'localhost:4000' }
 const read = (headers: Record<string, string> = local, remoteAddress = '127.0.0.1') =>
   t.http.inject({ url: '/outbox', headers, remoteAddress })
 
-test('shows the mails with links that can be followed, and nothing of them is taken as HTML', async () => {
+test('shows the mails with working links, escaped', async () => {
   expect((await read()).body).toContain('No mails yet')
   await t.app.mailer.send({
     to: 'ada@example.com',
@@ -24,13 +24,13 @@ test('shows the mails with links that can be followed, and nothing of them is ta
   expect(headers['content-security-policy']).toContain("default-src 'none'")
 })
 
-test('answers this machine only', async () => {
+test('is only served to this machine', async () => {
   expect((await read(local, '192.0.2.1')).statusCode).toBe(404)
   expect((await read({ host: 'evil.example.com' })).statusCode).toBe(404)
   expect((await read({ ...local, 'x-forwarded-for': '192.0.2.1' })).statusCode).toBe(404)
 })
 
-test('its address is told to whoever can open it', async () => {
+test('its URL is only sent to clients that can open it', async () => {
   const options = async (headers: Record<string, string>) =>
     (await t.http.inject({ url: '/api/v1/auth/options', headers })).json<{ payload: { outboxUrl: string | null } }>()
   expect((await options(local)).payload.outboxUrl).toBe('http://localhost:4000/outbox')
@@ -40,11 +40,11 @@ test('its address is told to whoever can open it', async () => {
 test.each<Record<string, string>>([
   { SHOAL_OUTBOX: 'false' },
   { SHOAL_OUTBOX: 'true', SHOAL_MAIL_URL: 'smtp://127.0.0.1:1' },
-])('is not there with %j', async (env) => {
+])('does not exist with %j', async (env) => {
   const other = await startTestApp({ env })
   try {
-    const answer = await other.http.inject({ url: '/outbox', headers: local })
-    expect(answer.body).not.toContain('Outbox')
+    const response = await other.http.inject({ url: '/outbox', headers: local })
+    expect(response.body).not.toContain('Outbox')
   } finally {
     await other.close()
   }

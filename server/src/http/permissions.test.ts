@@ -11,7 +11,7 @@ import { startTestApp, type TestApp, type TestOrg, type TestUser } from '../test
 import { errorBody, mount } from './mount.ts'
 import { bodySamples, querySamples, requestFor } from '../testing/contract-samples.ts'
 
-/** Spec 6 once more and what came after it, in its own words, so that a change of the table that everybody asks is noticed here. */
+/** The permissions of section 6 of the specification and later ones, repeated here so that a change of the server's table is detected. */
 const rights = {
   admin: [
     'squids.write',
@@ -29,19 +29,19 @@ const rights = {
 } satisfies Record<string, Permission[]>
 
 /**
- * Who may call what, by spec 6 and not by the endpoints' own declarations, so that an endpoint that is declared with too little
- * is noticed here. What the spec names no permission for is for every member (it says "none" of what viewers may change, and
- * shows them every page); what is ours and no part of the spec is marked.
+ * The access of each endpoint by section 6 of the specification, independent of the declarations, so that an endpoint declared with
+ * too little access control is detected. Endpoints for which the specification names no permission are open to every member
+ * (viewers may see all pages and change nothing). Permissions that are not in the specification are marked.
  */
 const callers: Record<Access, string> = {
   public: `auth.getOptions auth.getChallenge auth.signUp auth.signIn auth.getOauthUrl auth.signInWithOauth auth.restore
     auth.confirmRestore auth.confirmEmail orgs.verifyEmail billing.getPrices rpc.getIcon`,
   user: `auth.signOut user.get user.update user.completeOnboarding user.changePassword user.resendConfirmation
     user.listSessions user.endSessions`,
-  // Unverified users see everything disabled (spec 2.3).
+  // Unverified users see everything disabled.
   verified: `user.listInvites user.listApiTokens user.createApiToken user.deleteApiToken orgs.list orgs.create
     orgs.acceptInvite orgs.rejectInvite squids.listMine`,
-  // "Remove user" is for administrators and "Leave organization" for everybody: one call, told apart by whose role it is.
+  // "Remove user" is for administrators and "Leave organization" for every member; the endpoint checks whose role it is.
   member: `orgs.get orgs.listRoles orgs.removeMember orgs.getQuotas squids.list squids.listSummaries squids.get squids.query
     deployments.list deployments.get logs.history logs.download logs.follow metrics.getIngress metrics.getSquidIngress
     metrics.getSquidUsage monitoring.scrape monitoring.query secrets.list secrets.listUses rpc.listChains rpc.getChain
@@ -56,9 +56,9 @@ const callers: Record<Access, string> = {
   'organization.write': 'orgs.update orgs.sendVerifyEmail orgs.delete',
   'secrets.write': 'secrets.change',
   'rpc.write': 'rpc.createToken',
-  // Ours: viewers, who have no permissions, get nothing that works outside of the console.
+  // Not in the specification: viewers get no credentials that work outside of the console.
   'credentials.read': 'rpc.getToken squids.exportDatabase',
-  // Ours.
+  // Not in the specification.
   'alerts.write': `alerts.changeRule alerts.addChannel alerts.changeChannel alerts.removeChannel alerts.testChannel
     alerts.replayDelivery`,
 }
@@ -68,24 +68,24 @@ const accessOf = new Map(
   ),
 )
 
-/** What a stolen API token must not be able to do: change who may sign in, mint more tokens, delete everything. */
-const forPeople = `auth.signOut user.update user.completeOnboarding user.changePassword user.createApiToken
+/** Endpoints that a stolen API token must not be able to call: those that change sign-in, create tokens, or delete an organization. */
+const sessionOnly = `auth.signOut user.update user.completeOnboarding user.changePassword user.createApiToken
   user.deleteApiToken user.listSessions user.endSessions orgs.delete`.split(/\s+/)
 
 type Member = keyof typeof rights
 const isMember = (caller: string): caller is Member => caller in rights
 
-const everybody = ['stranger', 'unverified', 'outsider', ...(Object.keys(rights) as Member[])] as const
-type Caller = (typeof everybody)[number]
+const allCallers = ['stranger', 'unverified', 'outsider', ...(Object.keys(rights) as Member[])] as const
+type Caller = (typeof allCallers)[number]
 type Credential = 'session' | 'API token'
 
-/** What must happen, from the tables above alone. */
+/** The outcome required by the tables above. */
 function expected(name: string, caller: Caller, credential: Credential): string {
   const access = accessOf.get(name)
-  if (access === undefined) return 'nobody has said who may call it'
+  if (access === undefined) return 'its access is not listed'
   if (access === 'public') return 'in'
   if (caller === 'stranger') return '401 CREDENTIALS_INVALID'
-  if (forPeople.includes(name) && credential === 'API token') return '405 SESSION_NEEDED'
+  if (sessionOnly.includes(name) && credential === 'API token') return '405 SESSION_NEEDED'
   if (access === 'user') return 'in'
   if (caller === 'unverified') return '405 EMAIL_NOT_VERIFIED'
   if (access === 'verified') return 'in'
@@ -99,7 +99,7 @@ let t: TestApp
 let org: TestOrg
 let people: Record<Exclude<Caller, 'stranger'>, TestUser>
 let tokens: Record<Exclude<Caller, 'stranger'>, string>
-/** The whole contract, mounted as ever, with handlers that only say who got in. */
+/** A server with the whole contract, whose handlers only record the caller. */
 let gate: FastifyInstance
 let entered: { name: string; actor?: Actor; org?: OrgScope } | null = null
 
@@ -138,7 +138,7 @@ function everyHandler() {
     const [area = '', verb = ''] = name.split('.')
     ;(areas[area] ??= {})[verb] = async (call: { actor?: Actor; org?: OrgScope }) => {
       entered = { name, ...call }
-      throw new Refusal(418, 'ENTERED', 'The call got in')
+      throw new Refusal(418, 'ENTERED', 'The call was admitted')
     }
   }
   return areas
@@ -148,14 +148,14 @@ async function outcome(name: string, e: Endpoint, caller: Caller, credential: Cr
   entered = null
   const code = caller === 'owner of the playground' ? people[caller].playground.code : org.code
   const secret = caller === 'stranger' ? null : credential === 'session' ? people[caller].token : tokens[caller]
-  const answer = await gate.inject(requestFor(name, e, { code }, secret))
-  const { code: refusal } = answer.json<{ code: string }>()
-  if (refusal !== 'ENTERED') return `${answer.statusCode} ${refusal}`
+  const response = await gate.inject(requestFor(name, e, { code }, secret))
+  const { code: refusal } = response.json<{ code: string }>()
+  if (refusal !== 'ENTERED') return `${response.statusCode} ${refusal}`
   checkWhoEntered(name, e, caller, code)
   return 'in'
 }
 
-/** A handler is told who calls and in which organization, and is told no more than its endpoint's access says. */
+/** A handler receives the caller and the organization, but only if the access of its endpoint requires them. */
 function checkWhoEntered(name: string, e: Endpoint, caller: Caller, code: string): void {
   const who = caller === 'stranger' || e.access === 'public' ? undefined : people[caller].id
   expect(entered).toMatchObject({ name })
@@ -164,23 +164,23 @@ function checkWhoEntered(name: string, e: Endpoint, caller: Caller, code: string
   expect(entered?.org?.code).toBe(hasOrg ? code : undefined)
 }
 
-describe('every endpoint lets in who may call it by the specification, and nobody else', () => {
+describe('every endpoint admits exactly the callers that the specification allows', () => {
   test.each(endpointsOf(contract))('%s', async (name, e) => {
-    const found: Record<string, string> = {}
-    const wanted: Record<string, string> = {}
+    const actual: Record<string, string> = {}
+    const required: Record<string, string> = {}
     for (const credential of ['session', 'API token'] as const) {
-      // Limits are another matter.
+      // Avoids rate limits.
       t.clock.advance(hours(1))
-      for (const caller of everybody) {
+      for (const caller of allCallers) {
         const cell = `${caller}, ${credential}`
-        found[cell] = await outcome(name, e, caller, credential)
-        wanted[cell] = expected(name, caller, credential)
+        actual[cell] = await outcome(name, e, caller, credential)
+        required[cell] = expected(name, caller, credential)
       }
     }
-    expect(found).toEqual(wanted)
+    expect(actual).toEqual(required)
   })
 
-  test('the table names every endpoint once and nothing else', () => {
+  test('the table lists every endpoint exactly once', () => {
     const named = Object.values(callers).flatMap((names) => names.split(/\s+/))
     expect(named.toSorted()).toEqual(
       endpointsOf(contract)
@@ -189,16 +189,16 @@ describe('every endpoint lets in who may call it by the specification, and nobod
     )
   })
 
-  test('a credential that is expired, signed out or made up is nobody', async () => {
-    const gone = await t.make.user()
-    await t.as(gone).auth.signOut()
-    const expired = await t.make.token(gone, { expiresAt: new Date(t.clock.now().getTime() + 1) })
+  test('an expired, signed-out or invented credential is refused', async () => {
+    const signedOut = await t.make.user()
+    await t.as(signedOut).auth.signOut()
+    const expired = await t.make.token(signedOut, { expiresAt: new Date(t.clock.now().getTime() + 1) })
     t.clock.advance(1)
-    for (const secret of [gone.token, expired, 'shoal_made-up', 'a.b.c'])
+    for (const secret of [signedOut.token, expired, 'shoal_made-up', 'a.b.c'])
       for (const [name, e] of endpointsOf(contract)) {
         if (e.access === 'public') continue
-        const answer = await gate.inject(requestFor(name, e, { code: org.code }, secret))
-        expect([name, answer.statusCode]).toEqual([name, 401])
+        const response = await gate.inject(requestFor(name, e, { code: org.code }, secret))
+        expect([name, response.statusCode]).toEqual([name, 401])
       }
   })
 })
@@ -206,20 +206,20 @@ describe('every endpoint lets in who may call it by the specification, and nobod
 describe('declarations', () => {
   test.each(endpointsOf(contract))('%s names an organization exactly when its access needs one', (name, e) => {
     const needsOrg = !['public', 'user', 'verified'].includes(e.access)
-    // An invitation is for somebody who is not a member yet.
+    // The invited user is not a member yet.
     const isInvitation = name === 'orgs.acceptInvite' || name === 'orgs.rejectInvite'
     expect(e.path.startsWith('/v1/orgs/{code}')).toBe(needsOrg || isInvitation)
   })
 
-  test.each(endpointsOf(contract))('%s has samples for these tests if it needs input', (name, e) => {
+  test.each(endpointsOf(contract))('%s has sample input for these tests if it needs any', (name, e) => {
     expect(e.body.safeParse(bodySamples[name]).success).toBe(true)
     expect(e.query.safeParse(querySamples[name] ?? {}).success).toBe(true)
   })
 
-  test('without access an endpoint does not compile', () => {
-    // @ts-expect-error Nothing is open by omission.
+  test('an endpoint without access does not compile', () => {
+    // @ts-expect-error An endpoint must declare its access.
     endpoint({ method: 'GET', path: '/v1/new', summary: 'New', payload: z.null() })
-    // @ts-expect-error Nor with a permission that nobody has heard of.
+    // @ts-expect-error Unknown permission.
     endpoint({ method: 'GET', path: '/v1/new', access: 'everything', summary: 'New', payload: z.null() })
     const mine = endpoint({ method: 'GET', path: '/v1/mine', access: 'verified', summary: 'Mine', payload: z.null() })
     // @ts-expect-error A handler without `{code}` and membership has no organization to read.
@@ -227,10 +227,10 @@ describe('declarations', () => {
     expect(handler).toBeTypeOf('function')
   })
 
-  /** Where an answer holds what its maker chose: names of secrets, the squid's own manifest, a log line's own fields, what a squid answers. */
+  /** Fields with arbitrary content of tenants: names of secrets, manifests, fields of log lines, responses of squids. */
   const open = ['secrets', 'manifest.current', 'packageJson', 'payload', 'uploadFields', 'answer']
 
-  test.each(endpointsOf(contract))('%s answers declared fields only', (_, e) => {
+  test.each(endpointsOf(contract))('%s returns declared fields only', (_, e) => {
     const schema = z.toJSONSchema(e.payload, { io: 'output', unrepresentable: 'any' })
     expect(openPlaces(schema).filter((place) => !open.some((known) => place.endsWith(known)))).toEqual([])
   })
@@ -238,7 +238,7 @@ describe('declarations', () => {
 
 type Json = { [key: string]: unknown }
 
-/** Places of a JSON schema where anything may stand. */
+/** The paths in a JSON schema that allow any content. */
 function openPlaces(schema: Json, place = ''): string[] {
   const children = (key: string) => Object.entries((schema[key] ?? {}) as Record<string, Json>)
   const alternatives = ['anyOf', 'oneOf', 'allOf'].flatMap((key) => (schema[key] ?? []) as Json[])

@@ -16,12 +16,12 @@ afterAll(async () => {
   await t?.close()
 })
 
-const ask = (from: TestApp, headers: Record<string, string>) => from.http.inject({ url: '/metrics', headers })
+const readMetrics = (from: TestApp, headers: Record<string, string>) => from.http.inject({ url: '/metrics', headers })
 
-test('who knows the token reads how the server does, and no name of a tenant', async () => {
+test('the token gives access to the metrics, which name no tenant', async () => {
   const org = await t.make.org({ code: 'very-secret' })
   await t.as(org.admin).squids.list({ params: { code: org.code } })
-  const answer = await ask(t, { authorization: `Bearer ${token}` })
+  const answer = await readMetrics(t, { authorization: `Bearer ${token}` })
   expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
   expect(answer.body).toContain(
     'shoal_http_request_seconds_count{method="GET",route="/api/v1/orgs/:code/squids",status="200"} 1',
@@ -32,26 +32,27 @@ test('who knows the token reads how the server does, and no name of a tenant', a
   expect(answer.body).not.toContain('very-secret')
 })
 
-test('the dashboard asks for nothing that is not told', async () => {
-  const { body } = await ask(t, { authorization: `Bearer ${token}` })
+test('the dashboard only uses metrics that exist', async () => {
+  const { body } = await readMetrics(t, { authorization: `Bearer ${token}` })
   const dashboard = readFileSync(new URL('../../../docs/grafana/server.json', import.meta.url), 'utf8')
-  const asked = new Set(dashboard.match(/\b(shoal|process|nodejs)_[a-z0-9_]+\b/g))
-  expect(asked.size).toBeGreaterThan(5)
-  const told = (name: string) => new RegExp(`^# TYPE ${name.replace(/_(bucket|count)$/, '(_count)?')} `, 'm').test(body)
-  expect([...asked].filter((name) => !told(name))).toEqual([])
+  const used = new Set(dashboard.match(/\b(shoal|process|nodejs)_[a-z0-9_]+\b/g))
+  expect(used.size).toBeGreaterThan(5)
+  const exists = (name: string) =>
+    new RegExp(`^# TYPE ${name.replace(/_(bucket|count)$/, '(_count)?')} `, 'm').test(body)
+  expect([...used].filter((name) => !exists(name))).toEqual([])
 })
 
-test('nobody else does, from wherever they ask', async () => {
+test('requests without the token are refused, also from this machine', async () => {
   const org = await t.make.org()
   const wrong = ['', 'Bearer wrong', `Bearer ${org.admin.token}`, token]
-  expect((await ask(t, {})).statusCode).toBe(404)
-  for (const authorization of wrong) expect((await ask(t, { authorization })).statusCode).toBe(404)
+  expect((await readMetrics(t, {})).statusCode).toBe(404)
+  for (const authorization of wrong) expect((await readMetrics(t, { authorization })).statusCode).toBe(404)
 })
 
-test('without a token in the settings there is no such page', async () => {
+test('without a token in the settings the page does not exist', async () => {
   await using stack = new AsyncDisposableStack()
   const without = await startTestApp()
   stack.defer(without.close)
-  const answer = await ask(without, { authorization: 'Bearer ' })
+  const answer = await readMetrics(without, { authorization: 'Bearer ' })
   expect(answer.body).not.toContain('process_')
 })

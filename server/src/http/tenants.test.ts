@@ -6,7 +6,7 @@ import { squids } from '../modules/versions/tables.ts'
 import { requestFor } from '../testing/contract-samples.ts'
 import { startTestApp, type TestApp, type TestOrg, type TestUser } from '../testing/index.ts'
 
-/** Stands in everything of the victim's that a caller does not name: nobody else may ever read it. */
+/** A marker in all data of the victim that attackers do not name themselves. No one else may ever read it. */
 const mark = 'x7victim7x'
 
 /** An organization with one of everything, and the ids of all of it. */
@@ -18,7 +18,7 @@ type Victim = TestOrg & {
 
 let t: TestApp
 let victim: Victim
-/** The admin of another organization: as powerful as a stranger to the victim can be. */
+/** Another organization, whose admin is the most powerful caller without access to the victim. */
 let attacker: TestOrg
 let before: string
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
   before = await everythingOf(victim)
 })
 afterAll(() => t.close())
-// Limits are another matter.
+// Avoids rate limits.
 beforeEach(() => t.clock.advance(hours(2)))
 
 const sql = async <Row extends object>(text: string, values: unknown[] = []) =>
@@ -89,7 +89,7 @@ async function addSquid(orgId: number, name: string, description: string): Promi
   return squid?.id ?? 0
 }
 
-/** Every row that belongs to the victim, as one text. */
+/** All rows of the victim, as one text. */
 async function everythingOf({ id, squidId, ids }: Victim): Promise<string> {
   const owned = await sql<{ table: string; column: string }>(
     `select table_name as "table", column_name as "column" from information_schema.columns
@@ -105,7 +105,7 @@ async function everythingOf({ id, squidId, ids }: Victim): Promise<string> {
   return JSON.stringify(parts)
 }
 
-/** The victim's ids, by what the path is about. */
+/** The ids of the victim for the parameters of a path. */
 function idsFor(e: Endpoint): Record<string, string> {
   const { ids } = victim
   const id = /\/(accept|reject)$/.test(e.path)
@@ -132,8 +132,8 @@ function idsFor(e: Endpoint): Record<string, string> {
 }
 
 async function attack(name: string, e: Endpoint, code: string, credential: string | null) {
-  const answer = await t.http.inject(requestFor(name, e, { ...idsFor(e), code }, credential))
-  return { status: answer.statusCode, leaks: answer.body.includes(mark) }
+  const response = await t.http.inject(requestFor(name, e, { ...idsFor(e), code }, credential))
+  return { status: response.statusCode, leaks: response.body.includes(mark) }
 }
 
 const endpoints = endpointsOf(contract)
@@ -141,10 +141,10 @@ const ofOrgs = endpoints.filter(([, e]) => e.path.includes('{code}'))
 const withIds = endpoints.filter(([, e]) =>
   /\{(id|squidId|reference|upload|muteId|channelId|deliveryId)\}/.test(e.path),
 )
-/** Their ids name chains and datasets, the same for everybody. */
-const ofEverybody = ['rpc.getChain', 'portal.getDataset']
+/** Their ids name chains and datasets, which all tenants share. */
+const shared = ['rpc.getChain', 'portal.getDataset']
 
-describe('at the organization of somebody else', () => {
+describe("in another tenant's organization", () => {
   test.each(ofOrgs)('%s finds nothing', async (name, e) => {
     const callers: [string, string | null, number][] = [
       ['a stranger', null, 401],
@@ -157,12 +157,12 @@ describe('at the organization of somebody else', () => {
   })
 })
 
-describe("with somebody else's ids in one's own organization", () => {
-  test.each(withIds.filter(([name]) => !ofEverybody.includes(name)))('%s finds nothing', async (name, e) => {
+describe("with another tenant's ids in one's own organization", () => {
+  test.each(withIds.filter(([name]) => !shared.includes(name)))('%s finds nothing', async (name, e) => {
     expect(await attack(name, e, attacker.code, attacker.admin.token)).toEqual({ status: 404, leaks: false })
   })
 
-  test('in bodies and queries they are worth nothing either', async () => {
+  test('ids in bodies and queries find nothing either', async () => {
     const params = { code: attacker.code }
     const as = t.as(attacker.admin)
     const squidId = String(victim.squidId)
@@ -180,17 +180,17 @@ describe("with somebody else's ids in one's own organization", () => {
   })
 })
 
-test('what an outsider may list holds nothing of the victim', async () => {
+test('the lists of an outsider contain nothing of the victim', async () => {
   for (const [name, e] of endpoints) {
     if (e.method !== 'GET' || e.path.includes('{') || e.kind !== 'json') continue
     expect([name, await attack(name, e, '', attacker.admin.token)]).toEqual([name, { status: 200, leaks: false }])
   }
 })
 
-test('after all of it the victim has everything it had', async () => {
+test('the data of the victim is unchanged after all attacks', async () => {
   expect(await everythingOf(victim)).toBe(before)
   expect(before).toContain(mark)
-  // The marks can be seen by whoever may see them: otherwise nothing above could have found a leak.
+  // Authorized callers do see the marker: otherwise the tests above could not have detected a leak.
   const own = await t.http.inject({
     url: `/api/v1/orgs/${victim.code}/squids`,
     headers: { authorization: `Bearer ${victim.admin.token}` },
