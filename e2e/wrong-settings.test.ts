@@ -33,7 +33,7 @@ test('one sentence for each setting: which one, what it is, what is allowed', as
     SHOAL_RUNTIME: ['docker', 'SHOAL_RUNTIME is "docker", but must be process or sim.'],
     SHOAL_ROLES: [
       'api,x',
-      'SHOAL_ROLES is "api,x", but must be one or more of api, worker, gateway, with commas between.',
+      'SHOAL_ROLES is "api,x", but must be one or more of api, worker, gateway, separated by commas.',
     ],
     SHOAL_TRUST_PROXY: ['yes', 'SHOAL_TRUST_PROXY is "yes", but must be 0, 1, true or false.'],
     SHOAL_BUILD_MINUTES: ['-1', 'SHOAL_BUILD_MINUTES is "-1", but must be a number above 0.'],

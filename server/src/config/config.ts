@@ -8,22 +8,22 @@ export type Config = z.output<typeof Settings> & {
   /** Absolute. */
   dataDir: string
   publicUrl: string
-  /** With `{org}` in it. */
+  /** Contains the placeholder `{org}`. */
   gatewayUrl: string
-  /** The whole environment, for the host's own npm. Never for anything of a tenant. */
+  /** The whole environment, for npm on this host. Must never reach code of a tenant. */
   environment: Record<string, string>
 }
 
 /**
- * Reads the configuration from the environment and nowhere else; `folder` is what a relative path is relative to.
- * @throws InvalidSettingError with a line for each one, which says what it is and what is allowed
+ * Reads the configuration from the environment. Relative paths are relative to `folder`.
+ * @throws InvalidSettingError with one line per invalid setting: its value and the allowed values
  */
 export function loadConfig(env: Record<string, string | undefined> = process.env, folder = process.cwd()): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([key, value]) => key in settings && value !== ''))
   const parsed = Settings.safeParse(given)
   if (!parsed.success) {
-    const wrong = new Set(parsed.error.issues.map(({ path }) => String(path[0])))
-    throw new InvalidSettingError([...wrong].map((name) => wrongSentence(name, given[name] ?? '')).join('\n'))
+    const invalid = new Set(parsed.error.issues.map(({ path }) => String(path[0])))
+    throw new InvalidSettingError([...invalid].map((name) => messageFor(name, given[name] ?? '')).join('\n'))
   }
   const c = parsed.data
   if (c.SHOAL_RUNTIME === 'sim' && c.SHOAL_ROLES.includes('gateway') && !c.SHOAL_ROLES.includes('worker'))
@@ -31,7 +31,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
       invalidSettingMessage(
         'SHOAL_ROLES',
         given['SHOAL_ROLES'] ?? '',
-        'one with both worker and gateway while SHOAL_RUNTIME is "sim", where squids exist in the memory of the worker only',
+        'a list with both worker and gateway while SHOAL_RUNTIME is "sim", where squids exist only in the memory of the worker',
       ),
     )
   return {
@@ -47,9 +47,9 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
 
 const isSetting = (name: string): name is keyof typeof settings => name in settings
 
-const wrongSentence = (name: string, value: string): string =>
+const messageFor = (name: string, value: string): string =>
   isSetting(name) ? invalidSettingMessage(name, value, describeAllowed(settings[name])) : `${name} is not valid.`
 
-/** The public address of an organization's squids. */
+/** The public URL of an organization's squids. */
 export const gatewayUrlOf = (config: Pick<Config, 'gatewayUrl'>, orgCode: string): string =>
   config.gatewayUrl.replaceAll('{org}', orgCode)

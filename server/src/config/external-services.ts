@@ -1,4 +1,4 @@
-/** Addresses of services outside that the API asks. Never from user input; tests put their own servers in their place. */
+/** URLs of the external services that the API calls. They never come from user input; tests replace them by their own servers. */
 export type ExternalServices = {
   google: OauthAddresses
   github: OauthAddresses & { emailsUrl: string }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 
-/** A setting of the environment that the operator has to correct. Its message says which one, what it is and what is allowed. */
+/** A setting that the operator has to correct. The message contains its name, its value and the allowed values. */
 export class InvalidSettingError extends Error {
   override name = 'InvalidSettingError'
 }
@@ -10,27 +10,28 @@ const maxCharacters = 100
 const isSecret = (name: string) => /KEY|TOKEN|SECRET|PASSWORD|DSN/.test(name)
 const hasPassword = (value: string) => value.includes('@')
 
-/** A sentence such as `SHOAL_PORT is "abc", but must be a whole number from 0 to 65535.` Values that may be secret are left out. */
+/** A message such as `SHOAL_PORT is "abc", but must be a whole number from 0 to 65535.` It omits values that may be secret. */
 export function invalidSettingMessage(name: string, value: string, allowed: string): string {
   if (isSecret(name) || hasPassword(value)) return `${name} must be ${allowed}. (Its value is not shown.)`
   const shown = value.length > maxCharacters ? `${value.slice(0, maxCharacters)}…` : value
   return `${name} is ${JSON.stringify(shown)}, but must be ${allowed}.`
 }
 
-/** What a schema of a setting allows, to follow "must be". */
+/** Describes the values that the schema of a setting allows, for use after "must be". */
 export function describeAllowed(schema: z.ZodType): string {
   const input = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   const output = z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' })
-  const words = output.enum ?? input.enum
-  if (words) return choice(words.filter((word) => word !== ''))
+  const values = output.enum ?? input.enum
+  if (values) return orList(values.filter((value) => value !== ''))
   if (output.type === 'array' && typeof output.items === 'object' && 'enum' in output.items)
-    return `one or more of ${(output.items.enum ?? []).join(', ')}, with commas between`
+    return `one or more of ${(output.items.enum ?? []).join(', ')}, separated by commas`
   if (output.type === 'integer' || output.type === 'number') return numbers(output)
   if (output.format === 'uri') return 'a URL such as https://shoal.example.com'
   return output.minLength ? `at least ${output.minLength} characters long` : 'text'
 }
 
-const choice = (words: unknown[]) => [words.slice(0, -1).join(', '), String(words.at(-1))].filter(Boolean).join(' or ')
+const orList = (values: unknown[]) =>
+  [values.slice(0, -1).join(', '), String(values.at(-1))].filter(Boolean).join(' or ')
 
 function numbers({ type, minimum, maximum, exclusiveMinimum }: z.core.JSONSchema.BaseSchema): string {
   const kind = type === 'integer' ? 'a whole number' : 'a number'
@@ -39,11 +40,7 @@ function numbers({ type, minimum, maximum, exclusiveMinimum }: z.core.JSONSchema
   return isBounded ? `${kind} from ${minimum} to ${maximum}` : `${kind} of at least ${minimum}`
 }
 
-/**
- * The text of the file that a setting names.
- *
- * @throws InvalidSettingError when it cannot be read
- */
+/** Reads the file that a setting names. @throws InvalidSettingError if it cannot be read */
 export function readFileOfSetting(name: string, file: string): string {
   try {
     return readFileSync(file, 'utf8')
