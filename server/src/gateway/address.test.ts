@@ -18,7 +18,7 @@ describe('below a path', () => {
     ['/acme/my-squid@v1/api/a%2Fb/../c', 'my-squid@v1', '/a%2Fb/../c'],
     ['/acme/my-squid/graphql', 'my-squid:prod', '/graphql'],
     ['/acme/my-squid/v/v2/graphql?a=1', 'my-squid@v2', '/graphql?a=1'],
-  ])('%s leads to the api of %s', (url, reference, path) =>
+  ])('%s addresses the api of %s', (url, reference, path) =>
     expect(at(url)).toEqual({ org: 'acme', reference, program: api, path }),
   )
 
@@ -43,9 +43,9 @@ describe('below a path', () => {
     '/acme/my-squid%ZZv1/api',
     'acme/my-squid@v1/api',
     '*',
-  ])('%s leads nowhere', (url) => expect(at(url)).toBeNull())
+  ])('%s addresses nothing', (url) => expect(at(url)).toBeNull())
 
-  test('whatever is asked for, nothing breaks, and only the api or metrics are reached', () => {
+  test('no URL makes it throw, and only the api and metrics can be addressed', () => {
     const word = fc.constantFrom(
       'acme',
       's@v1',
@@ -73,12 +73,12 @@ describe('below a path', () => {
 describe('by the host', () => {
   const parse = addressParser('https://{org}.squids.example.com')
 
-  test('the organization is the first part, whatever the port and the case', () => {
+  test('the organization is the first label, regardless of port and case', () => {
     for (const host of ['acme.squids.example.com', 'acme.squids.example.com:8443', 'ACME.Squids.Example.com'])
       expect(parse(host, '/s@v1/api/graphql')).toMatchObject({ org: 'acme', reference: 's@v1', path: '/graphql' })
   })
 
-  test('other hosts lead nowhere', () => {
+  test('other hosts address nothing', () => {
     for (const host of [undefined, 'squids.example.com', 'acme.squids.example.com.evil.org', 'a.b.squids.example.com'])
       expect(parse(host, '/s@v1/api/graphql')).toBeNull()
   })

@@ -1,19 +1,19 @@
-/** What an address asks for: one program of one version. */
+/** One program of one version, as addressed by a URL. */
 export type Target = {
   org: string
   /** `name@slot` or `name:tag`. */
   reference: string
   program: { kind: 'api' } | { kind: 'processor'; name: string }
-  /** What the program itself is asked, with the query string. */
+  /** Path and query string to request from the program. */
   path: string
 }
 
-/** Answers null for what no version can have. */
+/** Returns null for URLs that do not address a version. */
 export type AddressParser = (host: string | undefined, url: string) => Target | null
 
 const shortSlot = /^v\d+$/
 
-/** Reads addresses of the form `gatewayUrl` gives them, which holds `{org}` in its host or its path (contract 5). */
+/** Parses URLs of the form given by `gatewayUrl`, which contains `{org}` in its host or path (contract 5). */
 export function addressParser(gatewayUrl: string): AddressParser {
   const [, host = '', prefix = ''] = /^https?:\/\/([^/]*)(.*)$/.exec(gatewayUrl) ?? []
   const hostPattern = host.includes('{org}') ? patternOf(host.replace(/:\d+$/, ''), '(?::\\d+)?$') : null
@@ -39,7 +39,7 @@ function targetOf(org: string, rest: string): Target | null {
   const [, first = '', path = ''] = /^\/([^/?]*)(.*)$/s.exec(rest) ?? []
   const name = decode(first)
   if (name.includes('@') || name.includes(':')) return programOf(org, name, path)
-  return oldAddress(org, name, path)
+  return legacyTarget(org, name, path)
 }
 
 function programOf(org: string, reference: string, path: string): Target | null {
@@ -53,8 +53,8 @@ function programOf(org: string, reference: string, path: string): Target | null 
     : null
 }
 
-/** `/<name>/graphql` means the tag prod, `/<name>/v/v1/graphql` the slot v1 (contract 5). */
-function oldAddress(org: string, name: string, path: string): Target | null {
+/** Legacy URLs: `/<name>/graphql` addresses the tag prod, `/<name>/v/v1/graphql` the slot v1 (contract 5). */
+function legacyTarget(org: string, name: string, path: string): Target | null {
   const [, slot, query] = /^(?:\/v\/([^/]+))?\/graphql(\?.*)?$/.exec(path) ?? [undefined, undefined, null]
   if (query === null || (slot !== undefined && !shortSlot.test(slot))) return null
   return {

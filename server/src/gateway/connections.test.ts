@@ -13,7 +13,7 @@ const json = { 'content-type': 'application/json' }
 const query = { method: 'POST', headers: json, body: '{"query":"{ transfers { id } }"}' }
 const mutation = { ...query, body: '{"query":"mutation { pay }"}' }
 
-const says = (text: string) => (req: IncomingMessage, res: ServerResponse) => {
+const respond = (text: string) => (req: IncomingMessage, res: ServerResponse) => {
   req.resume()
   req.on('end', () => res.end(text))
 }
@@ -21,33 +21,33 @@ const says = (text: string) => (req: IncomingMessage, res: ServerResponse) => {
 describe('an update', () => {
   test('from one generation to the next fails no request', async () => {
     const squid = await bed.version()
-    const old = await bed.serve(squid, says('1'))
+    const old = await bed.serve(squid, respond('1'))
     const answers = new Map<string, number>()
-    let isAsking = true
-    const asking = Array.from({ length: 8 }, async () => {
-      while (isAsking) {
+    let isRunning = true
+    const callers = Array.from({ length: 8 }, async () => {
+      while (isRunning) {
         const answer = await fetch(api(), query)
         const text = answer.ok ? await answer.text() : `${answer.status} ${await answer.text()}`
         answers.set(text, (answers.get(text) ?? 0) + 1)
       }
     })
     await until(() => expect(answers.get('1')).toBeGreaterThan(100))
-    await bed.serve(squid, says('2'), { generation: 2 })
+    await bed.serve(squid, respond('2'), { generation: 2 })
     await bed.change(squid, { generation: 2 })
     await until(() => expect(answers.get('2')).toBeGreaterThan(100))
     await old.close()
-    const seen = answers.get('2') ?? 0
-    await until(() => expect(answers.get('2')).toBeGreaterThan(seen + 100))
-    isAsking = false
-    await Promise.all(asking)
+    const before = answers.get('2') ?? 0
+    await until(() => expect(answers.get('2')).toBeGreaterThan(before + 100))
+    isRunning = false
+    await Promise.all(callers)
     expect([...answers.keys()].sort()).toEqual(['1', '2'])
   })
 
-  test('is followed although its notification got lost', async () => {
+  test('is applied although its notification was lost', async () => {
     const squid = await bed.version()
-    const old = await bed.serve(squid, says('1'))
+    const old = await bed.serve(squid, respond('1'))
     expect(await (await fetch(api(), query)).text()).toBe('1')
-    await bed.serve(squid, says('2'), { generation: 2 })
+    await bed.serve(squid, respond('2'), { generation: 2 })
     await bed.t.app.database.pool.query('update squids set generation = 2 where id = $1', [squid.id])
     await old.close()
     expect(await (await fetch(api(), mutation)).text()).toBe('2')
@@ -55,10 +55,10 @@ describe('an update', () => {
 })
 
 describe('replicas', () => {
-  test('take turns', async () => {
+  test('are used by round robin', async () => {
     const squid = await bed.version({ apis: [{}, {}, {}] })
     const counts = new Map<string, number>()
-    for (const container of ['api', 'api-2', 'api-3']) await bed.serve(squid, says(container), { container })
+    for (const container of ['api', 'api-2', 'api-3']) await bed.serve(squid, respond(container), { container })
     for (let i = 0; i < 30; i++) {
       const name = await (await fetch(api(), query)).text()
       counts.set(name, (counts.get(name) ?? 0) + 1)
@@ -66,22 +66,22 @@ describe('replicas', () => {
     expect(Object.fromEntries(counts)).toEqual({ api: 10, 'api-2': 10, 'api-3': 10 })
   })
 
-  test('that do not answer are left out', async () => {
+  test('that do not respond are skipped', async () => {
     const squid = await bed.version({ apis: [{}, {}, {}] })
-    await bed.serve(squid, says('api-2'), { container: 'api-2' })
+    await bed.serve(squid, respond('api-2'), { container: 'api-2' })
     const startedMs = performance.now()
     for (let i = 0; i < 50; i++) expect(await (await fetch(api(), mutation)).text()).toBe('api-2')
     expect(performance.now() - startedMs).toBeLessThan(2_000)
   })
 })
 
-describe('a request that breaks off', () => {
+describe('an interrupted request', () => {
   test.each([
     ['a query', query, 2],
     ['a mutation', mutation, 1],
     ['something else', { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'x' }, 1],
     ['a deletion', { method: 'DELETE' }, 1],
-    ['a look', {}, 2],
+    ['a GET', {}, 2],
   ])('%s', async (_, init, sendings) => {
     const squid = await bed.version()
     let received = 0
@@ -95,7 +95,7 @@ describe('a request that breaks off', () => {
     expect(await answer.json()).toMatchObject({ code: 'BROKEN_OFF' })
   })
 
-  test('in the midst of its answer ends the connection, so that the caller notices', async () => {
+  test('in the middle of its response ends the connection, so that the caller notices', async () => {
     const squid = await bed.version()
     await bed.serve(squid, (_, res) => {
       res.writeHead(200, { 'content-length': 1000 })
@@ -105,9 +105,9 @@ describe('a request that breaks off', () => {
     await expect(fetch(api(), query).then((answer) => answer.text())).rejects.toThrow('terminated')
   })
 
-  test('by the caller ends the one to the squid', async () => {
+  test('by the caller closes the connection to the squid', async () => {
     const squid = await bed.version()
-    const { promise: hungUp, resolve } = Promise.withResolvers<void>()
+    const { promise: disconnected, resolve } = Promise.withResolvers<void>()
     const { promise: began, resolve: begin } = Promise.withResolvers<void>()
     await bed.serve(squid, (req, res) => {
       res.writeHead(200).write('x')
@@ -115,19 +115,19 @@ describe('a request that breaks off', () => {
       begin()
     })
     const stop = new AbortController()
-    const asked = fetch(api(), { ...query, signal: stop.signal }).then((answer) => answer.text())
+    const call = fetch(api(), { ...query, signal: stop.signal }).then((answer) => answer.text())
     await began
     stop.abort()
-    await expect(asked).rejects.toThrow('aborted')
-    await hungUp
+    await expect(call).rejects.toThrow('aborted')
+    await disconnected
   })
 })
 
 describe('subscriptions', () => {
-  /** A squid that says back what it hears over WebSocket. */
-  async function talk(path = '/graphql') {
+  /** A squid that echoes WebSocket messages. */
+  async function serveEcho(path = '/graphql') {
     const squid = await bed.version()
-    const { server } = await bed.serve(squid, says('over HTTP'))
+    const { server } = await bed.serve(squid, respond('over HTTP'))
     const sockets = new WebSocketServer({ server, path, handleProtocols: () => 'graphql-transport-ws' })
     sockets.on('connection', (socket, req) => {
       socket.send(`cookie ${req.headers.cookie ?? 'none'}, for ${String(req.headers['x-forwarded-for'])}`)
@@ -137,29 +137,29 @@ describe('subscriptions', () => {
   }
 
   const open = async (url: string) => {
-    const heard: string[] = []
+    const received: string[] = []
     const socket = new WebSocket(url.replace('http', 'ws'), ['graphql-transport-ws'], { headers: { cookie: 'beta=1' } })
-    socket.on('message', (data) => heard.push(String(data)))
+    socket.on('message', (data) => received.push(String(data)))
     await new Promise((done, failed) => {
       socket.once('open', done)
       socket.once('error', failed)
     })
-    return { socket, heard }
+    return { socket, received }
   }
 
-  test('go through, with their protocol and without cookies', async () => {
-    await talk()
-    const { socket, heard } = await open(api())
+  test('are forwarded, with their protocol and without cookies', async () => {
+    await serveEcho()
+    const { socket, received } = await open(api())
     expect(socket.protocol).toBe('graphql-transport-ws')
     const long = 'x'.repeat(300_000)
     socket.send('hello')
     socket.send(long)
-    await until(() => expect(heard).toEqual(['cookie none, for 127.0.0.1', 'hello', long]))
+    await until(() => expect(received).toEqual(['cookie none, for 127.0.0.1', 'hello', long]))
     socket.close()
   })
 
-  test('end when the squid ends them, and the other way round', async () => {
-    const { sockets } = await talk()
+  test('end when the squid or the client ends them', async () => {
+    const { sockets } = await serveEcho()
     const one = await open(api())
     const closed = new Promise((done) => one.socket.once('close', done))
     for (const client of sockets.clients) client.terminate()
@@ -170,12 +170,12 @@ describe('subscriptions', () => {
     await until(() => expect(sockets.clients.size).toBe(0))
   })
 
-  test('that a squid does not want are refused in its own words', async () => {
-    await talk('/elsewhere')
+  test('that a squid refuses get its own response', async () => {
+    await serveEcho('/elsewhere')
     await expect(open(api())).rejects.toThrow('400')
   })
 
-  test('where nothing is are refused in ours', async () => {
+  test('without a running squid get an error of the gateway', async () => {
     await bed.version()
     await expect(open(api())).rejects.toThrow('503')
     await expect(open(`${bed.url}/acme/nobody@v1/api/graphql`)).rejects.toThrow('404')
@@ -191,7 +191,7 @@ describe('counts', () => {
     return rows[0]
   }
 
-  test('are exact over several gateways, and written when they end', async () => {
+  test('are exact over several gateways, and written when they stop', async () => {
     const squid = await bed.version()
     await bed.serve(squid, (req, res) => {
       req.resume()
@@ -210,9 +210,9 @@ describe('counts', () => {
     await until(async () => expect(await counted()).toEqual({ successes: 100, errors: 10, bytes: 500, measured: 100 }))
   })
 
-  test('wait for a database that is away', async () => {
+  test('are kept while the database is unavailable', async () => {
     const squid = await bed.version()
-    await bed.serve(squid, says('ok'))
+    await bed.serve(squid, respond('ok'))
     let warnings = 0
     Object.assign(bed.t.app.log, { warn: () => warnings++ })
     await bed.t.app.database.pool.query('alter table ingress_minutes rename to away')
@@ -223,7 +223,7 @@ describe('counts', () => {
   })
 })
 
-test('a gateway ends at once, whatever is still open', async () => {
+test('a gateway stops immediately despite open connections', async () => {
   const squid = await bed.version()
   await bed.serve(squid, (_, res) => void res.writeHead(200).write('for ever'))
   const second = await bed.another()

@@ -10,34 +10,41 @@ let bed: GatewayBed
 beforeAll(async () => void (bed = await openGatewayBed()))
 afterAll(() => bed.close())
 
-type NotifiedRoute = { method: string; url: string; headers: Record<string, string>; body: string }
+type EchoedRequest = { method: string; url: string; headers: Record<string, string>; body: string }
 
-/** A squid that tells what it was asked, with the headers it was given. */
-async function echo(name: string, wish: { row?: Partial<SquidRow>; headers?: Record<string, string> } = {}) {
-  const squid = await bed.version({ name, ...(wish.row ? { row: wish.row } : {}) })
+/** A squid that responds with the request it received. */
+async function echo(name: string, spec: { row?: Partial<SquidRow>; headers?: Record<string, string> } = {}) {
+  const squid = await bed.version({ name, ...(spec.row ? { row: spec.row } : {}) })
   await bed.serve(squid, (req, res) => {
     const chunks: Buffer[] = []
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
     req.on('end', () => {
-      const told = { method: req.method, url: req.url, headers: req.headers, body: Buffer.concat(chunks).toString() }
-      res.writeHead(200, { 'content-type': 'application/json', ...wish.headers }).end(JSON.stringify(told))
+      const received = {
+        method: req.method,
+        url: req.url,
+        headers: req.headers,
+        body: Buffer.concat(chunks).toString(),
+      }
+      res.writeHead(200, { 'content-type': 'application/json', ...spec.headers }).end(JSON.stringify(received))
     })
   })
   return squid
 }
 
 const ask = (path: string, init?: RequestInit) => fetch(`${bed.url}/acme/${path}`, init)
-const told = async (path: string, init?: RequestInit) => (await (await ask(path, init)).json()) as NotifiedRoute
+const echoed = async (path: string, init?: RequestInit) => (await (await ask(path, init)).json()) as EchoedRequest
 
 describe('a request', () => {
-  test('reaches the api by slot and by tag, and what is below /api', async () => {
+  test('reaches the api by slot and by tag, with any path below /api', async () => {
     const squid = await echo('plain')
     await bed.t.app.database.pool.query("insert into squid_tags values ($1, 'plain', 'prod', $2)", [
       bed.org.id,
       squid.id,
     ])
     await bed.change(squid)
-    await until(async () => expect(await told('plain:prod/api/a?b=c')).toMatchObject({ method: 'GET', url: '/a?b=c' }))
+    await until(async () =>
+      expect(await echoed('plain:prod/api/a?b=c')).toMatchObject({ method: 'GET', url: '/a?b=c' }),
+    )
     for (const path of [
       'plain@v1/api/graphql',
       'plain%40v1/api/graphql',
@@ -45,14 +52,14 @@ describe('a request', () => {
       'plain/graphql',
       'plain/v/v1/graphql',
     ])
-      expect(await told(path, { method: 'POST', body: '{"query":"{a}"}' })).toMatchObject({
+      expect(await echoed(path, { method: 'POST', body: '{"query":"{a}"}' })).toMatchObject({
         method: 'POST',
         url: '/graphql',
         body: '{"query":"{a}"}',
       })
   })
 
-  test('says where it came from, and carries no cookie and nothing of the connection', async () => {
+  test('has forwarding headers, and neither cookies nor hop-by-hop headers', async () => {
     await echo('headers', {
       headers: {
         'set-cookie': 'a=b',
@@ -71,7 +78,7 @@ describe('a request', () => {
       forwarded: 'for=6.6.6.6',
     }
     const answer = await ask('headers@v1/api/', { headers })
-    expect(((await answer.json()) as NotifiedRoute).headers).toEqual(
+    expect(((await answer.json()) as EchoedRequest).headers).toEqual(
       expect.objectContaining({
         authorization: 'Bearer x',
         host: new URL(bed.url).host,
@@ -80,14 +87,14 @@ describe('a request', () => {
         'x-forwarded-proto': 'http',
       }),
     )
-    const seen = (await told('headers@v1/api/', { headers })).headers
-    for (const name of ['cookie', 'forwarded']) expect(seen).not.toHaveProperty(name)
+    const received = (await echoed('headers@v1/api/', { headers })).headers
+    for (const name of ['cookie', 'forwarded']) expect(received).not.toHaveProperty(name)
     expect(answer.headers.get('x-own')).toBe('yes')
     for (const name of ['set-cookie', 'x-secret-hop', 'clear-site-data', 'service-worker-allowed'])
       expect(answer.headers.get(name)).toBeNull()
   })
 
-  test('streams both ways without being held back', async () => {
+  test('streams in both directions without buffering', async () => {
     const squid = await bed.version({ name: 'streams' })
     await bed.serve(squid, (req, res) => {
       res.writeHead(200)
@@ -99,7 +106,7 @@ describe('a request', () => {
     const answer = await new Promise<IncomingMessage>((done) => call.once('response', done))
     const next = () => new Promise<string>((done) => answer.once('data', (chunk: Buffer) => done(chunk.toString())))
     expect(await next()).toBe('one')
-    // Only now is there more: nothing waits for the whole of anything.
+    // The second part is sent only now: the first was forwarded before the request was complete.
     call.write('two')
     expect(await next()).toBe('two')
     call.end()
@@ -114,7 +121,7 @@ describe('a request', () => {
     expect(Buffer.from(await answer.arrayBuffer()).equals(body)).toBe(true)
   })
 
-  test('to a processor shows its metrics and nothing else', async () => {
+  test('to a processor reaches its metrics and nothing else', async () => {
     const squid = await bed.version({ name: 'metrics', processors: { eth: {} } })
     await bed.serve(squid, (req, res) => res.end(`metrics of ${req.url}`), { container: 'eth', port: metricsPort })
     await until(async () =>
@@ -124,7 +131,7 @@ describe('a request', () => {
     expect((await ask('metrics@v1/processors/eth/other')).status).toBe(404)
   })
 
-  test('that is not well formed is refused before it reaches a squid', async () => {
+  test('that is malformed is refused before it reaches a squid', async () => {
     await echo('smuggled')
     const raw = (text: string) =>
       new Promise<string>((done) => {
@@ -146,7 +153,7 @@ describe('a request', () => {
   })
 })
 
-describe('what cannot be answered is told in JSON', () => {
+describe('errors of the gateway are JSON', () => {
   const refusal = async (path: string) => {
     const answer = await ask(path)
     const { error, code } = (await answer.json()) as { error: string; code: string }
@@ -159,7 +166,7 @@ describe('what cannot be answered is told in JSON', () => {
     }
   }
 
-  test('404 for what is not there', async () => {
+  test('404 for unknown squids and programs', async () => {
     expect(await refusal('nobody@v1/api/graphql')).toMatchObject({ status: 404, code: 'SQUID_NOT_FOUND', cors: '*' })
     expect(await refusal('nobody@v1/graphql')).toMatchObject({
       status: 404,
@@ -172,7 +179,7 @@ describe('what cannot be answered is told in JSON', () => {
     )
   })
 
-  test('503 with the reason while it is starting, hibernated or was never there', async () => {
+  test('503 with the reason while a version is starting, hibernated or not deployed', async () => {
     await bed.version({ name: 'starting' })
     await bed.version({ name: 'asleep', row: { wanted: 'hibernated' } })
     await bed.version({ name: 'first', row: { image: null } })
@@ -191,7 +198,7 @@ describe('what cannot be answered is told in JSON', () => {
     expect(await refusal('first@v1/api/graphql')).toMatchObject({ status: 503, code: 'NOT_DEPLOYED', retryAfter: '5' })
   })
 
-  test('a squid that was deleted is gone at once', async () => {
+  test('a deleted squid is immediately unknown', async () => {
     const squid = await echo('gone')
     await bed.t.app.database.pool.query('delete from squids where id = $1', [squid.id])
     await bed.change(squid)
@@ -203,7 +210,7 @@ describe('deploy.cors of the manifest', () => {
   const cors = (rules: object) => ({ row: { manifestCurrent: { deploy: { cors: rules } } } })
   const origin = 'https://app.example.com'
 
-  test('answers for the squid, its own words are dropped', async () => {
+  test('replaces the CORS headers of the squid', async () => {
     const rules = {
       allow_origin: [origin],
       allow_methods: 'POST, GET',
@@ -232,14 +239,14 @@ describe('deploy.cors of the manifest', () => {
     expect(stranger.headers.get('access-control-allow-origin')).toBeNull()
   })
 
-  test('is left to the squid when the manifest does not say', async () => {
+  test('is left to the squid when the manifest does not set it', async () => {
     await echo('own-cors', { headers: { 'access-control-allow-origin': '*' } })
     const answer = await ask('own-cors@v1/api/', { headers: { origin } })
     expect(answer.headers.get('access-control-allow-origin')).toBe('*')
   })
 })
 
-test('says that it lives, and whether it is ready', async () => {
+test('reports liveness and readiness', async () => {
   expect((await fetch(`${bed.url}/healthz`)).status).toBe(200)
   expect(await (await fetch(`${bed.url}/readyz`)).json()).toMatchObject({ checks: { database: 'ok' } })
 })

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import type { CorsRules } from './routes-store.ts'
 
-/** Of one connection only (RFC 9110, 7.6.1), and what must not reach or leave a squid. */
+/** Hop-by-hop headers (RFC 9110, 7.6.1), and headers that must not reach or leave a squid. */
 const dropped = new Set([
   'connection',
   'keep-alive',
@@ -15,23 +16,22 @@ const dropped = new Set([
   // All squids may share the gateway's origin: a cookie of one must not reach another.
   'cookie',
   'set-cookie',
-  // Ours to say.
+  // Set by the gateway.
   'forwarded',
   'x-forwarded-for',
   'x-forwarded-host',
   'x-forwarded-proto',
 ])
 
-/** What a squid is told: the caller's headers without those of the connection, and where the request came from. */
+/** Headers for the squid: the caller's without hop-by-hop headers, plus the forwarding headers. */
 export function requestHeaders(request: IncomingMessage, isProxyTrusted: boolean): string[] {
   const headers: string[] = []
-  const ofConnection = named(request.headers.connection)
+  const hopByHop = headersListedIn(request.headers.connection)
   const raw = request.rawHeaders
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i] ?? ''
     const lower = name.toLowerCase()
-    if (!dropped.has(lower) && !ofConnection?.has(lower) && lower !== 'content-length')
-      headers.push(name, raw[i + 1] ?? '')
+    if (!dropped.has(lower) && !hopByHop?.has(lower) && lower !== 'content-length') headers.push(name, raw[i + 1] ?? '')
   }
   const before = isProxyTrusted ? request.headers['x-forwarded-for'] : undefined
   const address = request.socket.remoteAddress ?? ''
@@ -41,15 +41,15 @@ export function requestHeaders(request: IncomingMessage, isProxyTrusted: boolean
   return headers
 }
 
-/** What a squid may not tell a browser: it speaks for the whole origin, which all squids may share. */
-const ofOrigin = new Set(['clear-site-data', 'service-worker-allowed', 'strict-transport-security', 'alt-svc'])
+/** Headers that affect the whole origin, which all squids may share. */
+const originWideHeaders = new Set(['clear-site-data', 'service-worker-allowed', 'strict-transport-security', 'alt-svc'])
 
-/** What the caller is told: the squid's headers, names in lower case, without those of the connection and of the origin. */
-export function responseHeaders(told: Record<string, string | string[] | undefined>, ownCors: boolean): string[] {
+/** Headers for the caller: the squid's, in lower case, without hop-by-hop and origin-wide headers. */
+export function responseHeaders(received: Record<string, string | string[] | undefined>, ownCors: boolean): string[] {
   const headers: string[] = []
-  const ofConnection = named(told['connection']?.toString())
-  for (const [name, value] of Object.entries(told)) {
-    if (value === undefined || dropped.has(name) || ofOrigin.has(name) || ofConnection?.has(name)) continue
+  const hopByHop = headersListedIn(received['connection']?.toString())
+  for (const [name, value] of Object.entries(received)) {
+    if (value === undefined || dropped.has(name) || originWideHeaders.has(name) || hopByHop?.has(name)) continue
     if (ownCors && name.startsWith('access-control-')) continue
     if (typeof value === 'string') headers.push(name, value)
     else for (const one of value) headers.push(name, one)
@@ -57,8 +57,42 @@ export function responseHeaders(told: Record<string, string | string[] | undefin
   return headers
 }
 
-/** Names the Connection header adds to those of the connection. */
-function named(connection: string | undefined): Set<string> | null {
+/** Hop-by-hop headers listed in the Connection header. */
+function headersListedIn(connection: string | undefined): Set<string> | null {
   if (!connection || /^(keep-alive|close)$/i.test(connection)) return null
   return new Set(connection.toLowerCase().split(/\s*,\s*/))
 }
+
+/** CORS headers from `deploy.cors` of the manifest for one origin; null when the manifest leaves CORS to the squid (contract 4). */
+export function corsHeaders(rules: CorsRules | null, origin: string | undefined): string[] | null {
+  if (!rules || rules.enabled === false || Object.keys(rules).length === 0) return null
+  if (!origin) return []
+  const allowed = list(rules.allow_origin ?? '*')
+  const isAny = allowed.includes('*')
+  if (!isAny && !allowed.includes(origin)) return ['vary', 'Origin']
+  const credentials = rules.allow_credentials === true
+  return [
+    'access-control-allow-origin',
+    isAny && !credentials ? '*' : origin,
+    'vary',
+    'Origin',
+    ...(credentials ? ['access-control-allow-credentials', 'true'] : []),
+    ...optional('access-control-expose-headers', rules.expose_headers),
+  ]
+}
+
+/** Additional headers for preflight responses. */
+export function preflightHeaders(rules: CorsRules, requestedHeaders: string | undefined): string[] {
+  return [
+    'access-control-allow-methods',
+    list(rules.allow_methods ?? ['GET', 'POST', 'HEAD', 'OPTIONS']).join(', '),
+    ...optional('access-control-allow-headers', rules.allow_headers ?? requestedHeaders),
+    ...(rules.max_age ? ['access-control-max-age', String(rules.max_age)] : []),
+  ]
+}
+
+const list = (value: string | string[]): string[] =>
+  (Array.isArray(value) ? value : value.split(',')).map((item) => item.trim())
+
+const optional = (name: string, value: string | string[] | undefined): string[] =>
+  value === undefined ? [] : [name, list(value).join(', ')]

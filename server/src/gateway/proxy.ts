@@ -1,36 +1,35 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { upstreamClosed, notAnswering, timedOut, type GatewayError } from './answers.ts'
+import { upstreamClosed, notAnswering, timedOut, type GatewayError } from './gateway-errors.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
-import { isSafeToRetry } from './retry-safety.ts'
 import type { Route } from './routes-store.ts'
 import { canConnect, isAvoided, type Upstream } from './upstreams.ts'
 
-export type Forward = {
+export type ForwardOptions = {
   req: IncomingMessage
   res: ServerResponse
   path: string
   route: Route
-  /** Our answer to `deploy.cors`, or null to leave the squid's own headers. */
+  /** CORS headers from `deploy.cors`; null: keep the squid's own. */
   cors: string[] | null
   isProxyTrusted: boolean
-  /** The program to ask now; a further call may answer another replica or generation. */
+  /** The program to send the request to; each call may return another replica or generation. */
   pick: () => Upstream | null
-  /** It could not be connected to. */
+  /** Called when a program could not be connected to. */
   avoid: (upstream: Upstream) => void
-  /** Makes sure the next `pick` knows the newest generation. */
+  /** Updates the route, so that the next `pick` uses the current generation. */
   refresh: () => Promise<void>
-  /** Waits until it is worth another try, with so many bytes of the body; answers what to tell the caller when it is not. */
+  /** Waits until a retry may succeed, with `bytes` of the body in memory; resolves with an error when it should not be retried. */
   wait: (bytes: number) => Promise<GatewayError | null>
-  /** Ends event streams, whose clients then ask again. */
+  /** Ends event streams on shutdown; their clients reconnect. */
   draining?: AbortSignal | undefined
 }
 
 export type Outcome = { status: number; bytes: number; elapsedMs: number } | { refused: GatewayError }
 
-/** Bodies up to this size are read first, so that a request can be sent again to a program that does answer. */
+/** Bodies up to this size are buffered, so that the request can be sent to another program. */
 const maxHeldBytes = 65_536
-/** Once it was sent: whatever it did to the one program, it must not do to all of them. */
+/** How often a request is sent. Bounded so that a request that crashes a program does not reach every replica. */
 const maxAttempts = 2
 
 const notSent = new Set([
@@ -42,29 +41,29 @@ const notSent = new Set([
   'UND_ERR_CLOSED',
   'UND_ERR_DESTROYED',
 ])
-/** The connections were given up before the request was looked at: its body is as it was, also when it is streamed. */
-const notBegun = new Set(['UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])
+/** The connection was closed before the request was read, so that even a streamed body can still be sent. */
+const beforeSending = new Set(['UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])
 
 /**
- * Sends a request to a squid and streams its answer back, with back-pressure both ways. While none of its programs can be
- * connected to, the request waits. Never rejects.
+ * Forwards a request to a squid and streams the response back, with backpressure in both directions. The request waits while no
+ * program accepts connections. Never rejects.
  */
-export async function forward(f: Forward): Promise<Outcome> {
+export async function forward(f: ForwardOptions): Promise<Outcome> {
   const body = await bufferSmallBody(f.req).catch(() => undefined)
-  // The caller hung up before the request was complete.
+  // The caller disconnected before the request was complete.
   if (body === undefined) return { refused: upstreamClosed(f.route) }
   const bytes = body === streamed ? maxHeldBytes : (body?.length ?? 0)
-  for (let sendings = 0; ;) {
+  for (let attempts = 0; ;) {
     const upstream = f.pick()
-    // A body that was read for a program that is not there could not be sent to another one.
+    // A streamed body can be read only once, so make sure first that the program accepts connections.
     if (upstream && (body !== streamed || (await canConnect(upstream)))) {
       const outcome = await send(f, upstream, body === streamed ? f.req : body)
       if (!('failed' in outcome)) return outcome
       const code = codeOf(outcome.failed)
-      if (body === streamed && !notBegun.has(code)) return { refused: explain(f.route, code) }
+      if (body === streamed && !beforeSending.has(code)) return { refused: errorOf(f.route, code) }
       if (!notSent.has(code)) {
-        const mayRepeat = ++sendings < maxAttempts && body !== streamed && isSafeToRetry(f.req, body)
-        if (!mayRepeat || f.res.destroyed) return { refused: explain(f.route, code) }
+        const mayRepeat = ++attempts < maxAttempts && body !== streamed && isSafeToRetry(f.req, body)
+        if (!mayRepeat || f.res.destroyed) return { refused: errorOf(f.route, code) }
         await f.refresh().catch(() => undefined)
         continue
       }
@@ -78,12 +77,12 @@ export async function forward(f: Forward): Promise<Outcome> {
   }
 }
 
-/** A body that is streamed and can be sent only once. */
+/** Marks a body that is streamed and can be sent only once. */
 const streamed = Symbol('streamed')
 
 /**
- * The body when it is small and of known length, null when there is none.
- * By events: an async iterator costs more than all the rest of forwarding a small query (docs/benchmarks.md).
+ * The body if it is small and of known length; null if there is none.
+ * Uses events: an async iterator costs more than the rest of forwarding a small query (docs/benchmarks.md).
  */
 function bufferSmallBody(req: IncomingMessage): Promise<Buffer | null | typeof streamed> {
   if (req.headers['transfer-encoding'] !== undefined) return Promise.resolve(streamed)
@@ -95,12 +94,12 @@ function bufferSmallBody(req: IncomingMessage): Promise<Buffer | null | typeof s
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
     req.once('end', () => done(Buffer.concat(chunks)))
     req.once('error', fail)
-    req.once('close', () => fail(new Error('the caller hung up')))
+    req.once('close', () => fail(new Error('The caller disconnected')))
   })
 }
 
 function send(
-  f: Forward,
+  f: ForwardOptions,
   upstream: Upstream,
   body: Buffer | IncomingMessage | null,
 ): Promise<Outcome | { failed: Error }> {
@@ -116,19 +115,19 @@ function send(
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart: (controller) => {
         const stop = () => {
-          if (!res.writableFinished) controller.abort(new Error('the caller hung up'))
+          if (!res.writableFinished) controller.abort(new Error('The caller disconnected'))
         }
         if (res.destroyed) stop()
         else res.once('close', stop)
       },
-      onResponseStart: (_, code, told) => {
-        // Early hints and the like are not for us to pass on.
+      onResponseStart: (_, code, received) => {
+        // Informational responses, such as early hints, are not forwarded.
         if (code < 200) return
         status = code
         elapsedMs = performance.now() - startedMs
-        const theirs = responseHeaders(told, cors !== null)
-        res.writeHead(code, cors ? [...theirs, ...cors] : theirs)
-        if (isEventStream(told)) endWith(f.draining, res)
+        const squidHeaders = responseHeaders(received, cors !== null)
+        res.writeHead(code, cors ? [...squidHeaders, ...cors] : squidHeaders)
+        if (isEventStream(received)) endOnDrain(f.draining, res)
       },
       onResponseData: (controller, chunk) => {
         bytes += chunk.length
@@ -142,7 +141,7 @@ function send(
       },
       onResponseError: (_, error) => {
         if (!res.headersSent) return done({ failed: error })
-        // Half an answer: the caller must notice.
+        // Break the connection, so that the caller notices the incomplete response.
         res.destroy()
         done({ status: 502, bytes, elapsedMs })
       },
@@ -155,16 +154,29 @@ function send(
 const isEventStream = (headers: Record<string, string | string[] | undefined>) =>
   String(headers['content-type'] ?? '').startsWith('text/event-stream')
 
-function endWith(draining: AbortSignal | undefined, res: ServerResponse): void {
+function endOnDrain(draining: AbortSignal | undefined, res: ServerResponse): void {
   const end = () => res.end()
   if (draining?.aborted) return void end()
   draining?.addEventListener('abort', end)
   res.once('close', () => draining?.removeEventListener('abort', end))
 }
 
-function explain(route: Route, code: string): GatewayError {
+function errorOf(route: Route, code: string): GatewayError {
   if (notSent.has(code)) return notAnswering(route)
   return code === 'UND_ERR_HEADERS_TIMEOUT' ? timedOut(route) : upstreamClosed(route)
 }
 
 const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '')
+
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/**
+ * Whether a request may be sent to a squid twice: safe methods (RFC 9110, 9.2.1), and GraphQL queries, which are read-only although
+ * they use POST. Anything that might be a mutation is not safe.
+ */
+function isSafeToRetry(req: Pick<IncomingMessage, 'method' | 'headers'>, body: Buffer | null): boolean {
+  if (safeMethods.has(req.method ?? '')) return true
+  if (req.method !== 'POST' || !body || !req.headers['content-type']?.startsWith('application/json')) return false
+  const text = body.toString()
+  return text.includes('"query"') && !/mutation/i.test(text)
+}

@@ -12,7 +12,7 @@ const behind = (squidId: number, generation: number) =>
   gatewaysBehind(bed.t.app.db, { squidId, generation, aliveWithinMs: 15_000 })
 const count = async (table: string) => (await bed.t.app.database.pool.query(`select 1 from ${table}`)).rowCount
 
-test('every gateway says when it leads to another generation, and one that starts later says all', async () => {
+test('every gateway reports changes of generations, and one that starts later reports all', async () => {
   const squid = await bed.version()
   await until(async () => expect(await behind(squid.id, 1)).toEqual([]))
   await bed.another()
@@ -23,7 +23,7 @@ test('every gateway says when it leads to another generation, and one that start
   await until(async () => expect(await behind(squid.id, 2)).toEqual([]))
 })
 
-test('only what changed is written, and nothing is left of a gateway that ends in order', async () => {
+test('only changes are written, and an orderly stop deletes all rows of a gateway', async () => {
   const written: number[] = []
   const { db, log } = bed.t.app
   const counting = new Proxy(db, {
@@ -34,11 +34,11 @@ test('only what changed is written, and nothing is left of a gateway that ends i
     },
   })
   const reports = new RouteReports({ db: counting, log })
-  for (let id = 1; id <= 10_000; id++) reports.note(id, 1)
+  for (let id = 1; id <= 10_000; id++) reports.report(id, 1)
   await reports.beat()
   await until(async () => expect(await count('gateway_routes')).toBe(10_000))
   written.length = 0
-  for (let id = 1; id <= 10_000; id++) reports.note(id, id === 5 ? 2 : 1)
+  for (let id = 1; id <= 10_000; id++) reports.report(id, id === 5 ? 2 : 1)
   await until(async () => expect(await behind(5, 2)).not.toContain(reports.id))
   expect(written).toHaveLength(1)
   await reports.close()

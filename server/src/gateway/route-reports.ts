@@ -4,63 +4,63 @@ import { beatGateway, deleteGateway, saveGatewayRoutes } from '../modules/deploy
 
 export type ReportIntervals = {
   beatMs: number
-  /** Without a heartbeat for so long the gateway is not ready: soon an update will not wait for it any more. */
+  /** Without a heartbeat for this long the gateway is not ready, since updates will soon stop waiting for it. */
   staleMs: number
 }
 
 export const defaultReportIntervals: ReportIntervals = { beatMs: 5_000, staleMs: 10_000 }
 
-/** Before what could not be written is written again. */
+/** Delay before a failed write is retried. */
 const retryMs = 1_000
 
 /**
- * Tells the deploy engine which generation of each version this gateway leads to, so that an update ends the old one only when
- * every gateway leads to the new one. Only what changed is written: an update costs a row.
+ * Reports to the deploy engine which generation of each version this gateway routes to, so that an update stops the old generation
+ * only when every gateway routes to the new one. Writes only changes: an update costs one row.
  */
 export class RouteReports {
   readonly id = randomUUID()
   readonly #app: Pick<App, 'db' | 'log'>
-  readonly #pace: ReportIntervals
-  /** What this gateway leads to. */
-  readonly #led = new Map<number, number>()
-  /** What of it is not written yet; null: nothing any more. */
+  readonly #intervals: ReportIntervals
+  /** Generation by version that this gateway routes to. */
+  readonly #generations = new Map<number, number>()
+  /** Changes not written yet; null: the version no longer exists. */
   #pending = new Map<number, number | null>()
   #writing: Promise<void> | null = null
   #beatAtMs = -Infinity
   #isClosed = false
   readonly #timer: NodeJS.Timeout
 
-  constructor(app: Pick<App, 'db' | 'log'>, pace: ReportIntervals = defaultReportIntervals) {
+  constructor(app: Pick<App, 'db' | 'log'>, intervals: ReportIntervals = defaultReportIntervals) {
     this.#app = app
-    this.#pace = pace
-    this.#timer = setInterval(() => void this.beat(), pace.beatMs).unref()
+    this.#intervals = intervals
+    this.#timer = setInterval(() => void this.beat(), intervals.beatMs).unref()
   }
 
-  /** From now on requests are led to this generation; null when the version is gone. */
-  note(squidId: number, generation: number | null): void {
-    if ((this.#led.get(squidId) ?? null) === generation) return
-    if (generation === null) this.#led.delete(squidId)
-    else this.#led.set(squidId, generation)
+  /** Records that requests are routed to this generation; null when the version no longer exists. */
+  report(squidId: number, generation: number | null): void {
+    if ((this.#generations.get(squidId) ?? null) === generation) return
+    if (generation === null) this.#generations.delete(squidId)
+    else this.#generations.set(squidId, generation)
     this.#pending.set(squidId, generation)
     void this.#write()
   }
 
-  /** Why this gateway should not be sent requests; null when it should. */
+  /** Why this gateway should not receive requests; null when it should. */
   problem(): string | null {
-    const isStale = performance.now() - this.#beatAtMs > this.#pace.staleMs
+    const isStale = performance.now() - this.#beatAtMs > this.#intervals.staleMs
     return isStale ? 'cannot write its heartbeat' : null
   }
 
-  /** Never rejects: `problem` tells. */
+  /** Writes a heartbeat. Never rejects; `problem` reports failures. */
   async beat(): Promise<void> {
     const startedMs = performance.now()
     try {
       const isNew = await beatGateway(this.#app.db, this.id)
       this.#beatAtMs = startedMs
-      if (isNew) this.#pending = new Map(this.#led)
+      if (isNew) this.#pending = new Map(this.#generations)
       await this.#write()
     } catch (error) {
-      if (!this.#isClosed) this.#app.log.warn({ err: error }, 'the gateway cannot write its heartbeat')
+      if (!this.#isClosed) this.#app.log.warn({ err: error }, 'failed to write the gateway heartbeat')
     }
   }
 
@@ -77,7 +77,7 @@ export class RouteReports {
   }
 
   async #writeAll(): Promise<void> {
-    // Changes of the same moment, as when all routes are read, are one statement.
+    // Batches simultaneous changes, as when all routes are read, into one statement.
     await Promise.resolve()
     while (this.#pending.size > 0 && !this.#isClosed && this.#beatAtMs > -Infinity) {
       const routes = this.#pending
@@ -86,7 +86,7 @@ export class RouteReports {
         await saveGatewayRoutes(this.#app.db, this.id, routes)
       } catch (error) {
         this.#pending = new Map([...routes, ...this.#pending])
-        this.#app.log.warn({ err: error }, 'the gateway cannot write where it leads requests')
+        this.#app.log.warn({ err: error }, 'failed to write gateway routes')
         await new Promise((done) => void setTimeout(done, retryMs).unref())
       }
     }

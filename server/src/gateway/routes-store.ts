@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Db } from '../db/database.ts'
 
-/** What the gateway must know of a version to lead somebody to it. */
+/** The properties of a version that the gateway needs for routing. */
 export type Route = {
   squidId: number
   org: string
@@ -27,7 +27,7 @@ export type CorsRules = {
   max_age?: number
 }
 
-/** Of all versions, or of one. */
+/** Routes of all versions, or of one. */
 export async function selectRoutes(db: Db, squidId?: number): Promise<Route[]> {
   const { rows } = await db.execute<Route>(sql`
     select s.id as "squidId", o.code as org, s.name, s.slot, s.generation, s.wanted, s.image is not null as "hasRun",

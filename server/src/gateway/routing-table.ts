@@ -3,25 +3,25 @@ import { notificationsOf } from '../db/notifications.ts'
 import { squidsChannel } from '../modules/versions/index.ts'
 import { selectRoutes, type Route } from './routes-store.ts'
 
-/** Everything is read anew this often, should a notification have been lost. */
+/** How often all routes are read again, in case a notification was lost. */
 const reloadMs = 30_000
 
 export type RoutingTable = {
   /** By `name@slot` or `name:tag`. */
   find: (org: string, reference: string) => Route | undefined
   get: (squidId: number) => Route | undefined
-  /** Calls back when something of a version was read anew. Answers how to stop. */
+  /** Registers a listener for changes of a version. Returns a function to remove it. */
   changed: (listener: (squidId: number) => void) => () => void
-  /** Reads one version anew: for a request that was told it does not exist or does not answer. */
+  /** Reads one version again, after a request found that it does not exist or does not respond. */
   refresh: (squidId: number) => Promise<void>
-  /** How long ago all of them were read, in milliseconds. */
+  /** Milliseconds since all routes were read. */
   readMs: () => number
   close: () => Promise<void>
 }
 
 /**
- * All versions in memory, kept true by notifications: a request never waits for the database. `onRoute` is called when requests are
- * led by another route from then on, without one when the version is gone.
+ * Keeps the routes of all versions in memory, updated by notifications, so that requests never wait for the database. Calls
+ * `onRoute` when the route of a version has changed, without a route when the version no longer exists.
  */
 export async function openRoutingTable(
   app: App,
@@ -34,7 +34,7 @@ export async function openRoutingTable(
   const evict = (squidId: number) => {
     const known = byId.get(squidId)
     byId.delete(squidId)
-    // A tag may have gone to another version meanwhile.
+    // A tag may have been moved to another version in the meantime.
     for (const key of known ? keysOf(known) : []) if (byReference.get(key) === known) byReference.delete(key)
   }
   const put = (route: Route) => {
@@ -53,12 +53,12 @@ export async function openRoutingTable(
     else remove(squidId)
     for (const listener of listeners) listener(squidId)
   }
-  /** By version: many requests that fail at once ask once. */
+  /** Reads in progress by version, shared by concurrent requests. */
   const reading = new Map<number, Promise<void>>()
   const refresh = (squidId: number) => {
-    const begun = reading.get(squidId) ?? read(squidId).finally(() => reading.delete(squidId))
-    reading.set(squidId, begun)
-    return begun
+    const pending = reading.get(squidId) ?? read(squidId).finally(() => reading.delete(squidId))
+    reading.set(squidId, pending)
+    return pending
   }
   let readAtMs = performance.now()
   const reload = async () => {
@@ -68,15 +68,15 @@ export async function openRoutingTable(
     routes.forEach(put)
     readAtMs = performance.now()
   }
-  const quietly = (work: Promise<void>) =>
-    void work.catch((error: unknown) => app.log.warn({ err: error }, 'the gateway cannot read its routes'))
+  const logFailure = (work: Promise<void>) =>
+    void work.catch((error: unknown) => app.log.warn({ err: error }, 'failed to read gateway routes'))
 
   const stopListening = notificationsOf(app.database).listen(squidsChannel, {
-    onMessage: (id) => quietly(read(Number(id))),
-    onListening: () => quietly(reload()),
+    onMessage: (id) => logFailure(read(Number(id))),
+    onListening: () => logFailure(reload()),
   })
   await reload()
-  const timer = setInterval(() => quietly(reload()), reloadMs).unref()
+  const timer = setInterval(() => logFailure(reload()), reloadMs).unref()
   return {
     find: (org, reference) => byReference.get(`${org}/${reference}`),
     get: (squidId) => byId.get(squidId),

@@ -6,51 +6,62 @@ import { WebSocketGate } from './websocket-gate.ts'
 
 const connectMs = 10_000
 
+export type UpgradeOptions = {
+  req: IncomingMessage
+  socket: Duplex
+  /** First bytes that the caller sent after the request. */
+  head: Buffer
+  upstream: Upstream
+  path: string
+  isProxyTrusted: boolean
+  /** Ends WebSockets on shutdown. */
+  draining?: AbortSignal | undefined
+}
+
 /**
- * Leads a WebSocket (or any other upgrade) to a squid and joins the two connections. Resolves with the status once it is
- * decided, never rejects. Otherwise nothing has been written yet: `not there` when the squid could not be connected to, `broken
- * off` when it did not answer.
+ * Forwards a WebSocket (or any other upgrade) to a squid and connects the two sockets. Resolves with the HTTP status sent to the
+ * caller; never rejects. If nothing was sent yet: `unreachable` when the squid could not be connected to, `interrupted` when it did
+ * not respond.
  */
-export function forwardUpgrade(
-  req: IncomingMessage,
-  socket: Duplex,
-  head: Buffer,
-  upstream: Upstream,
-  path: string,
-  isProxyTrusted: boolean,
-  draining?: AbortSignal,
-): Promise<number | 'not there' | 'broken off'> {
-  const { endpoint } = upstream
+export function forwardUpgrade({
+  req,
+  socket,
+  head,
+  upstream: { endpoint },
+  path,
+  isProxyTrusted,
+  draining,
+}: UpgradeOptions): Promise<number | 'unreachable' | 'interrupted'> {
   const headers = requestHeaders(req, isProxyTrusted)
   headers.push('connection', 'Upgrade', 'upgrade', req.headers.upgrade ?? 'websocket')
-  const where = 'path' in endpoint ? { socketPath: endpoint.path } : endpoint
-  const asked = request({ ...where, method: req.method, path, headers, timeout: connectMs, agent: false })
+  const target = 'path' in endpoint ? { socketPath: endpoint.path } : endpoint
+  const upstreamRequest = request({ ...target, method: req.method, path, headers, timeout: connectMs, agent: false })
   let isConnected = false
-  asked.once('socket', (squid) => squid.once('connect', () => (isConnected = true)))
+  upstreamRequest.once('socket', (squid) => squid.once('connect', () => (isConnected = true)))
   return new Promise((done) => {
-    asked.once('upgrade', (answer, squid, first) => {
-      socket.write(rawHead(answer, ['connection', 'Upgrade', 'upgrade', answer.headers.upgrade ?? 'websocket']))
+    upstreamRequest.once('upgrade', (response, squid, first) => {
+      socket.write(rawHead(response, ['connection', 'Upgrade', 'upgrade', response.headers.upgrade ?? 'websocket']))
       if (first.length > 0) socket.write(first)
       if (head.length > 0) squid.write(head)
-      asked.setTimeout(0)
-      // Of another protocol nobody knows where it may be ended.
-      join(socket, squid, req.headers.upgrade?.toLowerCase() === 'websocket' ? draining : undefined)
+      upstreamRequest.setTimeout(0)
+      // Only WebSocket frames are understood well enough to end the connection between two of them.
+      pipeBoth(socket, squid, req.headers.upgrade?.toLowerCase() === 'websocket' ? draining : undefined)
       done(101)
     })
-    asked.once('response', (answer) => {
-      // It does not want to be upgraded: its words go back as they are.
-      socket.write(rawHead(answer, ['connection', 'close']))
-      answer.pipe(socket)
-      done(answer.statusCode ?? 502)
+    upstreamRequest.once('response', (response) => {
+      // The squid refuses the upgrade: forward its response.
+      socket.write(rawHead(response, ['connection', 'close']))
+      response.pipe(socket)
+      done(response.statusCode ?? 502)
     })
-    asked.once('timeout', () => asked.destroy(new Error('timeout')))
-    asked.once('error', () => done(isConnected ? 'broken off' : 'not there'))
-    socket.once('close', () => asked.destroy())
-    asked.end()
+    upstreamRequest.once('timeout', () => upstreamRequest.destroy(new Error('timeout')))
+    upstreamRequest.once('error', () => done(isConnected ? 'interrupted' : 'unreachable'))
+    socket.once('close', () => upstreamRequest.destroy())
+    upstreamRequest.end()
   })
 }
 
-function join(client: Duplex, squid: Duplex, draining?: AbortSignal): void {
+function pipeBoth(client: Duplex, squid: Duplex, draining?: AbortSignal): void {
   const gate = new WebSocketGate()
   const end = () => gate.endBetweenFrames()
   draining?.addEventListener('abort', end)
@@ -66,15 +77,15 @@ function join(client: Duplex, squid: Duplex, draining?: AbortSignal): void {
   }
 }
 
-/** The body that follows is as it was before any chunking, and ends with the connection. */
-function rawHead(answer: IncomingMessage, ofConnection: string[]): string {
-  const headers = [...responseHeaders(answer.headersDistinct, false), ...ofConnection]
-  const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage ?? ''}`]
+/** Status line and headers. The body that follows is not chunked and ends with the connection. */
+function rawHead(response: IncomingMessage, connectionHeaders: string[]): string {
+  const headers = [...responseHeaders(response.headersDistinct, false), ...connectionHeaders]
+  const lines = [`HTTP/1.1 ${response.statusCode} ${response.statusMessage ?? ''}`]
   for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
   return `${lines.join('\r\n')}\r\n\r\n`
 }
 
-/** Answers a request for an upgrade over HTTP, with a body of JSON. */
+/** Refuses an upgrade with an HTTP response; `body` is JSON. */
 export function refuseUpgrade(socket: Duplex, status: number, body: string): void {
   socket.end(
     `HTTP/1.1 ${status} \r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,

@@ -12,17 +12,17 @@ export type Upstream = {
   port: number
   pool: Pool
   endpoint: { path: string } | { host: string; port: number }
-  /** It did not answer lately: others come first until then (as `performance.now()`). */
+  /** Other replicas are preferred until then, after a failed connection (as `performance.now()`). */
   avoidUntilMs: number
 }
 
-/** Connections are closed when nobody used them for this long. */
+/** Unused connections are closed after this long. */
 const idleMs = 60_000
 const sweepMs = 30_000
-/** A replica that did not answer is left out for this long while there are others. */
+/** A replica that refused a connection is skipped for this long while there are others. */
 const cooldownMs = 1_000
 
-/** Connections to squids, kept alive and shared by all requests. */
+/** Keep-alive connections to squids, shared by all requests. */
 export class Upstreams {
   readonly #directory: Directory
   readonly #known = new Map<string, Upstream & { usedAtMs: number }>()
@@ -36,7 +36,7 @@ export class Upstreams {
     this.#stopListening = directory.changed((workload, container) => this.#drop(`${workload}/${container}`))
   }
 
-  /** The program of a route that is next in turn, of those that answer; null when the runtime knows none. */
+  /** Picks a program by round robin, preferring replicas that respond; null when the runtime has none. */
   pick(route: Route, program: Target['program']): Upstream | null {
     const workload = workloadIdOf(route.squidId, route.generation)
     if (program.kind === 'processor')
@@ -48,7 +48,7 @@ export class Upstreams {
     return known.find((replica) => !isAvoided(replica)) ?? known[0] ?? null
   }
 
-  /** Those replicas of an api that the runtime knows, beginning with number `first`. */
+  /** The api replicas that exist in the runtime, starting with number `first`. */
   replicas(route: Route, first = 0): Upstream[] {
     const workload = workloadIdOf(route.squidId, route.generation)
     return Array.from({ length: route.apiReplicas }, (_, i) =>
@@ -60,7 +60,7 @@ export class Upstreams {
     return this.#open(workload, index === 0 ? 'api' : `api-${index + 1}`, apiPort)
   }
 
-  /** It could not be connected to: others come first for a moment, and the runtime is asked again where it is. */
+  /** Records a failed connection: prefers other replicas for a moment, and looks up the endpoint again. */
   avoid(upstream: Upstream): void {
     upstream.avoidUntilMs = performance.now() + cooldownMs
     const { workload, container, port } = upstream
@@ -84,7 +84,7 @@ export class Upstreams {
     return opened
   }
 
-  /** Its next request finds it where it is then; streams that go on finish. */
+  /** Forgets an endpoint, so that the next request looks it up again. Streams in progress continue. */
   #drop(key: string): void {
     const upstream = this.#known.get(key)
     this.#known.delete(key)
@@ -109,7 +109,7 @@ export class Upstreams {
 
 export const isAvoided = (upstream: Upstream): boolean => upstream.avoidUntilMs > performance.now()
 
-/** Whether something listens there. */
+/** Whether the endpoint accepts connections. */
 export function canConnect({ endpoint }: Pick<Upstream, 'endpoint'>, withinMs = 1_000): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(endpoint)
@@ -134,7 +134,7 @@ function open(endpoint: NonNullable<ReturnType<Directory['endpoint']>>): Pick<Up
     connections: 128,
     pipelining: 1,
     keepAliveTimeout: 30_000,
-    // A subscription over HTTP or a slow query may be silent for long.
+    // An HTTP subscription or a slow query may send nothing for a long time.
     headersTimeout: 120_000,
     bodyTimeout: 0,
     maxHeaderSize: 65_536,

@@ -15,7 +15,7 @@ function frame(size: number, masked = false): Buffer {
   return Buffer.concat([Buffer.from([0x82, first | (masked ? 0x80 : 0), ...more, ...mask]), Buffer.alloc(size, 7)])
 }
 
-/** Sends `bytes` in pieces of `pieceSize`, is told to end after `endAfter` bytes of them, and answers what came through. */
+/** Sends `bytes` in pieces of `pieceSize`, ends the gate after `endAfter` bytes, and returns the forwarded bytes. */
 async function through(bytes: Buffer, pieceSize: number, endAfter: number): Promise<Buffer> {
   const gate = new WebSocketGate()
   const chunks: Buffer[] = []
@@ -32,16 +32,16 @@ async function through(bytes: Buffer, pieceSize: number, endAfter: number): Prom
 }
 
 test.each([0, 5, 125, 126, 300, 65_535, 70_000])(
-  'after a frame of %i bytes the client is told to come back',
+  'the close frame follows a complete frame of %i bytes',
   async (size) => {
     for (const masked of [false, true]) {
       const [one, other] = [frame(size, masked), frame(9)]
       for (const pieceSize of [7, 1_000, 1_000_000]) {
-        const inTheMidst = Math.max(1, Math.min(pieceSize, one.length - 1))
-        const came = await through(Buffer.concat([one, other, other]), pieceSize, inTheMidst)
+        const midFrame = Math.max(1, Math.min(pieceSize, one.length - 1))
+        const forwarded = await through(Buffer.concat([one, other, other]), pieceSize, midFrame)
         const frames = pieceSize >= one.length + 2 * other.length ? [one, other, other] : null
-        expect(came.subarray(-4)).toEqual(close)
-        const passed = came.subarray(0, -4)
+        expect(forwarded.subarray(-4)).toEqual(close)
+        const passed = forwarded.subarray(0, -4)
         if (frames) expect(passed).toEqual(Buffer.concat(frames))
         else expect([one.length, one.length + other.length, one.length + 2 * other.length]).toContain(passed.length)
         expect(passed.subarray(0, one.length)).toEqual(one)
@@ -50,11 +50,11 @@ test.each([0, 5, 125, 126, 300, 65_535, 70_000])(
   },
 )
 
-test('at rest it ends at once, and what the squid still sends is dropped', async () => {
+test('between frames it ends immediately, and further data of the squid is dropped', async () => {
   expect(await through(frame(10), 4, 0)).toEqual(close)
 })
 
-test('without being ended it passes on all there is, until the squid ends', async () => {
+test('it forwards everything until the squid ends', async () => {
   const gate = new WebSocketGate()
   const chunks: Buffer[] = []
   gate.on('data', (chunk: Buffer) => chunks.push(chunk))

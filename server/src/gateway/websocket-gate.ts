@@ -1,20 +1,20 @@
 import { Transform, type TransformCallback } from 'node:stream'
 
-/** Close, with 1012 "Service Restart": clients connect again. */
+/** A close frame with 1012 "Service Restart", on which clients reconnect. */
 const serviceRestart = Buffer.from([0x88, 0x02, 0x03, 0xf4])
 
 /**
- * Passes on what a squid sends over a WebSocket, and can end that between two of its frames (RFC 6455, 5.2): a frame that breaks off
- * would be an error for the client.
+ * Forwards the WebSocket frames of a squid and can end the stream between two frames (RFC 6455, 5.2), since a truncated frame would
+ * be an error for the client.
  */
 export class WebSocketGate extends Transform {
   #header: number[] = []
   #payloadLeft = 0
   #isEnding = false
-  /** What the squid still sends is read and dropped until its connection is closed. */
+  /** After the end, further frames of the squid are dropped until its connection is closed. */
   #hasEnded = false
 
-  /** Sends a close frame to the client as soon as the frame that is under way is complete, and nothing after it. */
+  /** Sends a close frame to the client after the current frame, and nothing after it. */
   endBetweenFrames(): void {
     if (this.#isEnding) return
     this.#isEnding = true
@@ -43,7 +43,7 @@ export class WebSocketGate extends Transform {
     for (let at = 0; at < chunk.length;) at = this.#step(chunk, at)
   }
 
-  /** Where in `chunk` the frame ends that has begun; null when it goes on in the next one. */
+  /** Offset in `chunk` where the current frame ends; null when it continues in the next chunk. */
   #endOfFrame(chunk: Buffer): number | null {
     for (let at = 0; at < chunk.length;) {
       at = this.#step(chunk, at)
@@ -52,7 +52,7 @@ export class WebSocketGate extends Transform {
     return null
   }
 
-  /** Reads one byte of a header, or as much of the payload as there is; answers where to go on. */
+  /** Reads one byte of a header, or the available part of the payload; returns the next offset. */
   #step(chunk: Buffer, at: number): number {
     if (this.#payloadLeft > 0) {
       const taken = Math.min(this.#payloadLeft, chunk.length - at)
@@ -69,7 +69,7 @@ export class WebSocketGate extends Transform {
   }
 }
 
-/** Of a frame with this header; null while the header is not complete. */
+/** Payload length from a frame header; null while the header is incomplete. */
 function payloadLength(header: number[]): number | null {
   const second = header[1]
   if (second === undefined) return null

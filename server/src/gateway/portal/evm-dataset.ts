@@ -2,21 +2,21 @@ import type { ChainService } from '../rpc/chain-service.ts'
 import { selectItems, needsReceipts, needsTransactions, portalBlock, type PortalBlock } from './evm-items.ts'
 import { logFilter, type EvmQuery, type RawBlock, type RawLog, type RawReceipt } from './evm-query.ts'
 
-/** Read together; larger would keep a slow reader's answers in memory. */
+/** Blocks read per batch; bounds the memory of responses to slow readers. */
 const blockBatchSize = 50
-/** How many ancestors a caller on a dropped branch is told of, to find the last block it shares with the chain. */
+/** Number of ancestors sent to a caller on an abandoned branch, so that it finds the last common block. */
 const maxAncestors = 32
 
 export type BlockRef = { number: number; hash: string }
 
-/** The chain could not be read now; the caller asks again. */
+/** The chain could not be read; the caller may retry. */
 export class ChainUnreadableError extends Error {
-  override name = 'Unreadable'
+  override name = 'ChainUnreadableError'
 }
 
 const hex = (n: number) => `0x${n.toString(16)}`
 
-/** A dataset of our own, made from a chain's nodes: the Portal's blocks without a portal. */
+/** A dataset read from a chain's nodes, in the format of the Portal. */
 export class EvmDataset {
   readonly #service: ChainService
 
@@ -24,36 +24,36 @@ export class EvmDataset {
     this.#service = service
   }
 
-  /** The newest block, or the newest final one; null when there is none. */
+  /** The latest block or the latest finalized one; null when there is none. */
   async head(tag: 'latest' | 'finalized'): Promise<BlockRef | null> {
-    const [block] = await this.#ask([['eth_getBlockByNumber', [tag, false]]])
+    const [block] = await this.#call([['eth_getBlockByNumber', [tag, false]]])
     return refOf(block as RawBlock | null)
   }
 
-  /** Resolves when a node was looked at, or after the time. */
-  news(withinMs: number): Promise<void> {
-    return this.#service.pool.heads.news(withinMs)
+  /** Resolves after the next poll of a node, or after `withinMs`. */
+  nextPoll(withinMs: number): Promise<void> {
+    return this.#service.pool.heads.nextPoll(withinMs)
   }
 
   async block(number: number): Promise<BlockRef | null> {
-    const [block] = await this.#ask([['eth_getBlockByNumber', [hex(number), false]]])
+    const [block] = await this.#call([['eth_getBlockByNumber', [hex(number), false]]])
     return refOf(block as RawBlock | null)
   }
 
-  /** Null when the caller's last block is on the chain; otherwise the chain's own blocks below `fromBlock`, oldest first. */
+  /** Null when the caller's last block is on the chain; otherwise the chain's blocks below `fromBlock`, oldest first. */
   async forkOf({ fromBlock, parentBlockHash }: EvmQuery): Promise<BlockRef[] | null> {
     if (!parentBlockHash || fromBlock === 0) return null
     const parent = await this.block(fromBlock - 1)
     if (parent?.hash === parentBlockHash.toLowerCase()) return null
     const first = Math.max(0, fromBlock - maxAncestors)
     const numbers = Array.from({ length: fromBlock - first }, (_, i) => first + i)
-    const blocks = await this.#ask(numbers.map((n) => ['eth_getBlockByNumber', [hex(n), false]]))
+    const blocks = await this.#call(numbers.map((n) => ['eth_getBlockByNumber', [hex(n), false]]))
     return blocks.flatMap((b) => refOf(b as RawBlock | null) ?? [])
   }
 
   /**
-   * The blocks that are asked for, up to `last`, in order; the first and the last of the range whether they hold anything or not.
-   * Ends early when the chain changes under it. @throws Unreadable
+   * The blocks that match the query up to `last`, in order, always including the first and the last of the range.
+   * Ends early when the chain is reorganized. @throws ChainUnreadableError
    */
   async *blocks(query: EvmQuery, last: number): AsyncGenerator<PortalBlock> {
     let parent: string | null = null
@@ -75,38 +75,39 @@ export class EvmDataset {
   async #chunk(query: EvmQuery, from: number, to: number, { isFirst, isLast }: { isFirst: boolean; isLast: boolean }) {
     const filter = logFilter(query)
     const range = { fromBlock: hex(from), toBlock: hex(to) }
-    const [logs] = filter ? await this.#ask([['eth_getLogs', [{ ...range, ...filter }]]]) : [[]]
+    const [logs] = filter ? await this.#call([['eth_getLogs', [{ ...range, ...filter }]]]) : [[]]
     const byBlock = Map.groupBy(logs as RawLog[], (log) => Number(log.blockNumber))
     const isAll = query.includeAllBlocks || query.transactions.length > 0
     const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i).filter(
-      // What is not final yet is read whole, to see that its blocks belong together.
+      // Blocks that are not final are all read, to verify that each is the parent of the next.
       (n) => isAll || byBlock.has(n) || n > this.#service.pool.heads.finalNumber || n === from || n === to,
     )
     const isFull = needsTransactions(query)
-    const blocks = (await this.#ask(
+    const blocks = (await this.#call(
       numbers.map((n) => ['eth_getBlockByNumber', [hex(n), isFull]]),
     )) as (RawBlock | null)[]
     const whole = blocks.filter((b): b is RawBlock => b !== null)
-    if (whole.length !== numbers.length || !doBelongTogether(whole, byBlock))
-      throw new ChainUnreadableError('The chain changed while it was read.')
-    const chosen = whole.map((block) => selectItems(query, block, byBlock.get(Number(block.number)) ?? []))
+    if (whole.length !== numbers.length || !isConsistent(whole, byBlock))
+      throw new ChainUnreadableError('The chain changed while it was being read.')
+    const selections = whole.map((block) => selectItems(query, block, byBlock.get(Number(block.number)) ?? []))
     const receipts = await this.#receipts(
       query,
-      whole.filter((_, i) => (chosen[i]?.transactions.length ?? 0) > 0),
+      whole.filter((_, i) => (selections[i]?.transactions.length ?? 0) > 0),
     )
     const found = whole.flatMap((block, i) => {
-      const ours = chosen[i] ?? { logs: [], transactions: [] }
+      const selected = selections[i] ?? { logs: [], transactions: [] }
       const number = Number(block.number)
       const isBoundary = (isFirst && number === from) || (isLast && number === to)
-      const isAsked = query.includeAllBlocks || isBoundary || ours.logs.length > 0 || ours.transactions.length > 0
-      return isAsked ? [portalBlock(query, block, ours, receipts.get(block.hash) ?? new Map())] : []
+      const isIncluded =
+        query.includeAllBlocks || isBoundary || selected.logs.length > 0 || selected.transactions.length > 0
+      return isIncluded ? [portalBlock(query, block, selected, receipts.get(block.hash) ?? new Map())] : []
     })
     return { blocks: found, first: whole[0] ?? null, lastHash: whole.at(-1)?.hash ?? null }
   }
 
   async #receipts(query: EvmQuery, blocks: RawBlock[]): Promise<Map<string, Map<string, RawReceipt>>> {
     if (!needsReceipts(query) || blocks.length === 0) return new Map()
-    const answers = await this.#ask(blocks.map((b) => ['eth_getBlockReceipts', [b.number]]))
+    const answers = await this.#call(blocks.map((b) => ['eth_getBlockReceipts', [b.number]]))
     return new Map(
       blocks.map((block, i) => [
         block.hash,
@@ -115,8 +116,8 @@ export class EvmDataset {
     )
   }
 
-  /** @throws Unreadable with the words of the node */
-  async #ask(calls: [method: string, params: unknown[]][]): Promise<unknown[]> {
+  /** @throws ChainUnreadableError with the message of the node */
+  async #call(calls: [method: string, params: unknown[]][]): Promise<unknown[]> {
     const outcomes = await this.#service.answerAll(calls.map(([method, params]) => ({ method, params })))
     const results = []
     for (const outcome of outcomes) {
@@ -131,8 +132,8 @@ export class EvmDataset {
 const refOf = (block: RawBlock | null): BlockRef | null =>
   block ? { number: Number(block.number), hash: block.hash } : null
 
-/** Every block is the child of the one before where that was read, and the logs are of these very blocks. */
-function doBelongTogether(blocks: readonly RawBlock[], logs: ReadonlyMap<number, RawLog[]>): boolean {
+/** True when consecutive blocks are linked by parent hash and the logs belong to these blocks. */
+function isConsistent(blocks: readonly RawBlock[], logs: ReadonlyMap<number, RawLog[]>): boolean {
   return blocks.every((block, i) => {
     const before = blocks[i - 1]
     const isChild = !before || Number(before.number) + 1 !== Number(block.number) || before.hash === block.parentHash

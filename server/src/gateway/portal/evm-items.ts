@@ -8,7 +8,7 @@ import {
   type RawTransaction,
 } from './evm-query.ts'
 
-/** A block as the Portal writes it: small numbers as numbers, quantities and bytes as hexadecimal text. */
+/** Part of a block in the Portal's format: small numbers as numbers, quantities and bytes as hexadecimal strings. */
 export type Item = Record<string, unknown>
 export type PortalBlock = { header: Item & { number: number; hash: string }; transactions?: Item[]; logs?: Item[] }
 
@@ -27,7 +27,7 @@ const numbers = {
   log: new Set(['logIndex', 'transactionIndex']),
 }
 
-/** Fields of a transaction that only its receipt has. */
+/** Fields of a transaction that are only in its receipt. */
 const receiptFields = [
   'gasUsed',
   'cumulativeGasUsed',
@@ -46,16 +46,16 @@ const receiptFields = [
 export const needsReceipts = (query: EvmQuery): boolean =>
   receiptFields.some((field) => query.fields?.transaction?.[field] === true)
 
-/** Whether transactions themselves are looked at or wanted. */
+/** Whether the query filters by transactions or returns them. */
 export const needsTransactions = (query: EvmQuery): boolean =>
   query.transactions.length > 0 || query.logs.some((r) => r.transaction)
 
 export type SelectedItems = { logs: RawLog[]; transactions: RawTransaction[] }
 
-/** What of a block is asked for: what matches, and what belongs to it. */
+/** Selects the matching items of a block and the related items requested with them. */
 export function selectItems(query: EvmQuery, block: RawBlock, logsOfBlock: readonly RawLog[]): SelectedItems {
   const transactions = block.transactions.filter((tx) => typeof tx !== 'string')
-  const [logs, wanted] = [new Set<RawLog>(), new Set<string>()]
+  const [logs, requested] = [new Set<RawLog>(), new Set<string>()]
   const addLogsOf = (index: string) => {
     for (const log of logsOfBlock) if (log.transactionIndex === index) logs.add(log)
   }
@@ -63,22 +63,22 @@ export function selectItems(query: EvmQuery, block: RawBlock, logsOfBlock: reado
     for (const request of query.logs) {
       if (!doesLogMatch(request, log)) continue
       logs.add(log)
-      if (request.transaction) wanted.add(log.transactionIndex)
+      if (request.transaction) requested.add(log.transactionIndex)
       if (request.transactionLogs) addLogsOf(log.transactionIndex)
     }
   for (const tx of transactions)
     for (const request of query.transactions) {
       if (!doesTransactionMatch(request, tx)) continue
-      wanted.add(tx.transactionIndex)
+      requested.add(tx.transactionIndex)
       if (request.logs) addLogsOf(tx.transactionIndex)
     }
   return {
     logs: [...logs].sort((a, b) => Number(a.logIndex) - Number(b.logIndex)),
-    transactions: transactions.filter((tx) => wanted.has(tx.transactionIndex)),
+    transactions: transactions.filter((tx) => requested.has(tx.transactionIndex)),
   }
 }
 
-/** `receipts` by transaction index, where they are needed. */
+/** The selected fields of a block. `receipts`: by transaction index, if needed. */
 export function portalBlock(
   query: EvmQuery,
   block: RawBlock,
@@ -109,10 +109,10 @@ export function portalBlock(
 function project(
   source: Record<string, unknown>,
   always: readonly string[],
-  wanted: Record<string, boolean> | undefined,
+  requested: Record<string, boolean> | undefined,
   asNumber: ReadonlySet<string>,
 ): Item {
-  const names = new Set([...always, ...Object.keys(wanted ?? {}).filter((name) => wanted?.[name])])
+  const names = new Set([...always, ...Object.keys(requested ?? {}).filter((name) => requested?.[name])])
   const item: Item = {}
   for (const name of names) {
     const value = source[name]

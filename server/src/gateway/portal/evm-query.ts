@@ -1,37 +1,37 @@
 import { z } from 'zod'
 
-/** What a squid asks of an EVM dataset: the query language of the Portal, and of the archives before it (contract 6.6). */
+/** The query language of the Portal for EVM datasets, and of the archives before it (contract 6.6). */
 
-const hexes = z.array(z.string().transform((v) => v.toLowerCase())).optional()
-const yes = z.boolean().optional()
+const hexList = z.array(z.string().transform((v) => v.toLowerCase())).optional()
+const flag = z.boolean().optional()
 const fields = z.record(z.string(), z.boolean()).optional()
 
 const LogRequest = z.object({
-  address: hexes,
-  topic0: hexes,
-  topic1: hexes,
-  topic2: hexes,
-  topic3: hexes,
-  transaction: yes,
-  transactionLogs: yes,
-  transactionTraces: yes,
-  transactionStateDiffs: yes,
+  address: hexList,
+  topic0: hexList,
+  topic1: hexList,
+  topic2: hexList,
+  topic3: hexList,
+  transaction: flag,
+  transactionLogs: flag,
+  transactionTraces: flag,
+  transactionStateDiffs: flag,
 })
 export type LogRequest = z.output<typeof LogRequest>
 
 const TransactionRequest = z.object({
-  to: hexes,
-  from: hexes,
-  sighash: hexes,
+  to: hexList,
+  from: hexList,
+  sighash: hexList,
   type: z.array(z.number()).optional(),
-  logs: yes,
-  traces: yes,
-  stateDiffs: yes,
+  logs: flag,
+  traces: flag,
+  stateDiffs: flag,
 })
 export type TransactionRequest = z.output<typeof TransactionRequest>
 
 const height = z.number().int().nonnegative()
-const most = 1_000
+const maxRequests = 1_000
 
 export const EvmQuery = z
   .object({
@@ -39,10 +39,10 @@ export const EvmQuery = z
     fromBlock: height,
     toBlock: height.nullish(),
     parentBlockHash: z.string().nullish(),
-    includeAllBlocks: yes,
+    includeAllBlocks: flag,
     fields: z.object({ block: fields, transaction: fields, log: fields }).optional(),
-    logs: z.array(LogRequest).max(most).default([]),
-    transactions: z.array(TransactionRequest).max(most).default([]),
+    logs: z.array(LogRequest).max(maxRequests).default([]),
+    transactions: z.array(TransactionRequest).max(maxRequests).default([]),
     traces: z.array(z.unknown()).max(0, 'This dataset has no traces.').optional(),
     stateDiffs: z.array(z.unknown()).max(0, 'This dataset has no state diffs.').optional(),
   })
@@ -55,7 +55,7 @@ export const EvmQuery = z
   )
 export type EvmQuery = z.output<typeof EvmQuery>
 
-/** As nodes answer them; only what is looked at here is named. */
+/** Items as nodes return them, limited to the fields used here. */
 export type RawLog = {
   address: string
   topics: string[]
@@ -88,11 +88,11 @@ export const doesTransactionMatch = (request: TransactionRequest, tx: RawTransac
   has(request.sighash, tx.input.length >= 10 ? tx.input.slice(0, 10) : undefined) &&
   (request.type === undefined || request.type.includes(Number(tx.type ?? 0)))
 
-/** No list asks for anything, an empty one for nothing. */
-const has = (wanted: string[] | undefined, found: string | undefined): boolean =>
-  wanted === undefined || (found !== undefined && wanted.includes(found.toLowerCase()))
+/** Without a list everything matches; an empty list matches nothing. */
+const has = (allowed: string[] | undefined, found: string | undefined): boolean =>
+  allowed === undefined || (found !== undefined && allowed.includes(found.toLowerCase()))
 
-/** The narrowest `eth_getLogs` that finds all that is asked for; null when no logs are. */
+/** The narrowest `eth_getLogs` filter that covers the query; null when it requests no logs. */
 export function logFilter(query: EvmQuery): { address?: string[]; topics?: string[][] } | null {
   if (query.transactions.some((r) => r.logs) || query.logs.some((r) => r.transactionLogs)) return {}
   if (query.logs.length === 0) return null

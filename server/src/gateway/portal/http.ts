@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 
-/** Each answers how many bytes were sent. */
+/** Senders of responses. Each returns the number of bytes sent. */
 
-const open = { 'access-control-allow-origin': '*' }
+const corsHeaders = { 'access-control-allow-origin': '*' }
 
 export function sendJson(
   res: ServerResponse,
@@ -22,17 +22,19 @@ export function sendText(
   headers: Record<string, string> = {},
 ): number {
   const length = Buffer.byteLength(text)
-  res.writeHead(status, { ...open, 'content-type': 'text/plain', 'content-length': `${length}`, ...headers }).end(text)
+  res
+    .writeHead(status, { ...corsHeaders, 'content-type': 'text/plain', 'content-length': `${length}`, ...headers })
+    .end(text)
   return length
 }
 
-/** Lines as they come, no faster than the caller reads. Stops when the caller hangs up. */
+/** Streams lines of JSON with backpressure. Stops when the caller disconnects. */
 export async function sendLines(
   res: ServerResponse,
   lines: AsyncIterable<unknown>,
   headers: Record<string, string>,
 ): Promise<number> {
-  res.writeHead(200, { ...open, 'content-type': 'application/x-ndjson', ...headers })
+  res.writeHead(200, { ...corsHeaders, 'content-type': 'application/x-ndjson', ...headers })
   let bytes = 0
   for await (const line of lines) {
     if (res.destroyed) return bytes
@@ -54,7 +56,7 @@ export async function sendLines(
 const unzip = promisify(gunzip)
 const maxBytes = 2_000_000
 
-/** The body as JSON; null when it is none, or too long. */
+/** Parses the body as JSON; null when it is invalid or too long. */
 export async function readJson(req: IncomingMessage): Promise<unknown> {
   const parts: Buffer[] = []
   let length = 0

@@ -11,11 +11,11 @@ import { Relay } from './relay.ts'
 export type PortalRoute = {
   /** Answers `/portal/datasets/{datasetId}/{restPath}`, as in `stream` or `finalized-head`; never rejects. */
   handle: (req: IncomingMessage, res: ServerResponse, datasetId: string, restPath: string) => Promise<void>
-  /** Writes what was counted. */
+  /** Flushes counts and closes connections. */
   close: () => Promise<void>
 }
 
-/** The data plane of the Portal: `/portal/datasets/{id}/…`, passed on or made here (contract 6.6). */
+/** The data plane of the Portal: `/portal/datasets/{id}/…`, relayed to a portal or served from nodes (contract 6.6). */
 export function createPortalRoute(app: App): PortalRoute {
   const datasets = datasetsOf(app)
   const services = openServices(app)
@@ -24,7 +24,7 @@ export function createPortalRoute(app: App): PortalRoute {
 
   const answer = async (req: IncomingMessage, res: ServerResponse, datasetId: string, rest: string): Promise<void> => {
     if (req.method === 'OPTIONS') return void res.writeHead(204, preflight).end()
-    if (!/^[\w/-]*(?:\?.*)?$/.test(rest)) return void sendJson(res, 404, { error: 'There is nothing at this address.' })
+    if (!/^[\w/-]*(?:\?.*)?$/.test(rest)) return void sendJson(res, 404, { error: 'Not found.' })
     const dataset = await datasets.find(datasetId)
     if (!dataset) return void sendJson(res, 404, { error: `There is no dataset ${datasetId.slice(0, 100)}.` })
     const source = sourceOf(app.config, dataset)
@@ -33,10 +33,10 @@ export function createPortalRoute(app: App): PortalRoute {
     if (service)
       meter.count(dataset.id, versionOf(req), await serveLocalDataset({ ...given, blocks: new EvmDataset(service) }))
     else if (source === 'portal' && relay)
-      meter.count(dataset.id, versionOf(req), await relay.pass(req, res, dataset.id, rest))
+      meter.count(dataset.id, versionOf(req), await relay.forward(req, res, dataset.id, rest))
     else
       sendJson(res, 503, {
-        error: `Nobody serves ${dataset.title} here: no portal is configured, and no node of the chain. The operator can add one.`,
+        error: `${dataset.title} is not available: neither a portal nor a node of the chain is configured. The operator can add one.`,
       })
   }
 
@@ -45,7 +45,7 @@ export function createPortalRoute(app: App): PortalRoute {
       try {
         await answer(req, res, decodeURIComponent(datasetId), restPath.replace(/^\//, ''))
       } catch (error) {
-        if (!res.destroyed) app.log.error({ err: error, dataset: datasetId }, 'a Portal request failed')
+        if (!res.destroyed) app.log.error({ err: error, dataset: datasetId }, 'Portal request failed')
         if (res.headersSent) res.destroy()
         else sendJson(res, 500, { error: 'Something failed on our side.' })
       }
@@ -65,7 +65,7 @@ const preflight = {
   'access-control-max-age': '86400',
 }
 
-/** What the SDK sends as SQUID_ID (contract 4.2). */
+/** The squid version, from the header in which the SDK sends SQUID_ID (contract 4.2). */
 function versionOf(req: IncomingMessage): string {
   const given = req.headers['x-squid-id']
   return typeof given === 'string' && /^[\w@:./-]{1,80}$/.test(given) ? given : ''

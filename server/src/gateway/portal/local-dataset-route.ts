@@ -5,35 +5,51 @@ import { ChainUnreadableError, type BlockRef, type EvmDataset } from './evm-data
 import { EvmQuery } from './evm-query.ts'
 import { readJson, sendJson, sendLines, sendText } from './http.ts'
 
-/** How long a caller at the head waits for a block before it is told that there is none. */
+/** How long a request for the next block waits before it gets an empty response. */
 const newBlockWaitMs = 5_000
 const newBlockPollMs = 1_000
-/** Blocks in one answer of the archive's protocol, which is not streamed. */
+/** Blocks per response of the archive protocol, which is not streamed. */
 const archiveBlocks = 500
 
 type LocalRequest = { req: IncomingMessage; res: ServerResponse; dataset: Dataset; blocks: EvmDataset; path: string }
 
-/**
- * Answers for a dataset of our own as the Portal does: `metadata`, `head`, `finalized-head`, `height`, `stream` and
- * `finalized-stream`; and as the archives before it do for the SDK's `setGateway`: `height`, `{from}/worker` and its POST.
- * Answers how many bytes were sent.
- */
-export async function serveLocalDataset(given: LocalRequest): Promise<number> {
-  const { req, res, dataset, blocks, path } = given
+type Handler = (request: LocalRequest) => number | Promise<number>
+
+const sendMetadata: Handler = ({ res, dataset }) =>
+  sendJson(res, 200, { dataset: dataset.id, aliases: [], real_time: true, start_block: 0 })
+
+const sendHead =
+  (tag: 'latest' | 'finalized'): Handler =>
+  async ({ res, blocks }) =>
+    sendJson(res, 200, await blocks.head(tag))
+
+const sendHeight =
+  (tag: 'latest' | 'finalized'): Handler =>
+  async ({ res, blocks }) =>
+    sendText(res, 200, String((await blocks.head(tag))?.number ?? -1))
+
+/** The protocol of the Portal, and `height`, `{from}/worker` and `POST worker` of the archives before it (`setGateway` of the SDK). */
+const handlers: Record<string, Handler> = {
+  'GET metadata': sendMetadata,
+  'GET head': sendHead('latest'),
+  'GET finalized-head': sendHead('finalized'),
+  'GET height': sendHeight('finalized'),
+  'GET finalized-stream/height': sendHeight('finalized'),
+  'GET stream/height': sendHeight('latest'),
+  'POST stream': (request) => stream(request, 'latest'),
+  'POST finalized-stream': (request) => stream(request, 'finalized'),
+  'POST worker': (request) => sendArchiveBlocks(request),
+}
+
+/** Serves a local dataset as a portal or an archive does. Resolves with the number of bytes sent. */
+export async function serveLocalDataset(request: LocalRequest): Promise<number> {
+  const { req, res, dataset, path } = request
   const route = `${req.method} ${path}`
   try {
-    if (route === 'GET metadata')
-      return sendJson(res, 200, { dataset: dataset.id, aliases: [], real_time: true, start_block: 0 })
-    if (route === 'GET head') return sendJson(res, 200, await blocks.head('latest'))
-    if (route === 'GET finalized-head') return sendJson(res, 200, await blocks.head('finalized'))
-    if (route === 'GET height' || route === 'GET finalized-stream/height')
-      return sendText(res, 200, String((await blocks.head('finalized'))?.number ?? -1))
-    if (route === 'GET stream/height') return sendText(res, 200, String((await blocks.head('latest'))?.number ?? -1))
-    if (route === 'POST stream') return await stream(given, 'latest')
-    if (route === 'POST finalized-stream') return await stream(given, 'finalized')
     if (/^GET \d+\/worker$/.test(route)) return sendText(res, 200, workerUrl(req, dataset))
-    if (route === 'POST worker') return await archive(given)
-    return sendJson(res, 404, { error: `A dataset has no ${path || 'page of its own'}.` })
+    const handler = Object.hasOwn(handlers, route) ? handlers[route] : undefined
+    if (handler) return await handler(request)
+    return sendJson(res, 404, { error: 'Not found.' })
   } catch (error) {
     if (!(error instanceof ChainUnreadableError) || res.headersSent) throw error
     return sendJson(res, 503, { error: error.message }, { 'retry-after': '1' })
@@ -50,7 +66,7 @@ async function readQuery(req: IncomingMessage, res: ServerResponse): Promise<Evm
 async function stream({ req, res, blocks }: LocalRequest, tag: 'latest' | 'finalized'): Promise<number> {
   const query = await readQuery(req, res)
   if (!query) return 0
-  const until = performance.now() + newBlockWaitMs
+  const deadline = performance.now() + newBlockWaitMs
   for (;;) {
     const [head, fork] = [await blocks.head(tag), tag === 'latest' ? await blocks.forkOf(query) : null]
     if (fork) return sendJson(res, 409, { previousBlocks: fork })
@@ -59,17 +75,17 @@ async function stream({ req, res, blocks }: LocalRequest, tag: 'latest' | 'final
       const last = Math.min(query.toBlock ?? Infinity, head.number)
       return sendLines(res, stopWhenUnreadable(blocks.blocks(query, last)), headers)
     }
-    // Only somebody who waits for the very next block is at the head.
+    // Only a request for the very next block waits.
     const isAtHead = head !== null && head.number + 1 === query.fromBlock
-    if (!isAtHead || performance.now() > until || res.destroyed) {
+    if (!isAtHead || performance.now() > deadline || res.destroyed) {
       res.writeHead(204, { ...headers, 'access-control-allow-origin': '*' }).end()
       return 0
     }
-    await blocks.news(newBlockPollMs)
+    await blocks.nextPoll(newBlockPollMs)
   }
 }
 
-/** What was sent is true; the caller asks for the rest when the answer ends. */
+/** Ends the response early when the chain cannot be read: the blocks sent so far are valid, and the caller requests the rest. */
 async function* stopWhenUnreadable<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* items
@@ -87,13 +103,13 @@ function headersOf(head: BlockRef | null, finalized: BlockRef | null): Record<st
   }
 }
 
-/** Where the SDK sends its queries: here again. */
+/** The URL to which the SDK sends its queries: this gateway again. */
 function workerUrl(req: IncomingMessage, dataset: Dataset): string {
   const scheme = req.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'
   return `${scheme}://${req.headers.host ?? 'localhost'}/portal/datasets/${dataset.id}/worker`
 }
 
-async function archive({ req, res, blocks }: LocalRequest): Promise<number> {
+async function sendArchiveBlocks({ req, res, blocks }: LocalRequest): Promise<number> {
   const query = await readQuery(req, res)
   if (!query) return 0
   const head = await blocks.head('finalized')

@@ -71,7 +71,7 @@ async function rpc(method: string, params: unknown[]): Promise<unknown> {
   return ((await answer.json()) as { result: unknown }).result
 }
 
-test('a dataset says what it is and how high', async () => {
+test('a dataset reports its metadata and heads', async () => {
   expect(await get('metadata')).toEqual({ dataset: 'devnet', aliases: [], real_time: true, start_block: 0 })
   const head = (await get('head')) as { number: number; hash: string }
   expect(head.number).toBe(await devnet.chain.height())
@@ -80,7 +80,7 @@ test('a dataset says what it is and how high', async () => {
   expect((await fetch(url.replace('/devnet', '/nowhere/metadata'))).status).toBe(404)
 })
 
-test('a stream holds what matches, the first and the last block, and says where the chain stands', async () => {
+test('a stream contains the matching items, the first and the last block, and the heads of the chain', async () => {
   const height = await devnet.chain.height()
   const { status, headers, lines } = await stream('stream', {
     type: 'evm',
@@ -116,7 +116,7 @@ test('a stream holds what matches, the first and the last block, and says where 
   })
 })
 
-test('filters narrow, ranges end, and what a dataset does not have is refused', async () => {
+test('filters and ranges apply, and unsupported queries are refused', async () => {
   const nothing = await stream('stream', { fromBlock: 1, toBlock: 3, logs: [{ address: [] }] })
   expect(nothing.lines.map((l) => [l.header.number, l.logs])).toEqual([
     [1, undefined],
@@ -144,7 +144,7 @@ test('filters narrow, ranges end, and what a dataset does not have is refused', 
     })
 })
 
-test('a caller at the head waits for the next block, and is told when its branch was dropped', async () => {
+test('a caller at the head waits for the next block, and learns when its branch was abandoned', async () => {
   const head = (await get('head')) as { number: number; hash: string }
   const waiting = stream('stream', { fromBlock: head.number + 1, parentBlockHash: head.hash, includeAllBlocks: true })
   await mine(1)
@@ -159,7 +159,7 @@ test('a caller at the head waits for the next block, and is told when its branch
   expect(previousBlocks.at(-1)?.hash).not.toBe(top.hash)
 })
 
-test("the SDK's own client reads it through setGateway's protocol", async () => {
+test("the SDK's client reads a dataset through the protocol of setGateway", async () => {
   await mine(80)
   const finalized = await until(
     async () => Number(await (await fetch(`${url}/height`)).text()),
@@ -198,7 +198,7 @@ test('finalized streams stop below the head; requests are counted with their byt
   expect(row).toMatchObject({ dataset: 'devnet', requests: 1, bytes: text.length })
 })
 
-test('what the catalogue lists is passed on to the configured portal, no faster than it is read', async () => {
+test('datasets of the catalogue are relayed to the configured portal, with backpressure', async () => {
   let written = 0
   const total = 200_000_000
   const endless = new Readable({
@@ -234,7 +234,7 @@ test('what the catalogue lists is passed on to the configured portal, no faster 
   expect([answer.headers.get('x-sqd-head-number'), answer.headers.get('set-cookie')]).toEqual(['7', null])
   const reader = answer.body?.getReader()
   await reader?.read()
-  // Nobody reads on: what is under way fits into the buffers between here and there.
+  // The client stops reading: the relay must stop once the buffers in between are full.
   const settled = await until(
     async () => {
       const before = written

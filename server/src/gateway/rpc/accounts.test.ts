@@ -14,7 +14,7 @@ const account = (given: Partial<Account>): Account => ({
   ...given,
 })
 
-test('the cap of an organization holds to the request, with those that are not written yet', () => {
+test('the cap of an organization is exact to the request, including unwritten requests', () => {
   expect(overQuota(account({ cap: 100, used: 90 }), 5, 5)).toBeNull()
   expect(overQuota(account({ cap: 100, used: 90 }), 5, 6)).toMatchObject({ status: 429 })
   expect(overQuota(account({ cap: 0 }), 0, 1)).toMatchObject({ status: 429 })

@@ -15,48 +15,48 @@ import { TokenBucket } from './token-bucket.ts'
 export type Account = {
   orgId: number
   isPlayground: boolean
-  /** Requests of a month that the organization lets itself make; null: all. */
+  /** Monthly request cap set by the organization; null: no cap. */
   cap: number | null
-  /** In `month`, as far as the database knows. */
+  /** Requests of `month` recorded in the database. */
   used: number
   month: string
   monthEndsMs: number
-  /** Why nothing is answered, whatever is asked. */
+  /** Why every call of this account is refused; null when calls are allowed. */
   refusal: RpcRefusal | null
   rate: TokenBucket
 }
 export type RpcRefusal = { status: number; error: RpcError }
 
-/** A status that changed shows after so long at the latest; a replaced token is told at once. */
-const keptMs = 5_000
-const maxKept = 10_000
+/** Maximum delay before a status change takes effect. Replaced tokens are evicted immediately by a notification. */
+const cacheMs = 5_000
+const maxCached = 10_000
 
-/** Whose tokens are asked with, read from the database and kept for a few seconds. */
+/** Finds the account of an RPC token. Accounts are read from the database and cached for a few seconds. */
 export class Accounts {
   readonly #app: App
   readonly #byToken = new Map<string, { account: Promise<Account | null>; loaded: Account | null; untilMs: number }>()
   readonly #rates = new Map<number, TokenBucket>()
-  /** What the database knew when this gateway last heard. */
+  /** Usage by organization as last read from the database. */
   readonly #known = new Map<number, { month: string; used: number; atMs: number }>()
   readonly #stop: () => void
 
   constructor(app: App) {
     this.#app = app
     this.#stop = notificationsOf(app.database).listen(rpcTokenChannel, {
-      onMessage: (orgId) => this.#forget(Number(orgId)),
+      onMessage: (orgId) => this.#evict(Number(orgId)),
       onListening: () => this.#byToken.clear(),
     })
   }
 
-  /** Null for a token that is not, or no longer, an organization's. */
+  /** The account of a token; null for an unknown or replaced one. */
   find(token: string): Account | null | Promise<Account | null> {
     if (!looksLikeRpcToken(token)) return null
-    const kept = this.#byToken.get(token)
-    const isNewMonth = kept?.loaded && this.#app.clock.now().getTime() >= kept.loaded.monthEndsMs
-    if (kept && performance.now() < kept.untilMs && !isNewMonth) return kept.loaded ?? kept.account
-    if (this.#byToken.size >= maxKept) this.#byToken.clear()
+    const cached = this.#byToken.get(token)
+    const isNewMonth = cached?.loaded && this.#app.clock.now().getTime() >= cached.loaded.monthEndsMs
+    if (cached && performance.now() < cached.untilMs && !isNewMonth) return cached.loaded ?? cached.account
+    if (this.#byToken.size >= maxCached) this.#byToken.clear()
     const account = this.#load(token)
-    const entry = { account, loaded: null as Account | null, untilMs: performance.now() + keptMs }
+    const entry = { account, loaded: null as Account | null, untilMs: performance.now() + cacheMs }
     this.#byToken.set(token, entry)
     account.then(
       (found) => (entry.loaded = found),
@@ -65,24 +65,25 @@ export class Accounts {
     return account
   }
 
-  /** After counts were written: what the database now knows. */
+  /** Applies the database totals after a flush. `own`: requests of each organization that this gateway just wrote. */
   recordUse(totals: readonly { orgId: number; month: string; used: number }[], own: ReadonlyMap<number, number>): void {
-    for (const total of totals) this.#oweOthers(total, own.get(total.orgId) ?? 0)
+    for (const total of totals) this.#chargeOthers(total, own.get(total.orgId) ?? 0)
     const byOrg = new Map(totals.map((t) => [`${t.orgId} ${t.month}`, t.used]))
     for (const { loaded } of this.#byToken.values())
       if (loaded) loaded.used = byOrg.get(`${loaded.orgId} ${loaded.month}`) ?? loaded.used
   }
 
   /**
-   * What other gateways let through counts here too: each of them may pass on what a second allows before it hears of the others,
-   * and waits for that afterwards, so that together they stay within the organization's rate. Costs no question of its own.
+   * Charges requests admitted by other gateways to this gateway's bucket, so that all gateways together stay within the
+   * organization's rate. Each may overshoot by about one second's worth before it learns of the others, and makes up for it
+   * afterwards. Needs no query of its own.
    */
-  #oweOthers({ orgId, month, used }: { orgId: number; month: string; used: number }, own: number): void {
+  #chargeOthers({ orgId, month, used }: { orgId: number; month: string; used: number }, own: number): void {
     const before = this.#known.get(orgId)
     const atMs = performance.now()
     this.#known.set(orgId, { month, used, atMs })
     if (before?.month !== month) return
-    // In a longer time without a word of it the others used what became free meanwhile.
+    // After a longer gap between flushes, other gateways may have legitimately used the tokens that became free.
     const freed = Math.max(0, (atMs - before.atMs) / 1000 - 1) * this.#app.config.SHOAL_RPC_RATE
     this.#rates.get(orgId)?.owe(Math.max(0, used - before.used - own - freed))
   }
@@ -104,8 +105,8 @@ export class Accounts {
     return { orgId, isPlayground, cap, used, month, monthEndsMs, refusal: refusalOf(owner), rate }
   }
 
-  #forget(orgId: number): void {
-    // An entry that is still being loaded may hold what was just replaced.
+  #evict(orgId: number): void {
+    // An entry that is still loading may contain the token that was just replaced.
     for (const [token, { loaded }] of this.#byToken)
       if (loaded === null || loaded.orgId === orgId) this.#byToken.delete(token)
   }
@@ -131,25 +132,25 @@ export const unknownToken = refusal(
   'Unknown RPC token. It may have been replaced by a new one.',
 )
 
-/** `pending` are requests that were answered and not yet written. Null while there is room for `count` more. */
+/** Null when `count` more requests fit into the quota. `pending`: requests answered but not yet written to the database. */
 export function overQuota(account: Account, pending: number, count: number): RpcRefusal | null {
-  const asked = account.used + pending + count
-  if (account.cap !== null && asked > account.cap)
+  const total = account.used + pending + count
+  if (account.cap !== null && total > account.cap)
     return refusal(
       429,
       codes.limitExceeded,
       'The organization has reached the cap it set for this month. Its administrators can raise it on the billing page.',
     )
-  if (!account.isPlayground || asked <= limits.playgroundRpcRequests) return null
-  const most = limits.playgroundRpcRequests.toLocaleString('en')
+  if (!account.isPlayground || total <= limits.playgroundRpcRequests) return null
+  const max = limits.playgroundRpcRequests.toLocaleString('en')
   return refusal(
     429,
     codes.limitExceeded,
-    `The playground has used its ${most} RPC requests of this month. They begin anew on the first of the next month; an organization has no such limit.`,
+    `The playground has used its ${max} RPC requests of this month. The count resets on the first of the next month; organizations have no such limit.`,
   )
 }
 
-/** Null while the organization is within its rate. */
+/** Takes `count` from the rate; null while the organization is within it. */
 export function overRate(account: Account, count: number): RpcRefusal | null {
   if (account.rate.take(count)) return null
   const seconds = Math.ceil(account.rate.waitMs(count) / 1000)

@@ -17,7 +17,7 @@ const log = pino({ level: 'silent' })
 const hexText = fc.stringMatching(/^0x[0-9a-fA-F]{0,64}$/)
 const params = fc.array(fc.oneof(hexText, fc.boolean(), fc.integer(), fc.string(), fc.dictionary(fc.string(), hexText)))
 
-test('calls have one key exactly when they ask the same', () => {
+test('calls have the same key if and only if they are equivalent', () => {
   const meaning = (value: unknown) =>
     JSON.stringify(value, (_, v: unknown) => (typeof v === 'string' && /^0x[0-9a-f]*$/i.test(v) ? v.toLowerCase() : v))
   fc.assert(
@@ -37,7 +37,7 @@ test('calls have one key exactly when they ask the same', () => {
   )
 })
 
-test('a cache answers what was put in or nothing, and stays within its memory', () => {
+test('a cache returns what was stored or nothing, and stays within its memory limit', () => {
   const key = fc.integer({ min: 0, max: 20 }).map((n) => `key ${n}`)
   const step = fc.record({ key, length: fc.option(fc.integer({ min: 0, max: 3000 }), { nil: null }) })
   fc.assert(
@@ -46,7 +46,7 @@ test('a cache answers what was put in or nothing, and stays within its memory', 
       const put = new Map<string, string>()
       for (const { key, length } of steps) {
         const body = length === null ? null : `${key} `.repeat(length).slice(0, length)
-        // What is kept never changes.
+        // Stored responses never change.
         const found = cache.get(key)?.toString()
         expect(found ?? put.get(key)).toBe(put.get(key))
         if (body !== null) {
@@ -59,7 +59,7 @@ test('a cache answers what was put in or nothing, and stays within its memory', 
   )
 })
 
-test('what is used stays, what is not goes first', () => {
+test('the least recently used entry is evicted first', () => {
   const cache = new Cache(3_000)
   for (const name of ['a', 'b', 'c']) cache.set(name, Buffer.alloc(700))
   cache.get('a')
@@ -73,11 +73,11 @@ function openOn(file: string) {
   return cache
 }
 
-test('the disk keeps answers over a restart, within its limit, and a broken file costs only the cache', () => {
+test('the disk keeps responses across restarts within its limit, and a corrupt file only loses the cache', () => {
   const file = join(dir, 'answers.sqlite')
   const first = openOn(file)
   for (let i = 0; i < 500; i += 1) first.set(`key ${i}`, Buffer.from(`body ${i} `.repeat(50)))
-  // Not written yet, and there all the same.
+  // Available although not written yet.
   expect(first.get('key 499')?.toString()).toBe('body 499 '.repeat(50))
   first.close()
   const second = openOn(file)
@@ -95,7 +95,7 @@ test('the disk keeps answers over a restart, within its limit, and a broken file
   third.close()
 })
 
-test('gateways that start at the same time share one new file', async () => {
+test('gateways that start at the same time create and share one file', async () => {
   const openIt = `
     import { openDiskCache } from ${JSON.stringify(join(import.meta.dirname, 'disk-cache.ts'))}
     const [file, startMs] = process.argv.slice(-2)
@@ -118,7 +118,7 @@ test('gateways that start at the same time share one new file', async () => {
   }
 })
 
-test('a cache whose file cannot be read any more knows nothing, and one that cannot be opened is done without', () => {
+test('a cache whose file becomes unreadable returns nothing, and one that cannot be opened is skipped', () => {
   const file = join(dir, 'lost.sqlite')
   const cache = openOn(file)
   cache.set('a', Buffer.from('b'))

@@ -4,21 +4,23 @@ import type { DiskCache } from './disk-cache.ts'
 /** Longer keys are hashed: an eth_call may carry a contract's code. */
 const maxKey = 200
 const maxBytes = 4_194_304
-/** What an entry costs beside its bytes. */
+/** Estimated memory of an entry beside its key and body. */
 const overheadBytes = 200
 
 /**
- * What a call asks, as one text: equal for calls that mean the same. `identity` is the chain's, so that a devnet made anew finds
- * nothing of the one before. Hexadecimal digits mean the same in both cases.
+ * Cache key of a call, equal for equivalent calls; the case of hexadecimal digits is ignored. Contains the chain's `identity`, so
+ * that a devnet that was reset finds no responses of its predecessor.
  */
 export function keyOf(identity: string, method: string, params: unknown): string {
-  const written = JSON.stringify(params)
-  const asked = /[A-F]/.test(written) ? written.replaceAll(/"0x[0-9a-fA-F]*"/g, (hex) => hex.toLowerCase()) : written
-  const key = `${identity} ${method} ${asked}`
+  const serialized = JSON.stringify(params)
+  const normalized = /[A-F]/.test(serialized)
+    ? serialized.replaceAll(/"0x[0-9a-fA-F]*"/g, (hex) => hex.toLowerCase())
+    : serialized
+  const key = `${identity} ${method} ${normalized}`
   return key.length <= maxKey ? key : hash('sha256', key, 'base64')
 }
 
-/** Answers that never change: the recently used in memory, all on disk where there is one. */
+/** Caches immutable responses: recently used ones in memory, all of them on disk if there is a disk cache. */
 export class Cache {
   readonly #entries = new Map<string, Buffer>()
   readonly #maxBytes: number
@@ -37,25 +39,25 @@ export class Cache {
   get(key: string): Buffer | null {
     const found = this.#entries.get(key)
     if (found) {
-      // The order of a Map is that of insertion: the first is the one not used for longest.
+      // A Map iterates in insertion order, so reinserting makes the first entry the least recently used.
       this.#entries.delete(key)
       this.#entries.set(key, found)
       return found
     }
     const stored = this.#disk?.get(key) ?? null
-    if (stored) this.#remember(key, stored)
+    if (stored) this.#add(key, stored)
     return stored
   }
 
-  /** The bytes are copied: they may be a part of a much larger answer. */
+  /** Copies the bytes: they may be a slice of a much larger response. */
   set(key: string, json: Buffer): void {
     if (json.length > maxBytes || this.#entries.has(key)) return
     const own = Buffer.from(json)
-    this.#remember(key, own)
+    this.#add(key, own)
     this.#disk?.set(key, own)
   }
 
-  #remember(key: string, json: Buffer): void {
+  #add(key: string, json: Buffer): void {
     this.#entries.set(key, json)
     this.#bytes += sizeOf(key, json)
     for (const [oldest, body] of this.#entries) {

@@ -1,30 +1,30 @@
 import type { Reply } from './exchange.ts'
 import { Hedger } from './hedge.ts'
 import { codes, ourError, type Outcome } from './json-rpc.ts'
-import type { CallPolicy } from './call-policy.ts'
+import type { CallPolicy } from './policy/call-policy.ts'
 import type { Pool } from './pool.ts'
-import { envelopeBytes, readAnswer, resultEnd, resultStart } from './raw-json.ts'
-import { UpstreamError, toNoAnswer, type Upstream } from './upstream.ts'
+import { envelopeBytes, readResponse, resultEnd, resultStart } from './raw-json.ts'
+import { UpstreamError, toUpstreamError, type Upstream } from './upstream.ts'
 
-/** A call on its way to a node. */
-export type Request = { method: string; params: unknown; plan: CallPolicy }
+/** A call to send to a node. */
+export type Request = { method: string; params: unknown; policy: CallPolicy }
 
-/** Larger answers go to the caller as they come, and to nobody else. */
+/** Larger responses are streamed to their caller and not shared with others. */
 const wholeBytes = 4_194_304
 const maxTries = 4
 
-/** What nodes say when another node may do better. */
-const passing =
+/** Error messages after which another node may succeed. */
+const transientErrors =
   /rate.?limit|too many requests|limit exceeded|exceeded.{0,30}(?:capacity|quota|limit|credits)|capacity exceeded|missing trie node|header not found|unknown block|block not found|state (?:is )?not (?:available|found)|state already discarded|pruned|not yet available|temporar|timed? ?out|try again|overloaded|internal error|upstream|service unavailable|no available/i
-const ofTheCall =
+const callErrors =
   /revert|insufficient funds|nonce too|out of gas|invalid (?:argument|params|opcode)|gas required exceeds/i
 
 type Attempt =
   | { kind: 'answered'; outcome: Outcome; from: Upstream }
-  /** `outcome` is what to say if nobody does better. */
-  | { kind: 'weak'; outcome: Outcome; from: Upstream; maySendAgain: boolean }
+  /** Another node may do better; `outcome` is returned if none does. */
+  | { kind: 'inconclusive'; outcome: Outcome; from: Upstream; maySendAgain: boolean }
 
-/** Asks the nodes of a pool: the best first, a second one when it takes long, others when it fails. */
+/** Sends calls to the nodes of a pool: the best first, a second one when it is slow, others when it fails. */
 export class UpstreamCaller {
   readonly #pool: Pool
   readonly hedger: Hedger
@@ -34,37 +34,37 @@ export class UpstreamCaller {
     this.hedger = new Hedger(pool)
   }
 
-  /** `tried` are nodes that failed at this call before. Never rejects. */
-  async ask(request: Request, tried = new Set<Upstream>()): Promise<Outcome> {
+  /** `tried`: nodes that already failed at this call. Never rejects. */
+  async call(request: Request, tried = new Set<Upstream>()): Promise<Outcome> {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: request.method, params: request.params })
     let last: Outcome | null = null
     for (let tries = 0; tries < maxTries; tries += 1) {
       const first =
-        this.#pool.pick(request.plan, request.method, tried) ??
-        // For a block that exists a node that is just about to have it is worth waiting for; another error is not.
-        (last?.kind === 'error' ? null : await this.#pool.await(request.plan, request.method, tried))
+        this.#pool.pick(request.policy, request.method, tried) ??
+        // A missing block is worth waiting for, since a node may be about to import it; an error is not.
+        (last?.kind === 'error' ? null : await this.#pool.waitFor(request.policy, request.method, tried))
       if (!first) break
       tried.add(first)
       const attempt = await this.#attempt(first, request, body, tried)
       if (attempt.kind === 'answered') return attempt.outcome
-      // A node's own words are worth more than that another one could not be reached.
+      // An error from a node is more useful to the caller than our own connection error.
       if (last === null || isOurs(last) || !isOurs(attempt.outcome)) last = attempt.outcome
       if (!attempt.maySendAgain) break
     }
-    return last ?? this.noNode(request.plan)
+    return last ?? this.unavailableError(request.policy)
   }
 
-  noNode(plan: CallPolicy): Outcome {
+  unavailableError(policy: CallPolicy): Outcome {
     const { heads, chain } = this.#pool
     if (chain.upstreams.length === 0)
       return ourError(codes.unavailable, `No node is configured for ${chain.title}. The operator can add one.`)
     const reachable = heads.healthy.filter((u) => u.breaker.isClosed)
     if (reachable.length === 0)
-      return ourError(codes.unavailable, `No node of ${chain.title} answers now. Try again in a few seconds.`)
-    if (plan.height === 'head' || (typeof plan.height === 'number' && plan.height > heads.best))
+      return ourError(codes.unavailable, `No node of ${chain.title} is responding. Try again in a few seconds.`)
+    if (policy.height === 'head' || (typeof policy.height === 'number' && policy.height > heads.best))
       return ourError(
         codes.unavailable,
-        `The nodes of ${chain.title} that answer are behind block ${heads.servedLatest}, which was seen before. Try again in a few seconds.`,
+        `The responding nodes of ${chain.title} are behind block ${heads.servedLatest}, which was already served. Try again in a few seconds.`,
       )
     const isBusy = reachable.some((u) => u.rate && u.rate.waitMs() > 0)
     return isBusy
@@ -73,9 +73,9 @@ export class UpstreamCaller {
   }
 
   #attempt(first: Upstream, request: Request, body: string, tried: Set<Upstream>): Promise<Attempt> {
-    const { plan, method } = request
+    const { policy, method } = request
     const send = (node: Upstream, signal?: AbortSignal) => this.#send(node, request, body, signal)
-    return plan.isSafe ? this.hedger.ask({ first, plan, kind: method, tried, send }) : send(first)
+    return policy.isSafe ? this.hedger.send({ first, policy, kind: method, tried, send }) : send(first)
   }
 
   async #send(upstream: Upstream, request: Request, body: string, signal?: AbortSignal): Promise<Attempt> {
@@ -84,16 +84,16 @@ export class UpstreamCaller {
     try {
       const outcome = readReply(await upstream.post(body, { signal, wholeBytes }))
       upstream.answered(request.method, performance.now() - startedMs)
-      return judged(outcome, request.plan, upstream, this.#pool)
+      return classify(outcome, request.policy, upstream, this.#pool)
     } catch (error) {
-      const failure = toNoAnswer(error)
+      const failure = toUpstreamError(error)
       upstream.failed(request.method, performance.now() - startedMs, signal)
-      const { isSafe } = request.plan
+      const { isSafe } = request.policy
       const text = isSafe
-        ? `No node of ${this.#pool.chain.title} could answer: of the last one asked, ${failure.message}.`
-        : `The node of ${this.#pool.chain.title} did not answer: ${failure.message}. The call may have been carried out.`
+        ? `No node of ${this.#pool.chain.title} could answer. Error of the last one tried: ${failure.message}.`
+        : `The node of ${this.#pool.chain.title} did not respond: ${failure.message}. The call may have been executed.`
       const outcome = ourError(codes.unavailable, text)
-      return { kind: 'weak', outcome, from: upstream, maySendAgain: isSafe || !failure.wasSent }
+      return { kind: 'inconclusive', outcome, from: upstream, maySendAgain: isSafe || !failure.wasSent }
     } finally {
       upstream.inFlight -= 1
     }
@@ -102,22 +102,22 @@ export class UpstreamCaller {
 
 const isOurs = (outcome: Outcome): boolean => outcome.kind === 'error' && outcome.isOurs
 
-/** Whether another node should be asked in place of this answer. */
-export function judged(outcome: Outcome, plan: CallPolicy, from: Upstream, pool: Pool): Attempt {
+/** Decides whether an outcome is conclusive or another node should be tried. */
+export function classify(outcome: Outcome, policy: CallPolicy, from: Upstream, pool: Pool): Attempt {
   if (outcome.kind === 'error') {
     const error = from.redact(outcome.error)
     const clean: Outcome = { ...outcome, error }
-    const isPassing = error.code === -32005 || (passing.test(error.message) && !ofTheCall.test(error.message))
-    return isPassing && plan.isSafe
-      ? { kind: 'weak', outcome: clean, from, maySendAgain: true }
+    const isPassing = error.code === -32005 || (transientErrors.test(error.message) && !callErrors.test(error.message))
+    return isPassing && policy.isSafe
+      ? { kind: 'inconclusive', outcome: clean, from, maySendAgain: true }
       : { kind: 'answered', outcome: clean, from }
   }
-  const isNothing = outcome.kind === 'result' && outcome.json.length === 4 && outcome.json.toString('latin1') === 'null'
+  const isNull = outcome.kind === 'result' && outcome.json.length === 4 && outcome.json.toString('latin1') === 'null'
   const { best } = pool.heads
-  // A block that another node has shown exists; and what is named by hash, one that is further may have.
-  const mayBeThere = typeof plan.height === 'number' ? plan.height <= best : (from.head?.number ?? -1) < best
-  return isNothing && plan.isSafe && plan.lasts !== 'never' && mayBeThere
-    ? { kind: 'weak', outcome, from, maySendAgain: true }
+  // A block that another node has exists; something named by hash may exist on a node that is further ahead.
+  const mayExist = typeof policy.height === 'number' ? policy.height <= best : (from.head?.number ?? -1) < best
+  return isNull && policy.isSafe && policy.cacheable !== 'never' && mayExist
+    ? { kind: 'inconclusive', outcome, from, maySendAgain: true }
     : { kind: 'answered', outcome, from }
 }
 
@@ -125,31 +125,31 @@ export function judged(outcome: Outcome, plan: CallPolicy, from: Upstream, pool:
 function readReply({ status, bytes, rest }: Reply): Outcome {
   if (status >= 300) {
     rest?.destroy()
-    // Nodes also say what is wrong with a call by HTTP 400, and add JSON-RPC to it.
+    // Some nodes report an invalid call with HTTP 400 and a JSON-RPC error in the body.
     if (status < 500 && status !== 429 && status !== 401 && status !== 403) {
-      const outcome = fromWhole(bytes)
+      const outcome = parseReply(bytes)
       if (outcome.kind === 'error') return outcome
     }
-    throw new UpstreamError(`it answered with HTTP ${status}`, true)
+    throw new UpstreamError(`it responded with HTTP ${status}`, true)
   }
-  if (!rest) return fromWhole(bytes)
+  if (!rest) return parseReply(bytes)
   const start = resultStart(bytes)
   if (start !== null) return { kind: 'stream', chunks: resultOf(bytes.subarray(start), rest) }
   rest.destroy()
-  throw new UpstreamError('it did not answer with JSON-RPC', true)
+  throw new UpstreamError('it did not respond with JSON-RPC', true)
 }
 
-function fromWhole(bytes: Buffer): Outcome {
+function parseReply(bytes: Buffer): Outcome {
   try {
-    const answer = readAnswer(bytes)
+    const answer = readResponse(bytes)
     if ('result' in answer) return { kind: 'result', json: answer.result }
     return { kind: 'error', error: answer.error, isOurs: false }
   } catch {
-    throw new UpstreamError('it did not answer with JSON-RPC', true)
+    throw new UpstreamError('it did not respond with JSON-RPC', true)
   }
 }
 
-/** The bytes of a result that is still coming: the end is held back until it is known where the envelope begins. */
+/** Streams the bytes of a result, holding back the tail until the end of the envelope is known. */
 async function* resultOf(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
   let held = first
   for await (const chunk of rest) {
@@ -159,6 +159,6 @@ async function* resultOf(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGener
     held = all.subarray(safe)
   }
   const end = resultEnd(held)
-  if (end === null) throw new UpstreamError('it stopped in the middle of an answer', true)
+  if (end === null) throw new UpstreamError('it stopped in the middle of a response', true)
   yield held.subarray(0, end)
 }

@@ -23,7 +23,7 @@ afterAll(async () => {
   await devnet?.stop()
 })
 
-test('viem reads, writes and waits', async () => {
+test('viem reads, writes and waits for receipts', async () => {
   const reader = createPublicClient({ chain: foundry, transport: http(url), pollingInterval: 50 })
   expect(await reader.getChainId()).toBe(31337)
   const height = await reader.getBlockNumber()
@@ -36,7 +36,7 @@ test('viem reads, writes and waits', async () => {
   const hash = await writer
     .sendTransaction({ account: from, to: devnet.token as `0x${string}`, value: 0n, gas: 21_000n, data: '0x' })
     .catch(() => null)
-  // The token takes no ether: a refusal comes through as the node said it.
+  // The token takes no ether: the node's error is forwarded unchanged.
   expect(hash === null || hash.startsWith('0x')).toBe(true)
   const paid = await writer.sendTransaction({ account: from, to: from, value: parseEther('1') })
   await devnet.chain.transfer(1)
@@ -45,7 +45,7 @@ test('viem reads, writes and waits', async () => {
   expect(await reader.getBlockNumber()).toBeGreaterThanOrEqual(receipt.blockNumber)
 })
 
-test('viem batches, and sees a revert with its data', async () => {
+test('viem sends batches and receives a revert with its data', async () => {
   const reader = createPublicClient({ chain: foundry, transport: http(url, { batch: { batchSize: 50 } }) })
   const blocks = await Promise.all([1n, 2n, 3n, 4n].map((blockNumber) => reader.getBlock({ blockNumber })))
   expect(blocks.map((b) => b.number)).toEqual([1n, 2n, 3n, 4n])
@@ -57,7 +57,7 @@ test('viem batches, and sees a revert with its data', async () => {
   )
 })
 
-test('ethers reads, and its event subscriptions fall back to polling logs', async () => {
+test('ethers reads, and its event subscriptions fall back to polling', async () => {
   const provider = new JsonRpcProvider(url, undefined, { pollingInterval: 50 })
   try {
     expect((await provider.getNetwork()).chainId).toBe(31337n)
@@ -65,7 +65,7 @@ test('ethers reads, and its event subscriptions fall back to polling logs', asyn
     expect(block?.number).toBe(await devnet.chain.height())
     const seen: string[] = []
     await provider.on({ address: devnet.token }, (log: { transactionHash: string }) => seen.push(log.transactionHash))
-    // It begins at the block it finds when it has fallen back, and says nothing of when that is.
+    // It starts at the current block after falling back, without reporting when.
     await until(
       async () => {
         await devnet.chain.transfer(1)
@@ -78,7 +78,7 @@ test('ethers reads, and its event subscriptions fall back to polling logs', asyn
   }
 })
 
-test("the SDK's own data source indexes the chain through it, receipts and all", async () => {
+test("the SDK's data source indexes the chain through the gateway, including receipts", async () => {
   const rpc = new RpcClient({ url, capacity: 5, maxBatchCallSize: 20, retryAttempts: 0 })
   try {
     const source = new EvmRpcDataSource({ rpc, finalityConfirmation: 2 })
@@ -99,7 +99,7 @@ test("the SDK's own data source indexes the chain through it, receipts and all",
   }
 })
 
-test('a single call, a batch, notifications and nonsense, by the letter of JSON-RPC', async () => {
+test('single calls, batches, notifications and invalid requests follow the JSON-RPC specification', async () => {
   expect(await post(url, call('eth_chainId', [], 'abc'))).toMatchObject({
     status: 200,
     body: { jsonrpc: '2.0', id: 'abc', result: '0x7a69' },
@@ -132,7 +132,7 @@ test('a single call, a batch, notifications and nonsense, by the letter of JSON-
   expect([asked.status, asked.headers.get('access-control-allow-origin')]).toEqual([204, '*'])
 })
 
-test('a large answer comes through whole, with the id of its caller', async () => {
+test('a large response is forwarded completely, with the id of its caller', async () => {
   const huge = { chain: foundry, transport: http(url, { timeout: 20_000 }) }
   expect(await createPublicClient(huge).getChainId()).toBe(31337)
   const range = { fromBlock: '0x0', toBlock: 'latest', address: devnet.token }
@@ -142,7 +142,7 @@ test('a large answer comes through whole, with the id of its caller', async () =
   expect(answers.body).toEqual(many.map(({ id }) => ({ jsonrpc: '2.0', id, result: direct.body.result })))
 })
 
-test('short and long answers of a batch keep their order and their ids', async () => {
+test('short and long responses of a batch keep their order and ids', async () => {
   const range = { fromBlock: '0x0', toBlock: 'latest', address: devnet.token }
   const { result } = (await post(devnet.rpcUrl, call('eth_getLogs', [range]))).body
   expect(JSON.stringify(result).length).toBeGreaterThan(4_096)

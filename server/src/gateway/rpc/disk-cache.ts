@@ -4,19 +4,19 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Logger } from 'pino'
 
 const flushMs = 250
-const maxWaiting = 500
+const maxUnwritten = 500
 const busyMs = 2_000
 
 /**
- * Answers that never change, kept over restarts in one SQLite file: it needs no process of its own, survives kill -9, and may be
- * opened by several gateways of one host. The oldest go when it is full. Writing is done a little later, all at once.
+ * Keeps immutable responses across restarts in one SQLite file, which needs no process of its own, survives kill -9, and may be
+ * shared by several gateways of one host. Evicts the oldest entries when full. Writes are batched.
  */
 class DiskCache {
   readonly #maxBytes: number
   readonly #db: DatabaseSync
   readonly #get: ReturnType<DatabaseSync['prepare']>
   readonly #add: ReturnType<DatabaseSync['prepare']>
-  readonly #waiting = new Map<string, Buffer>()
+  readonly #unwritten = new Map<string, Buffer>()
   #bytes: number
   #timer: NodeJS.Timeout | null = null
   readonly #log: Logger
@@ -33,8 +33,8 @@ class DiskCache {
   }
 
   get(key: string): Buffer | null {
-    const waiting = this.#waiting.get(key)
-    if (waiting) return waiting
+    const unwritten = this.#unwritten.get(key)
+    if (unwritten) return unwritten
     const body = this.#read(key)
     return body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : null
   }
@@ -43,25 +43,25 @@ class DiskCache {
     try {
       return this.#get.get(key)?.['body']
     } catch (error) {
-      // Another gateway may have replaced a broken file, or hold its lock for long.
-      this.#log.warn({ error: (error as Error).message }, 'an RPC answer could not be read from disk')
+      // Another gateway may have replaced a corrupt file or may be holding its lock for long.
+      this.#log.warn({ error: (error as Error).message }, 'failed to read from the RPC cache')
       return undefined
     }
   }
 
   set(key: string, body: Buffer): void {
-    // More than can be written in time is not worth the memory.
-    if (this.#waiting.size >= maxWaiting) this.flush()
-    this.#waiting.set(key, body)
+    // Bounds memory when writes arrive faster than the timer flushes them.
+    if (this.#unwritten.size >= maxUnwritten) this.flush()
+    this.#unwritten.set(key, body)
     this.#timer ??= setTimeout(() => this.flush(), flushMs).unref()
   }
 
   flush(): void {
     if (this.#timer) clearTimeout(this.#timer)
     this.#timer = null
-    if (this.#waiting.size === 0) return
-    const rows = [...this.#waiting]
-    this.#waiting.clear()
+    if (this.#unwritten.size === 0) return
+    const rows = [...this.#unwritten]
+    this.#unwritten.clear()
     try {
       this.#db.exec('begin immediate')
       for (const [key, body] of rows) if (this.#add.run(key, body).changes > 0) this.#bytes += body.length + key.length
@@ -69,8 +69,8 @@ class DiskCache {
       this.#db.exec('commit')
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('rollback')
-      // A full disk costs us the cache, not the answer.
-      this.#log.warn({ error: (error as Error).message }, 'RPC answers could not be kept on disk')
+      // With a full disk the response is still served, only not cached.
+      this.#log.warn({ error: (error as Error).message }, 'failed to write to the RPC cache')
     }
   }
 
@@ -93,36 +93,36 @@ class DiskCache {
   }
 }
 
-/** Null when the file can be neither used nor replaced: that costs the cache, not the gateway. */
+/** Opens or creates the cache and recreates a corrupt file. Null when that fails: the gateway then runs without a disk cache. */
 export function openDiskCache(file: string, maxBytes: number, log: Logger): DiskCache | null {
-  const open = () => new DiskCache(opened(file), maxBytes, log)
+  const open = () => new DiskCache(openDatabase(file), maxBytes, log)
   try {
     mkdirSync(dirname(file), { recursive: true })
     return open()
   } catch (error) {
     const { message, errcode } = error as Error & { errcode?: number }
-    const isBroken = errcode !== undefined && brokenFile.has(errcode & 0xff)
-    log.warn({ error: message }, isBroken ? 'the cache of RPC answers was broken; a new one is made' : notKept)
-    if (!isBroken) return null
+    const isCorrupt = errcode !== undefined && corruptionCodes.has(errcode & 0xff)
+    log.warn({ error: message }, isCorrupt ? 'RPC cache corrupt, recreated' : openFailed)
+    if (!isCorrupt) return null
   }
   try {
     for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
     return open()
   } catch (error) {
-    log.warn({ error: (error as Error).message }, notKept)
+    log.warn({ error: (error as Error).message }, openFailed)
     return null
   }
 }
 
-const notKept = 'the cache of RPC answers cannot be opened; answers are not kept on disk'
+const openFailed = 'failed to open the RPC cache; responses are not cached on disk'
 
-/** SQLITE_CORRUPT and SQLITE_NOTADB. Any other error, such as a lock of another gateway, says nothing about the file. */
-const brokenFile = new Set([11, 26])
+/** SQLITE_CORRUPT and SQLITE_NOTADB. Other errors, such as a lock held by another gateway, do not mean that the file is corrupt. */
+const corruptionCodes = new Set([11, 26])
 
 const schema =
   'create table if not exists answers (id integer primary key, key text not null unique, body blob not null)'
 
-function opened(file: string): DatabaseSync {
+function openDatabase(file: string): DatabaseSync {
   if (!existsSync(file)) create(file)
   const db = new DatabaseSync(file, { timeout: busyMs })
   db.exec(`pragma synchronous = off; ${schema}`)
@@ -130,8 +130,8 @@ function opened(file: string): DatabaseSync {
 }
 
 /**
- * SQLite fails at once, whatever its timeout, when two processes switch one file to WAL at the same time. Each makes a file of its
- * own, therefore, and the first one to put it in its place wins.
+ * SQLite fails immediately, regardless of its timeout, when two processes switch one file to WAL at the same time. So each process
+ * creates a file of its own, and the first to link it into place wins.
  */
 function create(file: string): void {
   const own = `${file}.${process.pid}.new`

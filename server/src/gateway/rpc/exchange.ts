@@ -1,18 +1,18 @@
 import { Readable } from 'node:stream'
 import type { Dispatcher, Pool } from 'undici'
 
-/** What a node sent back: all of it, or its beginning and the rest as it comes. */
+/** A node's response: either all of it in `bytes`, or its beginning in `bytes` and a stream of the `rest`. */
 export type Reply = { status: number; bytes: Buffer; rest: Readable | null }
 
 export type ExchangeOptions = Omit<Dispatcher.DispatchOptions, 'origin'> & {
   signal?: AbortSignal | undefined
-  /** Longer replies are answered before they have ended. */
+  /** Longer responses resolve before they have ended, with a stream. */
   wholeBytes: number
 }
 
 /**
- * One request. Below undici's `request`, which makes a stream of every reply: for the small ones, which are nearly all, that
- * costs more than the rest of the exchange.
+ * Sends one request. Uses `dispatch` rather than undici's `request`, which creates a stream for every response: for small ones,
+ * which are nearly all, the stream costs more than the rest of the exchange.
  */
 export function exchange(pool: Pool, { signal, wholeBytes, ...options }: ExchangeOptions): Promise<Reply> {
   return new Promise((resolve, reject) => {
@@ -24,7 +24,7 @@ export function exchange(pool: Pool, { signal, wholeBytes, ...options }: Exchang
       rest = new Readable({
         read: () => controller.resume(),
         destroy: (error, done) => {
-          if (!controller.aborted) controller.abort(error ?? new Error('The caller hung up'))
+          if (!controller.aborted) controller.abort(error ?? new Error('The caller disconnected'))
           done(error)
         },
       })
@@ -32,8 +32,9 @@ export function exchange(pool: Pool, { signal, wholeBytes, ...options }: Exchang
     }
     pool.dispatch(options, {
       onRequestStart: (controller) => {
-        if (signal?.aborted) controller.abort(new Error('Given up'))
-        else signal?.addEventListener('abort', () => controller.abort(new Error('Given up')), { once: true })
+        if (signal?.aborted) controller.abort(new Error('The call was cancelled'))
+        else
+          signal?.addEventListener('abort', () => controller.abort(new Error('The call was cancelled')), { once: true })
       },
       onResponseStart: (_controller, statusCode) => void (status = statusCode),
       onResponseData: (controller, chunk) => {

@@ -23,7 +23,7 @@ type Pair = {
   ask: (method: string, params?: unknown[]) => ReturnType<typeof post>
 }
 
-/** Two nodes of one chain: `a` is preferred, `b` stands by. */
+/** Two nodes of one chain: `a` is preferred, `b` is the fallback. */
 async function withPair(run: (pair: Pair) => Promise<void>, upstream: Record<string, unknown> = {}): Promise<void> {
   const [a, b] = await Promise.all([startFaultyNode(devnet.rpcUrl), startFaultyNode(devnet.rpcUrl)])
   const t = await startTestPlane(
@@ -43,9 +43,9 @@ async function withPair(run: (pair: Pair) => Promise<void>, upstream: Record<str
     const url = t.gateway.urlOf('pair', await rpcTokenOf(t.app, org.id))
     const ask = (method: string, params: unknown[] = []) => post(url, call(method, params, 'mine'))
     expect((await ask('eth_chainId')).body.result).toBe('0x7a69')
-    // Both were looked at: the second look begins when the first has ended.
-    const looks = (n: FaultyNode) => n.calls.filter((c) => c.method === 'eth_blockNumber').length
-    await until(async () => [a, b].every((n) => looks(n) > 1), Boolean)
+    // Both were polled completely: the second poll starts when the first has ended.
+    const polls = (n: FaultyNode) => n.calls.filter((c) => c.method === 'eth_blockNumber').length
+    await until(async () => [a, b].every((n) => polls(n) > 1), Boolean)
     await run({ a, b, t, url, ask })
   } finally {
     await t.close()
@@ -53,67 +53,69 @@ async function withPair(run: (pair: Pair) => Promise<void>, upstream: Record<str
   }
 }
 
-const isLook = (method: string) => ['eth_blockNumber', 'eth_getBlockByNumber', 'eth_chainId'].includes(method)
-/** From so many answers on, a node that takes a little longer than usual is overtaken: one more could be, on a busy machine. */
+const isPoll = (method: string) => ['eth_blockNumber', 'eth_getBlockByNumber', 'eth_chainId'].includes(method)
+/** Number of samples from which a node is hedged when slightly slower than usual; a busy machine may hedge one more call. */
 const known = 16
 const heightOf = (answer: { body: { result?: unknown } }) => Number(answer.body.result)
 
-test('a node that is killed under load costs no caller an answer', () =>
+test('a node killed under load fails no call', () =>
   withPair(async ({ a, ask, t }) => {
-    let asked = 0
+    let calls = 0
     const caller = async () => {
       for (let i = 0; i < 40; i += 1) {
-        asked += 1
-        if (asked === 150) void a.close()
+        calls += 1
+        if (calls === 150) void a.close()
         const answer = await ask('eth_getBalance', [devnet.token, hex(i)])
         expect(answer).toMatchObject({ status: 200, body: { id: 'mine', result: '0x0' } })
       }
     }
     await Promise.all(Array.from({ length: 8 }, caller))
-    expect(asked).toBe(320)
+    expect(calls).toBe(320)
     const states = await until(
       () => t.app.db.select().from(rpcUpstreamStates),
-      // Not what was written down before it was first looked at.
-      (rows) => rows.some((r) => r.upstream === 'a' && !r.isHealthy && r.reason !== 'It has not answered yet.'),
+      // Ignores the state from before the first poll.
+      (rows) => rows.some((r) => r.upstream === 'a' && !r.isHealthy && r.reason !== 'It has not responded yet.'),
     )
-    expect(states.find((s) => s.upstream === 'a')?.reason).toMatch(/^It refuses connections\.|^The connection broke\./)
+    expect(states.find((s) => s.upstream === 'a')?.reason).toMatch(
+      /^It refuses connections\.|^The connection was interrupted\./,
+    )
     expect(states.find((s) => s.upstream === 'b')).toMatchObject({ isHealthy: true, reason: null })
   }))
 
-test('a node that has become slow is overtaken by the other', () =>
+test('calls to a node that has become slow are hedged', () =>
   withPair(async ({ a, b, ask }) => {
     for (let i = 0; i < known; i += 1) await ask('eth_getBalance', [devnet.token, hex(i)])
     expect(b.calls.filter((c) => c.method === 'eth_getBalance')).toHaveLength(0)
-    a.mischief = ({ method }) => (isLook(method) ? null : { delayMs: 4_000 })
+    a.fault = ({ method }) => (isPoll(method) ? null : { delayMs: 4_000 })
     const startedMs = performance.now()
     expect((await ask('eth_getBalance', [devnet.token, hex(30)])).body.result).toBe('0x0')
     expect(performance.now() - startedMs).toBeLessThan(2_000)
     expect(b.calls.filter((c) => c.method === 'eth_getBalance')).toHaveLength(1)
   }))
 
-test('a node that has become slow at batches is overtaken too', () =>
+test('batches to a node that has become slow are hedged too', () =>
   withPair(async ({ a, b, url }) => {
     const ofBalance = (n: FaultyNode) => n.calls.filter((c) => c.method === 'eth_getBalance')
     const batch = (i: number) => [1, 2, 3].map((id) => call('eth_getBalance', [devnet.token, hex(3 * i + id)], id))
     for (let i = 0; i < known; i += 1) await post(url, batch(i))
     expect(ofBalance(b)).toHaveLength(0)
-    a.mischief = ({ method }) => (isLook(method) ? null : { delayMs: 10_000 })
+    a.fault = ({ method }) => (isPoll(method) ? null : { delayMs: 10_000 })
     const answers = await post(url, batch(20))
     expect(answers.body).toEqual([1, 2, 3].map((id) => ({ jsonrpc: '2.0', id, result: '0x0' })))
     expect(ofBalance(b)).toHaveLength(3)
   }))
 
-test('a node that stops answering keeps nobody from the head', () =>
+test('a node that stops responding does not block requests for the head', () =>
   withPair(async ({ a, ask }) => {
-    a.mischief = () => ({ delayMs: 10_000 })
+    a.fault = () => ({ delayMs: 10_000 })
     const startedMs = performance.now()
     expect(heightOf(await ask('eth_blockNumber'))).toBe(await devnet.chain.height())
     expect(performance.now() - startedMs).toBeLessThan(2_000)
   }))
 
-test('a node that lies about its head is not believed', () =>
+test('a false head claim is not accepted', () =>
   withPair(async ({ a, ask, t }) => {
-    a.mischief = ({ method, params }) => {
+    a.fault = ({ method, params }) => {
       if (method === 'eth_blockNumber') return { result: hex(100_000) }
       return method === 'eth_getBlockByNumber' && params[0] === 'latest'
         ? { result: { number: hex(100_000), hash: `0x${'ab'.repeat(32)}` } }
@@ -129,14 +131,14 @@ test('a node that lies about its head is not believed', () =>
       async () => (await t.app.db.select().from(rpcUpstreamStates)).find((s) => s.upstream === 'a')?.reason,
       (r) => typeof r === 'string',
     )
-    expect(reason).toBe('It claims block 100000 and cannot show it.')
+    expect(reason).toBe('It claims block 100000 but cannot return it.')
   }))
 
-test('heads never go back, whichever node answers', () =>
+test('heads never move backwards, whichever node responds', () =>
   withPair(async ({ a, b, ask }) => {
-    /** A node that stands still at a block: what is above, it does not have. */
+    /** A node that is stuck at a block and has none above. */
     const standStill =
-      (at: number): FaultyNode['mischief'] =>
+      (at: number): FaultyNode['fault'] =>
       ({ method, params }) => {
         if (method === 'eth_blockNumber') return { result: hex(at) }
         if (method !== 'eth_getBlockByNumber') return null
@@ -146,8 +148,8 @@ test('heads never go back, whichever node answers', () =>
     let last = heightOf(await ask('eth_blockNumber'))
     for (let round = 0; round < 12; round += 1) {
       const [behind, good] = round % 2 === 0 ? [a, b] : [b, a]
-      behind.mischief = standStill(last)
-      good.mischief = null
+      behind.fault = standStill(last)
+      good.fault = null
       await mine(1)
       const height = heightOf(await ask('eth_blockNumber'))
       const { result } = (await ask('eth_getBlockByNumber', ['latest', false])).body as { result: { number: string } }
@@ -157,22 +159,22 @@ test('heads never go back, whichever node answers', () =>
       expect(balance.status).toBe(200)
       last = Number(result.number)
     }
-    // The only node that is high enough goes away: an error is better than an older block.
-    a.mischief = standStill(last - 5)
-    b.mischief = () => 'down'
+    // The only node that is high enough fails: an error is better than an older block.
+    a.fault = standStill(last - 5)
+    b.fault = () => 'down'
     const answer = await until(
       () => ask('eth_getBlockByNumber', ['latest', false]),
       (o) => o.body.error !== undefined,
     )
     expect(answer).toMatchObject({ status: 503, body: { id: 'mine', error: { code: -32002 } } })
-    a.mischief = null
+    a.fault = null
     await until(
       () => ask('eth_getBlockByNumber', ['latest', false]),
       (o) => o.status === 200,
     )
   }))
 
-test('a reorganization is seen at once, and what is final stays', () =>
+test('a reorganization is visible immediately, and final blocks stay cached', () =>
   withPair(async ({ ask }) => {
     const head = heightOf(await ask('eth_blockNumber'))
     const hashAt = async (n: number) =>
@@ -188,23 +190,23 @@ test('a reorganization is seen at once, and what is final stays', () =>
 
 test('a transaction is never sent twice', () =>
   withPair(async ({ a, b, ask }) => {
-    a.mischief = ({ method }) => (method === 'eth_sendRawTransaction' ? 'down' : null)
+    a.fault = ({ method }) => (method === 'eth_sendRawTransaction' ? 'down' : null)
     const answer = await ask('eth_sendRawTransaction', ['0x02'])
     expect(answer.body.error).toMatchObject({
       code: -32002,
-      message: expect.stringMatching(/may have been carried out/),
+      message: expect.stringMatching(/may have been executed/),
     })
     const sent = [...a.calls, ...b.calls].filter((c) => c.method === 'eth_sendRawTransaction')
     expect(sent).toHaveLength(1)
-    // One that was certainly not sent may go elsewhere.
+    // A call that was certainly not sent may be retried elsewhere.
     await a.close()
     expect((await ask('eth_sendRawTransaction', ['0x02'])).body.error?.message).not.toMatch(/carried out/)
     expect(b.calls.filter((c) => c.method === 'eth_sendRawTransaction')).toHaveLength(1)
   }))
 
-test('what one node refuses or does not have is asked of the other, alone and in a batch', () =>
+test('calls that one node refuses or cannot answer are sent to the other, alone and in a batch', () =>
   withPair(async ({ a, b, url, ask }) => {
-    a.mischief = ({ method }) =>
+    a.fault = ({ method }) =>
       method === 'eth_getCode'
         ? { error: { code: -32005, message: 'daily request count exceeded, request rate limited' } }
         : null
@@ -217,7 +219,7 @@ test('what one node refuses or does not have is asked of the other, alone and in
       { id: 1, result: expect.stringMatching(/^0x60/) },
       { id: 2, result: '0x0' },
     ])
-    a.mischief = () => 'down'
+    a.fault = () => 'down'
     const whole = await post(url, [
       call('eth_getCode', [devnet.token, '0x5'], 1),
       call('eth_getBalance', [devnet.token, '0x5'], 2),
@@ -229,9 +231,9 @@ test('what one node refuses or does not have is asked of the other, alone and in
     expect(b.calls.some((c) => c.method === 'eth_getBalance')).toBe(true)
   }))
 
-test('a node that takes no batches is asked one by one, and parameters by name go through untouched', () =>
+test('a node without batch support receives single calls, and named parameters are forwarded unchanged', () =>
   withPair(async ({ a, url, ask }) => {
-    a.mischief = ({ method, params }) =>
+    a.fault = ({ method, params }) =>
       Array.isArray(params) || method !== 'eth_getBlockByNumber' ? null : { result: { by: 'name' } }
     a.refusesBatches = true
     const batch = [call('eth_getCode', [devnet.token, '0x4'], 1), call('eth_getBalance', [devnet.token, '0x4'], 2)]
@@ -245,7 +247,7 @@ test('a node that takes no batches is asked one by one, and parameters by name g
         { id: 2, result: '0x0' },
       ])
     }
-    // It is no fault of the node.
+    // That does not count as a failure of the node.
     expect(a.calls.filter((c) => c.method === 'eth_getCode').length).toBeGreaterThan(6)
     expect((await post(url, { ...call('eth_getBlockByNumber'), params: { number: '0x1' } })).body.result).toEqual({
       by: 'name',
@@ -253,10 +255,10 @@ test('a node that takes no batches is asked one by one, and parameters by name g
     expect((await ask('eth_getBlockByNumber', ['0x1', false])).body.result).toMatchObject({ number: '0x1' })
   }))
 
-test('an answer larger than what is held in memory is streamed, whole and with the id of its caller', () =>
+test('a response larger than the buffer is streamed completely, with the id of its caller', () =>
   withPair(async ({ a, url, ask }) => {
     const large = Array.from({ length: 90_000 }, (_, i) => ({ n: i, text: `"],}{[\\ ${'0123456789'.repeat(6)}` }))
-    a.mischief = ({ method }) => (method === 'trace_block' ? { result: large } : null)
+    a.fault = ({ method }) => (method === 'trace_block' ? { result: large } : null)
     const [one, other] = await Promise.all([
       ask('trace_block', ['latest']),
       post(url, [call('trace_block', ['0x1'], 7)]),
@@ -266,7 +268,7 @@ test('an answer larger than what is held in memory is streamed, whole and with t
     expect(other.body).toEqual([{ jsonrpc: '2.0', id: 7, result: large }])
   }))
 
-test('errors tell neither addresses nor keys of nodes', () =>
+test('errors contain neither URLs nor keys of nodes', () =>
   withPair(async ({ a, b, url, ask }) => {
     const leak = () => ({
       error: {
@@ -275,9 +277,9 @@ test('errors tell neither addresses nor keys of nodes', () =>
         data: { key: 'secret-key-of-a' },
       },
     })
-    a.mischief = ({ method }) => (method === 'eth_call' ? leak() : null)
-    const told = await ask('eth_call', [{ to: devnet.token }, '0x2'])
-    expect(told.body.error?.code).toBe(-32000)
+    a.fault = ({ method }) => (method === 'eth_call' ? leak() : null)
+    const reverted = await ask('eth_call', [{ to: devnet.token }, '0x2'])
+    expect(reverted.body.error?.code).toBe(-32000)
     await Promise.all([a.close(), b.close()])
     const failed = await until(
       () => ask('eth_call', [{ to: devnet.token }, '0x3']),
@@ -285,16 +287,16 @@ test('errors tell neither addresses nor keys of nodes', () =>
     )
     const both = await post(url, [call('eth_call', [{}, '0x3'], 1), call('eth_call', [{}, '0x4'], 2)])
     expect(both.status).toBe(503)
-    for (const { text } of [told, failed, both]) {
+    for (const { text } of [reverted, failed, both]) {
       expect(text).not.toContain('secret-key')
       expect(text).not.toContain('127.0.0.1')
       expect(text).not.toContain('nodes.example.com')
     }
   }))
 
-test('callers who ask the same at the same time share one answer', () =>
+test('identical concurrent calls share one response', () =>
   withPair(async ({ a, b, ask }) => {
-    a.mischief = ({ method }) => (method === 'eth_getStorageAt' ? { delayMs: 100 } : null)
+    a.fault = ({ method }) => (method === 'eth_getStorageAt' ? { delayMs: 100 } : null)
     const answers = await Promise.all(
       Array.from({ length: 25 }, () => ask('eth_getStorageAt', [devnet.token, '0x0', 'latest'])),
     )
@@ -302,12 +304,12 @@ test('callers who ask the same at the same time share one answer', () =>
     expect([...a.calls, ...b.calls].filter((c) => c.method === 'eth_getStorageAt')).toHaveLength(1)
   }))
 
-test('final answers are kept, over a restart too; others are not; another chain at the address finds nothing', () =>
+test('final responses are cached, also across restarts; others are not; another chain at the same address does not see them', () =>
   withPair(async ({ a, b, t, ask }) => {
     const asked = (method: string) => [...a.calls, ...b.calls].filter((c) => c.method === method).length
     const old = { fromBlock: '0x1', toBlock: '0x3', address: devnet.token }
     const head = heightOf(await ask('eth_blockNumber'))
-    // What is final is known after the first look at both.
+    // Finality is known after the first poll of both.
     await until(
       () => ask('eth_getLogs', [old]).then(() => asked('eth_getLogs')),
       (n) => n > 0,

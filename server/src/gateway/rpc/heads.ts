@@ -3,19 +3,19 @@ import type { Chain } from '../../modules/rpc/index.ts'
 import type { Protocol } from './protocol.ts'
 import { UpstreamError, type Block, type Upstream } from './upstream.ts'
 
-/** Where nodes do not say what is final: deeper than any reorganization that chains without finality have seen. */
+/** Used when nodes do not report finality: deeper than any known reorganization of a chain without finality. */
 const defaultFinalityBlocks = 256
-/** After so long below the served head, the chain itself must have gone back: a devnet made anew, or a rollback by its operators. */
+/** After this long below the served head, the chain itself was rolled back: a devnet was reset, or its operators reverted blocks. */
 const rollbackAfterMs = 30_000
 const finalHashesKept = 512
 const toleratedBlocks = 8
 
 /**
- * What is known of the tip of a chain. A claimed head counts only when the node has shown its block; a served head never goes
- * back while this process lives; and what is final is what all healthy nodes call final.
+ * Tracks the tip of a chain. A claimed head counts only once the node has returned its block; a served head never moves backwards
+ * during the life of this process; and a block is final when all healthy nodes report it as final.
  */
 export class Heads {
-  /** Of all healthy nodes; null before the first is seen. */
+  /** Chain identity shared by all healthy nodes; null before the first response. */
   identity: string | null = null
   readonly #chain: Chain
   readonly #protocol: Protocol
@@ -35,28 +35,28 @@ export class Heads {
     this.#log = log
   }
 
-  /** Looks at one node: which chain, how high, what is final. Whatever is wrong becomes its `fault`. */
-  async look(node: Upstream): Promise<void> {
+  /** Polls one node for its chain, head and finalized block, and sets its `fault`. Never rejects. */
+  async poll(node: Upstream): Promise<void> {
     try {
       if (node.identity === null) await this.#identify(node)
-      const claimed = await this.#protocol.claim(node)
-      // A head that went back can mean that another chain was put behind the same address.
+      const claimed = await this.#protocol.claimedHead(node)
+      // A lower head may mean that another chain is now served at the same address.
       if (node.head && claimed < node.head.number) await this.#identify(node)
-      const isShown = await this.#show(node, claimed)
-      node.unshown = isShown ? 0 : node.unshown + 1
-      await this.#lookAtFinal(node)
-      // Back again. One that was never away may answer this and fail at calls: that is for the breaker to tell.
+      const isVerified = await this.#verifyHead(node, claimed)
+      node.failedHeadChecks = isVerified ? 0 : node.failedHeadChecks + 1
+      await this.#pollFinal(node)
+      // The node has recovered. A node that was not faulty may pass this poll and still fail calls, so its breaker is left alone.
       if (node.fault !== null) node.breaker.succeeded()
-      node.fault = disprovenClaim(node, claimed) ?? this.#quarrel(node)
+      node.fault = unprovenClaim(node, claimed) ?? this.#conflictWithOthers(node)
     } catch (error) {
       node.fault = sentenceOf(error)
       if (error instanceof UpstreamError) {
         node.breaker.failed()
-        // It may come back as something else.
+        // Another chain may be served when it comes back.
         if (!error.wasSent) node.identity = null
       }
     }
-    this.#settle()
+    this.#updateChain()
     for (const wake of this.#waiting.splice(0)) wake()
   }
 
@@ -64,7 +64,7 @@ export class Heads {
     return this.#nodes.filter((n) => n.fault === null)
   }
 
-  /** The highest block any healthy node has shown; −1 before the first. */
+  /** The highest verified head of the healthy nodes; −1 before the first. */
   get best(): number {
     return this.healthy.reduce((most, n) => Math.max(most, n.head?.number ?? -1), -1)
   }
@@ -73,13 +73,13 @@ export class Heads {
     return this.#servedLatest?.number ?? -1
   }
 
-  /** Up to here answers may be kept; −1 when not known. */
+  /** Responses up to this block may be cached; −1 when unknown. */
   get finalNumber(): number {
     return this.#finalNumber
   }
 
-  /** Resolves when a node was looked at, or after the time. */
-  async news(withinMs: number): Promise<void> {
+  /** Resolves after the next poll of any node, or after `withinMs`. */
+  async nextPoll(withinMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#waiting.push(resolve)
     const timer = setTimeout(resolve, withinMs)
@@ -87,21 +87,21 @@ export class Heads {
     clearTimeout(timer)
   }
 
-  /** Asks the node how high it is, and notes it. False when it claims a block that it cannot show. @throws UpstreamError */
+  /** Reads the node's head. False when it claims a block that it cannot return. @throws UpstreamError */
   async refresh(node: Upstream): Promise<boolean> {
-    const claimed = await this.#protocol.claim(node)
+    const claimed = await this.#protocol.claimedHead(node)
     if (node.head !== null && claimed <= node.head.number) return true
-    return this.#show(node, claimed)
+    return this.#verifyHead(node, claimed)
   }
 
-  /** The newest block to tell a caller of. Null before any is known. */
+  /** The latest block to serve to callers; null before any is known. */
   serveLatest(): Block | null {
     const best = this.healthy.reduce<Block | null>((most, n) => higher(most, n.head), null)
     this.#servedLatest = higher(this.#servedLatest, best)
     return this.#servedLatest
   }
 
-  /** The newest final block to tell a caller of. Null when no node says what is final. */
+  /** The latest finalized block to serve to callers; null when no node reports finality. */
   serveFinal(): Block | null {
     const best = this.healthy.reduce<Block | null>((most, n) => higher(most, n.final), null)
     this.#servedFinal = higher(this.#servedFinal, best)
@@ -117,29 +117,29 @@ export class Heads {
     node.identity = identity
   }
 
-  async #show(node: Upstream, claimed: number): Promise<boolean> {
-    if (!Number.isSafeInteger(claimed) || claimed < 0) throw new UpstreamError('it does not say how high it is', true)
-    const block = await this.#protocol.show(node, claimed)
+  async #verifyHead(node: Upstream, claimed: number): Promise<boolean> {
+    if (!Number.isSafeInteger(claimed) || claimed < 0) throw new UpstreamError('it does not report its head', true)
+    const block = await this.#protocol.readBlock(node, claimed)
     if (block) node.head = block
     return block !== null
   }
 
-  async #lookAtFinal(node: Upstream): Promise<void> {
+  async #pollFinal(node: Upstream): Promise<void> {
     const final = await this.#protocol.final(node)
     const head = node.head?.number ?? -1
-    // Nobody's final block is above a block it can show.
+    // A finalized block above the node's verified head is not credible.
     node.final = final && final.number <= head ? final : null
   }
 
-  /** Why this node cannot be right, given what the others said before it. */
-  #quarrel(node: Upstream): string | null {
+  /** How this node contradicts the other healthy nodes; null when it does not. */
+  #conflictWithOthers(node: Upstream): string | null {
     if (!isSameChain(this.identity, node.identity) && this.#others(node).length > 0)
-      return 'It serves another chain than the other nodes.'
+      return 'It serves a different chain than the other nodes.'
     const { final } = node
     if (final === null || final.hash === '') return null
     const known = this.#finalHashes.get(final.number)
     if (known !== undefined && known !== final.hash && this.#others(node).length > 0)
-      return `It calls another block ${final.number} final than the other nodes.`
+      return `Its finalized block ${final.number} differs from that of the other nodes.`
     this.#finalHashes.set(final.number, final.hash)
     const [oldest] = this.#finalHashes.keys()
     if (this.#finalHashes.size > finalHashesKept && oldest !== undefined) this.#finalHashes.delete(oldest)
@@ -150,40 +150,40 @@ export class Heads {
     return this.healthy.filter((n) => n !== node)
   }
 
-  #settle(): void {
+  #updateChain(): void {
     const { healthy } = this
     const [first] = healthy
     if (!first) return
-    if (this.identity === null || !healthy.some((n) => isSameChain(n.identity, this.identity))) this.#begin(first)
+    if (this.identity === null || !healthy.some((n) => isSameChain(n.identity, this.identity))) this.#switchChain(first)
     this.#finalNumber = Math.max(this.#finalNumber, this.#agreedFinal(healthy))
-    this.#lookForGoingBack()
+    this.#detectRollback()
   }
 
   #agreedFinal(healthy: readonly Upstream[]): number {
-    const said = healthy.flatMap((n) => (n.final ? [n.final.number] : []))
-    if (said.length > 0) return Math.min(...said)
+    const reported = healthy.flatMap((n) => (n.final ? [n.final.number] : []))
+    if (reported.length > 0) return Math.min(...reported)
     const lowest = Math.min(...healthy.map((n) => n.head?.number ?? -1))
     return lowest - (this.#chain.finalityBlocks ?? defaultFinalityBlocks)
   }
 
-  #lookForGoingBack(): void {
+  #detectRollback(): void {
     if (this.best >= this.servedLatest) {
       this.#behindSinceMs = null
       return
     }
     this.#behindSinceMs ??= performance.now()
     if (performance.now() - this.#behindSinceMs < rollbackAfterMs) return
-    this.#log.warn({ chain: this.#chain.id, from: this.servedLatest, to: this.best }, 'the chain went back')
-    this.#forget()
+    this.#log.warn({ chain: this.#chain.id, from: this.servedLatest, to: this.best }, 'chain head regressed')
+    this.#clear()
   }
 
-  #begin(first: Upstream): void {
-    if (this.identity !== null) this.#log.warn({ chain: this.#chain.id }, 'the chain was made anew')
+  #switchChain(first: Upstream): void {
+    if (this.identity !== null) this.#log.warn({ chain: this.#chain.id }, 'chain was reset')
     this.identity = first.identity
-    this.#forget()
+    this.#clear()
   }
 
-  #forget(): void {
+  #clear(): void {
     this.#servedLatest = null
     this.#servedFinal = null
     this.#finalNumber = -1
@@ -193,16 +193,17 @@ export class Heads {
 }
 
 /**
- * Balancers in front of many nodes often claim a block a moment before each of them has it: that is no lie, the block is just not
- * believed yet. Claiming far more than one can show, twice, is.
+ * Load balancers often report a block slightly before all nodes behind them have it; such a claim is only not accepted yet. A node
+ * that repeatedly claims far more than it can return is faulty.
  */
-function disprovenClaim(node: Upstream, claimed: number): string | null {
+function unprovenClaim(node: Upstream, claimed: number): string | null {
   const shown = node.head?.number ?? -1
-  const isLie = node.head === null ? node.unshown > 0 : node.unshown > 1 && claimed - shown > toleratedBlocks
-  return isLie ? `It claims block ${claimed} and cannot show it.` : null
+  const isFalse =
+    node.head === null ? node.failedHeadChecks > 0 : node.failedHeadChecks > 1 && claimed - shown > toleratedBlocks
+  return isFalse ? `It claims block ${claimed} but cannot return it.` : null
 }
 
-/** `<chain id> <hash of the first block>`, where the hash is missing when a node has thrown that block away. */
+/** Compares `<chain id> <genesis hash>`; the hash is missing when a node has pruned that block. */
 function isSameChain(a: string | null, b: string | null): boolean {
   if (a === null || b === null || a === b) return true
   const [[idA, hashA], [idB, hashB]] = [a.split(' '), b.split(' ')]

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { errorText, resultHead, type Outcome, type RpcError } from './json-rpc.ts'
 
-/** Browsers of dapps call from anywhere; the token in the address is what lets them in, so no cookie matters. */
-const openToBrowsers = ['access-control-allow-origin', '*']
-const jsonHeaders = [...openToBrowsers, 'content-type', 'application/json']
+/** Dapps call from any origin. The token in the URL authorizes them, so cookies play no role. */
+const corsHeaders = ['access-control-allow-origin', '*']
+const jsonHeaders = [...corsHeaders, 'content-type', 'application/json']
 const preflightHeaders = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'POST, OPTIONS',
@@ -11,27 +11,27 @@ const preflightHeaders = {
   'access-control-max-age': '86400',
 }
 
-/** Longer results are not copied to be sent in one piece with what is around them. */
+/** Longer results are written separately instead of being copied into one piece with their envelope. */
 const copiedBytes = 4_096
 const pieceLength = 65_536
 
-/** What a browser asks before it calls. */
+/** Answers a CORS preflight request. */
 export function sendPreflight(res: ServerResponse): void {
   res.writeHead(204, preflightHeaders).end()
 }
 
-/** To notifications, which get no answer. */
-export function sendNothing(res: ServerResponse): void {
-  res.writeHead(204, openToBrowsers).end()
+/** Response to JSON-RPC notifications, which have no result. */
+export function sendNoContent(res: ServerResponse): void {
+  res.writeHead(204, corsHeaders).end()
 }
 
-/** Null when it is longer than allowed; the rest is not read then. Rejects when the caller hangs up. */
+/** Reads the body; null when it exceeds `maxBytes`, and then the rest is not read. Rejects when the caller disconnects. */
 export function readText(req: IncomingMessage, maxBytes: number): Promise<string | null> {
   return new Promise((resolve, reject) => {
     if (Number(req.headers['content-length'] ?? 0) > maxBytes) return resolve(null)
     const parts: Buffer[] = []
     let length = 0
-    // Events, since an async iterator over every small body would cost as much as answering it.
+    // Uses events: an async iterator over every small body would cost as much as the call itself.
     req.on('data', (part: Buffer) => {
       parts.push(part)
       length += part.length
@@ -42,8 +42,8 @@ export function readText(req: IncomingMessage, maxBytes: number): Promise<string
     req.once('end', () => resolve(parts.length === 1 ? String(parts[0]) : Buffer.concat(parts).toString()))
     req.once('error', reject)
     req.once('close', () => {
-      // It also comes after every answer, and an error with its stack costs more than the call.
-      if (!req.complete) reject(new Error('The caller hung up'))
+      // `close` is emitted after every request, and creating an error with its stack costs more than the call.
+      if (!req.complete) reject(new Error('The caller disconnected'))
     })
   })
 }
@@ -54,11 +54,11 @@ export function sendError(res: ServerResponse, status: number, id: string, error
 
 function sendText(res: ServerResponse, status: number, text: string): void {
   res.writeHead(status, [...jsonHeaders, 'content-length', String(Buffer.byteLength(text))])
-  // Head and body go out as one string, which is cheaper than a list of them.
+  // Node sends headers and body as one string, which is cheaper than several chunks.
   res.end(text)
 }
 
-/** One answer, streamed when it is large. */
+/** Sends one response, streamed when it is large. */
 export async function sendOutcome(res: ServerResponse, status: number, id: string, outcome: Outcome): Promise<void> {
   if (outcome.kind === 'error') return sendError(res, status, id, outcome.error)
   if (outcome.kind === 'result' && isShort(outcome.json)) return sendText(res, status, resultText(id, outcome.json))
@@ -72,7 +72,7 @@ const lengthOf = (id: string, json: Buffer) => [
   String(Buffer.byteLength(resultHead(id)) + json.length + closing.length),
 ]
 
-/** All answers of a batch: short ones in pieces, of long ones no more than one waiting in memory for a slow reader. */
+/** Sends a batch: short results in joined pieces; at most one long result is buffered for a slow reader. */
 export async function sendBatch(
   res: ServerResponse,
   status: number,
@@ -100,7 +100,7 @@ export async function sendBatch(
 
 const closing = '}'
 
-/** Others are better sent as the node wrote them. */
+/** Longer results are sent as the node's bytes, without conversion to a string. */
 const isShort = (json: Buffer): boolean => json.length <= copiedBytes
 
 const resultText = (id: string, json: Buffer): string => resultHead(id) + json.toString() + closing
@@ -116,9 +116,9 @@ async function writeResult(
   res.write(closing)
 }
 
-/** Waits for a reader that is slower than we are, and gives up with one that has gone. */
+/** Waits for a slow reader. @throws Error when the caller has disconnected */
 async function write(res: ServerResponse, bytes: Uint8Array | string): Promise<void> {
-  if (res.destroyed) throw new Error('the caller hung up')
+  if (res.destroyed) throw new Error('The caller disconnected')
   if (res.write(bytes)) return
   await new Promise<void>((resolve) => {
     const done = () => {

@@ -4,7 +4,7 @@ import { isFault, parseCalls } from './json-rpc.ts'
 
 const id = fc.oneof(fc.integer(), fc.string(), fc.constant(null))
 
-test('whatever comes in, each call keeps its place and its id, or is a fault that names it', () => {
+test('each call of any input keeps its position and id, or becomes a fault with that id', () => {
   const member = fc.oneof(
     fc.record({
       jsonrpc: fc.constant('2.0'),
@@ -21,15 +21,15 @@ test('whatever comes in, each call keeps its place and its id, or is a fault tha
       expect(calls).toHaveLength(members.length)
       for (const [i, parsed] of calls.entries()) {
         const given = members[i] as { id?: unknown; method?: string } | null
-        const told = isFault(parsed) ? [JSON.parse(parsed.id)] : [parsed.method, parsed.id]
+        const body = isFault(parsed) ? [JSON.parse(parsed.id)] : [parsed.method, parsed.id]
         const idText = given?.id === undefined ? null : JSON.stringify(given.id)
-        expect(told).toEqual(isFault(parsed) ? [idOf(given)] : [given?.method, idText])
+        expect(body).toEqual(isFault(parsed) ? [idOf(given)] : [given?.method, idText])
       }
     }),
   )
 })
 
-test('no text makes it throw', () => {
+test('no input makes it throw', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       expect(parseCalls(text, 5).calls).not.toHaveLength(0)

@@ -1,16 +1,16 @@
-/** JSON-RPC 2.0 as it comes in and goes out (https://www.jsonrpc.org/specification). */
+/** JSON-RPC 2.0 messages (https://www.jsonrpc.org/specification). */
 
 export type RpcError = { code: number; message: string; data?: unknown }
 
-/** `id` is JSON text, and null for a notification, which gets no answer. */
+/** `id` is JSON text; null for a notification, which gets no response. */
 export type Call = { id: string | null; method: string; params: unknown }
 export type Fault = { id: string; error: RpcError }
 
-/** What a call came to. `json` and `stream` hold the JSON of the result as the node wrote it. */
+/** Outcome of a call. `json` and `chunks` contain the JSON of the result as the node wrote it. */
 export type Outcome =
   | { kind: 'result'; json: Buffer }
   | { kind: 'stream'; chunks: AsyncIterable<Uint8Array> }
-  /** `isOurs`: no node answered, so it is not billed. */
+  /** `isOurs`: the error is the gateway's, not a node's, so the call is not billed. */
   | { kind: 'error'; error: RpcError; isOurs: boolean }
 
 export const codes = {
@@ -19,7 +19,7 @@ export const codes = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internal: -32603,
-  /** What nodes answer when nothing more precise fits. */
+  /** Generic error of nodes. */
   serverError: -32000,
   /** EIP-1474: resource unavailable. */
   unavailable: -32002,
@@ -38,22 +38,24 @@ export type Parsed = { isBatch: boolean; calls: (Call | Fault)[] }
 
 export const isFault = (call: Call | Fault): call is Fault => 'error' in call
 
-/** Never throws: what is wrong becomes a fault with the caller's id where it has one. */
+/** Parses a body of one call or a batch. Never throws: invalid calls become faults that carry their id if they have one. */
 export function parseCalls(body: string, maxBatch: number): Parsed {
   let json: unknown
   try {
     json = JSON.parse(body)
   } catch {
-    return alone(fault('null', codes.parseError, 'Parse error: the body is not JSON'))
+    return single(fault('null', codes.parseError, 'Parse error: the body is not JSON'))
   }
-  if (!Array.isArray(json)) return alone(parseCall(json))
-  if (json.length === 0) return alone(fault('null', codes.invalidRequest, 'Invalid request: an empty batch'))
+  if (!Array.isArray(json)) return single(parseCall(json))
+  if (json.length === 0) return single(fault('null', codes.invalidRequest, 'Invalid request: an empty batch'))
   if (json.length > maxBatch)
-    return alone(fault('null', codes.limitExceeded, `A batch may hold at most ${maxBatch} calls, not ${json.length}`))
+    return single(
+      fault('null', codes.limitExceeded, `A batch may contain at most ${maxBatch} calls, not ${json.length}`),
+    )
   return { isBatch: true, calls: json.map(parseCall) }
 }
 
-const alone = (call: Call | Fault): Parsed => ({ isBatch: false, calls: [call] })
+const single = (call: Call | Fault): Parsed => ({ isBatch: false, calls: [call] })
 const fault = (id: string, code: number, message: string): Fault => ({ id, error: { code, message } })
 
 function parseCall(given: unknown): Call | Fault {
@@ -70,7 +72,7 @@ function parseCall(given: unknown): Call | Fault {
   return { id: idText, method, params: params ?? [] }
 }
 
-/** Everything of an answer before the JSON of its result; what follows it is `}`. */
+/** The start of a response up to its result; after the result follows `}`. */
 export const resultHead = (id: string): string => `{"jsonrpc":"2.0","id":${id},"result":`
 
 export const errorText = (id: string, error: RpcError): string =>

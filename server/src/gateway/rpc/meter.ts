@@ -1,49 +1,49 @@
-import type { Logger } from 'pino'
 import type { App } from '../../app.ts'
 import { addUsage, type UsageRow } from '../../modules/rpc/index.ts'
+import { CounterBuffer } from '../counter-buffer.ts'
+import { HourlyNames } from '../hourly-names.ts'
 
-const flushMs = 1_000
-/** Callers name their version and the method themselves; past this many in an hour they are not told apart. */
-const namesAnHour = 300
-const otherName = 'other'
+const hourLengthMs = 3_600_000
+/** Callers choose versions and method names. */
+const maxNamesPerHour = 300
 
 type Totals = Awaited<ReturnType<typeof addUsage>>
 type RequestKey = { orgId: number; chain: string; method: string; version: string }
 
-/** Counts what was asked, and writes it every second by adding: a process that is killed loses the last second, no more. */
+/** Counts RPC requests by organization, chain, method, version and hour. */
 export class Meter {
-  readonly #app: Pick<App, 'db' | 'clock'>
-  readonly #log: Logger
-  readonly #onWritten: (totals: Totals, own: ReadonlyMap<number, number>) => void
-  #rows = new Map<string, UsageRow>()
+  readonly #app: Pick<App, 'clock'>
+  readonly #buffer: CounterBuffer<UsageRow>
   readonly #pending = new Map<number, number>()
-  readonly #names = new Map<string, Set<string>>()
-  #hourMs = 0
-  #writing: Promise<void> | null = null
-  readonly #timer: NodeJS.Timeout
+  readonly #names = new HourlyNames(maxNamesPerHour)
 
-  /** `onWritten` is told what the database now knows of organizations, and how much of it was just counted here. */
+  /** `onWritten` receives the new totals of the database, and the requests by organization that this meter has just added. */
   constructor(app: App, onWritten: (totals: Totals, own: ReadonlyMap<number, number>) => void) {
     this.#app = app
-    this.#log = app.log
-    this.#onWritten = onWritten
-    this.#timer = setInterval(() => void this.flush(), flushMs).unref()
+    this.#buffer = new CounterBuffer<UsageRow>({
+      write: async (rows) => {
+        const totals = await addUsage(app.db, rows)
+        const own = requestsByOrg(rows)
+        onWritten(totals, own)
+        this.#subtractPending(own)
+      },
+      add: (into, from) => {
+        into.requests += from.requests
+        into.failures += from.failures
+      },
+      failure: 'failed to write RPC usage; trying again',
+      log: app.log,
+    })
   }
 
-  /** `wasAnswered`: by a node or the cache, an error of the node included. */
-  count({ orgId, chain, method, version }: RequestKey, wasAnswered: boolean): void {
-    const hourMs = Math.floor(this.#app.clock.now().getTime() / 3_600_000) * 3_600_000
-    if (hourMs !== this.#hourMs) {
-      this.#hourMs = hourMs
-      this.#names.clear()
-    }
-    const names = { version: this.#known(`version ${orgId}`, version), method: this.#known(`method ${orgId}`, method) }
-    const key = `${orgId} ${chain} ${names.method} ${names.version} ${hourMs}`
-    let row = this.#rows.get(key)
-    if (!row) {
-      row = { orgId, chain, ...names, hour: new Date(hourMs), requests: 0, failures: 0 }
-      this.#rows.set(key, row)
-    }
+  /** `wasAnswered`: by a node, also with an error, or by the cache. */
+  count({ orgId, chain, ...names }: RequestKey, wasAnswered: boolean): void {
+    const hourMs = Math.floor(this.#app.clock.now().getTime() / hourLengthMs) * hourLengthMs
+    const version = this.#names.limit(hourMs, `version ${orgId}`, names.version)
+    const method = this.#names.limit(hourMs, `method ${orgId}`, names.method)
+    const create = () => ({ orgId, chain, version, method, hour: new Date(hourMs), requests: 0, failures: 0 })
+    const row = this.#buffer.row(`${orgId} ${chain} ${method} ${version} ${hourMs}`, create)
+    if (!row) return
     if (!wasAnswered) row.failures += 1
     else {
       row.requests += 1
@@ -56,50 +56,21 @@ export class Meter {
     return this.#pending.get(orgId) ?? 0
   }
 
-  /** Writes what was counted. What cannot be written now is kept for the next time. */
-  async flush(): Promise<void> {
-    await this.#writing
-    if (this.#rows.size === 0) return
-    this.#writing = this.#write().finally(() => (this.#writing = null))
-    await this.#writing
+  close(): Promise<void> {
+    return this.#buffer.close()
   }
 
-  async close(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.flush()
-  }
-
-  async #write(): Promise<void> {
-    const rows = this.#rows
-    this.#rows = new Map()
-    try {
-      const totals = await addUsage(this.#app.db, [...rows.values()])
-      const own = new Map<number, number>()
-      for (const { orgId, requests } of rows.values()) own.set(orgId, (own.get(orgId) ?? 0) + requests)
-      this.#onWritten(totals, own)
-      for (const { orgId, requests } of rows.values()) {
-        const left = this.pendingOf(orgId) - requests
-        if (left > 0) this.#pending.set(orgId, left)
-        else this.#pending.delete(orgId)
-      }
-    } catch (error) {
-      this.#log.warn({ err: error }, 'RPC requests could not be counted; trying again')
-      for (const [key, row] of rows) {
-        const since = this.#rows.get(key)
-        this.#rows.set(
-          key,
-          since ? { ...row, requests: row.requests + since.requests, failures: row.failures + since.failures } : row,
-        )
-      }
+  #subtractPending(written: ReadonlyMap<number, number>): void {
+    for (const [orgId, requests] of written) {
+      const left = this.pendingOf(orgId) - requests
+      if (left > 0) this.#pending.set(orgId, left)
+      else this.#pending.delete(orgId)
     }
   }
+}
 
-  #known(of: string, name: string): string {
-    let names = this.#names.get(of)
-    if (!names) this.#names.set(of, (names = new Set()))
-    if (names.has(name)) return name
-    if (names.size >= namesAnHour) return otherName
-    names.add(name)
-    return name
-  }
+function requestsByOrg(rows: readonly UsageRow[]): Map<number, number> {
+  const byOrg = new Map<number, number>()
+  for (const { orgId, requests } of rows) byOrg.set(orgId, (byOrg.get(orgId) ?? 0) + requests)
+  return byOrg
 }

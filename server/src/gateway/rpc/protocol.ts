@@ -1,24 +1,24 @@
 import type { RpcChainType } from '@shoal/contract'
-import type { HeadTag } from './call-policy.ts'
+import type { HeadTag } from './policy/call-policy.ts'
 import type { Block, Upstream } from './upstream.ts'
 
-/** How to learn of a node, by kind of chain. All may throw what `Upstream.ask` throws. */
+/** How to query a node about itself, by type of chain. All functions may throw what `Upstream.query` throws. */
 export type Protocol = {
-  /** Which chain it serves, so that nodes of different chains, and a chain made anew, are told apart. */
+  /** Identifies the chain it serves, to detect nodes of different chains and chains that were reset. */
   identity: (node: Upstream) => Promise<{ identity: string; chainId: number | null }>
-  /** The number of the newest block, as the node claims. */
-  claim: (node: Upstream) => Promise<number>
-  /** That block itself; null when the node cannot show it, and then its claim is not believed. */
-  show: (node: Upstream, number: number) => Promise<Block | null>
-  /** The newest final block; null when the node does not say. */
+  /** The number of the latest block according to the node. */
+  claimedHead: (node: Upstream) => Promise<number>
+  /** The block of this number; null when the node cannot return it, and then its claim is not accepted. */
+  readBlock: (node: Upstream, number: number) => Promise<Block | null>
+  /** The latest finalized block; null when the node does not report one. */
   final: (node: Upstream) => Promise<Block | null>
-  /** A call that asks for the newest block, made one that asks for this block; or its answer, where that is known. */
+  /** Rewrites a call for the head into one for this block, or returns its result where that is already known. */
   pinned: (
     tag: HeadTag,
     block: Block,
     params: readonly unknown[],
   ) => { method: string; params: unknown[] } | { json: string }
-  /** Which block a result speaks of; null when it does not say. */
+  /** The number of the block a result belongs to; null when the result does not contain it. */
   blockOf: (result: unknown) => number | null
 }
 
@@ -34,18 +34,18 @@ const evmBlock = (given: unknown): Block | null => {
 const evm: Protocol = {
   identity: async (node) => {
     const [chainId, genesis] = await Promise.all([
-      node.ask('eth_chainId', []),
-      // Some nodes have thrown away their first blocks.
-      node.ask('eth_getBlockByNumber', ['0x0', false]).catch(() => null),
+      node.query('eth_chainId', []),
+      // Some nodes have pruned their first blocks.
+      node.query('eth_getBlockByNumber', ['0x0', false]).catch(() => null),
     ])
     return { identity: `${Number(chainId)} ${evmBlock(genesis)?.hash ?? ''}`, chainId: Number(chainId) }
   },
-  claim: async (node) => Number(await node.ask('eth_blockNumber', [])),
-  show: async (node, number) => {
-    const block = evmBlock(await node.ask('eth_getBlockByNumber', [hex(number), false]))
+  claimedHead: async (node) => Number(await node.query('eth_blockNumber', [])),
+  readBlock: async (node, number) => {
+    const block = evmBlock(await node.query('eth_getBlockByNumber', [hex(number), false]))
     return block?.number === number ? block : null
   },
-  final: async (node) => evmBlock(await node.ask('eth_getBlockByNumber', ['finalized', false]).catch(() => null)),
+  final: async (node) => evmBlock(await node.query('eth_getBlockByNumber', ['finalized', false]).catch(() => null)),
   pinned: (tag, block, params) =>
     tag === 'number'
       ? { json: JSON.stringify(hex(block.number)) }
@@ -60,15 +60,15 @@ const evm: Protocol = {
 const substrateNumber = (header: unknown): number => Number((header as { number?: unknown } | null)?.number)
 
 const substrate: Protocol = {
-  identity: async (node) => ({ identity: String(await node.ask('chain_getBlockHash', [0])), chainId: null }),
-  claim: async (node) => substrateNumber(await node.ask('chain_getHeader', [])),
-  show: async (node, number) => {
-    const hash = await node.ask('chain_getBlockHash', [number])
+  identity: async (node) => ({ identity: String(await node.query('chain_getBlockHash', [0])), chainId: null }),
+  claimedHead: async (node) => substrateNumber(await node.query('chain_getHeader', [])),
+  readBlock: async (node, number) => {
+    const hash = await node.query('chain_getBlockHash', [number])
     return typeof hash === 'string' ? { number, hash } : null
   },
   final: async (node) => {
-    const hash = await node.ask('chain_getFinalizedHead', [])
-    const number = substrateNumber(await node.ask('chain_getHeader', [hash]))
+    const hash = await node.query('chain_getFinalizedHead', [])
+    const number = substrateNumber(await node.query('chain_getHeader', [hash]))
     return typeof hash === 'string' && Number.isSafeInteger(number) ? { number, hash } : null
   },
   pinned: (tag, block) =>
@@ -77,11 +77,11 @@ const substrate: Protocol = {
 }
 
 const solana: Protocol = {
-  identity: async (node) => ({ identity: String(await node.ask('getGenesisHash', [])), chainId: null }),
-  claim: async (node) => Number(await node.ask('getSlot', [{ commitment: 'confirmed' }])),
-  // A slot may have no block at all, so there is nothing to show.
-  show: async (_node, number) => ({ number, hash: '' }),
-  final: async (node) => ({ number: Number(await node.ask('getSlot', [{ commitment: 'finalized' }])), hash: '' }),
+  identity: async (node) => ({ identity: String(await node.query('getGenesisHash', [])), chainId: null }),
+  claimedHead: async (node) => Number(await node.query('getSlot', [{ commitment: 'confirmed' }])),
+  // A slot may have no block, so there is nothing to verify.
+  readBlock: async (_node, number) => ({ number, hash: '' }),
+  final: async (node) => ({ number: Number(await node.query('getSlot', [{ commitment: 'finalized' }])), hash: '' }),
   pinned: (_tag, block) => ({ json: String(block.number) }),
   blockOf: () => null,
 }

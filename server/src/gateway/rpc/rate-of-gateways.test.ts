@@ -10,7 +10,7 @@ let t: TestPlane
 beforeAll(async () => void (t = await startTestPlane({ SHOAL_RPC_RATE: String(rate) })))
 afterAll(() => t.close())
 
-/** What a gateway does with a request, without the node. */
+/** Handles a request as a gateway does, without a node. */
 function gateway(token: string) {
   const accounts = new Accounts(t.app)
   const meter = new Meter(t.app, (totals, own) => accounts.recordUse(totals, own))
@@ -28,7 +28,7 @@ function gateway(token: string) {
   }
 }
 
-/** Requests a second that these gateways let through, once they know of each other, when all are asked as much as they allow. */
+/** Requests per second that these gateways admit under full load, once they know each other's usage. */
 async function passed(gateways: ReturnType<typeof gateway>[]): Promise<number> {
   let count = 0
   const settledMs = performance.now() + 3_000
@@ -40,7 +40,7 @@ async function passed(gateways: ReturnType<typeof gateway>[]): Promise<number> {
   return count / 4
 }
 
-test('the rate of an organization is one bound over all gateways, and all of it is for one that is asked alone', async () => {
+test('the rate of an organization applies across all gateways, and a single gateway may use all of it', async () => {
   const token = await rpcTokenOf(t.app, (await t.make.org()).id)
   const gateways = [gateway(token), gateway(token), gateway(token)]
   const [first] = gateways

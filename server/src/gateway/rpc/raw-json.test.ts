@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readAnswer, splitArray } from './raw-json.ts'
+import { readResponse, splitArray } from './raw-json.ts'
 
 const json = fc.jsonValue({ maxDepth: 4 })
-/** Nodes write the envelope's fields in different orders, some with spaces; the ids are ours, numbers that some make text. */
+/** Nodes write envelope fields in different orders, some with spaces; some return our numeric ids as strings. */
 const envelope = fc.record({
   order: fc.shuffledSubarray(['jsonrpc', 'id', 'result'], { minLength: 3, maxLength: 3 }),
   id: fc.oneof(fc.nat(), fc.nat().map(String), fc.constant(null)),
@@ -16,17 +16,17 @@ const written = (result: unknown, { order, id, space }: { order: string[]; id: u
   return Buffer.from(`{${space}${text}${space}}`)
 }
 
-test('a result comes out as it went in, whatever is around it and in it', () => {
+test('a result is extracted unchanged from any envelope', () => {
   fc.assert(
     fc.property(json, envelope, (value, form) => {
-      const answer = readAnswer(written(value, form))
+      const answer = readResponse(written(value, form))
       expect('result' in answer && JSON.parse(answer.result.toString())).toEqual(JSON.parse(JSON.stringify(value)))
     }),
     { numRuns: 500 },
   )
 })
 
-test('results that look like the end of an answer are no end', () => {
+test('results that contain text like the end of an envelope are not truncated', () => {
   for (const value of [
     { id: 1 },
     [{ jsonrpc: '2.0', id: 1 }],
@@ -37,23 +37,23 @@ test('results that look like the end of an answer are no end', () => {
     [],
     '',
   ]) {
-    const answer = readAnswer(written(value, { order: ['jsonrpc', 'id', 'result'], id: 1, space: '' }))
+    const answer = readResponse(written(value, { order: ['jsonrpc', 'id', 'result'], id: 1, space: '' }))
     expect('result' in answer && JSON.parse(answer.result.toString())).toEqual(value)
   }
 })
 
-test('an error is an error, beside an empty result too', () => {
+test('an error is recognised, also beside a null result', () => {
   const error = { code: 3, message: 'execution reverted', data: '0x08c379a0' }
-  expect(readAnswer(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, error })))).toEqual({ error })
-  expect(readAnswer(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result: null, error })))).toEqual({ error })
-  expect(readAnswer(Buffer.from('{"result":null,"error":{"code":3,"message":"no"}}'))).toEqual({
+  expect(readResponse(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, error })))).toEqual({ error })
+  expect(readResponse(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result: null, error })))).toEqual({ error })
+  expect(readResponse(Buffer.from('{"result":null,"error":{"code":3,"message":"no"}}'))).toEqual({
     error: { code: 3, message: 'no' },
   })
   for (const text of ['', 'nonsense', '5', '{}', '{"jsonrpc":"2.0"}', '<html>'])
-    expect(() => readAnswer(Buffer.from(text))).toThrow(/JSON/)
+    expect(() => readResponse(Buffer.from(text))).toThrow(/JSON/)
 })
 
-test('the members of an array come out as they went in', () => {
+test('the elements of an array are split unchanged', () => {
   fc.assert(
     fc.property(fc.array(json), fc.constantFrom(undefined, 2), (values, indent) => {
       const members = splitArray(Buffer.from(JSON.stringify(values, null, indent)))

@@ -1,26 +1,26 @@
 import type { RpcError } from './json-rpc.ts'
 
 /**
- * Cuts answers of nodes without parsing them: a block can be megabytes, and what it says is the caller's business.
- * Each function answers null for what it cannot cut, and the caller parses then.
+ * Extracts results from node responses without parsing them, since a block can be megabytes.
+ * Each function returns null for responses it cannot handle; these are parsed instead.
  */
 
 const field = /"(?:jsonrpc|id)"\s*:\s*(?:"[^"\\]*"|-?\d+|null)/.source
 const beforeResult = new RegExp(`^\\s*\\{\\s*(?:${field}\\s*,\\s*)*"result"\\s*:\\s*`)
 const afterResult = new RegExp(`\\s*(?:,\\s*${field}\\s*)*\\}\\s*$`)
-/** Longer than any envelope that nodes write around a result. */
+/** Upper bound for the envelope that nodes write around a result. */
 export const envelopeBytes = 128
-/** Not `null,"error":…`, as some nodes write it. */
+/** A complete literal. Some nodes write `null,"error":…`, which must not match. */
 const literal = /^(?:null|true|false|-?\d[\d.eE+-]*)$/
 
-/** Where the result begins; null when the first bytes do not tell. */
+/** Offset of the result; null when the first bytes do not reveal it. */
 export function resultStart(head: Buffer): number | null {
   return beforeResult.exec(head.toString('latin1', 0, envelopeBytes))?.[0].length ?? null
 }
 
 /**
- * Where the result ends, given the last bytes of an answer. Quotes inside of strings are escaped, so an `,"id"` can only be a
- * key; and only the envelope's own closing brace has nothing but other envelope fields between it and the end.
+ * End of the result, given the last bytes of a response. Quotes inside strings are escaped, so `,"id"` can only be a key, and
+ * only the envelope's closing brace is separated from the end by nothing but envelope fields.
  */
 export function resultEnd(tail: Buffer): number | null {
   const from = Math.max(0, tail.length - envelopeBytes)
@@ -28,7 +28,7 @@ export function resultEnd(tail: Buffer): number | null {
   return found ? from + found.index : null
 }
 
-/** What a value ends with, by the byte it begins with: objects, arrays and texts. */
+/** Closing byte of objects, arrays and strings by their opening byte. */
 const closing = new Map([
   [0x7b, 0x7d],
   [0x5b, 0x5d],
@@ -36,8 +36,8 @@ const closing = new Map([
 ])
 
 /**
- * The JSON of the result within a whole answer. A field unknown to us behind the result that closes like it would come along;
- * within our own envelope it does no harm there.
+ * The JSON of the result within a whole response. An unknown field after the result that ends with the same byte would be
+ * included, which is harmless within our own envelope.
  */
 function cutResult(answer: Buffer): Buffer | null {
   const start = resultStart(answer)
@@ -45,38 +45,38 @@ function cutResult(answer: Buffer): Buffer | null {
   if (start === null || end === null || end <= start) return null
   const result = answer.subarray(start, end)
   const closes = closing.get(result[0] ?? 0)
-  const doesClose =
+  const isComplete =
     closes === undefined
       ? literal.test(result.toString('latin1', 0, envelopeBytes))
       : result.length > 1 && result.at(-1) === closes
-  return doesClose ? result : null
+  return isComplete ? result : null
 }
 
-export type NodeAnswer = { result: Buffer } | { error: RpcError }
+export type NodeResponse = { result: Buffer } | { error: RpcError }
 
-/** @throws Error when it is no JSON-RPC answer */
-export function readAnswer(answer: Buffer): NodeAnswer {
+/** @throws Error when it is not a JSON-RPC response */
+export function readResponse(answer: Buffer): NodeResponse {
   const cut = cutResult(answer)
   if (cut) return { result: cut }
   const parsed: unknown = JSON.parse(answer.toString())
-  if (typeof parsed !== 'object' || parsed === null) throw new Error('not a JSON-RPC answer')
+  if (typeof parsed !== 'object' || parsed === null) throw new Error('not a JSON-RPC response')
   if ('error' in parsed && parsed.error) return { error: toRpcError(parsed.error) }
   if ('result' in parsed) return { result: Buffer.from(JSON.stringify(parsed.result)) }
-  throw new Error('not a JSON-RPC answer')
+  throw new Error('not a JSON-RPC response')
 }
 
 function toRpcError(given: unknown): RpcError {
   const { code, message, data } = (typeof given === 'object' ? given : { message: given }) as Partial<RpcError>
   return {
     code: typeof code === 'number' ? code : -32603,
-    message: typeof message === 'string' ? message : 'The node answered with an error',
+    message: typeof message === 'string' ? message : 'The node returned an error',
     ...(data === undefined ? {} : { data }),
   }
 }
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 
-/** The members of a JSON array, each a part of the same memory; null when it is no array. */
+/** The elements of a JSON array as views of the same memory; null when it is not an array. */
 export function splitArray(json: Buffer): Buffer[] | null {
   const members: Buffer[] = []
   let depth = 0
@@ -105,7 +105,7 @@ export function splitArray(json: Buffer): Buffer[] | null {
   return null
 }
 
-/** Of the closing quote. `indexOf` runs at memory speed, and most of a block is long hexadecimal strings. */
+/** Index of the closing quote. `indexOf` runs at memory speed, and most of a block is long hexadecimal strings. */
 function stringEnd(json: Buffer, start: number): number {
   let end = json.indexOf(quote, start + 1)
   while (end > 0 && isEscaped(json, end)) end = json.indexOf(quote, end + 1)

@@ -1,21 +1,22 @@
 import { join } from 'node:path'
 import type { App } from '../../app.ts'
 import { notificationsOf } from '../../db/notifications.ts'
-import { chainsOf, rpcWatchChannel } from '../../modules/rpc/index.ts'
+import { chainsOf, rpcWatchChannel, saveUpstreamStates } from '../../modules/rpc/index.ts'
 import { Cache } from './cache.ts'
 import { ChainService } from './chain-service.ts'
 import { openDiskCache } from './disk-cache.ts'
-import { reportHealth } from './health-report.ts'
+import type { Pool } from './pool.ts'
 
-/** The chains of one process: the RPC route and the Portal's own datasets ask the same nodes and share one cache. */
+/** The chains of one process. The RPC route and the Portal's local datasets share nodes and cache. */
 export type Services = {
-  /** Null when there is no such chain. */
+  /** Null for an unknown chain. */
   find: (chain: string) => ChainService | null | Promise<ChainService | null>
-  /** Ends looking at nodes when the last who opened it has closed it. */
+  /** Stops polling nodes when the last user has closed it. */
   close: () => Promise<void>
 }
 
 const memoryBytes = 67_108_864
+const reportMs = 1_000
 const ofApps = new WeakMap<App, { services: Services; users: number }>()
 
 export function openServices(app: App): Services {
@@ -65,3 +66,34 @@ function createServices(app: App): Services {
     },
   }
 }
+
+/** Writes node health to the database every second, for an API that may run in another process. Returns a function to stop. */
+function reportHealth(app: App, pools: () => Iterable<Pool>): () => void {
+  const report = async () => {
+    const observedAt = app.clock.now()
+    const rows = [...pools()]
+      .filter((pool) => pool.isActive)
+      .flatMap((pool) =>
+        pool.upstreams.map((u) => ({
+          chain: pool.chain.id,
+          upstream: u.settings.name,
+          isHealthy: u.fault === null && u.breaker.isClosed,
+          isArchive: u.settings.archive,
+          headBlock: u.head?.number ?? null,
+          finalizedBlock: u.final?.number ?? null,
+          latencyP50Ms: rounded(u.latency.p50Ms),
+          latencyP95Ms: rounded(u.latency.p95Ms),
+          reason: u.fault ?? (u.breaker.isClosed ? null : 'It failed several times in a row.'),
+          observedAt,
+        })),
+      )
+    await saveUpstreamStates(app.db, rows)
+  }
+  const timer = setInterval(
+    () => void report().catch((error: unknown) => app.log.warn({ err: error }, 'failed to write RPC health')),
+    reportMs,
+  ).unref()
+  return () => clearInterval(timer)
+}
+
+const rounded = (ms: number | null): number | null => (ms === null ? null : Math.ceil(ms))

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { rpcTokenOf } from '../../modules/rpc/index.ts'
 import { call, post, startFaultyNode, startTestPlane, until, type FaultyNode, type TestPlane } from './testbed.ts'
 
-/** A chain as Substrate nodes tell of it: block n has the hash 0x…n, and the last two are not final. */
+/** A simulated Substrate chain: block n has the hash 0x…n, and the last two blocks are not final. */
 let height = 10
 const hashOf = (n: number) => `0x${n.toString(16).padStart(64, '0')}`
 const header = (n: number) => ({ number: `0x${n.toString(16)}`, parentHash: hashOf(n - 1) })
@@ -16,7 +16,7 @@ const answers: Record<string, (params: unknown[], height: number) => unknown> = 
 }
 
 const nodeAt =
-  (behind: () => number): FaultyNode['mischief'] =>
+  (behind: () => number): FaultyNode['fault'] =>
   ({ method, params }) => {
     const answer = answers[method]
     return answer
@@ -32,8 +32,8 @@ let aBehind = 0
 
 beforeAll(async () => {
   ;[a, b] = await Promise.all([startFaultyNode('http://127.0.0.1:9'), startFaultyNode('http://127.0.0.1:9')])
-  a.mischief = nodeAt(() => aBehind)
-  b.mischief = nodeAt(() => 0)
+  a.fault = nodeAt(() => aBehind)
+  b.fault = nodeAt(() => 0)
   t = await startTestPlane(
     {},
     {
@@ -57,7 +57,7 @@ afterAll(async () => {
 const ask = async (method: string, params: unknown[] = []) => (await post(url, call(method, params))).body
 const asked = (method: string) => [...a.calls, ...b.calls].filter((c) => c.method === method).length
 
-test('heads of a Substrate chain never go back, whichever node answers', async () => {
+test('heads of a Substrate chain never move backwards, whichever node responds', async () => {
   expect((await ask('chain_getHeader')).result).toEqual(header(10))
   for (let round = 0; round < 5; round += 1) {
     height += 1
@@ -78,7 +78,7 @@ test('heads of a Substrate chain never go back, whichever node answers', async (
   aBehind = 0
 })
 
-test('what a hash names, and hashes of final blocks, are kept; what may write is sent once', async () => {
+test('calls by hash and hashes of final blocks are cached; writes are sent once', async () => {
   const state = ['0x1234', hashOf(5)]
   const first = await ask('state_getStorage', state)
   const before = asked('state_getStorage')
@@ -87,9 +87,9 @@ test('what a hash names, and hashes of final blocks, are kept; what may write is
   await ask('state_getStorage', ['0x1234'])
   await ask('state_getStorage', ['0x1234'])
   expect(asked('state_getStorage')).toBe(before + 2)
-  a.mischief = ({ method }) =>
+  a.fault = ({ method }) =>
     method === 'author_submitExtrinsic' ? 'down' : (nodeAt(() => 0)?.({ id: 1, method, params: [] }) ?? null)
-  expect((await ask('author_submitExtrinsic', ['0x00'])).error?.message).toMatch(/may have been carried out/)
+  expect((await ask('author_submitExtrinsic', ['0x00'])).error?.message).toMatch(/may have been executed/)
   expect(asked('author_submitExtrinsic')).toBe(1)
   expect((await ask('author_rotateKeys')).error?.code).toBe(-32601)
   expect((await ask('chain_subscribeNewHeads')).error?.message).toMatch(/poll chain_getHeader/)

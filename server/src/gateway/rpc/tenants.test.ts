@@ -30,10 +30,10 @@ afterAll(async () => {
 const urlOf = async (orgId: number) => t.gateway.urlOf('devnet', await rpcTokenOf(t.app, orgId))
 const balance = call('eth_getBalance', ['0x00000000000000000000000000000000000000aa', 'latest'], 'mine')
 
-test('whoever looks at a chain makes the gateways look at its nodes', async () => {
+test('viewing a chain makes the gateways poll its nodes', async () => {
   expect(await t.app.db.select().from(rpcUpstreamStates)).toEqual([])
   const look = async () => {
-    // Every look says so: one before the gateway listens is not heard.
+    // Every view sends a notification, since one before the gateway listens is lost.
     await notify(t.app.db, rpcWatchChannel, 'devnet')
     return await t.app.db.select().from(rpcUpstreamStates)
   }
@@ -46,7 +46,7 @@ test('whoever looks at a chain makes the gateways look at its nodes', async () =
   })
 })
 
-test('requests are counted by chain, method and version, for their own organization, within a second', async () => {
+test('requests are counted by chain, method and version for their organization within a second', async () => {
   const [mine, other] = await Promise.all([t.make.org(), t.make.org()])
   const url = await urlOf(mine.id)
   await rpcTokenOf(t.app, other.id)
@@ -73,7 +73,7 @@ test('requests are counted by chain, method and version, for their own organizat
   expect(await rpcUsageOfMonth(t.app.db, other.id, t.clock.now())).toBe(0)
 })
 
-test('a playground that has used its month is told so, with HTTP 429 and its own id, and can go on in the next', async () => {
+test('a playground over its monthly quota gets HTTP 429 with the id of the call, and can continue in the next month', async () => {
   const user = await t.make.user()
   const playground = await findOrgByCode(t.app.db, user.playground.code)
   if (!playground) throw new Error('There is no playground')
@@ -102,7 +102,7 @@ test('a playground that has used its month is told so, with HTTP 429 and its own
   )
 })
 
-test('organizations that owe are refused, those with a hiccup of their card are not', async () => {
+test('organizations with overdue payments are refused, those with a single failed charge are not', async () => {
   const statusOf = async (status: OrgStatus) => {
     const org = await t.make.org({ status })
     return post(await urlOf(org.id), balance)
@@ -120,7 +120,7 @@ test('organizations that owe are refused, those with a hiccup of their card are 
   })
 })
 
-test('a replaced token is refused by all gateways at once, the new one works', async () => {
+test('a replaced token is refused by all gateways immediately, and the new one works', async () => {
   const org = await t.make.org()
   const second = await startTestGateway(t.app)
   try {
@@ -143,7 +143,7 @@ test('a replaced token is refused by all gateways at once, the new one works', a
   }
 })
 
-test('strangers, unknown chains and chains without a node', async () => {
+test('unknown tokens, unknown chains and chains without a node are refused', async () => {
   const org = await t.make.org()
   const token = await rpcTokenOf(t.app, org.id)
   for (const wrong of ['', 'x', `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`])
@@ -158,7 +158,7 @@ test('strangers, unknown chains and chains without a node', async () => {
   })
 })
 
-test('an organization cannot ask faster than its rate, each call of a batch counted', async () => {
+test('an organization cannot exceed its rate, and each call of a batch counts', async () => {
   const [fast, calm] = await Promise.all([t.make.org(), t.make.org()])
   const url = await urlOf(fast.id)
   const batch = Array.from({ length: 40 }, (_, id) => call('eth_chainId', [], id))

@@ -15,7 +15,7 @@ import { cloneDatabase } from '../../testing/test-database.ts'
 import { createRpcRoute, type RpcRoute } from './index.ts'
 import type { SocketLimits } from './sockets/limits.ts'
 
-/** Things for tests of the data plane: a gateway of one route, and a proxy that makes a good node misbehave. */
+/** Test fixtures for the RPC data plane: a gateway with only the RPC route, and a proxy that injects faults into a real node. */
 
 type Disposable = { close: () => Promise<void> }
 
@@ -38,21 +38,21 @@ async function serve(
 export type TestGateway = {
   urlOf: (chain: string, token: string) => string
   route: () => RpcRoute
-  /** As a process that ended in order and began anew, with the same address. */
+  /** Replaces the route as an orderly restart of the process would, at the same address. */
   restart: () => Promise<void>
 } & Disposable
 
 export async function startTestGateway(app: App, limits: Partial<SocketLimits> = {}): Promise<TestGateway> {
   let route: RpcRoute = createRpcRoute(app, limits)
-  const asked = (req: IncomingMessage) => {
+  const targetOf = (req: IncomingMessage) => {
     const [, , chain = '', token = ''] = (req.url ?? '').split('/')
     return [chain, token] as const
   }
   const server = await serve(
-    (req, res) => void route.handle(req, res, ...asked(req)),
+    (req, res) => void route.handle(req, res, ...targetOf(req)),
     (req, socket, head) => {
       socket.on('error', () => socket.destroy())
-      void route.upgrade({ req, socket, head }, ...asked(req))
+      void route.upgrade({ req, socket, head }, ...targetOf(req))
     },
   )
   return {
@@ -72,7 +72,7 @@ export async function startTestGateway(app: App, limits: Partial<SocketLimits> =
 
 export type TestPlane = { app: App; make: Make; clock: ReturnType<typeof fakeClock>; gateway: TestGateway } & Disposable
 
-/** A gateway on a database of its own, without the API: organizations and their tokens are made by the modules' own functions. */
+/** A gateway with its own database and without the API: the modules' functions create organizations and tokens. */
 export async function startTestPlane(
   env: Record<string, string> = {},
   rpcConfig: Record<string, unknown> = {},
@@ -100,18 +100,18 @@ export async function startTestPlane(
 }
 
 type Call = { id: unknown; method: string; params: unknown[] }
-/** Null passes the call on. `down` breaks the connection. */
+/** Null forwards the call. `down` breaks the connection. */
 export type NodeFault = (call: Call) => 'down' | { result: unknown } | { error: unknown } | { delayMs: number } | null
 
 export type FaultyNode = {
   url: string
   /** The node behind it. */
   target: string
-  /** What it does instead of being a good node, from now on; null for nothing. */
-  mischief: NodeFault | null
-  /** Every call that reached it, in order. */
+  /** Fault to inject from now on; null for none. */
+  fault: NodeFault | null
+  /** Every call received, in order. */
   calls: Call[]
-  /** Some nodes answer a batch with one error. */
+  /** Responds to a batch with a single error, as some nodes do. */
   refusesBatches: boolean
 } & Disposable
 
@@ -125,8 +125,8 @@ export async function startFaultyNode(target: string): Promise<FaultyNode> {
     node.calls.push(...calls)
     const outcomes = []
     for (const call of calls) {
-      const act = node.mischief?.(call) ?? null
-      if (act === 'down') throw new Error('The node was told to break the connection')
+      const act = node.fault?.(call) ?? null
+      if (act === 'down') throw new Error('Injected fault: down')
       if (act && 'delayMs' in act) await sleep(act.delayMs)
       outcomes.push(
         act && !('delayMs' in act) ? { jsonrpc: '2.0', id: call.id, ...act } : await pass(node.target, call),
@@ -141,7 +141,7 @@ export async function startFaultyNode(target: string): Promise<FaultyNode> {
   const node: FaultyNode = {
     url: server.url,
     target,
-    mischief: null,
+    fault: null,
     calls: [],
     refusesBatches: false,
     close: server.close,
@@ -160,7 +160,7 @@ async function pass(target: string, call: Call): Promise<unknown> {
 
 export type NodeReply = { id?: unknown; result?: unknown; error?: { code: number; message: string; data?: unknown } }
 
-/** One call or a batch, as bytes on the wire; answers status and parsed body. */
+/** Posts one call or a batch; returns status and parsed body. */
 export async function post(url: string, body: unknown, headers: Record<string, string> = {}) {
   const answer = await fetch(url, {
     method: 'POST',
@@ -178,13 +178,13 @@ export const call = (method: string, params: unknown[] = [], id: unknown = 1) =>
   params,
 })
 
-/** Asks until the answer is as wanted; a test that waits for a condition says which. */
-export async function until<T>(ask: () => Promise<T>, isWanted: (value: T) => boolean, withinMs = 8_000): Promise<T> {
+/** Polls until the condition holds. @throws Error with the last value after `withinMs` */
+export async function until<T>(read: () => Promise<T>, isDone: (value: T) => boolean, withinMs = 8_000): Promise<T> {
   const deadline = performance.now() + withinMs
   for (;;) {
-    const value = await ask()
-    if (isWanted(value)) return value
-    if (performance.now() > deadline) throw new Error(`It did not become true in time: ${JSON.stringify(value)}`)
+    const value = await read()
+    if (isDone(value)) return value
+    if (performance.now() > deadline) throw new Error(`The condition did not hold in time: ${JSON.stringify(value)}`)
     await sleep(20)
   }
 }

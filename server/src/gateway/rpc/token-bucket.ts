@@ -1,17 +1,17 @@
-/** So many a second, with what a second allows saved up at most. */
+/** Token bucket: refills at `perSecond` and holds at most one second's worth by default. */
 export class TokenBucket {
   readonly #perSecond: number
   readonly #most: number
   #tokens: number
   #filledAtMs = performance.now()
 
-  constructor(perSecond: number, most = Math.max(1, perSecond)) {
+  constructor(perSecond: number, capacity = Math.max(1, perSecond)) {
     this.#perSecond = perSecond
-    this.#most = most
-    this.#tokens = most
+    this.#most = capacity
+    this.#tokens = capacity
   }
 
-  /** Takes `count`, or nothing and answers false. More than fit at once are let through by a full bucket, which then owes them. */
+  /** Takes `count` tokens, or none and returns false. A full bucket also admits a count above its capacity and then goes into debt. */
   take(count = 1): boolean {
     this.#fill()
     if (this.#tokens < Math.min(count, this.#most)) return false
@@ -19,13 +19,13 @@ export class TokenBucket {
     return true
   }
 
-  /** Takes `count` whether they are there or not: the next ones wait for longer. */
+  /** Takes `count` tokens unconditionally; the bucket may go into debt. */
   owe(count: number): void {
     this.#fill()
     this.#tokens -= count
   }
 
-  /** Until `take(count)` can succeed. */
+  /** Milliseconds until `take(count)` can succeed. */
   waitMs(count = 1): number {
     this.#fill()
     return Math.max(0, ((Math.min(count, this.#most) - this.#tokens) / this.#perSecond) * 1000)

@@ -1,15 +1,14 @@
 import { Pool } from 'undici'
 import type { UpstreamSettings } from '../../modules/rpc/index.ts'
-import { Breaker } from './breaker.ts'
 import { exchange, type Reply } from './exchange.ts'
-import { Latencies } from './latencies.ts'
-import { readAnswer } from './raw-json.ts'
-import { redactor } from './redact.ts'
+import { Breaker, Latencies } from './upstream-health.ts'
+import type { RpcError } from './json-rpc.ts'
+import { readResponse } from './raw-json.ts'
 import { TokenBucket } from './token-bucket.ts'
 
 export type Block = { number: number; hash: string }
 
-/** A node did not answer, or not with JSON-RPC. `wasSent`: it may have acted on the call all the same. */
+/** A node did not respond, or not with JSON-RPC. `wasSent`: it may have executed the call nevertheless. */
 export class UpstreamError extends Error {
   override name = 'UpstreamError'
   readonly wasSent: boolean
@@ -21,8 +20,8 @@ export class UpstreamError extends Error {
 
 const connections = 64
 const connectTimeoutMs = 5_000
-const answerTimeoutMs = 30_000
-/** Of questions about the node itself, which cost it nothing. */
+const responseTimeoutMs = 30_000
+/** For queries about the node itself, which are cheap. */
 const probeTimeoutMs = 5_000
 const neverSent = new Set([
   'ECONNREFUSED',
@@ -36,27 +35,27 @@ const neverSent = new Set([
 type PostOptions = {
   signal?: AbortSignal | undefined
   timeoutMs?: number
-  /** Longer answers are given before they have ended. */
+  /** Longer responses resolve before they have ended, with a stream. */
   wholeBytes?: number
 }
 
-/** One node behind a chain: how to reach it, how fast it is, and what was last seen of it. */
+/** One node of a chain: its connections, its latency and its last observed state. */
 export class Upstream {
   readonly settings: UpstreamSettings
   readonly breaker = new Breaker()
   readonly redact: ReturnType<typeof redactor>
   readonly rate: TokenBucket | null
-  /** Which chain it serves; null before it said so. */
+  /** The chain it serves; null before it was read. */
   identity: string | null = null
-  /** The highest block it has shown, not just claimed. */
+  /** The highest block it has returned, not merely claimed. */
   head: Block | null = null
-  /** The highest block it calls final. */
+  /** The highest block it reports as finalized. */
   final: Block | null = null
-  /** Why it is not asked, in one sentence. */
-  fault: string | null = 'It has not answered yet.'
-  /** How many times in a row it could not show the block it claims. */
-  unshown = 0
-  /** False once it answered a batch with something else. */
+  /** Why it receives no calls, as a sentence for operators; null when healthy. */
+  fault: string | null = 'It has not responded yet.'
+  /** How many times in a row it could not return the block it claims. */
+  failedHeadChecks = 0
+  /** False once it has responded to a batch with something other than an array. */
   takesBatches = true
   inFlight = 0
   readonly #latencies = new Map<string, Latencies>()
@@ -80,19 +79,24 @@ export class Upstream {
     })
   }
 
-  /** How long its answers to a method take, or to batches of a size. */
+  /** Latencies by method, or by size of batches. */
   latencies(kind: string): Latencies {
     let found = this.#latencies.get(kind)
     if (!found) {
       found = new Latencies()
-      // Method names come from callers; past this many they are not worth telling apart.
+      // Method names come from callers, so the number of entries is bounded.
       if (this.#latencies.size < 200) this.#latencies.set(kind, found)
     }
     return found
   }
 
-  /** Over all methods: what people are shown. */
+  /** Over all methods, for display. */
   readonly latency = new Latencies()
+
+  /** Whether it may receive a call that needs this height: high enough, breaker closed, within its rate. */
+  isAvailable(minHeight: number): boolean {
+    return (this.head?.number ?? -1) >= minHeight && this.breaker.isClosed && !(this.rate && this.rate.waitMs() > 0)
+  }
 
   answered(kind: string, elapsedMs: number): void {
     this.latencies(kind).add(elapsedMs)
@@ -100,7 +104,7 @@ export class Upstream {
     this.breaker.succeeded()
   }
 
-  /** Given up because another was faster, it has not failed; that it takes at least so long is worth knowing. */
+  /** Records a failure. A call cancelled because another node was faster is no failure, but its duration counts as latency. */
   failed(kind: string, elapsedMs: number, signal: AbortSignal | undefined): void {
     if (signal?.aborted) this.latencies(kind).add(elapsedMs)
     else this.breaker.failed()
@@ -108,7 +112,7 @@ export class Upstream {
 
   /** @throws UpstreamError */
   async post(body: string, options: PostOptions = {}): Promise<Reply> {
-    const { signal, timeoutMs = answerTimeoutMs, wholeBytes = Infinity } = options
+    const { signal, timeoutMs = responseTimeoutMs, wholeBytes = Infinity } = options
     try {
       return await exchange(this.#pool, {
         method: 'POST',
@@ -121,21 +125,21 @@ export class Upstream {
         wholeBytes,
       })
     } catch (error) {
-      throw toNoAnswer(error)
+      throw toUpstreamError(error)
     }
   }
 
-  /** For looking at the node itself. @throws UpstreamError; Error with the node's own words */
-  async ask(method: string, params: unknown[]): Promise<unknown> {
+  /** Queries the node itself. @throws UpstreamError; Error with the node's redacted message */
+  async query(method: string, params: unknown[]): Promise<unknown> {
     const { status, bytes } = await this.post(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), {
       timeoutMs: probeTimeoutMs,
     })
-    if (status >= 300) throw new UpstreamError(`it answers with HTTP ${status}`, true)
+    if (status >= 300) throw new UpstreamError(`it responds with HTTP ${status}`, true)
     let answer
     try {
-      answer = readAnswer(bytes)
+      answer = readResponse(bytes)
     } catch {
-      throw new UpstreamError('it does not answer with JSON-RPC', true)
+      throw new UpstreamError('it does not respond with JSON-RPC', true)
     }
     if ('error' in answer) throw new Error(this.redact(answer.error).message)
     return JSON.parse(answer.result.toString())
@@ -146,19 +150,54 @@ export class Upstream {
   }
 }
 
-/** Never the error's own message: it holds the address. */
-export function toNoAnswer(error: unknown): UpstreamError {
+/** Replaces the error's own message, which contains the node's address. */
+export function toUpstreamError(error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return new UpstreamError(sentences[code] ?? 'the connection broke', !neverSent.has(code))
+  return new UpstreamError(messages[code] ?? 'the connection was interrupted', !neverSent.has(code))
 }
 
-const sentences: Record<string, string> = {
+const messages: Record<string, string> = {
   ECONNREFUSED: 'it refuses connections',
-  ENOTFOUND: 'its name is not known',
-  EAI_AGAIN: 'its name could not be looked up',
-  UND_ERR_CONNECT_TIMEOUT: 'it cannot be connected to',
-  UND_ERR_HEADERS_TIMEOUT: 'it did not answer in time',
-  UND_ERR_BODY_TIMEOUT: 'it stopped in the middle of an answer',
-  UND_ERR_ABORTED: 'the call was given up',
+  ENOTFOUND: 'its host name is unknown',
+  EAI_AGAIN: 'its host name could not be resolved',
+  UND_ERR_CONNECT_TIMEOUT: 'connecting to it timed out',
+  UND_ERR_HEADERS_TIMEOUT: 'it did not respond in time',
+  UND_ERR_BODY_TIMEOUT: 'it stopped in the middle of a response',
+  UND_ERR_ABORTED: 'the call was cancelled',
+}
+
+/** Shorter parts of a URL are words such as `rpc` or `v2`, not keys. */
+const minKey = 8
+
+/** Removes a node's URL and keys from its error messages. Nodes often quote them: "see https://…/<key>". */
+function redactor({ url, headers }: Pick<UpstreamSettings, 'url' | 'headers'>): (error: RpcError) => RpcError {
+  const { host, hostname, pathname, search, username, password } = new URL(url)
+  const parts = [
+    host,
+    hostname,
+    username,
+    password,
+    ...pathname.split('/'),
+    ...search.split(/[?&=]/),
+    ...Object.values(headers).flatMap((value) => [value, ...value.split(' ')]),
+  ]
+  const secrets = [...new Set(parts.flatMap((part) => [part, decoded(part)]))]
+    .filter((part) => part.length >= minKey)
+    .sort((a, b) => b.length - a.length)
+  const clean = (text: string) =>
+    secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text.replaceAll(/\b(?:https?|wss?):\/\/\S+/g, '…'))
+  return ({ code, message, data }) => ({
+    code,
+    message: clean(message),
+    ...(data === undefined ? {} : { data: JSON.parse(clean(JSON.stringify(data))) as unknown }),
+  })
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }

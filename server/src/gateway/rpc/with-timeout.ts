@@ -1,4 +1,4 @@
-/** What the promise comes to, or `late` when that takes longer. The promise goes on. */
+/** Resolves with the promise, or with `late` after `ms`. Does not cancel the promise. */
 export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | 'late'> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<'late'>((resolve) => {

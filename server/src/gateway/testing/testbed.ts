@@ -11,10 +11,10 @@ import { until } from '../../testing/until.ts'
 import { startTestApp, type TestApp, type TestAppOptions, type TestOrg } from '../../testing/index.ts'
 import { listen } from '../../listener.ts'
 import { createGateway } from '../gateway.ts'
-import { defaultHoldingLimits, type HoldingLimits } from '../holding.ts'
+import { defaultHoldingLimits, type HoldingLimits } from '../held-requests.ts'
 
-/** A server where the gateway looks for a container's port. */
-export type SquidServer = { server: Server; close: () => Promise<void> }
+/** A server at the endpoint of a container's port. */
+export type TestSquidServer = { server: Server; close: () => Promise<void> }
 
 export type GatewayBed = {
   t: TestApp
@@ -22,22 +22,22 @@ export type GatewayBed = {
   gateway: { close: () => Promise<void> }
   /** `http://127.0.0.1:<port>`. */
   url: string
-  /** One more gateway on the same database. */
+  /** Starts another gateway on the same database. */
   another: () => Promise<{ gateway: { close: () => Promise<void> }; url: string }>
-  /** A version that the gateway knows. Its containers are servers of the test; none of them is there until `serve`. */
-  version: (wish?: VersionSpec) => Promise<SquidRow>
-  serve: (squid: SquidRow, listener: RequestListener, at?: ServedAt) => Promise<SquidServer>
-  /** What the engine's switch does; without a change it only tells. */
+  /** Creates a version that the gateway knows. Its containers are servers of the test, started by `serve`. */
+  version: (spec?: VersionSpec) => Promise<SquidRow>
+  serve: (squid: SquidRow, listener: RequestListener, at?: ServedAt) => Promise<TestSquidServer>
+  /** Updates the version and notifies gateways, as the engine does; without a change it only notifies. */
   change: (squid: SquidRow, change?: Partial<SquidRow>) => Promise<void>
   close: () => Promise<void>
 }
 
 type ServedAt = { container?: string; port?: number; generation?: number }
 
-/** The gateway on a database of its own, before servers on unix sockets that a test makes as it needs them. */
+/** A gateway with its own database, in front of servers on unix sockets that tests start as needed. */
 export async function openGatewayBed(
   options: TestAppOptions = {},
-  pace: Partial<HoldingLimits> = { heldMs: 300 },
+  limits: Partial<HoldingLimits> = { heldMs: 300 },
 ): Promise<GatewayBed> {
   const opened = new AsyncDisposableStack()
   const dir = mkdtempSync(join(tmpdir(), 'gw-'))
@@ -53,7 +53,7 @@ export async function openGatewayBed(
   const t = await startTestApp({ runtime, directory, ...options })
   opened.defer(t.close)
   const start = async () => {
-    const { close, ...answering } = await createGateway(t.app, { ...defaultHoldingLimits, ...pace })
+    const { close, ...answering } = await createGateway(t.app, { ...defaultHoldingLimits, ...limits })
     const listener = await listen(0, '127.0.0.1')
     listener.setHandlers(answering)
     const gateway = {
@@ -73,8 +73,8 @@ export async function openGatewayBed(
     gateway,
     url,
     another: start,
-    version: async (wish = {}) => {
-      const squid = await makeVersion(t.app, org, { apis: [{}], ...wish })
+    version: async (spec = {}) => {
+      const squid = await makeVersion(t.app, org, { apis: [{}], ...spec })
       await announceSquid(t.app.db, squid.id)
       const metrics = `${url}/acme/${squid.name}@${squid.slot}/processors/unknown/metrics`
       await until(async () =>

@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const urlOf = async (orgId: number, chain = 'devnet') => t.gateway.urlOf(chain, await rpcTokenOf(t.app, orgId))
 
-test('strangers and chains that do not exist are refused before a connection is opened', async () => {
+test('unknown tokens and chains are refused before a connection is opened', async () => {
   const org = await t.make.org()
   const url = await urlOf(org.id)
   const wrong = `${url.slice(0, -1)}${url.endsWith('A') ? 'B' : 'A'}`
@@ -37,16 +37,16 @@ test('strangers and chains that do not exist are refused before a connection is 
   for (const status of ['IN_DEBT', 'TERMINATED', 'DRAFT'] as const)
     await expect(connect(await urlOf((await t.make.org({ status })).id))).rejects.toThrow('HTTP 403')
   const none = await connect(await urlOf(org.id, 'polkadot'))
-  expect(await none.ask('system_chain')).toMatchObject({
+  expect(await none.call('system_chain')).toMatchObject({
     error: { code: -32002, message: expect.stringMatching(/No node/) },
   })
-  expect(await none.ask('eth_subscribe', ['newHeads'])).toMatchObject({ error: { code: -32601 } })
-  expect(await none.ask('chain_subscribeNewHeads')).toMatchObject({
+  expect(await none.call('eth_subscribe', ['newHeads'])).toMatchObject({ error: { code: -32601 } })
+  expect(await none.call('chain_subscribeNewHeads')).toMatchObject({
     error: { code: -32601, message: expect.stringMatching(/not offered for this chain; poll chain_getHeader/) },
   })
   none.socket.close()
   const unreachable = await connect(await urlOf(org.id, 'away'))
-  expect(await unreachable.ask('eth_subscribe', ['newHeads'])).toMatchObject({ error: { code: -32002 } })
+  expect(await unreachable.call('eth_subscribe', ['newHeads'])).toMatchObject({ error: { code: -32002 } })
   unreachable.socket.close()
 })
 
@@ -60,11 +60,11 @@ test('a replaced token closes its connections within seconds, and no others', as
   await refreshRpcToken(t.app, mine.id)
   for (const client of [one, two])
     expect(await client.closed).toMatchObject({ code: 4401, reason: expect.stringMatching(/^Unknown RPC token/) })
-  expect((await stays.ask('eth_chainId')).result).toBe('0x7a69')
-  expect((await (await connect(await urlOf(mine.id))).ask('eth_chainId')).result).toBe('0x7a69')
+  expect((await stays.call('eth_chainId')).result).toBe('0x7a69')
+  expect((await (await connect(await urlOf(mine.id))).call('eth_chainId')).result).toBe('0x7a69')
 })
 
-test('an organization that comes to owe, or is deleted, loses its connections within seconds', async () => {
+test('the connections of an organization that is overdue or deleted are closed within seconds', async () => {
   const change = async (values: { status: OrgStatus } | { deletedAt: Date }) => {
     const org = await t.make.org()
     const client = await connect(await urlOf(org.id))
@@ -96,9 +96,9 @@ test('notifications count as requests of their own method, and a used-up month c
   const used = await rpcUsageOfMonth(t.app.db, playground.id, t.clock.now())
   const row = { orgId: playground.id, chain: 'eth', method: 'eth_call', version: '', hour: t.clock.now(), failures: 0 }
   await addUsage(t.app.db, [{ ...row, requests: limits.playgroundRpcRequests - used - 3 }])
-  // What another gateway counted is known here when the account is read again.
+  // Requests counted by another gateway are known here when the account is read again.
   await new Promise((done) => setTimeout(done, 5_100))
-  await client.ask('eth_chainId')
+  await client.call('eth_chainId')
   await devnet.chain.transfer(20)
   expect(await client.closed).toMatchObject({
     code: 4429,
@@ -108,17 +108,17 @@ test('notifications count as requests of their own method, and a used-up month c
   await expect(connect(await urlOf(playground.id))).rejects.toThrow('HTTP 429')
 })
 
-test('one organization sees and ends no subscription of another', async () => {
+test('an organization can neither see nor end subscriptions of another', async () => {
   const [mine, other] = await Promise.all([t.make.org(), t.make.org()])
   const [a, b] = [await connect(await urlOf(mine.id)), await connect(await urlOf(other.id))]
   const id = await a.subscribe('newHeads')
-  expect(await b.ask('eth_unsubscribe', [id])).toMatchObject({ error: { message: 'subscription not found' } })
+  expect(await b.call('eth_unsubscribe', [id])).toMatchObject({ error: { message: 'subscription not found' } })
   await devnet.chain.transfer(1)
   await until(
     async () => a.of(id).length,
     (count) => count === 1,
   )
-  expect(b.heard.filter((message) => !Array.isArray(message) && message.params)).toEqual([])
+  expect(b.received.filter((message) => !Array.isArray(message) && message.params)).toEqual([])
   a.socket.close()
   b.socket.close()
 })

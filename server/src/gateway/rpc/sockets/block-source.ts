@@ -3,17 +3,17 @@ import { UpstreamError, type Upstream } from '../upstream.ts'
 import { withTimeout } from '../with-timeout.ts'
 import type { BlockLog, ChainBlock } from './branch.ts'
 
-/** Then the others are asked instead. */
+/** After this long other nodes are queried instead. */
 const blockTimeoutMs = 1_000
 
 const hex = (n: number) => `0x${n.toString(16)}`
 
 /** Fields of a block that are not part of its header. */
-const notOfHeader = new Set(['transactions', 'uncles', 'withdrawals', 'size', 'totalDifficulty'])
+const nonHeaderFields = new Set(['transactions', 'uncles', 'withdrawals', 'size', 'totalDifficulty'])
 
 /**
- * Reads blocks and logs of an EVM chain. The node that showed a head is asked first, since others may not have its branch yet, then
- * all of them. Blocks are named by hash wherever it matters, so it does not matter which node answers.
+ * Reads blocks and logs of an EVM chain. Queries the node that reported a head first, since others may not have its branch yet,
+ * then any node. Blocks are requested by hash where forks matter, so any node's response is valid.
  */
 export class BlockSource {
   readonly #service: ChainService
@@ -22,46 +22,46 @@ export class BlockSource {
     this.#service = service
   }
 
-  /** Null when no node has it. */
+  /** Null when no node has the block. */
   async byHash(hash: string, first: Upstream): Promise<ChainBlock | null> {
-    const block = parseBlock(await this.#ask(first, 'eth_getBlockByHash', [hash, false]))
+    const block = parseBlock(await this.#read(first, 'eth_getBlockByHash', [hash, false]))
     return block?.hash === hash ? block : null
   }
 
-  /** Null when `node` has none of this number. */
+  /** Null when `node` has no block of this number. */
   async byNumber(number: number, node: Upstream): Promise<ChainBlock | null> {
-    const block = parseBlock(await this.#askNode(node, 'eth_getBlockByNumber', [hex(number), false]))
+    const block = parseBlock(await this.#readFrom(node, 'eth_getBlockByNumber', [hex(number), false]))
     return block?.number === number ? block : null
   }
 
-  /** Null when no node tells them, or when what it tells cannot be true. `isBelieved`: an unlikely answer is taken, too. */
-  async logs(block: ChainBlock, first: Upstream | null, isBelieved: boolean): Promise<BlockLog[] | null> {
+  /** Null when no node returns plausible logs. `acceptUnlikely`: also accept none for a block whose bloom filter announces logs. */
+  async logs(block: ChainBlock, first: Upstream | null, acceptUnlikely: boolean): Promise<BlockLog[] | null> {
     const params = [{ blockHash: block.hash }]
-    const isTrue = (given: unknown) => {
+    const accepted = (given: unknown) => {
       const found = parseLogs(given, block.hash)
-      return found && (found.length > 0 || !block.saysLogs || isBelieved) ? found : null
+      return found && (found.length > 0 || !block.mayHaveLogs || acceptUnlikely) ? found : null
     }
-    const own = first ? isTrue(await this.#askNode(first, 'eth_getLogs', params)) : null
-    return own ?? isTrue(await this.#askAny('eth_getLogs', params))
+    const own = first ? accepted(await this.#readFrom(first, 'eth_getLogs', params)) : null
+    return own ?? accepted(await this.#readFromAny('eth_getLogs', params))
   }
 
-  async #ask(first: Upstream, method: string, params: unknown[]): Promise<unknown> {
-    return (await this.#askNode(first, method, params)) ?? (await this.#askAny(method, params))
+  async #read(first: Upstream, method: string, params: unknown[]): Promise<unknown> {
+    return (await this.#readFrom(first, method, params)) ?? (await this.#readFromAny(method, params))
   }
 
-  /** Null when it does not answer soon. */
-  async #askNode(node: Upstream, method: string, params: unknown[]): Promise<unknown> {
+  /** Null on errors and after the timeout. */
+  async #readFrom(node: Upstream, method: string, params: unknown[]): Promise<unknown> {
     if (!node.breaker.isClosed) return null
     node.rate?.owe(1)
-    const asked = node.ask(method, params).catch((error: unknown) => {
+    const response = node.query(method, params).catch((error: unknown) => {
       if (error instanceof UpstreamError) node.breaker.failed()
       return null
     })
-    const answer = await withTimeout(asked, blockTimeoutMs)
-    return answer === 'late' ? null : answer
+    const result = await withTimeout(response, blockTimeoutMs)
+    return result === 'late' ? null : result
   }
 
-  async #askAny(method: string, params: unknown[]): Promise<unknown> {
+  async #readFromAny(method: string, params: unknown[]): Promise<unknown> {
     const outcome = await this.#service.answer({ method, params })
     if (outcome.kind === 'error') return null
     const parts: Uint8Array[] = []
@@ -75,18 +75,18 @@ function parseBlock(given: unknown): ChainBlock | null {
   if (typeof given !== 'object' || given === null) return null
   const { number, hash, parentHash, logsBloom } = given as Record<string, unknown>
   if (typeof number !== 'string' || typeof hash !== 'string' || typeof parentHash !== 'string') return null
-  const header = Object.fromEntries(Object.entries(given).filter(([key]) => !notOfHeader.has(key)))
+  const header = Object.fromEntries(Object.entries(given).filter(([key]) => !nonHeaderFields.has(key)))
   return {
     number: Number(number),
     hash,
     parentHash,
     header: JSON.stringify(header),
-    saysLogs: typeof logsBloom === 'string' && /[1-9a-f]/i.test(logsBloom.slice(2)),
+    mayHaveLogs: typeof logsBloom === 'string' && /[1-9a-f]/i.test(logsBloom.slice(2)),
     logs: null,
   }
 }
 
-/** Null when they are not logs of this block. */
+/** Null unless all are logs of this block. */
 function parseLogs(given: unknown, blockHash: string): BlockLog[] | null {
   if (!Array.isArray(given)) return null
   const logs: BlockLog[] = []

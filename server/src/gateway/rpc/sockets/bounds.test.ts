@@ -20,13 +20,13 @@ afterAll(async () => {
 
 type Bed = { t: TestPlane; urlOfNewOrg: () => Promise<string> }
 
-/** A gateway with these limits; what is opened to it ends with it. */
+/** A gateway with these limits; its connections are closed with it. */
 async function withGateway(
   limits: Partial<SocketLimits>,
   run: (bed: Bed) => Promise<void>,
   env: Record<string, string> = {},
 ): Promise<void> {
-  node.mischief = null
+  node.fault = null
   node.calls.length = 0
   const t = await startTestPlane(env, { devnet: { headPollMs: 50, upstreams: [{ url: node.url }] } }, limits)
   try {
@@ -40,9 +40,9 @@ async function withGateway(
 }
 
 const balance = (id: number) => call('eth_getBalance', [`0x${id.toString(16).padStart(40, '0')}`, 'latest'], id)
-const answers = (client: WsClient) => client.heard.flat().filter((message) => message.id !== undefined)
+const answers = (client: WsClient) => client.received.flat().filter((message) => message.id !== undefined)
 
-test('an organization and a gateway have so many connections, and room again when some end', () =>
+test('connections per organization and per gateway are limited, and closed connections free their slots', () =>
   withGateway(
     {},
     async ({ urlOfNewOrg }) => {
@@ -58,16 +58,20 @@ test('an organization and a gateway have so many connections, and room again whe
     { SHOAL_RPC_SOCKETS: '3', SHOAL_RPC_SOCKETS_PER_ORG: '2' },
   ))
 
-test('a connection and an organization have so many subscriptions, and room again when some end', () =>
+test('subscriptions per connection and per organization are limited, and ended subscriptions free their slots', () =>
   withGateway({ subscriptionsOfConnection: 2, subscriptionsOfOrg: 3 }, async ({ urlOfNewOrg }) => {
     const url = await urlOfNewOrg()
     const [one, two] = [await connect(url), await connect(url)]
     const id = await one.subscribe('newHeads')
     await one.subscribe('logs', {})
-    await expect(one.subscribe('newHeads')).rejects.toThrow('2 subscriptions of this connection')
+    await expect(one.subscribe('newHeads')).rejects.toThrow(
+      'This connection has reached its maximum of 2 subscriptions',
+    )
     await two.subscribe('newHeads')
-    await expect(two.subscribe('newHeads')).rejects.toThrow('3 subscriptions of this organization')
-    await one.ask('eth_unsubscribe', [id])
+    await expect(two.subscribe('newHeads')).rejects.toThrow(
+      'This organization has reached its maximum of 3 subscriptions',
+    )
+    await one.call('eth_unsubscribe', [id])
     await two.subscribe('newHeads')
     await (await connect(await urlOfNewOrg())).subscribe('newHeads')
   }))
@@ -79,12 +83,12 @@ test('a message that is too large closes its connection', () =>
     expect((await client.closed).code).toBe(1009)
   }))
 
-test('only so many calls of a connection are under way at once; the others wait and are all answered', () =>
+test('concurrent calls of a connection are limited; the others wait and are all answered', () =>
   withGateway({ callsInFlight: 5 }, async ({ urlOfNewOrg }) => {
     const client = await connect(await urlOfNewOrg())
-    await client.ask('eth_chainId')
+    await client.call('eth_chainId')
     let [now, most] = [0, 0]
-    node.mischief = ({ method }) => {
+    node.fault = ({ method }) => {
       if (method !== 'eth_getBalance') return null
       most = Math.max(most, (now += 1))
       setTimeout(() => (now -= 1), 30)
@@ -100,14 +104,14 @@ test('only so many calls of a connection are under way at once; the others wait 
     expect(new Set(answers(client).map(({ id }) => id)).size).toBe(61)
   }))
 
-/** About so many bytes of answer. */
+/** A call whose response has about this many bytes. */
 const largeAnswer = (bytes: number) => ({ result: Array.from({ length: bytes / 100 }, () => 'x'.repeat(97)) })
 
-test('answers wait for a client that reads slowly, and no more of them than fit', () =>
-  withGateway({ unsentBytes: 2_000_000, calmBytes: 100_000, callsInFlight: 50 }, async ({ urlOfNewOrg }) => {
+test('responses to a slow client are buffered up to the limit', () =>
+  withGateway({ unsentBytes: 2_000_000, pauseBytes: 100_000, callsInFlight: 50 }, async ({ urlOfNewOrg }) => {
     const client = await connect(await urlOfNewOrg())
     const large = largeAnswer(300_000)
-    node.mischief = ({ method }) => (method === 'eth_getBalance' ? large : null)
+    node.fault = ({ method }) => (method === 'eth_getBalance' ? large : null)
     client.socket.pause()
     for (let id = 0; id < 80; id += 1) client.socket.send(JSON.stringify(balance(id)))
     const asked = () => node.calls.filter((c) => c.method === 'eth_getBalance').length
@@ -124,17 +128,17 @@ test('answers wait for a client that reads slowly, and no more of them than fit'
     expect(answers(client).filter(({ result }) => result).length).toBeGreaterThan(5)
     expect(refused.length).toBeGreaterThan(0)
     for (const { error } of refused)
-      expect(error).toMatchObject({ code: -32005, message: expect.stringMatching(/over HTTP/) })
+      expect(error).toMatchObject({ code: -32005, message: expect.stringMatching(/use HTTP/) })
     expect(client.socket.readyState).toBe(1)
   }))
 
-test('an answer larger than a connection may hold is refused in words, alone and in a batch', () =>
+test('a response larger than the buffer becomes an error, alone and in a batch', () =>
   withGateway({ unsentBytes: 5_000_000 }, async ({ urlOfNewOrg }) => {
     const client = await connect(await urlOfNewOrg())
-    node.mischief = ({ method }) => (method === 'eth_getBalance' ? largeAnswer(7_000_000) : null)
-    expect(await client.ask('eth_getBalance', ['0x1', 'latest'])).toMatchObject({ error: { code: -32005 } })
+    node.fault = ({ method }) => (method === 'eth_getBalance' ? largeAnswer(7_000_000) : null)
+    expect(await client.call('eth_getBalance', ['0x1', 'latest'])).toMatchObject({ error: { code: -32005 } })
     client.socket.send(JSON.stringify([balance(1), call('eth_chainId', [], 'c')]))
-    const batch = await until(async () => client.heard.find(Array.isArray), Boolean)
+    const batch = await until(async () => client.received.find(Array.isArray), Boolean)
     expect(batch).toMatchObject([
       { id: 1, error: { code: -32005 } },
       { id: 'c', error: { code: -32005 } },
@@ -143,12 +147,12 @@ test('an answer larger than a connection may hold is refused in words, alone and
 
 const many = { SHOAL_RPC_RATE: '1000000' }
 
-test('a client that does not read its notifications is closed with a reason; others get all of theirs', () =>
+test('a client that does not read its notifications is disconnected with a reason; others receive all of theirs', () =>
   withGateway(
     { unsentBytes: 100_000, closeMs: 15_000 },
     async ({ t, urlOfNewOrg }) => {
       const [slow, quick] = [await connect(await urlOfNewOrg()), await connect(await urlOfNewOrg())]
-      // The kernel holds some megabytes before anything waits in the gateway.
+      // The kernel buffers some megabytes before the gateway does.
       await Promise.all(Array.from({ length: 50 }, () => slow.subscribe('logs', {})))
       const logs = await quick.subscribe('logs', {})
       slow.socket.pause()
@@ -170,7 +174,7 @@ test('a client that does not read its notifications is closed with a reason; oth
     many,
   ))
 
-test('a client that reads nothing and answers no ping is cut off; one that does stays', () =>
+test('a client that reads nothing and answers no ping is disconnected; one that answers stays', () =>
   withGateway({ pingMs: 100 }, async ({ t, urlOfNewOrg }) => {
     const url = await urlOfNewOrg()
     const [dead, alive] = [await connect(url), await connect(url)]
@@ -189,7 +193,7 @@ test('a client that reads nothing and answers no ping is cut off; one that does 
     dead.socket.terminate()
   }))
 
-test('calls and notifications are held to the rate of the organization', () =>
+test('calls and notifications are limited by the rate of the organization', () =>
   withGateway(
     { maxRateDebtMs: 1_000, callsInFlight: 1_000 },
     async ({ urlOfNewOrg }) => {
@@ -200,10 +204,10 @@ test('calls and notifications are held to the rate of the organization', () =>
       fast.socket.send(batch)
       fast.socket.send(batch)
       await until(
-        async () => fast.heard.length,
+        async () => fast.received.length,
         (count) => count === 2,
       )
-      const refused = fast.heard.flat().filter(({ error }) => error)
+      const refused = fast.received.flat().filter(({ error }) => error)
       expect(refused).toHaveLength(50)
       for (const one of refused) expect(one).toMatchObject({ id: expect.any(Number), error: { code: -32005 } })
       const flooded = await connect(mine)
@@ -211,7 +215,7 @@ test('calls and notifications are held to the rate of the organization', () =>
       await devnet.chain.transfer(400)
       expect(await flooded.closed).toMatchObject({
         code: 4429,
-        reason: expect.stringMatching(/rate of the organization/),
+        reason: expect.stringMatching(/rate limit of the organization/),
       })
       await until(
         async () => calm.of(heads).length,
@@ -222,24 +226,24 @@ test('calls and notifications are held to the rate of the organization', () =>
     { SHOAL_RPC_RATE: '50' },
   ))
 
-test('when the gateway ends, calls under way are answered, and clients are told to connect again', () =>
+test('when the gateway stops, calls in flight are answered and clients are asked to reconnect', () =>
   withGateway({}, async ({ t, urlOfNewOrg }) => {
     const url = await urlOfNewOrg()
     const client = await connect(url)
     await client.subscribe('newHeads')
-    node.mischief = ({ method }) => (method === 'eth_getBalance' ? { delayMs: 300 } : null)
+    node.fault = ({ method }) => (method === 'eth_getBalance' ? { delayMs: 300 } : null)
     client.socket.send(JSON.stringify(balance(7)))
     await until(async () => node.calls.some((c) => c.method === 'eth_getBalance'), Boolean)
     const route = t.gateway.route()
     const closed = route.closeSockets()
     await expect(connect(url)).rejects.toThrow('HTTP 503')
-    expect(await client.closed).toEqual({ code: 1012, reason: 'The gateway restarts. Connect again.' })
+    expect(await client.closed).toEqual({ code: 1012, reason: 'The gateway is restarting. Please reconnect.' })
     expect(answers(client).some(({ id }) => id === 7)).toBe(true)
     await closed
     expect(route.socketCounts()).toEqual([])
   }))
 
-test('a client that does not answer the closing handshake keeps nothing from ending', () =>
+test('a client that ignores the closing handshake does not delay shutdown', () =>
   withGateway({ closeMs: 200 }, async ({ t, urlOfNewOrg }) => {
     const client = await connect(await urlOfNewOrg())
     client.socket.pause()
@@ -248,18 +252,18 @@ test('a client that does not answer the closing handshake keeps nothing from end
     client.socket.terminate()
   }))
 
-test('a client that floods on although it is refused is read slowly, and others are answered as before', () =>
+test('a client that ignores refusals is read slowly, and others are answered as before', () =>
   withGateway(
     { callsInFlight: 4 },
     async ({ t, urlOfNewOrg }) => {
       const [flood, calm] = [await connect(await urlOfNewOrg()), await connect(await urlOfNewOrg())]
-      await calm.ask('eth_chainId')
+      await calm.call('eth_chainId')
       for (let id = 0; id < 5_000; id += 1) flood.socket.send(JSON.stringify(balance(id)))
       const startedMs = performance.now()
-      for (let i = 0; i < 20; i += 1) await calm.ask('eth_chainId')
+      for (let i = 0; i < 20; i += 1) await calm.call('eth_chainId')
       const elapsedMs = performance.now() - startedMs
       const read = answers(flood).length
-      // Beside what the rate lets through: four places, each kept for a quarter of a second.
+      // In addition to the rate: four slots, each occupied for a quarter of a second.
       expect(read).toBeLessThan(20 + (elapsedMs / 1000) * 20 + (elapsedMs / 250 + 1) * 4 + 20)
       expect(flood.socket.readyState).toBe(1)
       expect(t.gateway.route().socketCounts()).toMatchObject([{ connections: 2 }])
@@ -268,20 +272,20 @@ test('a client that floods on although it is refused is read slowly, and others 
     { SHOAL_RPC_RATE: '20' },
   ))
 
-test('connections, subscriptions and closings are in the metrics of the process', () =>
+test('connections, subscriptions and closings are exported as metrics', () =>
   withGateway({}, async ({ t, urlOfNewOrg }) => {
     const [one, two] = [await connect(await urlOfNewOrg()), await connect(await urlOfNewOrg())]
     await one.subscribe('newHeads')
     await two.subscribe('logs', {})
     await two.subscribe('newHeads')
-    const told = () => ownMetrics(t.app).metrics()
-    expect(await told()).toMatch(/^shoal_rpc_sockets\{chain="devnet"\} 2$/m)
-    expect(await told()).toMatch(/^shoal_rpc_subscriptions\{chain="devnet",kind="newHeads"\} 2$/m)
-    expect(await told()).toMatch(/^shoal_rpc_subscriptions\{chain="devnet",kind="logs"\} 1$/m)
+    const readMetrics = () => ownMetrics(t.app).metrics()
+    expect(await readMetrics()).toMatch(/^shoal_rpc_sockets\{chain="devnet"\} 2$/m)
+    expect(await readMetrics()).toMatch(/^shoal_rpc_subscriptions\{chain="devnet",kind="newHeads"\} 2$/m)
+    expect(await readMetrics()).toMatch(/^shoal_rpc_subscriptions\{chain="devnet",kind="logs"\} 1$/m)
     one.socket.close(1000)
     await one.closed
-    await until(told, (text) => /^shoal_rpc_sockets\{chain="devnet"\} 1$/m.test(text))
-    expect(await told()).toMatch(/^shoal_rpc_socket_closings_total\{code="1000"\} 1$/m)
+    await until(readMetrics, (text) => /^shoal_rpc_sockets\{chain="devnet"\} 1$/m.test(text))
+    expect(await readMetrics()).toMatch(/^shoal_rpc_socket_closings_total\{code="1000"\} 1$/m)
     await t.gateway.route().closeSockets()
-    expect(await told()).toMatch(/^shoal_rpc_socket_closings_total\{code="1012"\} 1$/m)
+    expect(await readMetrics()).toMatch(/^shoal_rpc_socket_closings_total\{code="1012"\} 1$/m)
   }))

@@ -1,4 +1,4 @@
-/** A log as notifications carry it. */
+/** A log as it is sent in notifications. */
 export type BlockLog = {
   address: string
   topics: string[]
@@ -10,23 +10,23 @@ export type ChainBlock = {
   number: number
   hash: string
   parentHash: string
-  /** What `newHeads` sends, as JSON. */
+  /** The payload of `newHeads` as JSON. */
   header: string
-  /** False when the header says that there are none; some chains leave that out and always say so. */
-  saysLogs: boolean
-  /** Null when they were not asked for. */
+  /** False when the header's bloom filter is empty; some chains always leave it empty. */
+  mayHaveLogs: boolean
+  /** Null when they were not read. */
   logs: BlockLog[] | null
 }
 
-/** What changed at the tip of a chain. */
-export type Step = {
+/** A change at the tip of a chain. */
+export type BranchChange = {
   /** Blocks that no longer belong to the chain, the newest first. */
   removed: ChainBlock[]
   /** Blocks that now belong to it, the oldest first. */
   added: ChainBlock[]
 }
 
-/** The newest blocks of a chain as they were announced to subscribers, each the parent of the next. */
+/** The latest blocks of a chain as announced to subscribers, each the parent of the next. */
 export class Branch {
   readonly #blocks: ChainBlock[]
   readonly #byHash = new Map<string, ChainBlock>()
@@ -49,7 +49,7 @@ export class Branch {
     return this.#blocks.at(-1) as ChainBlock
   }
 
-  /** The oldest that is kept. */
+  /** The oldest block kept. */
   get oldest(): ChainBlock {
     return this.#blocks[0] as ChainBlock
   }
@@ -58,7 +58,7 @@ export class Branch {
     return this.#byHash.has(hash)
   }
 
-  /** The newest of them first. */
+  /** The latest `count` blocks, newest first. */
   newest(count: number): ChainBlock[] {
     return this.#blocks.slice(-count).toReversed()
   }
@@ -71,13 +71,13 @@ export class Branch {
     this.#bytes += bytesOf(block)
   }
 
-  /** Makes the block of this hash the tip, and puts `added`, whose first is its child, on top. The block must be kept. */
-  move(to: string, added: ChainBlock[]): Step {
+  /** Makes the block of this hash the tip and appends `added`, whose first block is its child. @throws Error for a block not kept */
+  move(to: string, added: ChainBlock[]): BranchChange {
     if (!this.#byHash.has(to)) throw new Error('This block is not kept')
     const removed: ChainBlock[] = []
     while (this.tip.hash !== to) {
       const block = this.#blocks.pop() as ChainBlock
-      this.#forget(block)
+      this.#release(block)
       removed.push(block)
     }
     for (const block of added) {
@@ -86,11 +86,11 @@ export class Branch {
       this.#bytes += bytesOf(block)
     }
     while (this.#blocks.length > 1 && (this.#blocks.length > this.#maxBlocks || this.#bytes > this.#maxBytes))
-      this.#forget(this.#blocks.shift() as ChainBlock)
+      this.#release(this.#blocks.shift() as ChainBlock)
     return { removed, added }
   }
 
-  #forget(block: ChainBlock): void {
+  #release(block: ChainBlock): void {
     this.#byHash.delete(block.hash)
     this.#bytes -= bytesOf(block)
   }

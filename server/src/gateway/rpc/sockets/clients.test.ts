@@ -27,7 +27,7 @@ afterAll(async () => {
 const transfer = parseAbiItem('event Transfer(address indexed from, address indexed to, uint256 value)')
 const direct = async (method: string, params: unknown[] = []) =>
   (await post(devnet.rpcUrl, call(method, params))).body.result
-// viem may give up when the gateway is not back by then.
+// Bounds the restart: viem stops reconnecting after some time.
 const reconnect = { attempts: 5, delay: 500 }
 const viem = () => createPublicClient({ chain: foundry, transport: webSocket(wsUrl, { reconnect }) })
 const closeViem = async (client: ReturnType<typeof viem>) => (await client.transport.getRpcClient()).close()
@@ -53,7 +53,7 @@ test('viem reads, watches blocks and watches events over WebSocket', async () =>
         onError,
       }),
     ]
-    // viem does not say when a subscription stands: a block shows it.
+    // viem does not report when a subscription is established: wait for a block.
     await until(
       async () => {
         await devnet.chain.transfer(1)
@@ -68,7 +68,7 @@ test('viem reads, watches blocks and watches events over WebSocket', async () =>
       async () => seen.length,
       (count) => count >= before + 45,
     )
-    // viem asks for each block that is announced, so they come in the order of those answers.
+    // viem requests each announced block, so blocks arrive in the order of those responses.
     const expectedBlocks = Array.from({ length: to - from }, (_, i) => BigInt(from + 1 + i))
     await until(async () => expectedBlocks.every((number) => blocks.includes(number)), Boolean)
     const range = { fromBlock: `0x${(from + 1).toString(16)}`, toBlock: `0x${to.toString(16)}`, address: devnet.token }
@@ -82,7 +82,7 @@ test('viem reads, watches blocks and watches events over WebSocket', async () =>
   }
 })
 
-test('viem connects again after the gateway restarted, and goes on watching', async () => {
+test('viem reconnects after a restart of the gateway and continues to watch', async () => {
   const client = viem()
   try {
     const blocks: bigint[] = []
@@ -131,19 +131,19 @@ test('ethers reads and listens over WebSocket', async () => {
     expect(logs.slice(-5).map((log) => log.transactionHash)).toEqual(expected)
     expect(new Set(logs.map((log) => log.transactionHash)).size).toBe(logs.length)
     await provider.removeAllListeners()
-    // It does not wait for the answers to its calls that end subscriptions.
+    // It does not wait for the responses to its unsubscribe calls.
     await provider.send('eth_chainId', [])
   } finally {
     await provider.destroy()
   }
 })
 
-test('single calls, batches, notifications and nonsense are answered as over HTTP', async () => {
+test('single calls, batches, notifications and invalid requests are answered as over HTTP', async () => {
   const client = await connect(url)
   const answerTo = async (message: unknown) => {
-    const before = client.heard.length
+    const before = client.received.length
     client.socket.send(typeof message === 'string' ? message : JSON.stringify(message))
-    return until(async () => client.heard[before], Boolean)
+    return until(async () => client.received[before], Boolean)
   }
   expect(await answerTo(call('eth_chainId', [], 'abc'))).toEqual({ jsonrpc: '2.0', id: 'abc', result: '0x7a69' })
   expect(
@@ -164,11 +164,13 @@ test('single calls, batches, notifications and nonsense are answered as over HTT
   ])
   expect(await answerTo('{"jsonrpc":')).toMatchObject({ id: null, error: { code: -32700 } })
   expect(await answerTo([])).toMatchObject({ id: null, error: { code: -32600 } })
-  expect(await client.ask('eth_call', [{ to: devnet.token, data: '0xa9059cbb' }])).toMatchObject({ error: { code: 3 } })
+  expect(await client.call('eth_call', [{ to: devnet.token, data: '0xa9059cbb' }])).toMatchObject({
+    error: { code: 3 },
+  })
   client.socket.close()
 })
 
-test('what is subscribed to is told in the words of nodes; what is not offered is refused in words', async () => {
+test('notifications have the format of nodes; unsupported subscriptions are refused with a reason', async () => {
   const client = await connect(url)
   const heads = await client.subscribe('newHeads')
   const logs = await client.subscribe('logs', { address: [devnet.token.toUpperCase().replace('0X', '0x')], topics: [] })
@@ -192,8 +194,8 @@ test('what is subscribed to is told in the words of nodes; what is not offered i
   expect(client.of(logs)).toEqual(await direct('eth_getLogs', [{ blockHash: block?.['hash'] }]))
   expect(client.of(none)).toEqual([])
 
-  expect(await client.ask('eth_unsubscribe', [logs])).toMatchObject({ result: true })
-  expect(await client.ask('eth_unsubscribe', [logs])).toMatchObject({ error: { message: 'subscription not found' } })
+  expect(await client.call('eth_unsubscribe', [logs])).toMatchObject({ result: true })
+  expect(await client.call('eth_unsubscribe', [logs])).toMatchObject({ error: { message: 'subscription not found' } })
   await devnet.chain.transfer(1)
   await until(
     async () => client.of(heads).length,
@@ -202,22 +204,22 @@ test('what is subscribed to is told in the words of nodes; what is not offered i
   expect(client.of(logs)).toHaveLength(2)
 
   const refusals = [
-    [['newPendingTransactions'], -32601, /each node knows other pending transactions/],
+    [['newPendingTransactions'], -32601, /pending transactions differ between nodes/],
     [['syncing'], -32601, /use eth_syncing/],
-    [['everything'], -32601, /the subscriptions are newHeads and logs/],
+    [['everything'], -32601, /only newHeads and logs are supported/],
     [[], -32602, /takes a string/],
     [['logs', { address: 'nobody' }], -32602, /address must be/],
     [['logs', { topics: ['0x1'] }], -32602, /topics/],
     [['logs', 5], -32602, /the filter must be an object/],
   ] as const
   for (const [params, code, message] of refusals)
-    expect(await client.ask('eth_subscribe', [...params])).toMatchObject({
+    expect(await client.call('eth_subscribe', [...params])).toMatchObject({
       error: { code, message: expect.stringMatching(message) },
     })
   client.socket.close()
 })
 
-test('over HTTP a subscription is refused and points to the WebSocket that is there', async () => {
-  expect((await post(url, call('eth_subscribe', ['newHeads']))).body.error?.message).toMatch(/same address with ws/)
+test('over HTTP a subscription is refused with a hint to use a WebSocket', async () => {
+  expect((await post(url, call('eth_subscribe', ['newHeads']))).body.error?.message).toMatch(/same URL with ws/)
   expect((await connect(url)).socket.readyState).toBe(1)
 })

@@ -1,30 +1,21 @@
-import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { WebSocket } from 'ws'
 import type { Account } from '../accounts.ts'
 import type { Admission, Caller } from '../admission.ts'
 import type { ChainService } from '../chain-service.ts'
-import {
-  codes,
-  errorText,
-  isFault,
-  ourError,
-  parseCalls,
-  resultHead,
-  type Call,
-  type Outcome,
-  type RpcError,
-} from '../json-rpc.ts'
+import { codes, errorText, isFault, parseCalls, type Call, type Outcome, type RpcError } from '../json-rpc.ts'
 import type { Feed, Topic } from './feed.ts'
 import { closeCodes, type SocketLimits } from './limits.ts'
+import { joinReplies, oversizedReplies, replyText, type RpcReply } from './reply-text.ts'
 import { readSubscription } from './subscribe.ts'
+import { Subscriptions, type Subscription } from './subscriptions.ts'
 
 const maxBatch = 1_000
-/** What a closing frame has room for. */
+/** Maximum length of the reason in a closing frame. */
 const maxReasonBytes = 123
 
-export type ConnectionParts = {
+export type ConnectionOptions = {
   socket: WebSocket
   token: string
   caller: Caller
@@ -33,44 +24,43 @@ export type ConnectionParts = {
   admission: Admission
   limits: SocketLimits
   log: Logger
-  /** Subscriptions of this organization at this gateway, over all of its connections. */
+  /** Subscriptions of the organization over all of its connections to this gateway. */
   subscriptionsOfOrg: () => number
 }
 
-type RpcReply = { id: string; text: string }
-type Subscription = {
-  id: string
-  kind: Topic['kind']
-  /** Notifications that came before the client was told the id; null once it was. */
-  held: string[] | null
-  end: () => void
-}
-
-/** One client: its calls, its subscriptions, and what waits to be read by it. */
+/** The connection of one client: its calls, its subscriptions, and the backpressure of what it has not read yet. */
 export class Connection {
   readonly token: string
   readonly chain: string
-  readonly #parts: ConnectionParts
+  readonly #options: ConnectionOptions
   #account: Account
-  readonly #subscriptions = new Map<string, Subscription>()
-  /** Messages that came while enough calls were under way. */
+  readonly #subscriptions: Subscriptions
+  /** Messages received while the maximum number of calls is in flight. */
   #queue: string[] = []
   #inFlight = 0
-  /** Of answers and notifications that wait until the client has read what was sent before. */
-  #heldBytes = 0
+  /** Bytes of responses that wait until the client has read what was sent before. */
+  #unsentBytes = 0
   #isClosing = false
   #isAlive = true
   #waiting: (() => void)[] = []
 
-  constructor(parts: ConnectionParts) {
-    this.#parts = parts
-    this.token = parts.token
-    this.chain = parts.caller.chain
-    this.#account = parts.caller.account
-    const { socket } = parts
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+    this.token = options.token
+    this.chain = options.caller.chain
+    this.#account = options.caller.account
+    this.#subscriptions = new Subscriptions({
+      ...options,
+      notify: (id, json) => this.#notify(id, json),
+      onHeld: () => {
+        if (this.#bufferedBytes > options.limits.unsentBytes) this.#closeSlow()
+      },
+      close: (code, reason) => this.close(code, reason),
+    })
+    const { socket } = options
     socket.on('message', (data) => this.#receive((data as Buffer).toString()))
     socket.on('pong', () => (this.#isAlive = true))
-    // The library closes the connection on these; what is wrong is in the closing frame.
+    // The library closes the connection on errors, with the reason in the closing frame.
     socket.on('error', () => undefined)
     socket.once('close', () => this.#end())
   }
@@ -84,7 +74,11 @@ export class Connection {
   }
 
   countOf(kind: Topic['kind']): number {
-    return [...this.#subscriptions.values()].filter((s) => s.kind === kind).length
+    return this.#subscriptions.countOf(kind)
+  }
+
+  get #bufferedBytes(): number {
+    return this.#unsentBytes + this.#subscriptions.heldBytes
   }
 
   get isBusy(): boolean {
@@ -94,40 +88,39 @@ export class Connection {
   /** Closes the connection when the account may no longer call. */
   check(account: Account | null): void {
     if (account) this.#account = account
-    const refusal = this.#parts.admission.refuseAny(account)
+    const refusal = this.#options.admission.refuseAny(account)
     if (refusal) this.close(4000 + refusal.status, refusal.error.message)
   }
 
-  /** Cuts off a client that has not answered the ping before, or that reads nothing of what was sent to it. */
+  /** Disconnects a client that has not responded to the previous ping or reads nothing of what it was sent. */
   ping(): void {
-    const { socket } = this.#parts
+    const { socket } = this.#options
     if (!this.#isAlive) return socket.terminate()
     this.#isAlive = false
     socket.ping()
   }
 
-  /** Reads no further calls. */
+  /** Stops reading calls. */
   pause(): void {
     this.#isClosing = true
     this.#queue = []
-    this.#parts.socket.pause()
+    this.#options.socket.pause()
   }
 
-  /** Says why, ends the subscriptions at once, and cuts the connection off when the client does not answer. */
+  /** Ends the subscriptions and closes the connection with a reason; terminates it when the client does not respond. */
   close(code: number, reason: string): void {
-    const { socket, limits } = this.#parts
+    const { socket, limits } = this.#options
     this.#isClosing = true
     this.#end()
     socket.resume()
-    socket.close(code, cut(reason))
+    socket.close(code, truncate(reason))
     setTimeout(() => socket.terminate(), limits.closeMs).unref()
   }
 
   #end(): void {
     this.#isClosing = true
     this.#queue = []
-    for (const { end } of this.#subscriptions.values()) end()
-    this.#subscriptions.clear()
+    this.#subscriptions.end()
     this.#wake()
   }
 
@@ -138,36 +131,40 @@ export class Connection {
     this.#proceed()
   }
 
-  /** Begins what may begin, and reads on only while that is all there is. */
+  /** Starts queued calls up to the limit, and reads further messages only when none are queued. */
   #proceed(): void {
-    const { socket, limits } = this.#parts
-    while (this.#queue.length > 0 && this.#inFlight < limits.callsInFlight && socket.bufferedAmount <= limits.calmBytes)
-      void this.#answer(this.#queue.shift() as string)
+    const { socket, limits } = this.#options
+    while (
+      this.#queue.length > 0 &&
+      this.#inFlight < limits.callsInFlight &&
+      socket.bufferedAmount <= limits.pauseBytes
+    )
+      void this.#process(this.#queue.shift() as string)
     if (this.#isClosing) return
     if (this.#queue.length > 0) socket.pause()
     else if (socket.isPaused) socket.resume()
   }
 
-  async #answer(text: string): Promise<void> {
+  async #process(text: string): Promise<void> {
     const { isBatch, calls } = parseCalls(text, maxBatch)
     this.#inFlight += calls.length
-    const fresh: Subscription[] = []
+    const created: Subscription[] = []
     try {
       const refusal = await this.#refuse(calls.length)
-      const answers: RpcReply[] = refusal
+      const replies: RpcReply[] = refusal
         ? calls.flatMap(({ id }) => (id === null ? [] : [{ id, text: errorText(id, refusal) }]))
-        : await this.#answers(
+        : await this.#callAll(
             calls.filter((c): c is Call => !isFault(c)),
-            fresh,
+            created,
           )
-      for (const call of calls) if (isFault(call)) answers.push({ id: call.id, text: errorText(call.id, call.error) })
-      if (answers.length > 0) await this.#sendAnswers(answers, isBatch)
-      // Clients know the id of a subscription only now.
-      for (const subscription of fresh) this.#release(subscription)
-      if (refusal) await sleep(this.#parts.limits.refusedMs, undefined, { ref: false })
+      for (const call of calls) if (isFault(call)) replies.push({ id: call.id, text: errorText(call.id, call.error) })
+      if (replies.length > 0) await this.#sendReplies(replies, isBatch)
+      // The client knows the id of its subscription only now.
+      for (const subscription of created) this.#subscriptions.release(subscription)
+      if (refusal) await sleep(this.#options.limits.refusedMs, undefined, { ref: false })
     } catch (error) {
-      this.#parts.log.error({ err: error, chain: this.chain }, 'an RPC message failed')
-      this.close(closeCodes.failed, 'Something failed on our side. Connect again.')
+      this.#options.log.error({ err: error, chain: this.chain }, 'failed to process an RPC message')
+      this.close(closeCodes.failed, 'Something failed on our side. Please reconnect.')
     } finally {
       this.#inFlight -= calls.length
       this.#proceed()
@@ -175,7 +172,7 @@ export class Connection {
   }
 
   async #refuse(count: number): Promise<RpcError | null> {
-    const { admission, token } = this.#parts
+    const { admission, token } = this.#options
     try {
       const account = await admission.find(token)
       if (account) this.#account = account
@@ -185,87 +182,36 @@ export class Connection {
     }
   }
 
-  /** Of all calls that are not notifications. Subscriptions begin when everything else is answered. */
-  async #answers(calls: Call[], fresh: Subscription[]): Promise<RpcReply[]> {
-    const { service, admission } = this.#parts
+  /** Replies to all calls other than notifications. Subscriptions start after all other calls are answered. */
+  async #callAll(calls: Call[], created: Subscription[]): Promise<RpcReply[]> {
+    const { service, admission } = this.#options
     const { type } = service.pool.chain
-    const read = calls.map((call) => ({ call, asked: readSubscription(type, call.method, call.params) }))
-    const plain = read.filter(({ asked }) => asked === null).map(({ call }) => call)
+    const read = calls.map((call) => ({ call, subscription: readSubscription(type, call.method, call.params) }))
+    const plain = read.filter(({ subscription }) => subscription === null).map(({ call }) => call)
     const [only] = plain
     const outcomes = plain.length === 1 && only ? [await service.answer(only)] : await service.answerAll(plain)
-    const answers: RpcReply[] = []
+    const replies: RpcReply[] = []
     const add = async (call: Call, outcome: Outcome) => {
-      admission.count({ ...this.#parts.caller, account: this.#account }, call, outcome)
-      if (call.id !== null) answers.push({ id: call.id, text: await textOf(call.id, outcome, this.#parts.limits) })
+      admission.count({ ...this.#options.caller, account: this.#account }, call, outcome)
+      if (call.id !== null) replies.push({ id: call.id, text: await replyText(call.id, outcome, this.#options.limits) })
     }
     for (const [i, call] of plain.entries()) await add(call, outcomes[i] as Outcome)
-    for (const { call, asked } of read) {
-      if (asked === null) continue
-      if ('error' in asked) await add(call, { kind: 'error', error: asked.error, isOurs: true })
-      else if (asked.kind === 'unsubscribe') await add(call, this.#unsubscribe(asked.id))
-      else if (call.id !== null) await add(call, await this.#subscribe(asked.topic, fresh))
+    for (const { call, subscription } of read) {
+      if (subscription === null) continue
+      if ('error' in subscription) await add(call, { kind: 'error', error: subscription.error, isOurs: true })
+      else if (subscription.kind === 'unsubscribe') await add(call, this.#subscriptions.unsubscribe(subscription.id))
+      else if (call.id !== null) await add(call, await this.#subscriptions.subscribe(subscription.topic, created))
     }
-    return answers
-  }
-
-  async #subscribe(topic: Topic, fresh: Subscription[]): Promise<Outcome> {
-    const { feed, limits, service, subscriptionsOfOrg } = this.#parts
-    const tooMany = (most: number, of: string) =>
-      ourError(
-        codes.limitExceeded,
-        `There are ${most} subscriptions of this ${of} already, which is the most there can be.`,
-      )
-    if (!(await feed.prepare(topic)))
-      return ourError(
-        codes.unavailable,
-        `No node of ${service.pool.chain.title} answers now. Try again in a few seconds.`,
-      )
-    if (this.#isClosing) return ourError(codes.unavailable, 'The connection is being closed.')
-    if (this.#subscriptions.size >= limits.subscriptionsOfConnection)
-      return tooMany(limits.subscriptionsOfConnection, 'connection')
-    if (subscriptionsOfOrg() >= limits.subscriptionsOfOrg) return tooMany(limits.subscriptionsOfOrg, 'organization')
-    const id = `0x${randomBytes(16).toString('hex')}`
-    const subscription: Subscription = { id, kind: topic.kind, held: [], end: () => undefined }
-    subscription.end = feed.add(topic, {
-      notify: (json) => this.#deliver(subscription, json),
-      lost: () => this.close(closeCodes.restart, 'The chain was replaced or went back too far. Connect again.'),
-    })
-    this.#subscriptions.set(id, subscription)
-    fresh.push(subscription)
-    return { kind: 'result', json: Buffer.from(JSON.stringify(id)) }
-  }
-
-  #unsubscribe(id: string): Outcome {
-    const found = this.#subscriptions.get(id)
-    if (!found) return ourError(codes.serverError, 'subscription not found')
-    found.end()
-    this.#subscriptions.delete(id)
-    return { kind: 'result', json: Buffer.from('true') }
-  }
-
-  #deliver({ id, held }: Subscription, json: string): void {
-    if (!held) return this.#notify(id, json)
-    held.push(json)
-    this.#heldBytes += json.length
-    if (this.#heldBytes > this.#parts.limits.unsentBytes) this.#closeSlow()
+    return replies
   }
 
   #closeSlow(): void {
-    this.close(closeCodes.slowReader, 'Notifications were not read in time. Connect again.')
-  }
-
-  #release(subscription: Subscription): void {
-    const held = subscription.held ?? []
-    subscription.held = null
-    for (const json of held) {
-      this.#heldBytes -= json.length
-      this.#notify(subscription.id, json)
-    }
+    this.close(closeCodes.slowReader, 'Notifications were not read in time. Please reconnect.')
   }
 
   #notify(id: string, json: string): void {
     if (this.#isClosing || !this.#subscriptions.has(id)) return
-    const { admission, caller, limits, socket } = this.#parts
+    const { admission, caller, limits, socket } = this.#options
     const account = this.#account
     const refusal = admission.refuseAny(account)
     if (refusal) return this.close(4000 + refusal.status, refusal.error.message)
@@ -273,30 +219,24 @@ export class Connection {
     if (account.rate.waitMs() > limits.maxRateDebtMs)
       return this.close(
         closeCodes.limitExceeded,
-        'More notifications than the rate of the organization allows. Filter logs.',
+        'Notifications exceed the rate limit of the organization. Filter logs.',
       )
     if (socket.bufferedAmount + json.length > limits.unsentBytes) return this.#closeSlow()
     admission.countNotification({ ...caller, account })
     socket.send(`{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":${json}}}`)
   }
 
-  /** Waits while the client has not read what it was sent before. */
-  async #sendAnswers(answers: RpcReply[], isBatch: boolean): Promise<void> {
-    const { socket, limits } = this.#parts
-    let text = joined(answers, isBatch)
-    if (this.#heldBytes + socket.bufferedAmount + text.length > limits.unsentBytes) {
-      const message = `The answer and those not read yet are larger than ${limits.unsentBytes / 1_048_576} MB. Ask for less at once, or over HTTP.`
-      const error = { code: codes.limitExceeded, message }
-      text = joined(
-        answers.map(({ id }) => ({ id, text: errorText(id, error) })),
-        isBatch,
-      )
-    }
-    this.#heldBytes += text.length
-    while (socket.bufferedAmount > limits.calmBytes && !this.#isClosing)
+  /** Waits until the client has read enough of what it was sent before. */
+  async #sendReplies(replies: RpcReply[], isBatch: boolean): Promise<void> {
+    const { socket, limits } = this.#options
+    let text = joinReplies(replies, isBatch)
+    if (this.#bufferedBytes + socket.bufferedAmount + text.length > limits.unsentBytes)
+      text = oversizedReplies(replies, isBatch, limits)
+    this.#unsentBytes += text.length
+    while (socket.bufferedAmount > limits.pauseBytes && !this.#isClosing)
       await new Promise<void>((wake) => this.#waiting.push(wake))
-    this.#heldBytes -= text.length
-    // The callback comes when the bytes have left this process.
+    this.#unsentBytes -= text.length
+    // The callback runs when the bytes have left this process.
     if (socket.readyState === socket.OPEN) socket.send(text, () => this.#wake())
   }
 
@@ -306,33 +246,8 @@ export class Connection {
   }
 }
 
-const joined = (answers: readonly RpcReply[], isBatch: boolean): string => {
-  const texts = answers.map(({ text }) => text).join()
-  return isBatch ? `[${texts}]` : texts
-}
-
-async function textOf(id: string, outcome: Outcome, { unsentBytes }: SocketLimits): Promise<string> {
-  if (outcome.kind === 'error') return errorText(id, outcome.error)
-  if (outcome.kind === 'result') return `${resultHead(id)}${outcome.json.toString()}}`
-  const parts: Uint8Array[] = []
-  let length = 0
-  try {
-    for await (const part of outcome.chunks) {
-      parts.push(part)
-      length += part.length
-      if (length > unsentBytes) {
-        const message = `The answer is larger than ${unsentBytes / 1_048_576} MB. Ask for less, or over HTTP.`
-        return errorText(id, { code: codes.limitExceeded, message })
-      }
-    }
-  } catch {
-    return errorText(id, { code: codes.unavailable, message: 'The node stopped in the middle of its answer.' })
-  }
-  return `${resultHead(id)}${Buffer.concat(parts).toString()}}`
-}
-
-/** Cut where a character ends. */
-function cut(reason: string): string {
+/** Truncates to the size of a closing frame without splitting a character. */
+function truncate(reason: string): string {
   let text = reason
   while (Buffer.byteLength(text) > maxReasonBytes) text = text.slice(0, -1)
   return text

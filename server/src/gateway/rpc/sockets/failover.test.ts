@@ -34,13 +34,13 @@ const hex = (n: number) => `0x${n.toString(16)}`
 type Log = Notification['result']
 const idOf = ({ blockHash, logIndex }: Log) => `${String(blockHash)} ${String(logIndex)}`
 
-/** What a client knows after its notifications. A log told twice, or taken back without having been told, is an error. */
+/** The logs a client knows after its notifications. A log sent twice, or removed without having been sent, is an error. */
 function fold(before: readonly Log[], notified: readonly Log[]): string[] {
   const known = new Set(before.map(idOf))
   for (const log of notified) {
-    if (log.removed) expect(known.delete(idOf(log)), `taken back without having been told: ${idOf(log)}`).toBe(true)
+    if (log.removed) expect(known.delete(idOf(log)), `removed without having been sent: ${idOf(log)}`).toBe(true)
     else {
-      expect(known.has(idOf(log)), `told twice: ${idOf(log)}`).toBe(false)
+      expect(known.has(idOf(log)), `sent twice: ${idOf(log)}`).toBe(false)
       known.add(idOf(log))
     }
   }
@@ -51,17 +51,17 @@ const allLogs = async (): Promise<Log[]> =>
   (await direct('eth_getLogs', [{ fromBlock: '0x0', toBlock: 'latest', address: devnet.token }])) as Log[]
 const sorted = (logs: readonly Log[]) => logs.map(idOf).sort()
 
-/** Headers as they came: each has the one before as its parent, or begins another branch at a block that is known. */
+/** Checks that each header has the previous one as its parent, or starts another branch at a known block. */
 function expectConnected(heads: readonly Log[]): void {
   const known = new Set([heads[0]?.['hash']])
   for (const head of heads.slice(1)) {
     expect(known.has(head['parentHash'] as string), `a gap before block ${Number(head['number'])}`).toBe(true)
-    expect(known.has(head['hash'] as string), `block ${Number(head['number'])} told twice`).toBe(false)
+    expect(known.has(head['hash'] as string), `block ${Number(head['number'])} sent twice`).toBe(false)
     known.add(head['hash'])
   }
 }
 
-/** Until the client has been told of the block that the chain ends with. */
+/** Waits until the client was notified of the latest block of the chain. */
 async function caughtUp(heads: string): Promise<void> {
   const { hash } = (await direct('eth_getBlockByNumber', ['latest', false])) as { hash: string }
   await until(
@@ -71,29 +71,29 @@ async function caughtUp(heads: string): Promise<void> {
   )
 }
 
-/** A node that freezes: it takes calls and answers none. */
+/** A node that hangs: it accepts calls and answers none. */
 const frozen = () => ({ delayMs: 20_000 })
 const isDown = () => 'down' as const
 
-test('a reorganization takes back the logs of the old branch and tells those of the new one', async () => {
+test('a reorganization removes the logs of the old branch and sends those of the new one', async () => {
   const before = await allLogs()
   const heads = await client.subscribe('newHeads')
   const logs = await client.subscribe('logs', { address: devnet.token })
   await devnet.chain.transfer(30)
   await caughtUp(heads)
   const old = (await allLogs()).slice(-20)
-  const told = client.of(logs).length
-  // One block further back than the client was told of.
+  const sent = client.of(logs).length
+  // One block further back than the client was notified of.
   await devnet.chain.reorg(3)
   await devnet.chain.transfer(1)
   await caughtUp(heads)
   const removed = client.of(logs).filter((log) => log.removed)
   expect(removed.map(idOf)).toEqual(expect.arrayContaining(old.map(idOf)))
-  // The newest first, as they were put on.
+  // Newest first.
   expect(removed.slice(0, 10).map(idOf)).toEqual(
     client
       .of(logs)
-      .slice(told - 10, told)
+      .slice(sent - 10, sent)
       .map(idOf)
       .toReversed(),
   )
@@ -101,31 +101,31 @@ test('a reorganization takes back the logs of the old branch and tells those of 
   expectConnected(client.of(heads).slice(2))
 })
 
-test('a subscription goes on with another node when its node dies, freezes, lags or lies', async () => {
+test('a subscription continues with another node when its node fails, hangs, lags or returns false data', async () => {
   const [a] = nodes as [FaultyNode, FaultyNode]
   const before = await allLogs()
   const heads = await client.subscribe('newHeads')
   const logs = await client.subscribe('logs', { address: devnet.token })
   const height = await devnet.chain.height()
-  const faults: NonNullable<FaultyNode['mischief']>[] = [
+  const faults: NonNullable<FaultyNode['fault']>[] = [
     isDown,
     frozen,
-    // It stays where it is.
+    // The node is stuck at its head.
     ({ method, params }) =>
       method === 'eth_blockNumber' || (method === 'eth_getBlockByNumber' && params[0] === 'latest')
         ? { result: hex(height) }
         : null,
-    // It knows of no logs, or of those of another block.
+    // The node returns no logs, or those of another block.
     ({ method }) => (method === 'eth_getLogs' ? { result: [] } : null),
     ({ method }) => (method === 'eth_getLogs' ? { result: [{ ...before[0], address: devnet.token }] } : null),
     ({ method }) => (method === 'eth_getBlockByHash' ? { result: null } : null),
     ({ method }) => (method === 'eth_getBlockByHash' ? { error: { code: -32000, message: 'header not found' } } : null),
   ]
   for (const fault of faults) {
-    a.mischief = fault
+    a.fault = fault
     await devnet.chain.transfer(25)
     await caughtUp(heads)
-    a.mischief = null
+    a.fault = null
     await devnet.chain.transfer(5)
     await caughtUp(heads)
   }
@@ -134,12 +134,12 @@ test('a subscription goes on with another node when its node dies, freezes, lags
   expect(client.of(logs).some((log) => log.removed)).toBe(false)
 })
 
-test('whatever nodes and the chain do, what the client was told is what the chain says at the end', async () => {
+test('after random failures and reorganizations, the state of the client equals the chain', async () => {
   const before = await allLogs()
   const heads = await client.subscribe('newHeads')
   const logs = await client.subscribe('logs', { address: devnet.token })
   const narrow = await client.subscribe('logs', { address: devnet.token, topics: [null, null, null] })
-  // The same sequence every time, so that a failure can be looked at again.
+  // A fixed sequence, so that a failure can be reproduced.
   let seed = 20_261_122
   const random = (below: number) => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0
@@ -155,19 +155,19 @@ test('whatever nodes and the chain do, what the client was told is what the chai
     else if (act === 'reorg') {
       await devnet.chain.reorg(1 + random(5))
       if (random(2) === 0) await devnet.chain.transfer(1 + random(5))
-    } else if (act === 'down') node.mischief = isDown
+    } else if (act === 'down') node.fault = isDown
     else if (act === 'frozen')
-      node.mischief = ({ method }) => (random(3) === 0 || method === 'eth_getLogs' ? { delayMs: 1_500 } : null)
+      node.fault = ({ method }) => (random(3) === 0 || method === 'eth_getLogs' ? { delayMs: 1_500 } : null)
     else if (act === 'both away') {
-      for (const each of nodes) each.mischief = isDown
+      for (const each of nodes) each.fault = isDown
       await devnet.chain.transfer(1 + random(10))
     }
-    if (act === 'well' || act === 'both away') for (const each of nodes) each.mischief = null
-    // Sometimes the gateway sees what was done, sometimes only what came of several.
-    if (random(3) === 0) for (const each of nodes) each.mischief = null
-    if (random(3) === 0 && nodes.every((each) => each.mischief === null)) await caughtUp(heads)
+    if (act === 'well' || act === 'both away') for (const each of nodes) each.fault = null
+    // Sometimes the gateway observes each change, sometimes only the result of several.
+    if (random(3) === 0) for (const each of nodes) each.fault = null
+    if (random(3) === 0 && nodes.every((each) => each.fault === null)) await caughtUp(heads)
   }
-  for (const each of nodes) each.mischief = null
+  for (const each of nodes) each.fault = null
   await devnet.chain.transfer(1)
   await caughtUp(heads)
   expect(client.socket.readyState, done.join()).toBe(1)
@@ -176,7 +176,7 @@ test('whatever nodes and the chain do, what the client was told is what the chai
   expect(client.of(logs).some((log) => log.removed)).toBe(true)
 }, 120_000)
 
-test('a chain is polled once for all who are subscribed, and by nobody for them when they have gone', async () => {
+test('a chain is polled once for all subscribers, and no longer when they have disconnected', async () => {
   const [a] = nodes as [FaultyNode, FaultyNode]
   const others = await Promise.all([1, 2, 3].map(() => connect(client.socket.url.replace('ws', 'http'))))
   const ids = await Promise.all([client, ...others].flatMap((c) => [c.subscribe('newHeads'), c.subscribe('logs', {})]))
@@ -191,7 +191,7 @@ test('a chain is polled once for all who are subscribed, and by nobody for them 
   expect(t.gateway.route().socketCounts()).toEqual([])
 })
 
-test('a chain that was made anew ends the connections of its subscribers, who find the new one when they come back', async () => {
+test('a chain reset closes the connections of subscribers, who find the new chain when they reconnect', async () => {
   await client.subscribe('newHeads')
   const other = await startDevnet({ transfers: 3 })
   try {
@@ -200,8 +200,8 @@ test('a chain that was made anew ends the connections of its subscribers, who fi
     const again = await connect(client.socket.url.replace('ws', 'http'))
     const heads = await until(() => again.subscribe('newHeads').catch(() => null), Boolean)
     await other.chain.transfer(1)
-    const told = await until(async () => again.of(heads ?? '').at(-1)?.['number'], Boolean)
-    expect(Number(told)).toBe(await other.chain.height())
+    const announced = await until(async () => again.of(heads ?? '').at(-1)?.['number'], Boolean)
+    expect(Number(announced)).toBe(await other.chain.height())
     again.socket.close()
   } finally {
     await other.stop()

@@ -1,59 +1,59 @@
 import type { Logger } from 'pino'
 import type { ChainService } from '../chain-service.ts'
-import type { BlockLog, Step } from './branch.ts'
+import type { BlockLog, BranchChange } from './branch.ts'
 import { Follower } from './follower.ts'
 import { keyOfFilter, matches, type LogFilter } from './log-filter.ts'
 
-/** What is subscribed to. */
+/** The subject of a subscription. */
 export type Topic = { kind: 'newHeads' } | { kind: 'logs'; filter: LogFilter }
 
 export type Subscriber = {
   /** Sends one result, given as JSON. */
   notify: (json: string) => void
-  /** What was sent cannot be corrected: the client has to begin again. */
+  /** Earlier notifications cannot be corrected: the client must subscribe again. */
   lost: () => void
 }
 
-/** How long a subscription waits for a node that shows the tip. */
+/** How long a subscription waits for a node that returns the tip. */
 const readyMs = 5_000
-/** How long a chain is followed after the last subscription ended: clients that connect again find it ready. */
-const lingerMs = 5_000
+/** How long a chain is followed after its last subscription ended, so that reconnecting clients find it ready. */
+const idleMs = 5_000
 
 type LogGroup = { filter: LogFilter; subscribers: Set<Subscriber> }
 
-/** The subscriptions to one chain. The chain is followed while there are any, once for all of them. */
+/** The subscriptions to one chain. One follower serves all of them and runs while there are any. */
 export class Feed {
   readonly #service: ChainService
   readonly #log: Logger
   readonly #heads = new Set<Subscriber>()
-  /** By filter: many clients ask for the same, which is then matched once. */
+  /** By filter, so that a filter shared by many clients is matched once. */
   readonly #logs = new Map<string, LogGroup>()
   #follower: Follower | null = null
-  #lingering: NodeJS.Timeout | null = null
+  #idleTimer: NodeJS.Timeout | null = null
 
   constructor(service: ChainService, log: Logger) {
     this.#service = service
     this.#log = log
   }
 
-  /** False when no node shows the tip of the chain. After true, call `add` within a second. */
+  /** False when no node returns the tip of the chain. After true, call `add` within a second. */
   async prepare({ kind }: Topic): Promise<boolean> {
     this.#follower ??= new Follower(this.#service, this.#log, {
       moved: (step) => this.#publish(step),
-      lost: () => this.#lose(),
+      lost: () => this.#loseAll(),
     })
     const isReady = await this.#follower.ready(kind === 'logs', readyMs)
-    this.#linger()
+    this.#stopWhenIdle()
     return isReady
   }
 
-  /** Notifies of every change from now on. Answers how to end that. */
+  /** Sends every change from now on to the subscriber. Returns a function that ends the subscription. */
   add(topic: Topic, subscriber: Subscriber): () => void {
     if (topic.kind === 'newHeads') {
       this.#heads.add(subscriber)
       return () => {
         this.#heads.delete(subscriber)
-        this.#linger()
+        this.#stopWhenIdle()
       }
     }
     const key = keyOfFilter(topic.filter)
@@ -63,26 +63,26 @@ export class Feed {
     return () => {
       group.subscribers.delete(subscriber)
       if (group.subscribers.size === 0 && this.#logs.get(key) === group) this.#logs.delete(key)
-      this.#linger()
+      this.#stopWhenIdle()
     }
   }
 
   close(): void {
-    if (this.#lingering) clearTimeout(this.#lingering)
+    if (this.#idleTimer) clearTimeout(this.#idleTimer)
     this.#follower?.stop()
     this.#follower = null
   }
 
-  /** Looks after a while whether anybody is still subscribed. */
-  #linger(): void {
-    if (this.#lingering) clearTimeout(this.#lingering)
-    this.#lingering = setTimeout(() => {
+  /** Stops following after a delay if no subscriptions are left then. */
+  #stopWhenIdle(): void {
+    if (this.#idleTimer) clearTimeout(this.#idleTimer)
+    this.#idleTimer = setTimeout(() => {
       if (this.#logs.size === 0) this.#follower?.clearLogs()
       if (this.#logs.size === 0 && this.#heads.size === 0) this.close()
-    }, lingerMs).unref()
+    }, idleMs).unref()
   }
 
-  #publish({ removed, added }: Step): void {
+  #publish({ removed, added }: BranchChange): void {
     for (const block of removed) for (const log of (block.logs ?? []).toReversed()) this.#publishLog(log, true)
     for (const block of added) {
       for (const subscriber of this.#heads) subscriber.notify(block.header)
@@ -96,7 +96,7 @@ export class Feed {
       if (matches(filter, log)) for (const subscriber of subscribers) subscriber.notify(json)
   }
 
-  #lose(): void {
+  #loseAll(): void {
     const all = [...this.#heads, ...[...this.#logs.values()].flatMap(({ subscribers }) => [...subscribers])]
     for (const subscriber of all) subscriber.lost()
   }

@@ -2,30 +2,30 @@ import type { Logger } from 'pino'
 import type { ChainService } from '../chain-service.ts'
 import type { Block, Upstream } from '../upstream.ts'
 import { BlockSource } from './block-source.ts'
-import { Branch, type ChainBlock, type Step } from './branch.ts'
+import { Branch, type ChainBlock, type BranchChange } from './branch.ts'
 
-/** Blocks below the tip that are read when following begins, so that a reorganization soon after can be told. */
+/** Blocks below the tip that are read at the start, so that a reorganization soon after can be reported. */
 const blocksAtStart = 16
-/** Blocks read in one go when nodes were away for long. */
+/** Blocks read per round when catching up. */
 const blockBatchSize = 32
-/** How long all nodes must be below the tip before it is taken back, as for heads over HTTP. */
+/** How long all nodes must be below the tip before it is rolled back, as for heads over HTTP. */
 const rollbackAfterMs = 30_000
-/** How often an unlikely answer for the logs of a block is asked for again before it is believed. */
-const maxDoubts = 3
+/** How often unlikely logs of a block are read again before they are accepted. */
+const maxLogRetries = 3
 
 type Head = Block & { node: Upstream }
 
 type FollowerEvents = {
-  /** Each step begins where the one before ended, whichever nodes came and went in between. */
-  moved: (step: Step) => void
-  /** The chain was replaced, or went back further than is kept: what was announced cannot be corrected. */
+  /** Each change starts where the previous one ended, regardless of which nodes served them. */
+  moved: (step: BranchChange) => void
+  /** The chain was replaced or rolled back further than is kept: earlier announcements cannot be corrected. */
   lost: () => void
 }
 
 /**
- * Follows the tip of an EVM chain over all of its nodes, which are asked over HTTP: at each look of the pool at a node, the way
- * from the last announced block to the newest shown one is read, by parent hashes. A branch is left only for a higher block, or
- * when no healthy node shows its tip any longer.
+ * Follows the tip of an EVM chain over all of its nodes, by HTTP. After each poll of a node, it reads the path from the last
+ * announced block to the latest verified head by parent hashes. It leaves a branch only for a higher block, or when no healthy
+ * node has its tip any more.
  */
 export class Follower {
   readonly #service: ChainService
@@ -33,12 +33,12 @@ export class Follower {
   readonly #events: FollowerEvents
   readonly #log: Logger
   readonly #stop = new AbortController()
-  readonly #doubts = new Map<string, number>()
+  readonly #logRetries = new Map<string, number>()
   #branch: Branch | null = null
   #identity: string | null = null
-  #wantsLogs = false
+  #readsLogs = false
   #behindSinceMs: number | null = null
-  /** Work on the branch, one after the other. */
+  /** Serializes work on the branch. */
   #working: Promise<unknown> = Promise.resolve()
 
   constructor(service: ChainService, log: Logger, events: FollowerEvents) {
@@ -53,22 +53,22 @@ export class Follower {
     return this.#branch?.tip ?? null
   }
 
-  /** True when steps are announced from now on, with logs if wanted; false when no node shows the tip of the chain within the time. */
+  /** True when changes are announced from now on, with logs if requested; false when no node returns the tip within the time. */
   async ready(withLogs: boolean, withinMs: number): Promise<boolean> {
     const deadline = performance.now() + withinMs
     while (!this.#branch) {
       const leftMs = deadline - performance.now()
       if (leftMs <= 0 || this.#stop.signal.aborted) return false
       await this.#round()
-      if (!this.tip) await this.#service.pool.heads.news(Math.min(leftMs, 100))
+      if (!this.tip) await this.#service.pool.heads.nextPoll(Math.min(leftMs, 100))
     }
-    if (withLogs && !this.#wantsLogs) await this.#exclusive(() => this.#addLogs())
+    if (withLogs && !this.#readsLogs) await this.#exclusive(() => this.#addLogs())
     return true
   }
 
-  /** Steps need no logs from now on. */
+  /** Stops reading logs. */
   clearLogs(): void {
-    this.#wantsLogs = false
+    this.#readsLogs = false
   }
 
   stop(): void {
@@ -80,17 +80,17 @@ export class Follower {
     while (!this.#stop.signal.aborted) {
       await pool.ready()
       await this.#round()
-      await pool.heads.news(pool.chain.headPollMs)
+      await pool.heads.nextPoll(pool.chain.headPollMs)
     }
   }
 
   #round(): Promise<void> {
     return this.#exclusive(async () => {
       try {
-        await (this.#branch ? this.#advance(this.#branch) : this.#begin())
+        await (this.#branch ? this.#advance(this.#branch) : this.#start())
       } catch (error) {
         const { chain } = this.#service.pool
-        this.#log.warn({ chain: chain.id, error: (error as Error).message }, 'the tip of a chain could not be followed')
+        this.#log.warn({ chain: chain.id, error: (error as Error).message }, 'failed to follow the tip of a chain')
       }
     })
   }
@@ -101,7 +101,7 @@ export class Follower {
     return done
   }
 
-  /** The highest first, each block once. */
+  /** Heads of the healthy nodes, highest first, each block once. */
   #heads(): Head[] {
     const { healthy } = this.#service.pool.heads
     const heads = healthy.flatMap((node) => (node.head && node.breaker.isClosed ? [{ ...node.head, node }] : []))
@@ -109,13 +109,13 @@ export class Follower {
     return heads.filter((head, i) => heads.findIndex((other) => other.hash === head.hash) === i)
   }
 
-  async #begin(): Promise<void> {
+  async #start(): Promise<void> {
     for (const head of this.#heads()) {
       const top = await this.#source.byHash(head.hash, head.node)
       if (!top) continue
       const blocks = [top]
       const lowest = Math.max(0, top.number - blocksAtStart)
-      const below = await this.#numbers(lowest, top.number - 1, head.node)
+      const below = await this.#readRange(lowest, top.number - 1, head.node)
       for (let block = below.pop(); block && block.hash === blocks[0]?.parentHash; block = below.pop())
         blocks.unshift(block)
       this.#branch = new Branch(blocks)
@@ -130,23 +130,23 @@ export class Follower {
     for (const head of this.#targets(branch)) {
       const path = branch.has(head.hash) ? [] : await this.#pathTo(branch, head)
       if (path === 'unrelated' || path === 'missing') {
-        // A node that lost the branch, or a liar, while another still shows the tip.
+        // Lost only if no node has another head: this one may be faulty while others still have the tip.
         if (path === 'unrelated' && this.#heads().every((h) => h.hash === head.hash)) return this.#lose()
         continue
       }
-      if (this.#wantsLogs && !(await this.#readLogs(path, head.node))) continue
+      if (this.#readsLogs && !(await this.#readLogs(path, head.node))) continue
       const step = branch.move(path[0]?.parentHash ?? head.hash, path)
       this.#behindSinceMs = null
-      if (this.#wantsLogs && step.removed.some((block) => block.logs === null)) return this.#lose()
-      for (const block of path) this.#doubts.delete(block.hash)
-      // What was announced here must not be denied over HTTP.
+      if (this.#readsLogs && step.removed.some((block) => block.logs === null)) return this.#lose()
+      for (const block of path) this.#logRetries.delete(block.hash)
+      // Announced blocks must also be visible over HTTP.
       this.#service.pool.heads.serveLatest()
       this.#events.moved(step)
       return
     }
   }
 
-  /** Where the tip may move to, the best first; none while it is where it should be. */
+  /** Heads that the tip may move to, best first; empty while the tip is current. */
   #targets({ tip }: Branch): Head[] {
     const heads = this.#heads()
     const higher = heads.filter((head) => head.number > tip.number)
@@ -159,14 +159,14 @@ export class Follower {
       this.#behindSinceMs = null
       return asHigh
     }
-    // Nodes that are behind catch up; only when none does has the chain itself gone back.
+    // Nodes that are behind usually catch up; if none does, the chain itself was rolled back.
     this.#behindSinceMs ??= performance.now()
     return performance.now() - this.#behindSinceMs < rollbackAfterMs ? [] : heads
   }
 
   /**
-   * The blocks from a kept one (not included) to the head or part of the way, the oldest first. `missing`: not all could be read;
-   * `unrelated`: they lead to none that is kept.
+   * The blocks from a kept one (exclusive) to the head or part of the way, oldest first. `missing`: not all could be read;
+   * `unrelated`: none of them descends from a kept block.
    */
   async #pathTo(branch: Branch, head: Head): Promise<ChainBlock[] | 'missing' | 'unrelated'> {
     const { tip } = branch
@@ -175,15 +175,15 @@ export class Follower {
     const top = isWhole ? await this.#source.byHash(head.hash, head.node) : null
     if (isWhole && !top) return 'missing'
     if (top?.parentHash === tip.hash) return [top]
-    const ahead = await this.#numbers(tip.number + 1, isWhole ? upTo - 1 : upTo, head.node)
+    const ahead = await this.#readRange(tip.number + 1, isWhole ? upTo - 1 : upTo, head.node)
     if (top && top.number > tip.number) ahead.push(top)
     if (ahead.length > 0 && ahead.length === upTo - tip.number && isLinked(tip.hash, ahead)) return ahead
     const start = top ?? ahead.at(-1)
-    return start ? this.#back(branch, start, head.node) : 'missing'
+    return start ? this.#pathBack(branch, start, head.node) : 'missing'
   }
 
-  /** Of a reorganization: by parent hashes from its newest block to a kept one. */
-  async #back(branch: Branch, from: ChainBlock, node: Upstream): Promise<ChainBlock[] | 'missing' | 'unrelated'> {
+  /** Path of a reorganization, by parent hashes from its latest block to a kept one. */
+  async #pathBack(branch: Branch, from: ChainBlock, node: Upstream): Promise<ChainBlock[] | 'missing' | 'unrelated'> {
     const path = [from]
     for (let first = from; !branch.has(first.parentHash);) {
       if (first.number <= branch.oldest.number) return 'unrelated'
@@ -195,28 +195,28 @@ export class Follower {
     return path
   }
 
-  /** Ascending; those that the node does not have are left out. */
-  async #numbers(from: number, to: number, node: Upstream): Promise<ChainBlock[]> {
+  /** Blocks by ascending number, without those that the node does not have. */
+  async #readRange(from: number, to: number, node: Upstream): Promise<ChainBlock[]> {
     const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => from + i)
     const blocks = await Promise.all(numbers.map((number) => this.#source.byNumber(number, node)))
     return blocks.filter((block) => block !== null)
   }
 
-  /** False when the logs of a block cannot be had now. */
+  /** False when the logs of some block cannot be read now. */
   async #readLogs(blocks: ChainBlock[], node: Upstream): Promise<boolean> {
     const all = await Promise.all(
       blocks.map(async (block) => {
-        const doubts = this.#doubts.get(block.hash) ?? 0
-        block.logs = await this.#source.logs(block, node, doubts >= maxDoubts)
-        if (block.logs === null) this.#doubts.set(block.hash, doubts + 1)
+        const retries = this.#logRetries.get(block.hash) ?? 0
+        block.logs = await this.#source.logs(block, node, retries >= maxLogRetries)
+        if (block.logs === null) this.#logRetries.set(block.hash, retries + 1)
         return block.logs
       }),
     )
-    if (this.#doubts.size > 1_000) this.#doubts.clear()
+    if (this.#logRetries.size > 1_000) this.#logRetries.clear()
     return all.every((logs) => logs !== null)
   }
 
-  /** A reorganization soon after a subscription takes back logs of blocks before it: they must be known. */
+  /** Reads logs of earlier blocks: a reorganization soon after a subscription reports them as removed. */
   async #addLogs(): Promise<void> {
     const branch = this.#branch
     if (!branch) return
@@ -227,7 +227,7 @@ export class Follower {
         if (logs) branch.setLogs(block.hash, logs)
       }),
     )
-    this.#wantsLogs = true
+    this.#readsLogs = true
   }
 
   #lose(): void {

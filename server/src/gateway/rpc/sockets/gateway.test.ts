@@ -16,7 +16,7 @@ afterAll(async () => {
   await devnet?.stop()
 })
 
-test('a gateway takes WebSockets of RPC chains beside those of squids, and ends both when it ends', async () => {
+test('a gateway accepts WebSockets of RPC chains and of squids, and closes both when it stops', async () => {
   const squid = await bed.version()
   const { server } = await bed.serve(squid, (_, res) => res.end())
   const ofSquid = new WebSocketServer({ server })

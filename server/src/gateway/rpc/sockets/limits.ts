@@ -1,4 +1,4 @@
-/** Bounds of WebSocket connections. Tests set smaller ones. */
+/** Limits of WebSocket connections. Tests set smaller ones. */
 export type SocketLimits = {
   /** Connections of one organization to one gateway (SHOAL_RPC_SOCKETS_PER_ORG). */
   connectionsOfOrg: number
@@ -9,21 +9,21 @@ export type SocketLimits = {
   subscriptionsOfOrg: number
   /** Largest message from a client; a larger one closes the connection (1009). */
   messageBytes: number
-  /** Calls under way on one connection. Further messages are read when one of them has ended. */
+  /** Concurrent calls of one connection. Further messages are read when one of them has ended. */
   callsInFlight: number
-  /** Bytes that wait for a client to read them. A notification beyond closes the connection (4408), an answer becomes an error. */
+  /** Bytes buffered for a client. A notification beyond closes the connection (4408); a response beyond becomes an error. */
   unsentBytes: number
-  /** No call is begun while more than this waits for the client. */
-  calmBytes: number
-  /** How often a client is pinged; one that has not answered by the next ping is cut off. */
+  /** No call is started while more bytes than this are buffered for the client. */
+  pauseBytes: number
+  /** How often a client is pinged; one that has not responded by the next ping is disconnected. */
   pingMs: number
-  /** How often token, debt and quota of open connections are checked. */
+  /** How often token, account status and quota of open connections are checked. */
   checkMs: number
-  /** How far notifications may be ahead of the rate of the organization before its connections are closed (4429). */
+  /** How far notifications may exceed the organization's rate before its connections are closed (4429). */
   maxRateDebtMs: number
-  /** How long a refused message keeps its place among the calls in flight: a client that ignores refusals is read slowly. */
+  /** How long a refused message counts as in flight, which slows down clients that ignore refusals. */
   refusedMs: number
-  /** How long a client may take to answer a closing handshake, and calls to end at shutdown. */
+  /** Timeout of the closing handshake, and of calls in flight at shutdown. */
   closeMs: number
 }
 
@@ -33,7 +33,7 @@ export const defaultLimits: Omit<SocketLimits, 'connections' | 'connectionsOfOrg
   messageBytes: 5_000_000,
   callsInFlight: 32,
   unsentBytes: 8_388_608,
-  calmBytes: 1_048_576,
+  pauseBytes: 1_048_576,
   pingMs: 30_000,
   checkMs: 1_000,
   maxRateDebtMs: 10_000,
@@ -42,11 +42,11 @@ export const defaultLimits: Omit<SocketLimits, 'connections' | 'connectionsOfOrg
 }
 
 /**
- * Why the gateway closes a connection. 1009 (message too large) comes from the WebSocket library; codes from 4000 on are ours, and
- * end with the HTTP status of the same refusal.
+ * Codes with which the gateway closes a connection. 1009 (message too large) is sent by the WebSocket library. Codes from 4000 on
+ * are Shoal's and end with the corresponding HTTP status.
  */
 export const closeCodes = {
-  /** The gateway stops or restarts, or the followed chain was replaced: connect again. */
+  /** The gateway is stopping or the followed chain was replaced: reconnect. */
   restart: 1012,
   failed: 1011,
   unauthorized: 4401,

@@ -5,16 +5,16 @@ import { ownMetrics } from '../../../health/own-metrics.ts'
 export type SocketCounts = { chain: string; connections: number; newHeads: number; logs: number }
 
 export type SocketMetrics = {
-  /** Counts a connection that ended, by the code it was closed with. */
+  /** Counts a closed connection by closing code. */
   closed: (code: number) => void
-  /** Ends the counting of these connections. */
+  /** Removes these connections from the metrics. */
   stop: () => void
 }
 
 type Shared = { sources: Set<() => SocketCounts[]>; closings: Counter }
 const ofApps = new WeakMap<App, Shared>()
 
-/** Adds the connections that `counts` answers to the metrics of this process. They name chains, and no organization. */
+/** Adds the connections returned by `counts` to the metrics of this process, labelled by chain and not by organization. */
 export function measureSockets(app: App, counts: () => SocketCounts[]): SocketMetrics {
   const shared = ofApps.get(app) ?? openMetrics(app)
   ofApps.set(app, shared)
@@ -31,13 +31,13 @@ function openMetrics(app: App): Shared {
   const now = () => [...sources].flatMap((counts) => counts())
   const closings = new Counter({
     name: 'shoal_rpc_socket_closings_total',
-    help: 'WebSocket connections to RPC chains that ended, by closing code; 1006: without one.',
+    help: 'Closed WebSocket connections to RPC chains, by closing code; 1006: closed without a code.',
     labelNames: ['code'],
     registers: [registry],
   })
   void new Gauge({
     name: 'shoal_rpc_sockets',
-    help: 'WebSocket connections to RPC chains that are open at this gateway.',
+    help: 'Open WebSocket connections to RPC chains at this gateway.',
     labelNames: ['chain'],
     registers: [registry],
     collect() {
@@ -47,7 +47,7 @@ function openMetrics(app: App): Shared {
   })
   void new Gauge({
     name: 'shoal_rpc_subscriptions',
-    help: 'Subscriptions over these connections, by kind.',
+    help: 'Active subscriptions over WebSocket connections, by kind.',
     labelNames: ['chain', 'kind'],
     registers: [registry],
     collect() {

@@ -31,7 +31,7 @@ export class Sockets {
     this.#app = app
     this.#admission = admission
     this.#limits = { ...defaultLimits, connections, connectionsOfOrg, ...limits }
-    // Compression would let small messages take much memory, and costs more than it saves on a machine's own network.
+    // Compression would let small messages expand to much memory, and costs more than it saves on a local network.
     const options = {
       noServer: true,
       maxPayload: this.#limits.messageBytes,
@@ -46,7 +46,7 @@ export class Sockets {
     ]
   }
 
-  /** Takes the connection over, or refuses it with an HTTP status and a JSON-RPC error. */
+  /** Accepts the connection, or refuses it with an HTTP status and a JSON-RPC error. */
   accept({ req, socket, head }: Upgrade, token: string, service: ChainService, caller: Caller): void {
     const refusal = this.#refuse(caller.account)
     if (refusal) return refuse(socket, refusal)
@@ -70,7 +70,7 @@ export class Sockets {
     })
   }
 
-  /** How many there are now, by chain. */
+  /** Open connections and subscriptions by chain. */
   counts(): SocketCounts[] {
     const chains = Map.groupBy(this.#connections, (connection) => connection.chain)
     return [...chains].map(([chain, connections]) => ({
@@ -81,7 +81,7 @@ export class Sockets {
     }))
   }
 
-  /** Lets calls under way end for a while, and tells clients to connect again. */
+  /** Waits up to `closeMs` for calls in flight, then closes all connections with a code that makes clients reconnect. */
   async close(): Promise<void> {
     this.#isClosing = true
     for (const timer of this.#timers) clearInterval(timer)
@@ -89,26 +89,26 @@ export class Sockets {
     for (const connection of open) connection.pause()
     const deadline = performance.now() + this.#limits.closeMs
     await until(deadline, () => !open.some((c) => c.isBusy))
-    for (const connection of open) connection.close(closeCodes.restart, 'The gateway restarts. Connect again.')
+    for (const connection of open) connection.close(closeCodes.restart, 'The gateway is restarting. Please reconnect.')
     for (const feed of this.#feeds.values()) feed.close()
     await until(deadline + this.#limits.closeMs, () => this.#connections.size === 0)
     this.#metrics.stop()
   }
 
   #refuse({ orgId }: Account): RpcRefusal | null {
-    if (this.#isClosing) return refusal(503, codes.unavailable, 'The gateway restarts. Connect again.')
+    if (this.#isClosing) return refusal(503, codes.unavailable, 'The gateway is restarting. Please reconnect.')
     if (this.#connections.size >= this.#limits.connections)
       return refusal(
         503,
         codes.limitExceeded,
-        'The gateway has as many WebSocket connections as it can hold. Try again later.',
+        'The gateway has reached its maximum number of WebSocket connections. Try again later.',
       )
-    const most = this.#limits.connectionsOfOrg
-    if ([...this.#connections].filter((c) => c.orgId === orgId).length < most) return null
+    const max = this.#limits.connectionsOfOrg
+    if ([...this.#connections].filter((c) => c.orgId === orgId).length < max) return null
     return refusal(
       429,
       codes.limitExceeded,
-      `The organization has ${most} WebSocket connections open, which is the most there can be.`,
+      `The organization has reached its maximum of ${max} WebSocket connections.`,
     )
   }
 
@@ -129,7 +129,7 @@ export class Sockets {
         const account = await this.#admission.find(token)
         for (const connection of connections) connection.check(account)
       } catch {
-        // The database is away. Calls are refused for it; open connections wait.
+        // The database is unavailable: calls fail, but open connections stay.
       }
     }
   }
@@ -145,6 +145,6 @@ async function until(deadlineMs: number, isDone: () => boolean): Promise<void> {
   while (!isDone() && performance.now() < deadlineMs) await new Promise((done) => setTimeout(done, 10))
 }
 
-/** The same words as over HTTP. */
+/** Refuses an upgrade with the same error as over HTTP. */
 export const refuse = (socket: Duplex, { status, error }: RpcRefusal): void =>
   refuseUpgrade(socket, status, errorText('null', error))

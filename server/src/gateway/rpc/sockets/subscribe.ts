@@ -1,6 +1,6 @@
 import type { RpcChainType } from '@shoal/contract'
 import { codes, type RpcError } from '../json-rpc.ts'
-import { isRefused, callPolicyOf } from '../call-policy.ts'
+import { isRefused, callPolicyOf } from '../policy/call-policy.ts'
 import type { Topic } from './feed.ts'
 import { parseLogFilter } from './log-filter.ts'
 
@@ -10,7 +10,7 @@ const refused = (method: string, why: string): { error: RpcError } => ({
   error: { code: codes.methodNotFound, message: `the method ${method} does not exist/is not available: ${why}` },
 })
 
-/** Null for calls that have nothing to do with subscriptions; the error for those that are not offered or not valid. */
+/** Parses a subscription call: null for other calls, an error for subscriptions that are not offered or not valid. */
 export function readSubscription(
   type: RpcChainType,
   method: string,
@@ -18,8 +18,8 @@ export function readSubscription(
 ): SubscriptionCall | { error: RpcError } | null {
   if (method !== 'eth_subscribe' && method !== 'eth_unsubscribe') return null
   if (type !== 'evm') {
-    const plan = callPolicyOf(type, method, params)
-    return isRefused(plan) ? { error: { code: codes.methodNotFound, message: plan.refused } } : null
+    const policy = callPolicyOf(type, method, params)
+    return isRefused(policy) ? { error: { code: codes.methodNotFound, message: policy.refused } } : null
   }
   const [first, second] = Array.isArray(params) ? (params as unknown[]) : []
   if (typeof first !== 'string')
@@ -30,14 +30,15 @@ export function readSubscription(
       return { kind: 'subscribe', topic: { kind: 'newHeads' } }
     case 'logs': {
       const filter = parseLogFilter(second)
-      if ('wrong' in filter) return { error: { code: codes.invalidParams, message: `Invalid filter: ${filter.wrong}` } }
+      if ('invalid' in filter)
+        return { error: { code: codes.invalidParams, message: `Invalid filter: ${filter.invalid}` } }
       return { kind: 'subscribe', topic: { kind: 'logs', filter } }
     }
     case 'newPendingTransactions':
-      return refused('eth_subscribe "newPendingTransactions"', 'each node knows other pending transactions')
+      return refused('eth_subscribe "newPendingTransactions"', 'pending transactions differ between nodes')
     case 'syncing':
-      return refused('eth_subscribe "syncing"', 'only nodes that have caught up are asked; use eth_syncing')
+      return refused('eth_subscribe "syncing"', 'calls are only sent to synced nodes; use eth_syncing')
     default:
-      return refused(`eth_subscribe "${first.slice(0, 40)}"`, 'the subscriptions are newHeads and logs')
+      return refused(`eth_subscribe "${first.slice(0, 40)}"`, 'only newHeads and logs are supported')
   }
 }

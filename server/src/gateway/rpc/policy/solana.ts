@@ -1,18 +1,18 @@
-import { careful, constant, notAvailable, reading, type CallPolicy, type PolicyRefusal } from './call-policy.ts'
+import { conservative, constant, notAvailable, readOnly, type CallPolicy, type PolicyRefusal } from './call-policy.ts'
 
-const writing = /^(?:sendTransaction|requestAirdrop)$/
-const readingMethods = /^(?:get|is|minimumLedgerSlot|simulateTransaction)/
+const writes = /^(?:sendTransaction|requestAirdrop)$/
+const reads = /^(?:get|is|minimumLedgerSlot|simulateTransaction)/
 
-/** Of what is finalized, which is the default commitment, a block and a transaction never change. */
+/** Methods whose responses never change at the commitment `finalized`, which is the default. */
 const immutable = new Set(['getBlock', 'getTransaction', 'getBlockTime'])
 
-export function planSolana(method: string, params: readonly unknown[]): CallPolicy | PolicyRefusal {
+export function solanaPolicy(method: string, params: readonly unknown[]): CallPolicy | PolicyRefusal {
   if (method === 'getGenesisHash') return constant
   if (/Subscribe|Unsubscribe/.test(method))
     return notAvailable(method, 'subscriptions are not offered for this chain; poll getSlot or getSignaturesForAddress')
   if (immutable.has(method) && isFinalized(params[1])) return constant
-  if (writing.test(method) || !readingMethods.test(method)) return careful
-  return reading
+  if (writes.test(method) || !reads.test(method)) return conservative
+  return readOnly
 }
 
 function isFinalized(options: unknown): boolean {

@@ -14,19 +14,19 @@ const api = () => `${bed.url}/acme/test-squid@v1/api/graphql`
 const json = { 'content-type': 'application/json' }
 const mutation = { method: 'POST', headers: json, body: '{"query":"mutation { pay }"}' }
 
-/** Answers what it was sent, and counts. */
+/** Echoes request bodies and counts requests. */
 const echo = () => {
-  const told = { requests: 0 }
+  const counts = { requests: 0 }
   const listener = (req: IncomingMessage, res: ServerResponse) => {
-    told.requests++
+    counts.requests++
     const chunks: Buffer[] = []
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
     req.on('end', () => res.end(Buffer.concat(chunks)))
   }
-  return { told, listener }
+  return { counts, listener }
 }
 
-/** A request whose end is not waited for. */
+/** Starts a request without waiting for its response. */
 const ask = (init: { method?: string; headers?: Record<string, string> } = {}) => {
   const call = request(api(), { agent: false, ...init })
   call.on('error', () => undefined)
@@ -40,7 +40,7 @@ const millis = async (work: () => Promise<unknown>): Promise<number> => {
   return performance.now() - startedMs
 }
 
-describe('while no program of a version answers', () => {
+describe('while no program of a version responds', () => {
   beforeEach(async () => {
     bed = await openGatewayBed({}, { heldMs: 15_000, maxHeld })
     squid = await bed.version({ processors: { eth: {} } })
@@ -48,22 +48,22 @@ describe('while no program of a version answers', () => {
   afterEach(() => bed.close())
 
   test('a mutation waits, and reaches the program that starts exactly once', async () => {
-    const asked = fetch(api(), mutation)
-    const { told, listener } = echo()
+    const pending = fetch(api(), mutation)
+    const { counts, listener } = echo()
     await bed.serve(squid, listener)
-    const answer = await asked
+    const answer = await pending
     expect({ status: answer.status, text: await answer.text() }).toEqual({ status: 200, text: mutation.body })
-    expect(told.requests).toBe(1)
+    expect(counts.requests).toBe(1)
   })
 
-  test('a large body and one of unknown length wait unread, and arrive whole', async () => {
+  test('large bodies and bodies of unknown length wait unread, and arrive completely', async () => {
     const large = Buffer.alloc(1_000_000, 'x')
-    const asked = [
+    const pending = [
       fetch(api(), { method: 'POST', body: large }),
       fetch(api(), { method: 'POST', body: new Blob([large]).stream(), duplex: 'half' }),
     ]
     await bed.serve(squid, echo().listener)
-    for (const answer of await Promise.all(asked)) expect((await answer.arrayBuffer()).byteLength).toBe(large.length)
+    for (const answer of await Promise.all(pending)) expect((await answer.arrayBuffer()).byteLength).toBe(large.length)
   })
 
   test('an upgrade to a WebSocket waits', async () => {
@@ -76,20 +76,20 @@ describe('while no program of a version answers', () => {
     socket.terminate()
   })
 
-  test('requests are told at once when the version is hibernated', async () => {
-    const asked = fetch(api(), mutation)
+  test('requests are refused immediately when the version is hibernated', async () => {
+    const pending = fetch(api(), mutation)
     await bed.change(squid, { wanted: 'hibernated' })
-    expect(await (await asked).json()).toMatchObject({ code: 'HIBERNATED' })
+    expect(await (await pending).json()).toMatchObject({ code: 'HIBERNATED' })
   })
 
-  test('requests go to the generation that an update switches to', async () => {
-    const asked = fetch(api(), mutation)
+  test('requests are sent to the generation that an update switches to', async () => {
+    const pending = fetch(api(), mutation)
     await bed.serve(squid, (_, res) => void res.end('new'), { generation: 2 })
     await bed.change(squid, { generation: 2 })
-    expect(await (await asked).text()).toBe('new')
+    expect(await (await pending).text()).toBe('new')
   })
 
-  test('so many wait and no more; the place of a caller that hangs up is free again', async () => {
+  test('the number of waiting requests is limited, and a caller that disconnects frees its slot', async () => {
     const calls = Array.from({ length: maxHeld }, () => ask())
     await until(async () => expect((await fetch(api(), { signal: AbortSignal.timeout(500) })).status).toBe(503))
     calls.pop()?.destroy()
@@ -97,20 +97,20 @@ describe('while no program of a version answers', () => {
     for (const call of calls) call.destroy()
   }, 30_000)
 
-  test('the metrics of a processor are refused at once', async () => {
+  test('requests for the metrics of a processor are refused immediately', async () => {
     const metrics = `${bed.url}/acme/test-squid@v1/processors/eth/metrics`
     expect(await millis(async () => expect((await fetch(metrics)).status).toBe(503))).toBeLessThan(5_000)
   })
 })
 
-describe('a version that does not come back', () => {
+describe('a version that stays down', () => {
   beforeEach(async () => {
     bed = await openGatewayBed({}, { heldMs: 800, failedAfterMs: 1_500 })
     squid = await bed.version()
   })
   afterEach(() => bed.close())
 
-  test('is waited for so long, later not at all, and again once it has answered', async () => {
+  test('is waited for at first, later not at all, and again after it has responded', async () => {
     const refusedMs = () => millis(async () => expect((await fetch(api())).status).toBe(503))
     expect(await refusedMs()).toBeGreaterThan(700)
     await until(async () => expect(await refusedMs()).toBeLessThan(300))

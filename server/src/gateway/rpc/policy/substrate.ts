@@ -1,8 +1,8 @@
-import { careful, constant, notAvailable, reading, type CallPolicy, type PolicyRefusal } from './call-policy.ts'
+import { conservative, constant, notAvailable, readOnly, type CallPolicy, type PolicyRefusal } from './call-policy.ts'
 
 /**
- * Methods whose last parameter may be a block's hash, with its place. What a block's hash names never changes, whether the
- * chain keeps the block or not.
+ * Methods whose last parameter may be a block hash, with its index. Data of a block named by hash never changes, even if the
+ * block is reorganized away.
  */
 const hashAt: Record<string, number> = {
   chain_getBlock: 0,
@@ -25,33 +25,33 @@ const hashAt: Record<string, number> = {
 }
 
 const constants = new Set(['system_chain', 'system_chainType', 'system_properties', 'chainSpec_v1_genesisHash'])
-const changing =
+const volatileReads =
   /^(?:system_(?:health|name|version|syncState|localPeerId|accountNextIndex)|rpc_methods|chain_getFinali[sz]edHead|author_(?:pendingExtrinsics|hasKey|hasSessionKeys)|payment_\w+|eth_\w+|grandpa_\w+|beefy_getFinalizedHead|dev_getBlockStats|mmr_\w+)$/
 const streams = /[sS]ubscribe|^(?:chainHead|transactionWatch|transaction|archive)_|^author_submitAndWatch/
-const forOperators =
+const operatorMethods =
   /^(?:author_(?:insertKey|rotateKeys|removeExtrinsic)|system_(?:add|remove|unstable|peers|reset)\w*|offchain_)/
 
-export function planSubstrate(method: string, params: readonly unknown[]): CallPolicy | PolicyRefusal {
-  if (method === 'chain_getBlockHash') return planBlockHash(params[0])
-  if (method === 'chain_getHeader' && isNothing(params[0])) return { ...reading, height: 'head', head: 'latest' }
-  if (/^chain_getFinali[sz]edHead$/.test(method)) return { ...reading, head: 'finalized' }
+export function substratePolicy(method: string, params: readonly unknown[]): CallPolicy | PolicyRefusal {
+  if (method === 'chain_getBlockHash') return blockHashPolicy(params[0])
+  if (method === 'chain_getHeader' && isNullish(params[0])) return { ...readOnly, height: 'head', head: 'latest' }
+  if (/^chain_getFinali[sz]edHead$/.test(method)) return { ...readOnly, head: 'finalized' }
   if (constants.has(method)) return constant
-  const place = hashAt[method]
-  if (place !== undefined) return typeof params[place] === 'string' ? constant : { ...reading, height: 'head' }
+  const index = hashAt[method]
+  if (index !== undefined) return typeof params[index] === 'string' ? constant : { ...readOnly, height: 'head' }
   if (streams.test(method))
     return notAvailable(
       method,
       'subscriptions are not offered for this chain; poll chain_getHeader or chain_getFinalizedHead',
     )
-  if (forOperators.test(method)) return notAvailable(method, 'it is for the operators of nodes')
-  return changing.test(method) ? { ...reading, height: 'head' } : careful
+  if (operatorMethods.test(method)) return notAvailable(method, 'it is reserved for node operators')
+  return volatileReads.test(method) ? { ...readOnly, height: 'head' } : conservative
 }
 
-function planBlockHash(given: unknown): CallPolicy {
-  if (isNothing(given)) return { ...reading, height: 'head' }
+function blockHashPolicy(given: unknown): CallPolicy {
+  if (isNullish(given)) return { ...readOnly, height: 'head' }
   const number = typeof given === 'number' ? given : typeof given === 'string' ? Number(given) : Number.NaN
-  if (!Number.isSafeInteger(number) || number < 0) return { ...reading, height: 'head' }
-  return { ...reading, lasts: 'final', height: number }
+  if (!Number.isSafeInteger(number) || number < 0) return { ...readOnly, height: 'head' }
+  return { ...readOnly, cacheable: 'final', height: number }
 }
 
-const isNothing = (given: unknown) => given === undefined || given === null
+const isNullish = (given: unknown) => given === undefined || given === null

@@ -1,14 +1,14 @@
 import {
-  careful,
+  conservative,
   constant,
   notAvailable,
-  reading,
+  readOnly,
   type HeadTag,
   type CallPolicy,
   type PolicyRefusal,
 } from './call-policy.ts'
 
-/** Methods that speak of one block, with the place of the block in their parameters. */
+/** Methods about one block, with the index of the block in their parameters. */
 const blockAt: Record<string, number> = {
   eth_getBlockByNumber: 0,
   eth_getBlockReceipts: 0,
@@ -21,7 +21,7 @@ const blockAt: Record<string, number> = {
   arbtrace_block: 0,
 }
 
-/** Methods that ask for the state at a block. */
+/** Methods that read the state at a block, with the index of the block in their parameters. */
 const stateAt: Record<string, number> = {
   eth_call: 1,
   eth_getBalance: 1,
@@ -31,7 +31,7 @@ const stateAt: Record<string, number> = {
   eth_getProof: 2,
 }
 
-/** Methods that name a block or a transaction by hash; the answer says in which block it is. */
+/** Methods that name a block or a transaction by hash; the response contains its block number. */
 const byHash = new Set([
   'eth_getBlockByHash',
   'eth_getTransactionByHash',
@@ -39,8 +39,8 @@ const byHash = new Set([
   'eth_getTransactionByBlockHashAndIndex',
 ])
 
-/** Methods that only read, and whose answers change. */
-const changing = new Set([
+/** Read-only methods whose responses change over time. */
+const volatileReads = new Set([
   'eth_gasPrice',
   'eth_maxPriorityFeePerGas',
   'eth_blobBaseFee',
@@ -72,46 +72,46 @@ const changing = new Set([
 ])
 
 const constants = new Set(['eth_chainId', 'net_version'])
-const filters = /^eth_(?:new|get|uninstall)\w*Filter|^eth_getFilter(?:Changes|Logs)$/
-const forOperators =
+const nodeFilters = /^eth_(?:new|get|uninstall)\w*Filter|^eth_getFilter(?:Changes|Logs)$/
+const operatorMethods =
   /^(?:admin|personal|miner|engine|anvil|hardhat|evm|tenderly|clique|les)_|^debug_(?!trace|getRaw|storageRangeAt)/
 
-export function planEvm(method: string, params: readonly unknown[]): CallPolicy | PolicyRefusal {
-  if (method === 'eth_blockNumber') return { ...reading, head: 'number' }
-  if (method === 'eth_getLogs') return planLogs(params[0])
+export function evmPolicy(method: string, params: readonly unknown[]): CallPolicy | PolicyRefusal {
+  if (method === 'eth_blockNumber') return { ...readOnly, head: 'number' }
+  if (method === 'eth_getLogs') return logsPolicy(params[0])
   if (constants.has(method)) return constant
-  if (byHash.has(method)) return { ...reading, lasts: 'final' }
-  const place = blockAt[method] ?? stateAt[method]
-  if (place !== undefined) return planBlock(method, params[place], method in stateAt)
-  if (changing.has(method)) return { ...reading, height: 'head' }
-  if (filters.test(method))
-    return notAvailable(method, 'filters live on one node; use eth_getLogs, or eth_subscribe over WebSocket')
+  if (byHash.has(method)) return { ...readOnly, cacheable: 'final' }
+  const index = blockAt[method] ?? stateAt[method]
+  if (index !== undefined) return blockPolicy(method, params[index], method in stateAt)
+  if (volatileReads.has(method)) return { ...readOnly, height: 'head' }
+  if (nodeFilters.test(method))
+    return notAvailable(method, 'filters exist on a single node only; use eth_getLogs, or eth_subscribe over WebSocket')
   if (/^eth_(?:un)?subscribe$/.test(method))
-    return notAvailable(method, 'subscriptions need a WebSocket; connect to the same address with ws(s)://')
-  if (forOperators.test(method)) return notAvailable(method, 'it is for the operators of nodes')
-  return careful
+    return notAvailable(method, 'subscriptions need a WebSocket; connect to the same URL with ws(s)://')
+  if (operatorMethods.test(method)) return notAvailable(method, 'it is reserved for node operators')
+  return conservative
 }
 
-function planBlock(method: string, given: unknown, needsState: boolean): CallPolicy {
+function blockPolicy(method: string, given: unknown, needsState: boolean): CallPolicy {
   const block = blockOf(given)
-  if (typeof block === 'number') return { ...reading, lasts: 'final', height: block, needsState }
-  if (block === 'hash') return { ...reading, lasts: needsState ? 'never' : 'final', needsState }
-  const plan: CallPolicy = { ...reading, height: 'head' }
-  return method === 'eth_getBlockByNumber' && isHeadTag(block) ? { ...plan, head: block } : plan
+  if (typeof block === 'number') return { ...readOnly, cacheable: 'final', height: block, needsState }
+  if (block === 'hash') return { ...readOnly, cacheable: needsState ? 'never' : 'final', needsState }
+  const policy: CallPolicy = { ...readOnly, height: 'head' }
+  return method === 'eth_getBlockByNumber' && isHeadTag(block) ? { ...policy, head: block } : policy
 }
 
-function planLogs(given: unknown): CallPolicy {
+function logsPolicy(given: unknown): CallPolicy {
   const filter = (typeof given === 'object' && given !== null ? given : {}) as Record<string, unknown>
-  if (typeof filter['blockHash'] === 'string') return { ...reading, lasts: 'final' }
+  if (typeof filter['blockHash'] === 'string') return { ...readOnly, cacheable: 'final' }
   const [from, to] = [blockOf(filter['fromBlock']), blockOf(filter['toBlock'])]
   if (typeof from === 'number' && typeof to === 'number')
-    return { ...reading, lasts: 'final', height: Math.max(from, to) }
-  return { ...reading, height: 'head' }
+    return { ...readOnly, cacheable: 'final', height: Math.max(from, to) }
+  return { ...readOnly, height: 'head' }
 }
 
 const isHeadTag = (tag: string): tag is HeadTag => tag === 'latest' || tag === 'finalized'
 
-/** A number, `hash` for a block named by its hash (EIP-1898 too), or a tag; `latest` when nothing is said. */
+/** A number, `hash` for a block named by its hash (also by EIP-1898), or a tag; `latest` by default. */
 function blockOf(given: unknown): number | 'hash' | (string & {}) {
   if (given === undefined || given === null || given === '') return 'latest'
   if (typeof given === 'object') {

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { CounterBuffer } from './counter-buffer.ts'
+
+type Row = { key: string; count: number }
+
+let isAvailable = true
+let written: Row[] = []
+let warnings: string[] = []
+let buffer: CounterBuffer<Row>
+
+const count = (key: string) => {
+  const row = buffer.row(key, () => ({ key, count: 0 }))
+  if (row) row.count += 1
+  return row !== null
+}
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  isAvailable = true
+  written = []
+  warnings = []
+  buffer = new CounterBuffer<Row>({
+    write: async (rows) => {
+      await new Promise((done) => setTimeout(done, 10))
+      if (!isAvailable) throw new Error('the database is unavailable')
+      written.push(...rows)
+    },
+    add: (into, from) => void (into.count += from.count),
+    failure: 'failed to write counts',
+    log: { warn: (_: unknown, message?: string) => void warnings.push(message ?? '') },
+    maxRows: 3,
+  })
+})
+afterEach(() => vi.useRealTimers())
+
+test('counts are written each second, ordered by key', async () => {
+  for (const key of ['b', 'a', 'b']) count(key)
+  await vi.advanceTimersByTimeAsync(1_100)
+  expect(written).toEqual([
+    { key: 'a', count: 1 },
+    { key: 'b', count: 2 },
+  ])
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(written).toHaveLength(2)
+})
+
+test('the number of rows stays bounded while writes fail, and rows already kept continue to count', async () => {
+  isAvailable = false
+  expect(['a', 'b', 'c', 'd'].map(count)).toEqual([true, true, true, false])
+  await vi.advanceTimersByTimeAsync(1_005)
+  // The rows of the write in progress may be put back, so they take part in the bound.
+  expect(count('e')).toBe(false)
+  await vi.advanceTimersByTimeAsync(3_100)
+  for (let i = 0; i < 100; i++) expect(count(`late ${i}`)).toBe(false)
+  expect(count('a')).toBe(true)
+  expect(new Set(warnings)).toEqual(new Set(['failed to write counts']))
+  isAvailable = true
+  await vi.advanceTimersByTimeAsync(1_100)
+  expect(written).toEqual([
+    { key: 'a', count: 2 },
+    { key: 'b', count: 1 },
+    { key: 'c', count: 1 },
+  ])
+  expect(count('d')).toBe(true)
+})
+
+test('counts made during a failed write are added to those put back', async () => {
+  isAvailable = false
+  count('a')
+  const flushed = buffer.flush()
+  await vi.advanceTimersByTimeAsync(5)
+  for (const key of ['a', 'b']) count(key)
+  await vi.advanceTimersByTimeAsync(10)
+  await flushed
+  isAvailable = true
+  const closed = buffer.close()
+  await vi.advanceTimersByTimeAsync(20)
+  await closed
+  expect(written).toEqual([
+    { key: 'a', count: 2 },
+    { key: 'b', count: 1 },
+  ])
+})

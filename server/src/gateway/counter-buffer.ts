@@ -1,0 +1,84 @@
+import type { Logger } from 'pino'
+
+const flushMs = 1_000
+const defaultMaxRows = 100_000
+
+export type CounterBufferOptions<Row> = {
+  /** Adds the rows to the database. Ordered by key, so that concurrent gateways lock rows in the same order. */
+  write: (rows: Row[]) => Promise<void>
+  /** Adds the counts of `from` to `into`. */
+  add: (into: Row, from: Row) => void
+  /** Log line for a failed write. */
+  failure: string
+  log: Pick<Logger, 'warn'>
+  /** Maximum number of rows in memory. New keys beyond are not counted until a write succeeds. */
+  maxRows?: number
+}
+
+/**
+ * Counts in memory and adds the counts to the database each second. Counts that could not be written are kept for the next write.
+ * A process that is killed loses the last second.
+ */
+export class CounterBuffer<Row> {
+  readonly #options: CounterBufferOptions<Row>
+  readonly #maxRows: number
+  readonly #timer: NodeJS.Timeout
+  #rows = new Map<string, Row>()
+  /** Rows in the database write that is in progress. They count towards the maximum, since they may be put back. */
+  #inFlight = new Map<string, Row>()
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(options: CounterBufferOptions<Row>) {
+    this.#options = options
+    this.#maxRows = options.maxRows ?? defaultMaxRows
+    this.#timer = setInterval(() => void this.flush(), flushMs).unref()
+  }
+
+  /** The row to add counts to; null when the buffer is full. */
+  row(key: string, create: () => Row): Row | null {
+    const existing = this.#rows.get(key)
+    if (existing) return existing
+    // A key in flight needs no room of its own: its counts are merged when the write fails.
+    const isFull = this.#rows.size + this.#inFlight.size >= this.#maxRows
+    if (isFull && !this.#inFlight.has(key)) return null
+    const row = create()
+    this.#rows.set(key, row)
+    return row
+  }
+
+  /** Writes all counts. Never rejects. */
+  flush(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#write())
+    return this.#writing
+  }
+
+  /** Stops the timer and flushes. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.flush()
+  }
+
+  async #write(): Promise<void> {
+    if (this.#rows.size === 0) return
+    this.#inFlight = this.#rows
+    this.#rows = new Map()
+    const ordered = [...this.#inFlight].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+    try {
+      await this.#options.write(ordered)
+    } catch (error) {
+      this.#options.log.warn({ err: error }, this.#options.failure)
+      this.#putBack()
+    }
+    this.#inFlight = new Map()
+  }
+
+  #putBack(): void {
+    const newer = this.#rows
+    this.#rows = this.#inFlight
+    for (const [key, row] of newer) {
+      const older = this.#rows.get(key)
+      if (older) this.#options.add(older, row)
+      else this.#rows.set(key, row)
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import type { Directory } from '@shoal/runtime'
+import { parseWorkloadId } from '../modules/manifest/index.ts'
+import { unavailableReason } from './gateway-errors.ts'
+import type { Route } from './routes-store.ts'
+import type { RoutingTable } from './routing-table.ts'
+import { canConnect, type Upstreams } from './upstreams.ts'
+import { MemoryBudget } from './memory-budget.ts'
+
+export type HoldingLimits = {
+  /** Maximum total waiting time of a request. */
+  heldMs: number
+  /** A version that is down for this long is considered failed: its requests are refused immediately until it responds again. */
+  failedAfterMs: number
+  /** Maximum number of waiting requests of one version. */
+  maxHeld: number
+}
+
+export const defaultHoldingLimits: HoldingLimits = { heldMs: 15_000, failedAfterMs: 60_000, maxHeld: 1_000 }
+
+/** Interval between polls without a notification. */
+const pollMs = 250
+const minPollGapMs = 25
+const refreshMs = 2_000
+
+export type HeldRequest = {
+  route: Route
+  /** Bytes of the body held in memory. */
+  bytes: number
+  /** As `performance.now()`. */
+  endMs: number
+  /** Registers a listener for the caller's disconnection; returns a function to remove it. */
+  onDisconnect: (listener: () => void) => () => void
+}
+
+type HeldVersion = {
+  route: Route
+  waiting: Set<() => void>
+  wake: () => void
+  isPolling: boolean
+  downSinceMs: number | null
+}
+
+/** Holds requests for versions that should be running but do not respond, until they do. */
+export class HeldRequests {
+  readonly #versions = new Map<number, HeldVersion>()
+  readonly #memory = new MemoryBudget()
+  readonly #table: RoutingTable
+  readonly #upstreams: Upstreams
+  readonly #limits: HoldingLimits
+  readonly #stops: (() => void)[]
+  #isClosed = false
+
+  constructor(table: RoutingTable, upstreams: Upstreams, directory: Directory, limits: HoldingLimits) {
+    this.#table = table
+    this.#upstreams = upstreams
+    this.#limits = limits
+    const wake = (squidId: number | undefined) => {
+      if (squidId !== undefined) this.#versions.get(squidId)?.wake()
+    }
+    this.#stops = [
+      directory.changed((workload) => this.#versions.size > 0 && wake(parseWorkloadId(workload)?.squidId)),
+      table.changed((squidId) => wake(squidId)),
+    ]
+  }
+
+  /** Records that a version responded, so that its requests are held the next time it is down. */
+  answered(squidId: number): void {
+    const version = this.#versions.size > 0 ? this.#versions.get(squidId) : undefined
+    if (version) version.downSinceMs = null
+    if (version?.isPolling === false) this.#versions.delete(squidId)
+  }
+
+  /** True when the request may be retried; false on timeout, too many waiting requests, a failed version, or a disconnected caller. */
+  async wait({ route, bytes, endMs, onDisconnect }: HeldRequest): Promise<boolean> {
+    const version = this.#versionOf(route)
+    const nowMs = performance.now()
+    const hasFailed = version.downSinceMs !== null && nowMs - version.downSinceMs > this.#limits.failedAfterMs
+    if (this.#isClosed || hasFailed || nowMs >= endMs || version.waiting.size >= this.#limits.maxHeld) return false
+    const { promise, resolve: end } = Promise.withResolvers<boolean>()
+    const release = this.#memory.reserve(route.org, bytes, () => end(false))
+    if (!release) return false
+    const retry = () => end(true)
+    version.waiting.add(retry)
+    const timer = setTimeout(() => end(false), endMs - nowMs)
+    const stop = onDisconnect(() => end(false))
+    if (!version.isPolling) void this.#poll(version)
+    const mayRetry = await promise
+    clearTimeout(timer)
+    stop()
+    version.waiting.delete(retry)
+    release()
+    return mayRetry && !this.#isClosed
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const stop of this.#stops) stop()
+    for (const version of this.#versions.values()) for (const retry of version.waiting) retry()
+  }
+
+  #versionOf(route: Route): HeldVersion {
+    const version = this.#versions.get(route.squidId) ?? {
+      route,
+      waiting: new Set(),
+      wake: () => {},
+      isPolling: false,
+      downSinceMs: null,
+    }
+    this.#versions.set(route.squidId, version)
+    return version
+  }
+
+  /** One poll loop serves all waiting requests of a version. */
+  async #poll(version: HeldVersion): Promise<void> {
+    version.isPolling = true
+    const { squidId } = version.route
+    let refreshedMs = -Infinity
+    while (version.waiting.size > 0 && !this.#isClosed) {
+      const notified = new Promise<void>((wake) => (version.wake = wake))
+      if (performance.now() - refreshedMs > refreshMs) {
+        refreshedMs = performance.now()
+        // A notification may have been lost. While the database is unavailable this fails, and polling continues.
+        this.#table.refresh(squidId).catch(() => undefined)
+      }
+      if (await this.#mayAnswer(squidId)) {
+        version.downSinceMs = null
+        for (const retry of version.waiting) retry()
+        await pause(minPollGapMs)
+        continue
+      }
+      version.downSinceMs ??= performance.now()
+      await Promise.race([notified, pause(pollMs)])
+      await pause(minPollGapMs)
+    }
+    version.isPolling = false
+    if (version.downSinceMs === null || !this.#table.get(squidId)) this.#versions.delete(squidId)
+  }
+
+  /** Also true when the version is no longer supposed to run, so that waiting requests get the reason. */
+  async #mayAnswer(squidId: number): Promise<boolean> {
+    const route = this.#table.get(squidId)
+    if (!route || unavailableReason(route) || route.apiReplicas === 0) return true
+    for (const upstream of this.#upstreams.replicas(route)) {
+      if (await canConnect(upstream)) {
+        upstream.avoidUntilMs = 0
+        return true
+      }
+      this.#upstreams.avoid(upstream)
+    }
+    return false
+  }
+}
+
+const pause = (ms: number) => new Promise<void>((done) => void setTimeout(done, ms).unref())

@@ -1,0 +1,57 @@
+import type { App } from '../app.ts'
+import { addIngressMinutes, bucketCount, bucketOf, type IngressMinute } from '../modules/metrics/index.ts'
+import { CounterBuffer } from './counter-buffer.ts'
+
+const minuteMs = 60_000
+
+export type IngressCount = { squidId: number; status: number; bytes: number; elapsedMs: number }
+
+/** Counts requests, bytes and latencies of every version by minute. */
+export class IngressMeter {
+  readonly #app: Pick<App, 'database' | 'clock' | 'log'>
+  readonly #buffer: CounterBuffer<IngressMinute>
+
+  constructor(app: Pick<App, 'database' | 'clock' | 'log'>) {
+    this.#app = app
+    this.#buffer = new CounterBuffer<IngressMinute>({
+      write: (rows) => addIngressMinutes(app.database, rows),
+      add: (into, from) => {
+        into.successes += from.successes
+        into.errors += from.errors
+        into.successBytes += from.successBytes
+        into.errorBytes += from.errorBytes
+        into.histogram = into.histogram.map((n, i) => n + (from.histogram[i] ?? 0))
+      },
+      failure: 'failed to write ingress counts; trying again',
+      log: app.log,
+    })
+  }
+
+  /** Counts one response: statuses below 400 are successes (spec 2.9: Valid and Invalid). */
+  count({ squidId, status, bytes, elapsedMs }: IngressCount): void {
+    const startMs = Math.floor(this.#app.clock.now().getTime() / minuteMs) * minuteMs
+    const row = this.#buffer.row(`${squidId} ${startMs}`, () => ({
+      squidId,
+      minute: new Date(startMs),
+      successes: 0,
+      errors: 0,
+      successBytes: 0,
+      errorBytes: 0,
+      histogram: Array.from({ length: bucketCount }, () => 0),
+    }))
+    if (!row) return
+    if (status >= 400) {
+      row.errors += 1
+      row.errorBytes += bytes
+      return
+    }
+    row.successes += 1
+    row.successBytes += bytes
+    const bucket = bucketOf(elapsedMs)
+    row.histogram[bucket] = (row.histogram[bucket] ?? 0) + 1
+  }
+
+  close(): Promise<void> {
+    return this.#buffer.close()
+  }
+}

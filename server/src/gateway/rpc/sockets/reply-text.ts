@@ -1,0 +1,42 @@
+import { codes, errorText, resultHead, type Outcome } from '../json-rpc.ts'
+import type { SocketLimits } from './limits.ts'
+
+export type RpcReply = { id: string; text: string }
+
+export const joinReplies = (replies: readonly RpcReply[], isBatch: boolean): string => {
+  const texts = replies.map(({ text }) => text).join()
+  return isBatch ? `[${texts}]` : texts
+}
+
+/** The response to one call; an error when its result exceeds `unsentBytes`. Never rejects. */
+export async function replyText(id: string, outcome: Outcome, { unsentBytes }: SocketLimits): Promise<string> {
+  if (outcome.kind === 'error') return errorText(id, outcome.error)
+  if (outcome.kind === 'result') return `${resultHead(id)}${outcome.json.toString()}}`
+  const parts: Uint8Array[] = []
+  let length = 0
+  try {
+    for await (const part of outcome.chunks) {
+      parts.push(part)
+      length += part.length
+      if (length > unsentBytes) {
+        const message = `The response is larger than ${unsentBytes / 1_048_576} MB. Request less, or use HTTP.`
+        return errorText(id, { code: codes.limitExceeded, message })
+      }
+    }
+  } catch {
+    return errorText(id, { code: codes.unavailable, message: 'The node stopped in the middle of its response.' })
+  }
+  return `${resultHead(id)}${Buffer.concat(parts).toString()}}`
+}
+
+/** Replaces every response by an error because the client has not read enough of the earlier ones. */
+export function oversizedReplies(
+  replies: readonly RpcReply[],
+  isBatch: boolean,
+  { unsentBytes }: SocketLimits,
+): string {
+  const message = `This response and earlier unread ones exceed ${unsentBytes / 1_048_576} MB. Request less at a time, or use HTTP.`
+  const error = { code: codes.limitExceeded, message }
+  const errors = replies.map(({ id }) => ({ id, text: errorText(id, error) }))
+  return joinReplies(errors, isBatch)
+}

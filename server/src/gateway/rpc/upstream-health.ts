@@ -1,0 +1,72 @@
+const failuresToOpen = 5
+const firstPauseMs = 1_000
+const maxPauseMs = 30_000
+
+/**
+ * Circuit breaker of a node: opens for one second after five failures in a row, then lets one call through. Each time that call
+ * fails too, the pause doubles, up to 30 seconds.
+ */
+export class Breaker {
+  #failures = 0
+  #openings = 0
+  #openUntilMs = 0
+
+  /** True when a call may be sent now. */
+  get isClosed(): boolean {
+    return performance.now() >= this.#openUntilMs
+  }
+
+  succeeded(): void {
+    this.#failures = 0
+    this.#openings = 0
+    this.#openUntilMs = 0
+  }
+
+  failed(): void {
+    this.#failures += 1
+    if (this.#failures < failuresToOpen) return
+    this.#openUntilMs = performance.now() + Math.min(maxPauseMs, firstPauseMs * 2 ** this.#openings)
+    this.#openings += 1
+    // A single further failure opens it again.
+    this.#failures = failuresToOpen - 1
+  }
+}
+
+const maxSamples = 64
+/** Fewer samples do not give a meaningful 95th percentile. */
+const minSamples = 16
+
+/** Percentiles of the latest response times. */
+export class Latencies {
+  readonly #ring = new Float64Array(maxSamples)
+  #count = 0
+  #p50 = Number.NaN
+  #p95 = Number.NaN
+  #countedAt = 0
+
+  add(elapsedMs: number): void {
+    this.#ring[this.#count % maxSamples] = elapsedMs
+    this.#count += 1
+  }
+
+  /** Null before there are enough samples. */
+  get p95Ms(): number | null {
+    this.#recompute()
+    return this.#count < minSamples ? null : this.#p95
+  }
+
+  /** Null before the first sample. */
+  get p50Ms(): number | null {
+    this.#recompute()
+    return this.#count === 0 ? null : this.#p50
+  }
+
+  /** Recomputes only every few samples: sorting for each request would cost more than most requests. */
+  #recompute(): void {
+    if (this.#countedAt >= minSamples && this.#count - this.#countedAt < minSamples / 2) return
+    this.#countedAt = this.#count
+    const sorted = this.#ring.slice(0, Math.min(this.#count, maxSamples)).sort()
+    this.#p50 = sorted[Math.floor(sorted.length * 0.5)] ?? Number.NaN
+    this.#p95 = sorted[Math.floor(sorted.length * 0.95)] ?? Number.NaN
+  }
+}
