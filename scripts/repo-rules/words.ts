@@ -1,0 +1,45 @@
+import type { Repo, Rule } from './repo.ts'
+
+/** What must not be written, with what to write instead; `docs/architecture.md` has the whole table. */
+const banned: [pattern: RegExp, instead: string][] = [
+  [/\b(nobody|somebody|who(m)?ever)\b/gi, 'the actor: user, operator, worker, gateway, caller; or "no one"'],
+  [/\b(anew|afresh)\b/gi, 'again, from scratch'],
+  [/\b(is|are|was|were|be|been|being) told\b/gi, 'receives, is notified, reports, shows'],
+  [/\b(has|have|had) gone\b/gi, 'no longer exists, was deleted'],
+  [/\b(a|the) look at\b/gi, 'a reading, a poll, a check'],
+  [/\bstands? in (the|a|its|one) (row|table|column|database|file|log)\b/gi, 'is in'],
+  [/\b(most|longest|largest|fewest|soonest|shortest|smallest)[A-Z]\w*/g, 'max… or min…'],
+  [/\b[a-z]\w*AtOnce\b/g, 'maxConcurrent… or …BatchSize'],
+  [/\b\w*([pP]atience|[wW]ish)(Ms|Key|es)?\b/g, 'timeout, desired state, request'],
+]
+
+const prose = /\.(ts|tsx|mjs|js|md|sql|sh|css|html|yaml|yml)$/
+
+/** Schemas that databases of development releases were made with, and the rule's own page. */
+const exempt = /^scripts\/repo-rules\/words\.ts$|\/replaced-migrations\/|^docs\/architecture\.md$|^examples\//
+
+function bannedWords(repo: Repo): string[] {
+  return repo.files
+    .filter(({ path }) => prose.test(path) && !exempt.test(path))
+    .flatMap(({ path, text }) =>
+      banned.flatMap(([pattern, instead]) =>
+        [...text.matchAll(pattern)].map(
+          (found) => `${path}:${text.slice(0, found.index).split('\n').length} "${found[0]}": write ${instead}`,
+        ),
+      ),
+    )
+}
+
+export const wordRules: Rule[] = [
+  {
+    says: 'code and documents use plain words',
+    why: 'a stranger reads them without a glossary',
+    fix: 'name the actor, and use the words of docs/architecture.md',
+    find: bannedWords,
+    broken: {
+      'server/src/a.ts': '// Nobody is told of it.',
+      'docs/b.md': 'The list is made anew.',
+      'runtime/src/c.ts': 'const mostBytes = 1',
+    },
+  },
+]
