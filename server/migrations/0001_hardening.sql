@@ -1,5 +1,8 @@
 CREATE INDEX "alert_deliveries_event" ON "alert_deliveries" USING btree ("event_id");--> statement-breakpoint
+CREATE INDEX "audit_log_at" ON "audit_log" USING btree ("at");--> statement-breakpoint
+CREATE INDEX "usage_records_hour" ON "usage_records" USING btree ("hour");--> statement-breakpoint
 CREATE INDEX "deployments_user" ON "deployments" USING btree ("user_id");--> statement-breakpoint
+CREATE INDEX "deployments_finished" ON "deployments" USING btree ("finished_at");--> statement-breakpoint
 CREATE INDEX "uploads_user" ON "uploads" USING btree ("user_id");--> statement-breakpoint
 CREATE INDEX "roles_invited_by" ON "roles" USING btree ("invited_by");--> statement-breakpoint
 CREATE INDEX "secrets_updated_by" ON "secrets" USING btree ("updated_by");--> statement-breakpoint
@@ -21,4 +24,13 @@ ALTER TABLE "deployments" ADD CONSTRAINT "deployments_status_check" CHECK ("depl
 ALTER TABLE "deployments" ADD CONSTRAINT "deployments_failed_check" CHECK ("deployments"."failed" in ('NO', 'UNEXPECTED', 'PERMISSIONS', 'REQUIREMENTS', 'REQUIRED_SOURCE_FILE_MISSED', 'REQUIRED_SOURCE_FILE_INVALID', 'SOURCE_FILES_BUILD_FAILED')) NOT VALID;--> statement-breakpoint
 ALTER TABLE "orgs" ADD CONSTRAINT "orgs_status_check" CHECK ("orgs"."status" in ('DRAFT', 'ACTIVE', 'PAYMENT_ISSUES', 'IN_DEBT', 'TERMINATED')) NOT VALID;--> statement-breakpoint
 ALTER TABLE "quota_usage" ADD CONSTRAINT "quota_usage_quota_check" CHECK ("quota_usage"."quota" in ('rpc')) NOT VALID;--> statement-breakpoint
-ALTER TABLE "roles" ADD CONSTRAINT "roles_type_check" CHECK ("roles"."type" in ('admin', 'developer', 'viewer')) NOT VALID;
+ALTER TABLE "roles" ADD CONSTRAINT "roles_type_check" CHECK ("roles"."type" in ('admin', 'developer', 'viewer')) NOT VALID;--> statement-breakpoint
+-- Retention alone may delete rows of the audit log, in a transaction that says so.
+CREATE OR REPLACE FUNCTION refuse_audit_log_change() RETURNS trigger LANGUAGE plpgsql AS $$
+begin
+  if tg_op = 'DELETE' and current_setting('shoal.audit_retention', true) = 'on' then
+    return old;
+  end if;
+  raise exception 'audit_log is append-only';
+end
+$$;

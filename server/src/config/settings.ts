@@ -136,6 +136,19 @@ export const settings = {
     .default(800)
     .describe('How long metrics by day are kept; metrics by month are kept forever.'),
   SHOAL_ALERT_DAYS: z.coerce.number().int().min(7).default(90).describe('How long resolved alerts are kept.'),
+  SHOAL_DEPLOYMENT_DAYS: z.coerce
+    .number()
+    .int()
+    .min(7)
+    .default(365)
+    .describe('How long finished deployments are kept, with their logs; the last one of a version stays.'),
+  SHOAL_AUDIT_DAYS: z.coerce.number().int().min(30).default(730).describe('How long the audit log is kept.'),
+  SHOAL_USAGE_DAYS: z.coerce
+    .number()
+    .int()
+    .min(400)
+    .default(800)
+    .describe('How long usage by the hour is kept once it is invoiced. Invoices are kept forever.'),
   SHOAL_METRICS_TOKEN: z
     .string()
     .min(16)

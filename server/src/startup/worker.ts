@@ -12,9 +12,9 @@ import {
 } from '../modules/deployments/index.ts'
 import { startLogIngest } from '../modules/logs/index.ts'
 import { startSampling } from '../modules/metrics/index.ts'
-import { rpcJobs } from '../modules/rpc/index.ts'
 import { startObserving } from '../modules/observing/index.ts'
 import { userJobs } from '../modules/user/index.ts'
+import { retentionJobs } from './retention.ts'
 
 export type RunningWorker = Pick<ReturnType<typeof startObserving>, 'lastObservationMs'> & {
   close: () => Promise<void>
@@ -38,7 +38,7 @@ export async function startWorker(
     ...mailJobs(app),
     ...authJobs(app),
     ...userJobs(app),
-    ...rpcJobs(app),
+    ...retentionJobs(app),
     ...collectionJobs(app),
     ...channelJobs(app),
   ])

@@ -1,3 +1,4 @@
+export { deleteAuditBefore } from './audit-retention-store.ts'
 export { addressBlock } from './address.ts'
 export { hashOf, newApiTokenKey, shownPrefix } from './api-token-key.ts'
 export { authenticate } from './authenticate.ts'

@@ -127,7 +127,7 @@ export const signingKeys = pgTable('signing_keys', {
   sealedKey: text().notNull(),
 })
 
-/** Every change: who, by what, when, from where. Rows are never changed or deleted; a trigger sees to it. */
+/** Every change: who, by what, when, from where. A trigger refuses to change rows, and to delete them but for retention. */
 export const auditLog = pgTable(
   'audit_log',
   {
@@ -147,5 +147,9 @@ export const auditLog = pgTable(
     before: jsonb(),
     after: jsonb(),
   },
-  (t) => [index('audit_log_org').on(t.orgId, t.id), index('audit_log_user').on(t.userId, t.id)],
+  (t) => [
+    index('audit_log_org').on(t.orgId, t.id),
+    index('audit_log_user').on(t.userId, t.id),
+    index('audit_log_at').on(t.at),
+  ],
 )

@@ -1,3 +1,4 @@
+export { deleteUsageRecordsBefore } from './metering/usage-retention-store.ts'
 export { setDiscount } from './discount.ts'
 export { billingHandlers } from './handlers.ts'
 export { quotaReader, type QuotaUse } from './limits/quotas.ts'

@@ -1,3 +1,4 @@
+export { deleteDeploymentsBefore } from './retention-store.ts'
 export { squidActionHandlers } from './actions.ts'
 export { collectionJobs } from './collect.ts'
 export { startEngine } from './engine.ts'

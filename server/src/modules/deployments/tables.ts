@@ -87,6 +87,7 @@ export const deployments = pgTable(
     index('deployments_squid').on(t.squidId, t.id),
     index('deployments_request').on(t.requestKey),
     index('deployments_user').on(t.userId),
+    index('deployments_finished').on(t.finishedAt),
     ...enumChecks('deployments', t),
     index('deployments_unfinished')
       .on(t.id)

@@ -1,4 +1,4 @@
 export { datasetsOf, sourceOf, type Dataset } from './catalogue.ts'
 export { portalHandlers } from './handlers.ts'
-export { addPortalUsage, type PortalUsageRow } from './store.ts'
+export { addPortalUsage, deletePortalUsageBefore, type PortalUsageRow } from './store.ts'
 export { portalUsage } from './tables.ts'

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
+import { deleteInBatches } from '../../db/delete-in-batches.ts'
 import { portalUsage } from './tables.ts'
 
 export type PortalUsageRow = typeof portalUsage.$inferSelect
@@ -17,4 +18,8 @@ export async function addPortalUsage(db: Db, rows: PortalUsageRow[]): Promise<vo
         bytes: sql`${portalUsage.bytes} + excluded.bytes`,
       },
     })
+}
+
+export async function deletePortalUsageBefore(db: Db, at: Date): Promise<number> {
+  return await deleteInBatches(db, portalUsage, sql`hour < ${at.toISOString()}`)
 }

@@ -3,11 +3,11 @@ export { iconPathOf } from './icon.ts'
 export { chainsOf, gatewayRootOf, type Chain } from './chains.ts'
 export { msPerBlockOf, msPerMoveOf, nextBlockRate, unknownBlockRate, type BlockRate } from './block-rate.ts'
 export { rpcHandlers, rpcWatchChannel } from './handlers.ts'
-export { rpcJobs } from './jobs.ts'
 export { observeHeads } from './observe-heads.ts'
 export type { UpstreamSettings } from './rpc-config.ts'
 export {
   addUsage,
+  deleteRpcUsageBefore,
   findTokenOwner,
   monthOf,
   rpcUsageOfMonth,

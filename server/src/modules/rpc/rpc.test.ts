@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../../testing/index.ts'
 import { chainsOf } from './chains.ts'
-import { rpcJobs, rpcUsage, rpcVariables } from './index.ts'
+import { rpcUsage, rpcVariables } from './index.ts'
 import { readRpcConfig } from './rpc-config.ts'
 import { addUsage, saveUpstreamStates } from './store.ts'
 
@@ -217,12 +217,6 @@ test('what is counted feeds the quota of the organization, and goes after a year
   const row = { orgId: org.id, chain: 'eth', method: 'eth_call', version: '', requests: 12_345, failures: 0 }
   await addUsage(t.app.db, [{ ...row, hour: t.clock.now() }])
   expect(await t.as(user).orgs.getQuotas({ params })).toEqual([{ id: 'rpc', usage: '12345', capacity: '500000' }])
-  const [job] = rpcJobs(t.app)
-  await job?.run({})
-  expect(await t.app.db.select().from(rpcUsage)).not.toHaveLength(0)
-  t.clock.advance(401 * 86_400_000)
-  await job?.run({})
-  expect(await t.app.db.select().from(rpcUsage)).toHaveLength(0)
 })
 
 test('what belongs to an organization that is gone is dropped, and keeps nothing else from being written', async () => {

@@ -1,6 +1,7 @@
 import type { OrgStatus, rpcTimeGroups } from '@shoal/contract'
-import { and, asc, eq, gte, isNull, lt, lte, sql } from 'drizzle-orm'
+import { and, asc, eq, gte, isNull, lte, sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
+import { deleteInBatches } from '../../db/delete-in-batches.ts'
 import { orgs, quotaUsage } from '../orgs/index.ts'
 import { rpcTokens, rpcUpstreamStates, rpcUsage } from './tables.ts'
 
@@ -129,8 +130,8 @@ export function usageByMethod(
     .orderBy(asc(ts), asc(rpcUsage.method))
 }
 
-export async function removeUsageBefore(db: Db, at: Date): Promise<void> {
-  await db.delete(rpcUsage).where(lt(rpcUsage.hour, at))
+export async function deleteRpcUsageBefore(db: Db, at: Date): Promise<number> {
+  return await deleteInBatches(db, rpcUsage, sql`hour < ${at.toISOString()}`)
 }
 
 export async function saveUpstreamStates(db: Db, rows: UpstreamStateRow[]): Promise<void> {

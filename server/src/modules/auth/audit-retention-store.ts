@@ -1,0 +1,12 @@
+import { sql } from 'drizzle-orm'
+import type { Db } from '../../db/database.ts'
+import { deleteInBatches } from '../../db/delete-in-batches.ts'
+import { auditLog } from './tables.ts'
+
+/** Deletes rows of the audit log from before `at`: the only change that its trigger allows, and only where this setting says so. */
+export async function deleteAuditBefore(db: Db, at: Date): Promise<number> {
+  return await db.transaction(async (tx) => {
+    await tx.execute(sql`set local shoal.audit_retention = on`)
+    return await deleteInBatches(tx as Db, auditLog, sql`at < ${at.toISOString()}`)
+  })
+}

@@ -1,0 +1,38 @@
+import type { App } from '../app.ts'
+import { days } from '../clock.ts'
+import type { Db } from '../db/database.ts'
+import type { Job } from '../jobs/jobs.ts'
+import { deleteAuditBefore } from '../modules/auth/index.ts'
+import { deleteUsageRecordsBefore } from '../modules/billing/index.ts'
+import { deleteDeploymentsBefore } from '../modules/deployments/index.ts'
+import { deletePortalUsageBefore } from '../modules/portal/index.ts'
+import { deleteRpcUsageBefore } from '../modules/rpc/index.ts'
+
+type Retention = { rows: string; keptDays: number; deleteBefore: (db: Db, at: Date) => Promise<number> }
+
+/** Rows that only ever grow. Logs, metrics and alerts have their own, since they drop whole days or belong to a round. */
+const retentions = ({ config }: Pick<App, 'config'>): Retention[] => [
+  { rows: 'deployments', keptDays: config.SHOAL_DEPLOYMENT_DAYS, deleteBefore: deleteDeploymentsBefore },
+  { rows: 'audit log', keptDays: config.SHOAL_AUDIT_DAYS, deleteBefore: deleteAuditBefore },
+  { rows: 'usage records', keptDays: config.SHOAL_USAGE_DAYS, deleteBefore: deleteUsageRecordsBefore },
+  { rows: 'RPC usage', keptDays: config.SHOAL_USAGE_DAYS, deleteBefore: deleteRpcUsageBefore },
+  { rows: 'Portal usage', keptDays: config.SHOAL_USAGE_DAYS, deleteBefore: deletePortalUsageBefore },
+]
+
+export const retentionJobs = (app: App): Job<never>[] => [
+  { name: 'delete-old-rows', schedule: '20 3 * * *', run: () => deleteOldRows(app) },
+]
+
+/** @throws the first error, after all kinds of rows were tried */
+async function deleteOldRows(app: App): Promise<void> {
+  const failures: unknown[] = []
+  for (const { rows, keptDays, deleteBefore } of retentions(app)) {
+    try {
+      const deleted = await deleteBefore(app.db, new Date(app.clock.now().getTime() - days(keptDays)))
+      if (deleted > 0) app.log.info({ rows, deleted, keptDays }, 'old rows deleted')
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
+}
