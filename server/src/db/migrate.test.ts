@@ -59,11 +59,19 @@ test('a database of the development releases ends with the schema of a new one, 
   const [old, fresh] = [await emptyPool(), await emptyPool()]
   await makeOldDatabase(old)
   await old.query(`insert into users (email, full_name, created_at) values ('a@example.com', 'A', now())`)
+  await old.query(
+    `insert into orgs (id, code, squids_limit, created_at) overriding system value values (1, 'acme', 1, now())`,
+  )
+  await old.query(`insert into squids (id, org_id, name, slot, manifest_current) overriding system value
+    values (1, 1, 'tokens', 'v1', '{"deploy": {"cors": {"enabled": true}}}')`)
+  await old.query(`insert into squid_tags (org_id, squid_name, tag, squid_id) values (1, 'another name', 'prod', 1)`)
   const applied = await migrate(old)
   expect(applied).not.toContain('0000_initial.sql')
   expect(await migrate(fresh)).toEqual(['0000_initial.sql', ...applied])
   expect(await schemaOf(old)).toEqual(await schemaOf(fresh))
   expect((await old.query('select email from users')).rows).toEqual([{ email: 'a@example.com' }])
+  expect((await old.query('select cors from squids')).rows).toEqual([{ cors: { enabled: true } }])
+  expect((await old.query('select squid_name from squid_tags')).rows).toEqual([{ squid_name: 'tokens' }])
   expect(await migrate(old)).toEqual([])
 })
 

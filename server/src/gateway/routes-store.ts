@@ -31,7 +31,7 @@ export type CorsRules = {
 export async function selectRoutes(db: Db, squidId?: number): Promise<Route[]> {
   const { rows } = await db.execute<Route>(sql`
     select s.id as "squidId", o.code as org, s.name, s.slot, s.generation, s.wanted, s.image is not null as "hasRun",
-      s.api_replicas as "apiReplicas", s.processors, s.manifest_current #> '{deploy,cors}' as cors,
+      s.api_replicas as "apiReplicas", s.processors, s.cors,
       coalesce((select array_agg(t.tag) from squid_tags t where t.squid_id = s.id), '{}') as tags
     from squids s join orgs o on o.id = s.org_id
     ${squidId === undefined ? sql`` : sql`where s.id = ${squidId}`}`)

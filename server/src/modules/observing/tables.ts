@@ -10,13 +10,15 @@ import {
   timestamp,
 } from 'drizzle-orm/pg-core'
 import { unknownBlockRate, type BlockRate } from '../rpc/index.ts'
+import { enumChecks } from '../../db/checks.ts'
 import { squids } from '../versions/index.ts'
 
 const bigId = () => bigint({ mode: 'number' })
 const time = () => timestamp({ withTimezone: true })
 
 /** How a run of a container ended; see `LastRun` of the runtime. */
-export type RunEnd = 'done' | 'error' | 'oom' | 'evicted' | 'stopped'
+const runEnds = ['done', 'error', 'oom', 'evicted', 'stopped'] as const
+export type RunEnd = (typeof runEnds)[number]
 
 /** What the runtime last said of each container, and what is counted over all its runs; written when it changes. */
 export const containerStates = pgTable(
@@ -27,7 +29,7 @@ export const containerStates = pgTable(
       .references(() => squids.id, { onDelete: 'cascade' }),
     generation: integer().notNull(),
     container: text().notNull(),
-    state: text().$type<'starting' | 'running' | 'finished' | 'backoff' | 'failed'>().notNull(),
+    state: text({ enum: ['starting', 'running', 'finished', 'backoff', 'failed'] }).notNull(),
     since: time().notNull(),
     /** Runs that began after a crash. */
     restarts: integer().notNull(),
@@ -43,11 +45,11 @@ export const containerStates = pgTable(
     /** -1: it has not run; null in rows of releases that did not know runs. */
     runOrdinal: integer(),
     /** Null: it goes on. */
-    runEnd: text().$type<RunEnd>(),
+    runEnd: text({ enum: runEnds }),
     retryAt: time(),
     reason: text(),
   },
-  (t) => [primaryKey({ columns: [t.squidId, t.generation, t.container] })],
+  (t) => [primaryKey({ columns: [t.squidId, t.generation, t.container] }), ...enumChecks('container_states', t)],
 )
 
 /** The newest runs of each container, as far as they were seen. They go with the container. */
@@ -66,11 +68,11 @@ export const containerRuns = pgTable(
     /** Null: it goes on, or its end was not seen. */
     endedAt: time(),
     exitCode: integer(),
-    how: text().$type<RunEnd>(),
+    how: text({ enum: runEnds }),
     /** Null: not known. */
     oomKills: integer(),
   },
-  (t) => [primaryKey({ columns: [t.squidId, t.generation, t.container, t.run] })],
+  (t) => [primaryKey({ columns: [t.squidId, t.generation, t.container, t.run] }), ...enumChecks('container_runs', t)],
 )
 
 /** What a processor's own metrics last said (contract 7). Gone with a new generation. */
