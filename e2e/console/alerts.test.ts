@@ -213,7 +213,7 @@ test('a crash loop and a failed deployment appear by themselves, are counted and
   await page.waitForURL(/\/monitoring\/alerts/)
 })
 
-test('what was sent is listed and can be sent once more', async () => {
+test('what was sent is listed and can be sent again', async () => {
   // What failed is mended meanwhile: an alert has to be over for a minute before people are told so.
   expect((await played(who, { name: 'transfers', slot: 'v1' })).failed).toBe('NO')
   await show('/deliveries')
@@ -225,8 +225,8 @@ test('what was sent is listed and can be sent once more', async () => {
   await page.goBack()
   const before = messages().filter(({ label }) => label === 'eth keeps crashing')
   await crash.getByRole('button', { name: /^Actions for eth keeps crashing to On-call/ }).click()
-  await page.getByRole('menuitem', { name: 'Send once more' }).click()
-  await page.getByText('Sent once more', { exact: true }).waitFor()
+  await page.getByRole('menuitem', { name: 'Send again' }).click()
+  await page.getByText('Sent again', { exact: true }).waitFor()
   const after = messages().filter(({ label }) => label === 'eth keeps crashing')
   // A receiver knows it by its id.
   expect(after.map(({ id }) => id)).toEqual([...before, ...before].map(({ id }) => id))
@@ -263,7 +263,7 @@ test('who may not change rules and channels sees them, and why; the owner of a p
   await show('/rules', viewer)
   await viewer.getByText(reason).waitFor()
   expect(await viewer.getByRole('switch', { name: 'Crash loop' }).isDisabled()).toBe(true)
-  expect(await viewer.getByLabel('Stalled, from how many minutes on').isDisabled()).toBe(true)
+  expect(await viewer.getByLabel('Stalled, threshold in minutes').isDisabled()).toBe(true)
   await show('/channels', viewer)
   const test = channel('On-call', viewer).getByRole('button', { name: 'Test On-call' })
   expect(await test.getAttribute('aria-description')).toBe(reason)
@@ -317,7 +317,7 @@ test('every tab is accessible in both themes and at every width', async () => {
 
 test('what is turned off or recovers becomes history, and its end is told', async () => {
   await show('/rules')
-  const stalled = page.getByLabel('Stalled, from how many minutes on')
+  const stalled = page.getByLabel('Stalled, threshold in minutes')
   await stalled.fill('0')
   await page.getByText('A whole number from 1 to 1,440').waitFor()
   await stalled.fill('30')

@@ -159,7 +159,7 @@ test('the cost is told before a deploy, by profiles and by squid.yaml, and after
       .nth(1)
       .textContent(),
   ).toBe('3')
-  await page.getByText('Dedicated: resources of its own').click()
+  await page.getByText('Dedicated resources').click()
   await estimate.getByRole('row', { name: /^Collocated squid/ }).waitFor()
 
   await page.getByRole('tab', { name: 'By squid.yaml' }).click()
@@ -265,8 +265,8 @@ test('a cap that is reached holds within a minute, and one that is raised frees 
   await expect.poll(squidStatus, within).toBe('HIBERNATED')
   await expect(api.squids.restart({ params: { ...params, reference } })).rejects.toMatchObject({ status: 405 })
   await open(page, '/billing/limits')
-  await says(page, 'The spend cap is reached')
-  await says(page, `Hibernated, with their data kept: ${reference}.`)
+  await says(page, 'Spend cap reached')
+  await says(page, `Hibernated (data is kept): ${reference}.`)
   await cap(null)
   await expect.poll(squidStatus, within).toBe('DEPLOYED')
 })

@@ -213,7 +213,7 @@ test('a stream that breaks off goes on where it was', async () => {
 test('the playground asks the version, also where its CORS rules do not know the console', async () => {
   await page.goto(`/squids/talking/v1/playground?organization=${code}`)
   // What the sim driver plays sends no CORS headers.
-  await says('so Shoal asks in its place')
+  await says('so Shoal forwards your queries')
   await page.locator('.monaco-editor').first().waitFor()
   await button(/^Execute query/).click()
   await page.locator('.result-window').getByText('"__typename"').waitFor()

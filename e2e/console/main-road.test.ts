@@ -82,7 +82,7 @@ test('from an empty list to a deleted version', async () => {
   await page.getByRole('link', { name: 'GraphQL playground' }).click()
   await page.locator('.graphiql-doc-explorer-root-type').first().waitFor()
   // The console is of another origin than the squid, and nobody stands in for it.
-  expect(await page.getByText('so Shoal asks in its place').count()).toBe(0)
+  expect(await page.getByText('so Shoal forwards your queries').count()).toBe(0)
   await page.locator('.graphiql-query-editor .view-lines').click()
   await page.keyboard.insertText('{ transfersConnection(orderBy: id_ASC) { totalCount } }')
   await page.getByRole('button', { name: /^Execute query/ }).click()

@@ -260,7 +260,7 @@ test('what is on screen is asked for again, stays when that fails, and says how 
   // It is tried thrice, a little later each time.
   await until(async () => {
     await watched.clock.runFor(10_000)
-    return watched.getByText(/^Cannot be refreshed; as of/).isVisible()
+    return watched.getByText(/^Refresh failed; as of/).isVisible()
   }, 'the page says that it is old')
   await drawn(watched)
   await watched.close()

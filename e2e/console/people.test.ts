@@ -89,7 +89,7 @@ test('from the sign-up page to an organization of two and a working API token', 
   await says(page, 'Unknown error, please, try once again.')
   await page.unroute(resending)
   await press(page, 'Resend verification')
-  await says(page, 'The mail is on its way.')
+  await says(page, 'The email has been sent.')
 
   await page.goto(await newestLink(shoal, admin.email))
   await says(page, 'Your email is confirmed.')
@@ -180,7 +180,7 @@ test('the terms block everything; closing them logs out', async () => {
   await context.close()
 })
 
-test('a forgotten password, a link that is no longer good, a provider, and a network that fails', async () => {
+test('a forgotten password, a link that is no longer valid, a provider, and a network that fails', async () => {
   const { context, page, token } = await personAs(browser, shoal, 'forgetful@acme.dev')
   await page.goto('/squids')
   const { documentation, support } = {
@@ -192,7 +192,7 @@ test('a forgotten password, a link that is no longer good, a provider, and a net
   await page.evaluate(() => localStorage.removeItem('user_token'))
 
   await page.goto('/api/v1/auth/email/confirm?code=none')
-  await says(page, 'This confirmation link is no longer good')
+  await says(page, 'This confirmation link is no longer valid')
   await expect.poll(() => new URL(page.url()).search).toBe('')
   await page.getByRole('link', { name: 'Forgot password?' }).click()
   await page.getByLabel('Work email').fill('forgetful@acme.dev')
@@ -368,22 +368,22 @@ test('settings let each role do what it may', async () => {
   await end()
 })
 
-test('a notification email waits to be confirmed', async () => {
+test('a notification email has to be confirmed', async () => {
   const { context, page, api } = await personAs(browser, shoal, 'owner@mail.dev')
   await api.orgs.create({ body: { code: 'mail-org', name: 'Mail org', email: 'owner@mail.dev' } })
   await page.goto('/settings?organization=mail-org')
   await page.getByLabel('Email', { exact: true }).fill('alerts@mail.dev')
   await page.locator('section').filter({ hasText: 'Notification email' }).getByRole('button', { name: 'Save' }).click()
-  await says(page, 'alerts@mail.dev waits to be confirmed')
+  await says(page, 'alerts@mail.dev is not confirmed yet')
   await press(page, 'Resend verification')
-  await says(page, 'The mail is on its way')
+  await says(page, 'The email has been sent')
   await page.goto(await newestLink(shoal, 'alerts@mail.dev'))
   await says(page, 'Email of organization is now verified. It will be used to receive notifications.')
   await expect.poll(() => new URL(page.url()).searchParams.has('emailVerified')).toBe(false)
-  expect(await page.getByText('waits to be confirmed').count()).toBe(0)
+  expect(await page.getByText('is not confirmed yet').count()).toBe(0)
   expect((await api.orgs.get({ params: { code: 'mail-org' } })).email.email).toBe('alerts@mail.dev')
   await page.goto('/settings?emailVerified=false')
-  await says(page, 'This link is no longer good')
+  await says(page, 'This link is no longer valid')
   await context.close()
 })
 
@@ -451,7 +451,7 @@ test('forms say what is wrong, in the words of the specification', async () => {
   await press(page, 'Change password')
   await says(page, 'Password has been changed')
 
-  await page.getByRole('row').filter({ hasText: 'This one' }).waitFor()
+  await page.getByRole('row').filter({ hasText: 'This session' }).waitFor()
   await press(page, 'Sign out everywhere')
   await page.getByRole('alertdialog').getByRole('button', { name: 'Sign out everywhere' }).click()
   await heading(page, 'Sign in')

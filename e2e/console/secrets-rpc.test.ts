@@ -121,7 +121,7 @@ test('an administrator adds, edits and deletes secrets, and is told who has to r
   await page.getByLabel('Name').fill('API_KEY')
   await page.getByLabel('Value').fill('another')
   await button(page, 'Add').click()
-  await says(page, 'There is a secret of this name. Edit its value instead.')
+  await says(page, 'A secret with this name exists. Edit its value instead.')
 
   await open(page, '/secrets/edit/API_KEY')
   await heading(page, 'Edit value')
@@ -181,7 +181,7 @@ test('others see names and change nothing; they are told why', async () => {
   await says(viewer.page, /^Your role may not see passwords and tokens/)
   expect(await viewer.page.getByLabel('RPC token').count()).toBe(0)
   await open(viewer.page, '/rpc/chains/eth')
-  await says(viewer.page, /^Put in place of \{TOKEN\} the API token/)
+  await says(viewer.page, /^Replace \{TOKEN\} with the API token/)
 })
 
 test('the token is hidden, shown, copied and refreshed, unless the organization is not active', async () => {
@@ -282,7 +282,7 @@ test('endpoints are found by name, type and use; a chain page tells how to use i
   await page.getByRole('img', { name: /Requests by method.*eth_gasPrice: 1/ }).waitFor()
 
   await open(page, '/rpc/chains/polkadot')
-  await says(page, 'Nobody answers for this chain yet')
+  await says(page, 'This chain has no upstream yet')
   await tab('curl').waitFor()
   expect(await page.getByRole('tab').allTextContents()).toEqual(['.env', 'squid.yaml', 'curl'])
   await open(page, '/rpc/chains/no-such-chain')
@@ -301,9 +301,9 @@ test('the Portal is for organizations with the beta flag, RPC for organizations'
   await page.waitForURL(/type=substrate/)
   await page.getByLabel('Find dataset').fill('kusama')
   await cards.filter({ hasText: 'kusama' }).first().click()
-  await says(page, 'Nobody answers for this dataset yet')
+  await says(page, 'This dataset has no source yet')
   await open(page, '/portal/chains/ethereum-mainnet')
-  await says(page, 'Made here from the RPC endpoint')
+  await says(page, 'Built from the RPC endpoint')
   await button(page, 'Copy Portal URL').click()
   expect(await clipboard(page)).toBe(`${new URL(shoal.gatewayUrl).origin}/portal/datasets/ethereum-mainnet`)
   await page.getByRole('tab', { name: 'squid.yaml' }).click()

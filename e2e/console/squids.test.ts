@@ -79,8 +79,8 @@ test('without a squid the way to a first one is shown, with commands for this pl
   await says(`sqd deploy . -o ${code}`)
   await page.getByRole('link', { name: 'Upgrade to Pro' }).waitFor()
   for (const [status, text, plan] of [
-    ['ACTIVE', 'Everything about squids, step by step', 'Professional'],
-    ['PAYMENT_ISSUES', 'Everything about squids, step by step', 'Payment issue'],
+    ['ACTIVE', 'For a step-by-step guide to squids', 'Professional'],
+    ['PAYMENT_ISSUES', 'For a step-by-step guide to squids', 'Payment issue'],
     ['IN_DEBT', 'Payment is overdue. Please update your card details.', 'Unpaid'],
   ] as const) {
     await shoal.cli('org', 'set-status', '--code', code, '--status', status)

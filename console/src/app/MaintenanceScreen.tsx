@@ -26,7 +26,7 @@ export function MaintenanceScreen() {
         <Logo size={40} className="mx-auto mb-6 text-accent" />
         <h1 className="text-xl font-semibold">We'll be back</h1>
         <p className="mt-2 text-ink-2">We're busy updating the cloud for you, please check back soon.</p>
-        <p className="mt-6 text-sm text-ink-3">Your squids keep running. This page opens again by itself.</p>
+        <p className="mt-6 text-sm text-ink-3">Your squids keep running. This page reloads automatically.</p>
       </div>
     </main>
   )

@@ -34,8 +34,8 @@ export function RootError({ error, ...rest }: ErrorComponentProps) {
 const confirmed: Toast = { tone: 'good', title: 'Your email is confirmed.' }
 const refused: Toast = {
   tone: 'warn',
-  title: 'This confirmation link is no longer good',
-  message: 'Sign in if you are not, and press Resend verification for a new one.',
+  title: 'This confirmation link is no longer valid',
+  message: 'Sign in and press Resend verification to get a new one.',
 }
 
 /** The link of a confirmation mail ends in the console with `emailConfirmed`, on the sign-in page or in the app. */

@@ -130,7 +130,7 @@ function useUnsavedGuard(isOn: boolean): void {
     shouldBlockFn: async () => {
       const isLeaving = await confirmed({
         title: 'Leave without saving?',
-        body: 'What you changed on this page is lost.',
+        body: 'Your changes on this page will be lost.',
         confirmLabel: 'Leave',
         cancelLabel: 'Stay',
       })

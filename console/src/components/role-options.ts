@@ -4,9 +4,9 @@ import { roleTypes, type RoleType } from '@shoal/contract'
 export const roleLabels: Record<RoleType, string> = { admin: 'Admin', developer: 'Developer', viewer: 'Viewer' }
 
 const roleDescriptions: Record<RoleType, string> = {
-  admin: 'May do everything',
-  developer: 'May deploy and manage squids',
-  viewer: 'May look at everything',
+  admin: 'Full access',
+  developer: 'Can deploy and manage squids',
+  viewer: 'Read-only access',
 }
 
 export const roleOptions = roleTypes.map((value) => ({

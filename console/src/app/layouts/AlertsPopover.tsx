@@ -26,7 +26,7 @@ export default function AlertsPopover({ alerts, triggerRef, onClose }: Props) {
       placement="bottom end"
     >
       <div className="w-80 max-w-full">
-        {alerts === undefined && <p className="text-ink-2">The alerts are not known yet.</p>}
+        {alerts === undefined && <p className="text-ink-2">Loading alerts…</p>}
         {alerts?.length === 0 && <p className="text-ink-2">No open alerts</p>}
         {alerts && alerts.length > 0 && (
           <ul className="-mx-3.5 -mt-3.5 divide-y divide-line border-b border-line">

@@ -21,8 +21,7 @@ export function ConfirmEmail() {
     <div className="mx-auto max-w-140 pt-[12vh]">
       <h1 className="text-xl font-semibold">Please, confirm your email.</h1>
       <p className="mt-1.5 text-ink-2">
-        We sent a link to <b className="font-medium text-ink">{user.email}</b>. Everything opens once you have followed
-        it.
+        We sent a link to <b className="font-medium text-ink">{user.email}</b>. Click it to start using Shoal.
       </p>
       <div className="mt-5 flex flex-wrap items-center gap-3">
         <Button variant="primary" isPending={resend.isPending} onClick={() => resend.mutate({})}>
@@ -30,13 +29,13 @@ export function ConfirmEmail() {
         </Button>
         {outboxUrl && (
           <a href={outboxUrl} target="_blank" rel="noreferrer" className="text-accent hover:underline">
-            Read the mail in the outbox
+            Read the email in the outbox
           </a>
         )}
       </div>
       {isSent && !resend.isError && (
         <Alert tone="good" className="mt-5">
-          The mail is on its way.
+          The email has been sent.
         </Alert>
       )}
       {resend.isError && (

@@ -4,11 +4,11 @@ import { Logo } from '../../ui/Logo.tsx'
 
 /** Spec 1: what the sign-in pages promise. */
 const promises = [
-  ['One-click deployment', 'A manifest and one command; addresses, database and TLS are done for you.'],
-  ['Fast indexing', 'Blocks come in batches from a data lake, not one call at a time.'],
+  ['One-click deployment', 'A manifest and one command. Shoal sets up URLs, the database and TLS.'],
+  ['Fast indexing', 'Squids read blocks in batches from a data lake, not one call at a time.'],
   ['On-demand scaling', 'From a shared core to dedicated machines, without downtime.'],
-  ['Trusted by industry leaders', 'The same squids, the same command line, on infrastructure you can read.'],
-  ['Dedicated support', 'People who run indexers themselves answer.'],
+  ['Trusted by industry leaders', 'The same squids and the same command line, on open-source infrastructure.'],
+  ['Dedicated support', 'Engineers who run indexers themselves answer your questions.'],
 ] as const
 
 /** Sign-in and its neighbours: the form, and on wide screens what awaits behind it. */

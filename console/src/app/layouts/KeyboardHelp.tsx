@@ -4,7 +4,7 @@ import { Kbd } from '../../ui/Kbd.tsx'
 
 /** What can be pressed here and now. */
 export default function KeyboardHelp({ onClose }: { onClose: () => void }) {
-  const all = [...hotkeys(), { keys: 'Esc', label: 'Close what is open' }]
+  const all = [...hotkeys(), { keys: 'Esc', label: 'Close the open dialog or menu' }]
   return (
     <Dialog title="Keyboard shortcuts" isOpen onClose={onClose}>
       <dl className="mt-2 grid grid-cols-1 gap-x-8">

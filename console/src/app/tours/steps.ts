@@ -28,12 +28,12 @@ export const shownSteps: readonly ShownStep[] = [
     name: 'org_menu',
     target: '[data-tour=organization]',
     title: 'Workspaces',
-    text: 'The Playground is yours alone, with one free squid. An Organization is shared with your team and has room for production. Switch between them here.',
+    text: 'The playground is your personal workspace with one free squid. An organization is shared with your team and made for production. Switch between them here.',
   },
   {
     name: 'org_settings',
     target: 'nav a[href="/settings"]',
     title: 'Settings and documentation',
-    text: 'Members, names and the organization code live in the settings. Everything else is told in the documentation, just below.',
+    text: 'Manage the members, name and code of your organization in the settings. The documentation is linked below.',
   },
 ]

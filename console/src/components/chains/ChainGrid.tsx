@@ -25,10 +25,7 @@ type Props<T extends ChainListItem> = {
 export function ChainGrid<T extends ChainListItem>({ label, items, to, factOf, search }: Props<T>) {
   if (items.length === 0)
     return (
-      <EmptyState
-        title={search ? `Nothing found for “${search}”` : 'Nothing found'}
-        text="Look for another name, or choose another type."
-      />
+      <EmptyState title={search ? `Nothing found for “${search}”` : 'Nothing found'} text="Try another name or type." />
     )
   return (
     <ul aria-label={label} className={gridClass}>

@@ -51,7 +51,7 @@ export const ChartTable = memo(function ChartTable({ title, data, scale, heightP
       </table>
       {data.times.length > count && (
         <p className="px-3 py-2 text-xs text-ink-3">
-          The newest {count} of {data.times.length}. What is copied has all of them.
+          The newest {count} of {data.times.length}. Copying includes all of them.
         </p>
       )}
     </div>

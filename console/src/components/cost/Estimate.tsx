@@ -62,7 +62,7 @@ function CostTotals({ estimate }: { estimate: CostEstimate | undefined }) {
         </span>
       </p>
       <p className="mt-1 text-sm text-ink-3">
-        Before tax, and RPC requests aside. Billed is what runs: a hibernated squid pays for its storage only.
+        Excludes tax and RPC requests. You pay while it runs: a hibernated squid is billed for storage only.
       </p>
     </div>
   )

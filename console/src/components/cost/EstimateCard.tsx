@@ -26,7 +26,7 @@ export default function EstimateCard({ code }: { code: string }) {
     <Card title="What it will cost">
       <div className="px-3.5 pt-1 pb-3.5">
         <Tabs
-          label="Ways to an estimate"
+          label="Estimate"
           tabs={[
             { id: 'profiles', label: 'By profiles', content: byProfiles },
             { id: 'manifest', label: 'By squid.yaml', content: byManifest },

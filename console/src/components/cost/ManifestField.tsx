@@ -14,7 +14,7 @@ export function ManifestField({ manifest, onChange }: Props) {
   const readFile = async (file: File | undefined) => {
     if (!file) return
     const isTooLarge = file.size > maxBytes
-    setProblem(isTooLarge ? `${file.name} is larger than ${maxBytes / 1000} kB: is it a manifest?` : undefined)
+    setProblem(isTooLarge ? `${file.name} is larger than ${maxBytes / 1000} kB. Choose a manifest.` : undefined)
     if (!isTooLarge) onChange(await file.text())
   }
   const drop = (event: DragEvent) => {
@@ -30,7 +30,7 @@ export function ManifestField({ manifest, onChange }: Props) {
             Choose file
           </Button>
         }
-        description="Paste it, or drop the file here."
+        description="Paste the manifest or drop the file here."
         isMono
         rows={6}
         spellCheck={false}

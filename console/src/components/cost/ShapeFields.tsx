@@ -35,7 +35,7 @@ export function ShapeFields({ shape, onChange }: Props) {
   return (
     <div className="flex flex-col gap-3">
       <Switch checked={shape.isDedicated} onChange={({ target }) => change({ isDedicated: target.checked })}>
-        Dedicated: resources of its own
+        Dedicated resources
       </Switch>
       <div className="flex max-w-110 flex-col gap-2.5">
         <Part name="API replicas" count={count('API replicas', 'apiReplicas', 20)}>

@@ -26,7 +26,7 @@ export default function DeployGuide() {
       <ol className="mt-5 flex flex-col gap-6">
         <Step number={1} title="Install the command-line tool">
           <p>
-            Install it globally, then configure it with an API token. Make one on the page{' '}
+            Install it globally, then sign in with an API token. Create one under{' '}
             <Link to="/profile/api-tokens" className={linkClass}>
               API tokens
             </Link>
@@ -36,7 +36,7 @@ export default function DeployGuide() {
           <TextField
             label="API token"
             type="password"
-            description="Only completes the command below; it is not stored."
+            description="Only used to fill in the command below; it is not stored."
             value={token}
             onChange={(event) => setToken(event.target.value)}
             autoComplete="off"
@@ -47,18 +47,18 @@ export default function DeployGuide() {
             {authCommand(location.origin, token && '••••••••')}
           </CodeBlock>
         </Step>
-        <Step number={2} title="Make a squid from a template">
+        <Step number={2} title="Create a squid from a template">
           <SquidNameFields name={name} onName={setName} template={template} onTemplate={setTemplate} />
           <CodeBlock code={initCommand(name, template)} what="init command" isWrapped />
         </Step>
         <Step number={3} title="Customize it" note="Optional">
           <p>
-            The template runs as it is. To index what is yours, change <Code>schema.graphql</Code>, the handlers below{' '}
-            <Code>src/</Code> and <Code>squid.yaml</Code>. The{' '}
+            The template works as it is. To index your own data, edit <Code>schema.graphql</Code>, the handlers in{' '}
+            <Code>src/</Code> and <Code>squid.yaml</Code>, as the{' '}
             <a href={documentationUrl()} target="_blank" rel="noreferrer" className={linkClass}>
               documentation
             </a>{' '}
-            tells how.
+            explains.
           </p>
         </Step>
         <Step number={4} title="Deploy it">

@@ -31,7 +31,7 @@ export function GuideHeader() {
   if (isCardAdded(status))
     return (
       <p className="text-ink-2">
-        Everything about squids, step by step, is in the{' '}
+        For a step-by-step guide to squids, see the{' '}
         <a href={documentationUrl()} target="_blank" rel="noreferrer" className={linkClass}>
           documentation
         </a>

@@ -34,14 +34,12 @@ test('a status says why it is what it is', () => {
   } as const
   const down = { status: 'NOT_AVAILABLE', urls: [], reason: null, since: '2026-01-15T12:00:00Z' } as const
   expect(statusReason({ ...healthy, processors: [processor, stuck], api: { ...down, urls: [] } })).toBe(
-    `API: it does not answer.\neth: It ran out of memory.\nSince ${formatDateTime('2026-01-15T12:00:00Z')}.`,
+    `API: no response.\neth: It ran out of memory.\nSince ${formatDateTime('2026-01-15T12:00:00Z')}.`,
   )
-  expect(statusReason({ ...healthy, addons: { hasura: { status: 'NOT_AVAILABLE' } } })).toBe(
-    'Hasura: it does not answer.',
-  )
+  expect(statusReason({ ...healthy, addons: { hasura: { status: 'NOT_AVAILABLE' } } })).toBe('Hasura: no response.')
   expect(statusReason({ ...healthy, processors: [{ ...processor, status: 'SYNCING' }] })).toBe('eth: syncing.')
-  expect(statusReason({ ...healthy, status: 'DEPLOYING' })).toBe('Deployment 7 starts its programs anew.')
-  expect(statusReason({ ...healthy, status: 'HIBERNATED', hibernatedAt: null })).toBe('Stopped, with its data kept.')
+  expect(statusReason({ ...healthy, status: 'DEPLOYING' })).toBe('Deployment 7 is restarting its programs.')
+  expect(statusReason({ ...healthy, status: 'HIBERNATED', hibernatedAt: null })).toBe('Stopped. Data is kept.')
 })
 
 test('the endpoint is the one that outlives the version: production, any tag, then the slot', () => {

@@ -10,14 +10,14 @@ import { formatDateTime } from '../../lib/format.ts'
 const sinceText = (time: string | null) => (time === null ? '' : ` since ${formatDateTime(time)}`)
 
 const reasons: Record<SquidDisplayStatus, (squid: SquidSummary) => string> = {
-  HEALTHY: () => 'Its API answers and its processors are at the head of their chains.',
+  HEALTHY: () => 'The API responds and all processors are at the head of their chains.',
   DEGRADED: (squid) => joinCauses(degradedCauses(squid)),
-  HIBERNATED: ({ hibernatedAt }) => `Stopped${sinceText(hibernatedAt)}, with its data kept.`,
+  HIBERNATED: ({ hibernatedAt }) => `Stopped${sinceText(hibernatedAt)}. Data is kept.`,
   PROCESSING: (squid) => joinCauses(processingCauses(squid)),
   DEPLOYING: (squid) => `${deploymentName(squid)} is in progress.`,
-  DELETING: (squid) => `${deploymentName(squid)} takes it away with its data.`,
-  HIBERNATING: (squid) => `${deploymentName(squid)} stops its programs.`,
-  RESTARTING: (squid) => `${deploymentName(squid)} starts its programs anew.`,
+  DELETING: (squid) => `${deploymentName(squid)} is deleting the version and its data.`,
+  HIBERNATING: (squid) => `${deploymentName(squid)} is stopping its programs.`,
+  RESTARTING: (squid) => `${deploymentName(squid)} is restarting its programs.`,
 }
 
 /** Why a version has the status that it shows: a sentence, or a line for each part that brings it about (spec 4). */
@@ -41,10 +41,10 @@ function degradedCauses(squid: SquidSummary): Cause[] {
   const stuck = processors.filter(({ status }) => status === 'STUCK')
   const isDown = api?.status === 'NOT_AVAILABLE'
   return [
-    ...(isDown ? [{ text: `API: ${api.reason ?? 'it does not answer.'}`, since: api.since }] : []),
-    ...(addons.hasura?.status === 'NOT_AVAILABLE' ? [causeWithoutTime('Hasura: it does not answer.')] : []),
-    ...stuck.map(({ name, reason, since }) => ({ text: `${name}: ${reason ?? 'it is stuck.'}`, since })),
-    ...(databaseStatus(squid) === 'NO_SPACE' ? [causeWithoutTime('Database: there is no space left.')] : []),
+    ...(isDown ? [{ text: `API: ${api.reason ?? 'no response.'}`, since: api.since }] : []),
+    ...(addons.hasura?.status === 'NOT_AVAILABLE' ? [causeWithoutTime('Hasura: no response.')] : []),
+    ...stuck.map(({ name, reason, since }) => ({ text: `${name}: ${reason ?? 'stuck.'}`, since })),
+    ...(databaseStatus(squid) === 'NO_SPACE' ? [causeWithoutTime('Database: no space left.')] : []),
   ]
 }
 
@@ -64,6 +64,6 @@ function processingCauses(squid: SquidSummary): Cause[] {
       text: `${name}: ${reason ?? processorStates[status]}`,
       since,
     })),
-    ...(databaseStatus(squid) === 'PROCESSING' ? [causeWithoutTime('Database: its size is not measured yet.')] : []),
+    ...(databaseStatus(squid) === 'PROCESSING' ? [causeWithoutTime('Database: size not measured yet.')] : []),
   ]
 }

@@ -40,7 +40,7 @@ export function syncSummary(processors: readonly Progress[]): string | null {
     return lag === 0 ? 'at head' : `${lag === 1 ? '1 block' : `${formatInteger(lag)} blocks`} behind the head`
   }
   const parts = [`${formatPercent(last.percent / 100)} synced`]
-  if (last.status === 'STALLED') return [...parts, 'its data source does not answer'].join(' · ')
+  if (last.status === 'STALLED') return [...parts, 'data source not responding'].join(' · ')
   if (last.blocksPerSecond) parts.push(`${formatSpeed(last.blocksPerSecond)} blocks/s`)
   if (last.etaSeconds) parts.push(`about ${formatSpan(last.etaSeconds)} left`)
   return parts.join(' · ')

@@ -30,14 +30,14 @@ export function useSquidActions() {
   const confirmHibernate = (squid: SquidSummary) =>
     confirm({
       title: `Hibernate ${squid.reference}?`,
-      body: 'Its virtual machines are paused, which lowers the costs. All data is kept: it can be restarted or redeployed with the data intact. Until then its API does not answer.',
+      body: 'This pauses its virtual machines to lower costs. All data is kept: you can restart or redeploy it with the data intact. Until then its API is not available.',
       confirmLabel: 'Hibernate',
       action: () => hibernate.mutateAsync(callOf(squid)),
     })
   const confirmDelete = (squid: SquidSummary) =>
     confirm({
       title: `Delete ${squid.reference}?`,
-      body: `The version will be deleted, with its database, logs and metrics, and ${squid.tags.length === 0 ? 'its URL stops' : 'its URLs and tags stop'} answering. It cannot be undone. Other versions of ${squid.name} stay.`,
+      body: `This deletes the version with its database, logs and metrics, and ${squid.tags.length === 0 ? 'its URL stops' : 'its URLs and tags stop'} working. This cannot be undone. Other versions of ${squid.name} are not affected.`,
       confirmLabel: 'Delete',
       isDanger: true,
       typedName: squid.reference,
@@ -47,7 +47,7 @@ export function useSquidActions() {
   return {
     /** Why the whole menu is closed: no right, or something is under way (spec 4). */
     menuDisabledReason: (squid: SquidSummary): string | null =>
-      deniedReason ?? (isPending ? 'An action is under way. Wait for it to finish.' : squidCan.delete(squid)),
+      deniedReason ?? (isPending ? 'Another action is in progress. Wait for it to finish.' : squidCan.delete(squid)),
     restart: (squid: SquidSummary) => restart.mutate(callOf(squid)),
     actionsOf: (squid: SquidSummary): Record<'copy' | 'restart' | 'hibernate' | 'delete', MenuAction> => ({
       copy: {
@@ -90,7 +90,5 @@ export const endpointDisabledReason = (squid: SquidSummary): string | null =>
 export function copyEndpoint(squid: SquidSummary): void {
   const url = endpointOf(squid)
   if (url === null) return
-  void navigator.clipboard
-    .writeText(url)
-    .then(() => toast({ tone: 'good', title: 'The endpoint has been copied', message: url }))
+  void navigator.clipboard.writeText(url).then(() => toast({ tone: 'good', title: 'Endpoint copied', message: url }))
 }

@@ -24,7 +24,7 @@ export default function AlertsPage() {
     <>
       <PageHeader
         title="Alerts"
-        context="What is wrong with your squids, and who is told. An alert ends when its cause is gone."
+        context="Problems with your squids, and who is notified. An alert ends when its cause is resolved."
         crumbs={<Link to="/monitoring">Monitoring</Link>}
         actions={
           <Button

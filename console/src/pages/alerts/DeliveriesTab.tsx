@@ -33,7 +33,7 @@ export default function DeliveriesTab() {
         actions: [
           {
             id: 'replay',
-            label: 'Send once more',
+            label: 'Send again',
             icon: <RotateCw size={16} />,
             disabledReason: replayDeniedReason,
             onAction: () => replay.mutate({ params: { code, deliveryId: String(id) } }),
@@ -55,7 +55,7 @@ export default function DeliveriesTab() {
         empty={
           <EmptyState
             title="Nothing has been sent yet"
-            text="Every message to a channel is listed here for 30 days, with what was answered."
+            text="Messages to your channels are listed here for 30 days, with the response to each."
             action={
               <Link to="/monitoring/alerts/channels" className={buttonClass()}>
                 Send a test
@@ -72,6 +72,6 @@ export default function DeliveriesTab() {
 function outcomeOf(sent: AlertDelivery) {
   const message = [sent.channel.name, answerOf(sent)].filter(Boolean).join(' · ')
   return sent.status === 'DELIVERED'
-    ? ({ tone: 'good', title: 'Sent once more', message } as const)
-    : ({ tone: 'warn', title: 'Sent once more, but not taken', message } as const)
+    ? ({ tone: 'good', title: 'Sent again', message } as const)
+    : ({ tone: 'warn', title: 'Sent again, but not accepted', message } as const)
 }

@@ -49,7 +49,7 @@ export default function HistoryTab() {
         columns={columns}
         rows={rows}
         idOf={({ id }) => String(id)}
-        empty={<EmptyState title="Nothing has ended yet" text="Alerts move here when their cause is gone." />}
+        empty={<EmptyState title="No ended alerts yet" text="Alerts move here when their cause is resolved." />}
       />
       <ShowOlder {...more} />
     </>

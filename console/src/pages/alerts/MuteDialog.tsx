@@ -73,7 +73,7 @@ export function MuteDialog({ subject, onClose }: Props) {
       }
     >
       <div className="flex flex-col gap-4">
-        <p>Nobody is told of these until then. They still appear here.</p>
+        <p>Shoal sends no notifications for these alerts until then. They still appear here.</p>
         <Choice label="Kind">
           <LazySelect label="Kind" options={kindOptions} value={kind} onChange={setKind} />
         </Choice>

@@ -15,7 +15,7 @@ export function MutesBar() {
   const mutes = useQuery(q('alerts.listMutes', { params: { code } }, { refetchInterval: alertsMs })).data ?? []
   if (mutes.length === 0) return null
   return (
-    <Alert tone="info" title="Nobody is told of these" className="mb-4">
+    <Alert tone="info" title="Muted alerts" className="mb-4">
       <ul>
         {mutes.map((mute) => (
           <Muted key={mute.id} mute={mute} />

@@ -74,14 +74,14 @@ export default function OpenTab() {
         empty={
           <EmptyState
             title="No open alerts"
-            text="Squids are watched all the time. Crash loops, stalls, full databases and failed deployments appear here within a minute, and your channels are told."
+            text="Shoal watches your squids all the time. Crash loops, stalls, full databases and failed deployments appear here within a minute, and your channels are notified."
             action={
               <div className="flex flex-wrap justify-center gap-2">
                 <Link to="/monitoring/alerts/rules" className={buttonClass()}>
                   See the rules
                 </Link>
                 <Link to="/monitoring/alerts/channels" className={buttonClass()}>
-                  Choose who is told
+                  Choose who is notified
                 </Link>
               </div>
             }

@@ -50,7 +50,7 @@ export const deliveryColumns: Column<AlertDelivery>[] = [
   },
   {
     id: 'answer',
-    header: 'Answer',
+    header: 'Response',
     width: '170px',
     hideBelow: 'sm',
     cell: (delivery) => (
@@ -58,7 +58,7 @@ export const deliveryColumns: Column<AlertDelivery>[] = [
         <p className="break-words text-ink-2">{answerOf(delivery) || emptyValue}</p>
         {delivery.nextTryAt && delivery.tries > 0 && (
           <p className="text-ink-3">
-            next try <RelativeTime at={delivery.nextTryAt} />
+            next attempt <RelativeTime at={delivery.nextTryAt} />
           </p>
         )}
       </div>
@@ -66,7 +66,7 @@ export const deliveryColumns: Column<AlertDelivery>[] = [
   },
   {
     id: 'tries',
-    header: 'Tries',
+    header: 'Attempts',
     width: '64px',
     isNumber: true,
     hideBelow: 'lg',
@@ -74,8 +74,8 @@ export const deliveryColumns: Column<AlertDelivery>[] = [
   },
   {
     id: 'sent',
-    header: 'Last tried',
-    headerTip: 'Or when it was made, while it waits for its first try',
+    header: 'Last attempt',
+    headerTip: 'When it was created, until the first attempt',
     width: '124px',
     hideBelow: 'md',
     cell: ({ lastTriedAt, createdAt }) => <RelativeTime at={lastTriedAt ?? createdAt} />,

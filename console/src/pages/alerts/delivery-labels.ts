@@ -9,9 +9,9 @@ export const deliveryAppearance: Record<AlertDelivery['status'], { tone: Tone; l
 }
 
 export const messageLabels: Record<AlertDelivery['what'], string> = {
-  OPENED: 'Alert told',
-  ENDED: 'Recovery told',
-  TEST: 'Test sent',
+  OPENED: 'Alert opened',
+  ENDED: 'Alert ended',
+  TEST: 'Test message',
 }
 
 /** Why it was not taken, or what was answered; empty for a mail that went out. */

@@ -23,7 +23,7 @@ export default function ConfirmRestorePage() {
     )
   return (
     <>
-      <AuthHeading title="Create new password">It ends every session of your account.</AuthHeading>
+      <AuthHeading title="Create new password">This ends every session of your account.</AuthHeading>
       <FormShell
         schema={({ newPasswordTwice }) => newPasswordTwice({})}
         values={{ password: '', confirmPassword: '' }}

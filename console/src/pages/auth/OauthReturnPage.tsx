@@ -43,7 +43,7 @@ export default function OauthReturnPage() {
     )
   return (
     <>
-      <AuthHeading title="Signing in did not work" />
+      <AuthHeading title="Sign-in failed" />
       <Alert tone="bad">{submitErrorText(error)}</Alert>
       <p className="mt-6">
         <Link to="/" className={textLinkClass}>

@@ -10,7 +10,7 @@ export default function RestorePage() {
   const restore = useApiMutation('auth.restore', { invalidates: [], errorDisplay: 'caller' })
   return (
     <>
-      <AuthHeading title="Forgot password">Tell us your email; a link to set a new password comes by mail.</AuthHeading>
+      <AuthHeading title="Forgot password">Enter your email. We send you a link to set a new password.</AuthHeading>
       {restore.isSuccess ? (
         <Alert tone="good">A recovery email has been sent. Check your inbox.</Alert>
       ) : (

@@ -21,7 +21,7 @@ export default function SignUpPage() {
   })
   return (
     <>
-      <AuthHeading title="Create account">One squid is free, for as long as you like.</AuthHeading>
+      <AuthHeading title="Create account">One squid is free, without a time limit.</AuthHeading>
       <FormShell
         schema={({ contract, z }) =>
           contract.auth.signUp.body.required({ subscribeToNewsletter: true }).extend({

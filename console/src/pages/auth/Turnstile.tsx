@@ -79,7 +79,7 @@ export default function Turnstile({ siteKey, isInteractive, onToken }: BotCheckP
       <div ref={container} />
       {isBroken && (
         <Alert tone="bad">
-          The bot check could not be loaded. Something between you and challenges.cloudflare.com blocks it.
+          The bot check could not be loaded. Your browser or network blocks challenges.cloudflare.com.
         </Alert>
       )}
     </>

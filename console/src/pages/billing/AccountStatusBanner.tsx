@@ -40,9 +40,9 @@ export function AccountStatusBanner() {
 const consequences: Record<OrgStatus, string | null> = {
   DRAFT: null,
   ACTIVE: null,
-  PAYMENT_ISSUES: 'Everything goes on running.',
-  IN_DEBT: 'Squids go on running; nothing new can be deployed, and RPC endpoints do not answer.',
-  TERMINATED: 'All squids are hibernated. Their data is kept, and they wake as soon as the payment arrives.',
+  PAYMENT_ISSUES: 'Your squids keep running.',
+  IN_DEBT: 'Squids keep running, but you cannot deploy, and RPC endpoints are suspended.',
+  TERMINATED: 'All squids are hibernated. Their data is kept, and they restart as soon as the payment arrives.',
 }
 
 function AmountDue({ summary: { unpaidUsd, nextRetryAt } }: { summary: BillingSummary }) {
@@ -53,7 +53,7 @@ function AmountDue({ summary: { unpaidUsd, nextRetryAt } }: { summary: BillingSu
       {nextRetryAt && (
         <>
           {' '}
-          The next try is <RelativeTime at={nextRetryAt} />.
+          The next attempt is <RelativeTime at={nextRetryAt} />.
         </>
       )}
     </p>

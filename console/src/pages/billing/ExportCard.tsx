@@ -67,7 +67,9 @@ function Databases({ code, squids }: { code: string; squids: readonly SquidSumma
       ))}
       {first && (
         <li className="flex flex-col gap-2 px-3.5 py-2.5">
-          <p className="text-ink-2">A large database is better fetched by a command, and played into any Postgres:</p>
+          <p className="text-ink-2">
+            For a large database, use the command line to download it and restore it into any Postgres:
+          </p>
           <CodeBlock code={exportCommand(location.origin, code, first.reference)} what="export command" isWrapped />
         </li>
       )}

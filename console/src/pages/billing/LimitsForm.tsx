@@ -11,12 +11,12 @@ const atCapOptions = [
   {
     value: 'stop_deploys',
     label: 'Stop new deploys',
-    description: 'What runs goes on and may cost more than the cap.',
+    description: 'Running squids continue and may exceed the cap.',
   },
   {
     value: 'hibernate',
     label: 'Hibernate squids',
-    description: 'One after the other until the forecast fits; versions with tags come last. Data is kept.',
+    description: 'One by one until the forecast fits, versions with tags last. Data is kept.',
   },
 ] as const
 
@@ -48,7 +48,7 @@ export function LimitsForm({ code, limits }: { code: string; limits: BillingLimi
           <TextField
             label="Spend cap, USD"
             inputMode="decimal"
-            description="Before tax; empty for none. Administrators get a mail at 75, 90 and 100 %."
+            description="Before tax. Leave empty for no cap. Administrators get an email at 75, 90 and 100 %."
             className="max-w-60"
             {...field('spendCapUsd')}
           />
@@ -61,7 +61,7 @@ export function LimitsForm({ code, limits }: { code: string; limits: BillingLimi
           {form.watch('atCap') === 'hibernate' && (
             <TextArea
               label="Order of hibernation"
-              description="Names of squids, one a line, the first to go first. The others follow."
+              description="Squid names, one per line, in the order to hibernate them. The others follow."
               isMono
               className="max-w-100"
               {...field('hibernateOrder')}
@@ -70,7 +70,7 @@ export function LimitsForm({ code, limits }: { code: string; limits: BillingLimi
           <TextField
             label="RPC requests cap"
             inputMode="numeric"
-            description="Empty for none. Further requests are refused until the month ends."
+            description="Leave empty for no cap. Requests beyond it are rejected until the end of the month."
             className="max-w-60"
             {...field('rpcRequestsCap')}
           />

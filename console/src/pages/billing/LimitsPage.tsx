@@ -45,7 +45,7 @@ function Limits() {
               />
             </div>
           </Card>
-          <Card title="Caps of a month" isPadded>
+          <Card title="Monthly caps" isPadded>
             {deniedReason === null ? (
               <LimitsForm code={code} limits={answer} />
             ) : (
@@ -86,10 +86,10 @@ function QuotaUse({ label, used, cap, format }: QuotaUseProps) {
 function CapNotice({ limits: { deploysStoppedUntil, hibernatedByCap } }: { limits: BillingLimitsUsage }) {
   if (deploysStoppedUntil === null && hibernatedByCap.length === 0) return null
   return (
-    <Alert tone="warn" title="The spend cap is reached">
+    <Alert tone="warn" title="Spend cap reached">
       {deploysStoppedUntil && <p>New deploys are stopped until {formatDateTime(deploysStoppedUntil)}.</p>}
       {hibernatedByCap.length > 0 && (
-        <p>Hibernated, with their data kept: {hibernatedByCap.map(({ name }) => name).join(', ')}.</p>
+        <p>Hibernated (data is kept): {hibernatedByCap.map(({ name }) => name).join(', ')}.</p>
       )}
     </Alert>
   )

@@ -88,7 +88,7 @@ function Month({ month: { month, soFarUsd, forecastUsd, perHourUsd, squids, dail
           />
           {squids.length > topSquids.length && (
             <p className="mt-2 text-ink-2">
-              The {topSquids.length} topSquids of {squids.length}.{' '}
+              The {topSquids.length} most expensive of {squids.length}.{' '}
               <Link
                 to="/billing/usage"
                 search={{ bySquid: 'true' }}

@@ -133,7 +133,7 @@ function LineNotFound({ onLeave }: { onLeave: () => void }) {
   return (
     <EmptyState
       title="Log line not found"
-      text="Lines are kept for a while only, and those of a deleted version go with it."
+      text="Shoal keeps log lines for a limited time and deletes them with their version."
       action={<Button onClick={onLeave}>Show the newest lines</Button>}
     />
   )
@@ -145,13 +145,13 @@ function NoLines({ filters: { search, level, container } }: { filters: LogsSearc
     return (
       <EmptyState
         title="No log lines"
-        text="Nothing was printed in this time. Lines appear here as soon as a program of the version prints one."
+        text="The version printed nothing in this time range. New lines appear here as soon as they are printed."
       />
     )
   return (
     <EmptyState
       title="No lines match"
-      text="Nothing in this time fits the filters. New lines that do appear here by themselves."
+      text="No line in this time range matches the filters. New lines that match appear here automatically."
       action={
         <Button onClick={() => setSearch({ search: undefined, level: undefined, container: undefined })}>
           Clear filters

@@ -29,7 +29,12 @@ export function MetricsCharts({ metricsQuery, marks, onZoom }: Props) {
   if (ingress.hasFailed && usage.hasFailed)
     return <ErrorState what="The metrics could not be loaded" error={ingress.error} onRetry={ingress.retry} />
   if ([traffic, latency, cpu, memory].every((chart) => chart && isWithoutValues(chart)))
-    return <EmptyState title={noData} text="Requests are counted as they come in, CPU and memory while programs run." />
+    return (
+      <EmptyState
+        title={noData}
+        text="Shoal counts requests as they arrive, and measures CPU and memory while programs run."
+      />
+    )
   return (
     <>
       {ingress.hasFailed && (

@@ -50,7 +50,7 @@ function Metrics({ squid: { id }, code }: { squid: Pick<Squid, 'id'>; code: stri
           </Button>
         )}
         {deployments.isError ? (
-          <p className="ml-auto text-sm text-ink-3">Deployments could not be loaded: their marks are missing.</p>
+          <p className="ml-auto text-sm text-ink-3">Deployments could not be loaded, so they are not marked.</p>
         ) : (
           <p className="ml-auto text-sm text-ink-3 max-xs:hidden pointer-coarse:hidden">Drag over a chart to zoom in</p>
         )}

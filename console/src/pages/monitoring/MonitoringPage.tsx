@@ -120,7 +120,7 @@ function Freshness({ updatedAtMs, isFailing }: Props) {
   if (isFailing)
     return (
       <span role="status" className="tabular text-sm text-warn">
-        Cannot be refreshed; as of {formatTime(updatedAtMs)}
+        Refresh failed; as of {formatTime(updatedAtMs)}
       </span>
     )
   return <span className="tabular text-sm text-ink-3">Updated {ago}</span>

@@ -21,7 +21,7 @@ export function InvitationsStep({ invitations }: { invitations: readonly Invitat
       title: 'Confirm your invitation choices',
       body: (
         <>
-          <p>The invitations that you did not tick will be rejected:</p>
+          <p>The invitations you did not select will be rejected:</p>
           <ul className="mt-2 list-disc pl-5 text-ink">
             {rejected.map(({ id, organization }) => (
               <li key={id}>{orgTitle(organization)}</li>
@@ -36,7 +36,7 @@ export function InvitationsStep({ invitations }: { invitations: readonly Invitat
   return (
     <>
       <StepHeading step={2} title="Your invitations">
-        Tick the organizations that you want to join.
+        Select the organizations you want to join.
       </StepHeading>
       <ul className="divide-y divide-line rounded-lg border border-line">
         {invitations.map(({ id, organization, invitedBy }) => (

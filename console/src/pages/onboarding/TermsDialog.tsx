@@ -23,7 +23,7 @@ export default function TermsDialog() {
   return (
     <LazyDialog title="Terms of service" isOpen isDismissable={false} onClose={() => void endSession(queryClient)}>
       <form onSubmit={submit} className="flex flex-col gap-4">
-        <p>To use Shoal you have to accept its terms. Closing this dialog signs you out.</p>
+        <p>Accept the terms to use Shoal. Closing this dialog signs you out.</p>
         <Checkbox checked={isAccepted} onChange={(event) => setIsAccepted(event.target.checked)}>
           I accept the <TermsLink />
         </Checkbox>

@@ -11,7 +11,7 @@ export function WelcomeStep() {
   return (
     <>
       <StepHeading step={1} title="Welcome">
-        Three short questions, so that we build what you need.
+        Three short questions that help us build what you need.
       </StepHeading>
       <FormShell
         schema={({ z }) =>

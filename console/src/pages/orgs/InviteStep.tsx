@@ -18,7 +18,7 @@ export function InviteStep({ org }: { org: Org }) {
     <div className="max-w-140">
       <PageHeader
         title="Invite users"
-        context={`Step 2 of 2 · People who work on squids of ${orgTitle(org)} with you.`}
+        context={`Step 2 of 2 · Invite people to work on the squids of ${orgTitle(org)}.`}
       />
       <InviteForm
         code={org.code}

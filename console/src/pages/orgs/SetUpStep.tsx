@@ -21,7 +21,7 @@ export function SetUpStep() {
     <div className="max-w-140">
       <PageHeader
         title="Set up your organization"
-        context="Step 1 of 2 · Squids, members and billing are shared in it."
+        context="Step 1 of 2 · An organization shares squids, members and billing."
       />
       <FormShell
         schema={({ contract }) => contract.orgs.create.body}
@@ -52,12 +52,12 @@ export function SetUpStep() {
               <TextField
                 label="Notification email"
                 type="email"
-                description="News about squids and bills of this organization go there."
+                description="Shoal sends notifications and bills of this organization to it."
                 {...field('email')}
               />
               <TextField
                 label="Code"
-                description="Part of addresses and commands. It cannot be changed later."
+                description="Used in URLs and commands. It cannot be changed later."
                 isMono
                 autoComplete="off"
                 spellCheck={false}

@@ -52,7 +52,7 @@ function Playground({ squid, params }: { squid: Squid; params: Params }) {
   const current = endpoints.find(({ id }) => id === chosen) ?? endpoints.at(-1)
   if (!current || disabledReason !== null)
     return (
-      <EmptyState title="There is no API to ask" text={disabledReason ?? 'The manifest of this version has no api.'} />
+      <EmptyState title="No API to query" text={disabledReason ?? 'The manifest of this version defines no API.'} />
     )
   return (
     <>
@@ -84,8 +84,8 @@ function Editor({ endpoint: { url }, params: { code, reference } }: { endpoint: 
     <>
       {isProxied && (
         <p role="status" className="mb-2 text-ink-2">
-          The CORS rules of this squid do not let the console ask it, so Shoal asks in its place. Your own pages need to
-          be among its allowed origins.
+          The CORS rules of this squid block the console, so Shoal forwards your queries. Add the origins of your own
+          pages to its allowed origins.
         </p>
       )}
       <div className="h-[calc(100dvh-232px)] min-h-96 overflow-hidden rounded-lg border border-line">

@@ -36,7 +36,7 @@ export default function DatasetPage() {
         {hasStatus(dataset.error, 404) ? (
           <EmptyState
             title="Dataset not found"
-            text="The catalogue has none of that name."
+            text="The catalogue has no dataset with this name."
             action={
               <Link to="/portal/chains" className={buttonClass()}>
                 All datasets
@@ -73,12 +73,12 @@ function SourceNote({ dataset: { source, chain } }: { dataset: PortalDatasetDeta
   if (source === 'portal') return null
   if (source === null)
     return (
-      <Alert tone="warn" title="Nobody answers for this dataset yet">
-        Whoever runs this installation has to connect it to a portal, or name a node of the chain.
+      <Alert tone="warn" title="This dataset has no source yet">
+        The operator of this installation has to connect it to a portal, or add a node of the chain.
       </Alert>
     )
   return (
-    <Alert tone="info" title="Made here from the RPC endpoint">
+    <Alert tone="info" title="Built from the RPC endpoint">
       Blocks, transactions, receipts and logs come from{' '}
       {chain === null ? (
         'the chain'
@@ -87,7 +87,7 @@ function SourceNote({ dataset: { source, chain } }: { dataset: PortalDatasetDeta
           {chain}
         </Link>
       )}
-      ; there are neither traces nor state diffs.
+      . Traces and state diffs are not available.
     </Alert>
   )
 }

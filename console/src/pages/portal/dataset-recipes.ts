@@ -22,7 +22,7 @@ export function datasetRecipes({ id, type, url }: Dataset): Recipe[] {
     {
       id: 'manifest',
       label: 'squid.yaml',
-      text: 'For a squid that is deployed: the same variable in its manifest.',
+      text: 'For a deployed squid: the same variable in its manifest.',
       code: `deploy:\n  env:\n    ${variable}: ${url}`,
     },
     ...(source === null
@@ -31,7 +31,7 @@ export function datasetRecipes({ id, type, url }: Dataset): Recipe[] {
     {
       id: 'curl',
       label: 'curl',
-      text: 'What it is, and how high it is.',
+      text: 'Its metadata and its height.',
       code: `curl ${url}/metadata\ncurl ${url}/height`,
     },
   ]

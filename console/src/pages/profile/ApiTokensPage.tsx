@@ -65,7 +65,7 @@ export default function ApiTokensPage() {
   const confirmDelete = ({ id, name }: ApiToken) =>
     confirm({
       title: `Delete ${name}?`,
-      body: 'Programs and command lines that use this token stop working at once. Your squids keep running.',
+      body: 'Programs and command lines that use this token stop working immediately. Your squids keep running.',
       confirmLabel: 'Delete',
       isDanger: true,
       action: () => remove.mutateAsync({ params: { id: String(id) } }),
@@ -96,7 +96,7 @@ export default function ApiTokensPage() {
     <div className="max-w-250">
       <PageHeader
         title="API tokens"
-        context="Keys for the command line and for programs. They may do what you may do."
+        context="Keys for the command line and for programs. They have your permissions."
         actions={data?.length === 0 ? undefined : create}
       />
       {error && data === undefined ? (
@@ -112,7 +112,7 @@ export default function ApiTokensPage() {
           empty={
             <EmptyState
               title="No API tokens yet"
-              text="The command line deploys squids in your name with one."
+              text="Use one to deploy squids from the command line."
               action={create}
               command="npm i -g @subsquid/cli"
             />

@@ -19,7 +19,7 @@ export default function CreateApiTokenPage() {
     <div className="max-w-140">
       <PageHeader
         title="Create API token"
-        context="For the command line, or for a program that acts in your name."
+        context="For the command line, or for a program that acts on your behalf."
         crumbs={<Link to="/profile/api-tokens">API tokens</Link>}
       />
       <FormShell

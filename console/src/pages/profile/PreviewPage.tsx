@@ -11,14 +11,14 @@ export default function PreviewPage() {
   }
   return (
     <div className="max-w-140">
-      <PageHeader title="Preview" context="Features that still change, before they are for everybody." />
+      <PageHeader title="Preview" context="Features that may still change before their release." />
       <Card isPadded>
         <Switch checked={isPreviewOn()} onChange={(event) => change(event.target.checked)}>
           Preview mode
         </Switch>
         <p className="mt-2 text-sm text-ink-2">
-          Shows the Portal in the navigation of your organizations. It is remembered in this browser only, as a cookie
-          named <code>beta</code>, and the page reloads when you change it.
+          Shows the Portal in the navigation of your organizations. Only this browser remembers it, in a cookie named{' '}
+          <code>beta</code>, and the page reloads when you change it.
         </p>
       </Card>
     </div>

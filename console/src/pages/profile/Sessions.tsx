@@ -22,7 +22,7 @@ const columns: Column<Session>[] = [
         <span className="truncate" title={userAgent ?? undefined}>
           {deviceOf(userAgent)}
         </span>
-        {isCurrent && <Badge tone="accent">This one</Badge>}
+        {isCurrent && <Badge tone="accent">This session</Badge>}
       </span>
     ),
   },
@@ -49,7 +49,7 @@ export default function Sessions() {
   const confirmEnd = () =>
     confirm({
       title: 'Sign out everywhere?',
-      body: 'All your sessions end, this one too. API tokens keep working.',
+      body: 'This ends all your sessions, including this one. API tokens keep working.',
       confirmLabel: 'Sign out everywhere',
       isDanger: true,
       action: () => end.mutateAsync({}),

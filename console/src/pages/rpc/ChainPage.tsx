@@ -92,16 +92,16 @@ function Chain({ chain, token = rpcTokenPlaceholder, fetchedAtMs }: ChainProps) 
           />
         </div>
         <p className="mt-2 text-sm text-ink-3">
-          <Can permission="credentials.read" otherwise={<>Put in place of {rpcTokenPlaceholder} the </>}>
-            Copying puts in place of {rpcTokenPlaceholder} the{' '}
+          <Can permission="credentials.read" otherwise={<>Replace {rpcTokenPlaceholder} with the </>}>
+            Copying replaces {rpcTokenPlaceholder} with the{' '}
           </Can>
           <Link to="/rpc/token" className="text-accent underline">
             API token
           </Link>{' '}
           of the organization.{' '}
           {chain.type === 'evm'
-            ? 'Subscriptions to new heads and logs go over WebSocket.'
-            : 'The WebSocket takes calls; there are no subscriptions for this chain.'}
+            ? 'Subscriptions to new heads and logs use WebSocket.'
+            : 'WebSocket accepts calls; subscriptions are not available for this chain.'}
         </p>
       </Card>
       <dl className="grid grid-cols-2 gap-3 max-xs:[&>:last-child]:col-span-2 xs:grid-cols-3">
@@ -147,7 +147,7 @@ function ChainNotFound() {
   return (
     <EmptyState
       title="Chain not found"
-      text="This installation has no endpoint of that name."
+      text="This installation has no endpoint with this name."
       action={
         <Link to="/rpc" className={buttonClass()}>
           All endpoints

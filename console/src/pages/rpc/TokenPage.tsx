@@ -40,7 +40,7 @@ function Token() {
   const confirmRefresh = () =>
     confirm({
       title: 'Refresh the RPC token?',
-      body: 'The token in use stops working at once. Programs that use it need the new one; squids with the rpc addon take it with a restart.',
+      body: 'The current token stops working immediately. Programs that use it need the new one; squids with the rpc addon get it when they restart.',
       confirmLabel: 'Refresh',
       isDanger: true,
       // Spec 8 has a toast for a refusal, so the dialog closes on it.
@@ -58,8 +58,8 @@ function Token() {
         isPadded
       >
         <p className="mb-2.5 text-ink-2">
-          One token for all endpoints of the organization. It stands in the address of each, in place of{' '}
-          <code>{'{TOKEN}'}</code>. Whoever has it makes requests on your account.
+          One token for all endpoints of the organization. It replaces <code>{'{TOKEN}'}</code> in the URL of each.
+          Anyone who has it can make requests on your account.
         </p>
         {readDeniedReason === null ? (
           <QueryView query={query} what="The RPC token" skeleton={<Skeleton className="h-8 w-full" />}>

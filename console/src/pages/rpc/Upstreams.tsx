@@ -39,7 +39,7 @@ const columns: Column<RpcUpstream>[] = [
   {
     id: 'head',
     header: 'Head',
-    headerTip: 'The highest block it has shown',
+    headerTip: 'The highest block it has reported',
     width: '130px',
     isNumber: true,
     hideBelow: 'xs',
@@ -48,7 +48,7 @@ const columns: Column<RpcUpstream>[] = [
   {
     id: 'p50',
     header: 'P50',
-    headerTip: 'Half of its answers are faster',
+    headerTip: 'Half of its responses are faster',
     width: '90px',
     isNumber: true,
     hideBelow: 'sm',
@@ -57,7 +57,7 @@ const columns: Column<RpcUpstream>[] = [
   {
     id: 'p95',
     header: 'P95',
-    headerTip: '95 of 100 of its answers are faster',
+    headerTip: '95% of its responses are faster',
     width: '90px',
     isNumber: true,
     cell: ({ latencyP95Ms }) => orEmptyValue(latencyP95Ms, formatDuration),
@@ -68,8 +68,8 @@ const columns: Column<RpcUpstream>[] = [
 export function Upstreams({ chain }: { chain: RpcChainDetails }) {
   if (!chain.isConfigured)
     return (
-      <Alert tone="warn" title="Nobody answers for this chain yet">
-        Whoever runs this installation has to name a node for it.
+      <Alert tone="warn" title="This chain has no upstream yet">
+        The operator of this installation has to add a node for it.
       </Alert>
     )
   return (

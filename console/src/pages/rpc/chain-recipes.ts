@@ -31,7 +31,7 @@ export function chainRecipes(chain: Chain, tokenUrl: string): Recipe[] {
       : {
           id: 'manifest',
           label: 'squid.yaml',
-          text: `The addon gives the squid ${variable} with the token in it: nothing to copy, and no secret to keep.`,
+          text: `The addon sets ${variable} with the token in it: nothing to copy, and no secret to store.`,
           code: `deploy:\n  addons:\n    rpc:\n      - ${chain.manifestName}`,
         },
     chain.type !== 'evm'
@@ -39,7 +39,7 @@ export function chainRecipes(chain: Chain, tokenUrl: string): Recipe[] {
       : {
           id: 'viem',
           label: 'viem',
-          text: 'Calls made at the same time go as one batch.',
+          text: 'Calls made at the same time are sent as one batch.',
           ...withUrl(
             (url) =>
               `import { createPublicClient, http } from 'viem'\n\nconst client = createPublicClient({\n  transport: http('${url}', { batch: true }),\n})\n\nconsole.log(await client.getBlockNumber())`,
@@ -61,7 +61,7 @@ export function chainRecipes(chain: Chain, tokenUrl: string): Recipe[] {
       : {
           id: 'ethers',
           label: 'ethers',
-          text: 'Over HTTP events are polled for. For subscriptions use WebSocketProvider with the WebSocket address.',
+          text: 'Over HTTP, ethers polls for events. For subscriptions use WebSocketProvider with the WebSocket address.',
           ...withUrl(
             (url) =>
               `import { JsonRpcProvider } from 'ethers'\n\nconst provider = new JsonRpcProvider(\n  '${url}',\n  undefined,\n  { polling: true },\n)\n\nconsole.log(await provider.getBlockNumber())`,

@@ -35,7 +35,7 @@ export default function AddSecretPage() {
     <div className="max-w-140">
       <PageHeader
         title="New secret"
-        context="Its value is never shown again, so keep it somewhere else too."
+        context="Its value is never shown again, so keep a copy elsewhere."
         crumbs={<Link to="/secrets">Secrets</Link>}
       />
       <RequirePermission permission="secrets.write" title="You cannot add secrets" action={back}>
@@ -43,7 +43,7 @@ export default function AddSecretPage() {
           schema={({ z, SecretName, SecretValue }) =>
             z.object({
               name: SecretName.refine((name) => !existing.some((secret) => secret.name === name), {
-                error: 'There is a secret of this name. Edit its value instead.',
+                error: 'A secret with this name exists. Edit its value instead.',
               }),
               value: SecretValue,
             })
@@ -64,7 +64,7 @@ export default function AddSecretPage() {
               <>
                 <TextField
                   label="Name"
-                  description="Every squid has it as an environment variable of this name from its next start on, unless its manifest sets one."
+                  description="Every squid gets an environment variable with this name at its next start, unless its manifest sets one."
                   autoComplete="off"
                   spellCheck={false}
                   isMono

@@ -72,8 +72,8 @@ function ValueForm({ code, secret, back }: { code: string; secret: SecretUse; ba
       title: `Update ${name}?`,
       body:
         used === ''
-          ? 'The value it has now is lost. No version has it yet.'
-          : `The value it has now is lost. A redeploy or restart is needed to apply the new one: ${used}.`,
+          ? 'The current value will be lost. No version uses it yet.'
+          : `The current value will be lost. A redeploy or restart is needed to apply the new one: ${used}.`,
       confirmLabel: 'Update',
     })
     if (isSure) update.mutate({ params: { code }, body: { secrets: [{ action: 'UPDATE', name, value }] } })
@@ -92,7 +92,7 @@ function ValueForm({ code, secret, back }: { code: string; secret: SecretUse; ba
       {({ field }) => (
         <TextArea
           label="New value"
-          description="The value it has now is not shown. Every squid takes the new one with its next restart or deployment."
+          description="The current value is not shown. Every squid gets the new one at its next restart or deployment."
           autoComplete="off"
           spellCheck={false}
           isMono

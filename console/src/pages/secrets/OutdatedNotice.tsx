@@ -13,7 +13,7 @@ export function OutdatedNotice({ secrets }: { secrets: readonly SecretUse[] }) {
   if (outdated.size === 0) return null
   return (
     <Alert tone="warn" title="Secrets changed, restart to apply" className="mb-4">
-      These versions still run with the values from before:{' '}
+      These versions still run with the old values:{' '}
       {[...outdated.values()].map(({ name, slot, reference }, index) => (
         <span key={reference}>
           {index > 0 && ', '}

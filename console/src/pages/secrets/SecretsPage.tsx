@@ -77,7 +77,7 @@ export default function SecretsPage() {
     <div className="max-w-250">
       <PageHeader
         title="Secrets"
-        context="Environment variables of every squid of the organization. Their values are never shown again."
+        context="Environment variables for every squid of the organization. Their values are never shown again."
         actions={data?.length === 0 ? undefined : <AddSecret deniedReason={deniedReason} />}
       />
       {error && data === undefined ? (
@@ -97,7 +97,7 @@ export default function SecretsPage() {
             empty={
               <EmptyState
                 title="No secrets yet"
-                text="Keys and addresses that do not belong into an archive. Every squid has them as environment variables; a manifest can also name them, as ${{ secrets.NAME }}."
+                text="Keys and URLs that do not belong in an archive. Every squid gets them as environment variables; a manifest can also reference them as ${{ secrets.NAME }}."
                 action={<AddSecret deniedReason={deniedReason} />}
                 command={`sqd secrets set NAME value -o ${code}`}
               />
@@ -124,12 +124,12 @@ function AddSecret({ deniedReason }: { deniedReason: string | null }) {
 }
 
 function DeleteText({ secret: { versions } }: { secret: SecretUse }) {
-  if (versions.length === 0) return <>No version has it. Its value cannot be brought back.</>
+  if (versions.length === 0) return <>No version uses it. Its value cannot be restored.</>
   return (
     <>
-      Its value cannot be brought back. {versions.map(({ reference }) => reference).join(', ')}{' '}
-      {versions.length === 1 ? 'keeps it until its' : 'keep it until their'} next restart. What has it in its manifest
-      cannot be restarted or deployed without it.
+      Its value cannot be restored. {versions.map(({ reference }) => reference).join(', ')}{' '}
+      {versions.length === 1 ? 'keeps it until its' : 'keep it until their'} next restart. A version that references it
+      in its manifest cannot be restarted or deployed without it.
     </>
   )
 }

@@ -17,7 +17,7 @@ export const secretColumns: Column<SecretUse>[] = [
       </code>
     ),
   },
-  { id: 'versions', header: 'Given to', hideBelow: 'sm', cell: ({ versions }) => <Versions versions={versions} /> },
+  { id: 'versions', header: 'Used by', hideBelow: 'sm', cell: ({ versions }) => <Versions versions={versions} /> },
   {
     id: 'state',
     header: 'State',
@@ -62,7 +62,7 @@ function State({ versions }: Pick<SecretUse, 'versions'>) {
   if (versions.length === 0) return <StatusDot tone="neutral">Unused</StatusDot>
   const outdated = versions.filter(({ isOutdated }) => isOutdated)
   if (outdated.length === 0) return <StatusDot tone="good">Applied</StatusDot>
-  const reason = `${outdated.map(({ reference }) => reference).join(', ')}: the value from before is used until a restart`
+  const reason = `${outdated.map(({ reference }) => reference).join(', ')}: the old value is used until a restart`
   return (
     <StatusDot tone="warn" reason={reason}>
       Restart needed

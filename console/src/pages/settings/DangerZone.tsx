@@ -26,14 +26,14 @@ export default function DangerZone({ org }: { org: Org }) {
       title: `Delete ${orgTitle(org)}?`,
       body: (
         <>
-          <p>This cannot be undone. Deleted for good are:</p>
+          <p>This cannot be undone. It permanently deletes:</p>
           <ul className="mt-2 list-disc pl-5">
             <li>all squids of the organization, with their databases, logs, metrics and addresses</li>
             <li>its secrets, RPC token, members and invitations</li>
           </ul>
           <p className="mt-2">
-            What was used this month is charged with a final invoice. Accounts of the members and their other
-            organizations stay.
+            Usage of this month is charged with a final invoice. The accounts of members and their other organizations
+            are not affected.
           </p>
         </>
       ),
@@ -50,7 +50,7 @@ export default function DangerZone({ org }: { org: Org }) {
             Leave organization
           </Button>
         </Act>
-        <Act text="Deletes the organization with all its squids and data, for everybody.">
+        <Act text="Deletes the organization with all its squids and data, for all members.">
           <Button variant="danger" disabledReason={useDeniedReason('organization.write')} onClick={confirmDelete}>
             Delete organization
           </Button>

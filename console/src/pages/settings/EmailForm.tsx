@@ -26,7 +26,7 @@ export function EmailForm({ org: { code, email } }: { org: Org }) {
           <TextField
             label="Email"
             type="email"
-            description="News about squids and bills go there. A new address has to be confirmed first."
+            description="Shoal sends notifications and bills to it. A new address has to be confirmed first."
             className="max-w-100"
             {...field('email')}
           />
@@ -40,12 +40,12 @@ function Pending({ code, pending, current }: { code: string; pending: string; cu
   const outboxUrl = useQuery(authOptionsQuery).data?.outboxUrl
   const resend = useApiMutation('orgs.sendVerifyEmail', {
     invalidates: [],
-    onSuccess: () => toast({ tone: 'good', title: 'The mail is on its way', message: `It goes to ${pending}.` }),
+    onSuccess: () => toast({ tone: 'good', title: 'The email has been sent', message: `To ${pending}.` }),
   })
   return (
     <Alert
       tone="info"
-      title={`${pending} waits to be confirmed`}
+      title={`${pending} is not confirmed yet`}
       className="mb-4"
       action={
         <Button
@@ -57,12 +57,14 @@ function Pending({ code, pending, current }: { code: string; pending: string; cu
       }
     >
       We sent a link there.{' '}
-      {current === null ? 'Nothing is sent before it is followed.' : `Until it is followed, mails go to ${current}.`}
+      {current === null
+        ? 'Until you click it, Shoal sends no notifications.'
+        : `Until you click it, emails are sent to ${current}.`}
       {outboxUrl && (
         <>
           {' '}
           <a href={outboxUrl} target="_blank" rel="noreferrer" className="text-accent underline underline-offset-3">
-            Read the mail in the outbox
+            Read the email in the outbox
           </a>
         </>
       )}

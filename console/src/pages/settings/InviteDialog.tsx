@@ -8,7 +8,9 @@ type Props = { code: string; onClose: () => void }
 export default function InviteDialog({ code, onClose }: Props) {
   return (
     <LazyDialog title="Invite user" isOpen onClose={onClose}>
-      <p className="mb-4">A mail with a link goes out. Without an account, they sign up with this email first.</p>
+      <p className="mb-4">
+        Shoal sends them an email with a link. Without an account, they sign up with this email first.
+      </p>
       <InviteForm
         code={code}
         onInvited={(email) => {

@@ -50,7 +50,7 @@ export function OrgCodeCard({ code }: { code: string }) {
   return (
     <Card title="Organization code" isPadded>
       <p className="mb-2 text-ink-2">
-        Commands take it as <code>--org</code>; it is part of the addresses of squids and never changes.
+        Pass it to commands as <code>--org</code>. It is part of the URLs of squids and never changes.
       </p>
       <div className="max-w-100">
         <CopyField text={code} what="organization code" />

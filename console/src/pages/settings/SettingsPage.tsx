@@ -36,8 +36,8 @@ const verified: Toast = {
 }
 const refused: Toast = {
   tone: 'warn',
-  title: 'This link is no longer good',
-  message: 'Press Resend verification for a new one.',
+  title: 'This link is no longer valid',
+  message: 'Press Resend verification to get a new one.',
 }
 
 function useEmailVerifiedToast(): void {

@@ -15,7 +15,8 @@ export function useMemberActions(org: Org) {
   const navigate = useNavigate()
   const change = useApiMutation('orgs.changeRole', {
     invalidates: ['orgs.listRoles'],
-    onSuccess: ({ email, type }) => toast({ tone: 'good', title: `${email} is ${roleLabels[type].toLowerCase()} now` }),
+    onSuccess: ({ email, type }) =>
+      toast({ tone: 'good', title: `${email} now has the role ${roleLabels[type].toLowerCase()}` }),
   })
   const remove = useApiMutation('orgs.removeMember', { invalidates: ['orgs.listRoles'], errorDisplay: 'caller' })
   const leaving = useApiMutation('orgs.removeMember', {
@@ -41,8 +42,8 @@ export function useMemberActions(org: Org) {
         title: role.status === 'invited' ? `Withdraw the invitation of ${role.email}?` : `Remove ${role.email}?`,
         body:
           role.status === 'invited'
-            ? 'The link in the mail will no longer work.'
-            : `They lose all access to ${orgTitle(org)}. Squids that they deployed stay.`,
+            ? 'The link in the email will no longer work.'
+            : `They lose all access to ${orgTitle(org)}. Squids they deployed are kept.`,
         confirmLabel: 'Remove user',
         isDanger: true,
         action: () => remove.mutateAsync({ params: params(role) }),

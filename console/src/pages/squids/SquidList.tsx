@@ -91,7 +91,7 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
         menuOf={menuOf}
         menuDisabledReason={actions.menuDisabledReason}
         onVisible={setVisibleSquids}
-        empty={<EmptyState title={emptyTitle(deferred)} text="No version passes the search and the filters." />}
+        empty={<EmptyState title={emptyTitle(deferred)} text="No version matches the search and the filters." />}
       />
     </>
   )

@@ -20,7 +20,7 @@ export default function SquidsPage() {
 function FirstSquid() {
   return (
     <>
-      <PageHeader title="Squids" context="There are none yet. Four steps to the first one." />
+      <PageHeader title="Squids" context="No squids yet. Deploy your first one in four steps." />
       <FailedFirstDeployments squids={[]} />
       <Suspense fallback={<SkeletonRows count={8} />}>
         <DeployGuide />

@@ -32,6 +32,6 @@ export function deployDisabledReason(
   left: number,
   deniedReason: string | null,
 ) {
-  if (left === 0) return 'The organization has as many squids as it may have. Delete a version first.'
+  if (left === 0) return 'The organization has reached its limit of squids. Delete a version first.'
   return playground ? deniedReason : null
 }

@@ -31,7 +31,7 @@ export default function AddTagDialog({ squid, onClose }: Props) {
     onClose()
     confirm({
       title: `Move ${tag} to ${squid.reference}?`,
-      body: `The tag is on ${holder} now. Its URL answers from ${squid.reference} as soon as it has moved; ${holder} keeps running.`,
+      body: `The tag is on ${holder} now. After the move its URL leads to ${squid.reference}; ${holder} keeps running.`,
       confirmLabel: 'Move tag',
       action: () => give(tag),
     })
@@ -48,7 +48,7 @@ export default function AddTagDialog({ squid, onClose }: Props) {
         submitLabel="Add tag"
         secondary={<Button onClick={onClose}>Cancel</Button>}
         disabledReasonOf={({ tag }) =>
-          squid.tags.some(({ name }) => name === tag) ? 'It has this tag already.' : null
+          squid.tags.some(({ name }) => name === tag) ? 'The version already has this tag.' : null
         }
         isGuarded={false}
       >

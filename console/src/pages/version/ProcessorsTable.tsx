@@ -54,7 +54,7 @@ export function ProcessorsTable({ squid, isNarrow = false }: { squid: Squid; isN
       idOf={({ name }) => name}
       menuOf={menuOf}
       empty={
-        <EmptyState title="No processors" text="The manifest of this version names none under deploy.processor." />
+        <EmptyState title="No processors" text="The manifest of this version defines none under deploy.processor." />
       }
     />
   )

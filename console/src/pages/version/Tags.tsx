@@ -25,7 +25,7 @@ export function Tags({ squid }: { squid: Squid }) {
   const confirmRemove = (tag: string) =>
     confirm({
       title: `Remove the tag ${tag}?`,
-      body: `Its URL stops answering at once. ${squid.reference} keeps running, with its other addresses.`,
+      body: `Its URL stops working immediately. ${squid.reference} keeps running with its other URLs.`,
       confirmLabel: 'Remove tag',
       isDanger: true,
       action: () => remove.mutateAsync({ params: { code: squid.organization.code, reference: squid.reference, tag } }),

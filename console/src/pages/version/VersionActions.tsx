@@ -18,7 +18,7 @@ export function VersionActions({ squid }: { squid: Squid }) {
     id: 'rollback',
     label: 'Roll back…',
     icon: <Undo2 size={16} />,
-    disabledReason: squid.image === null ? 'There is nothing to go back to.' : squidCan.rollback(squid),
+    disabledReason: squid.image === null ? 'There is nothing to roll back to.' : squidCan.rollback(squid),
     onAction: () => setIsRollingBack(true),
   }
   return (
@@ -59,7 +59,7 @@ function PlaygroundLink({ squid }: { squid: Squid }) {
   if (!squid.api) return null
   const label = 'GraphQL playground'
   const icon = <Play size={14} aria-hidden />
-  const disabledReason = squid.image === null ? 'Its API was never up.' : squidCan.copyEndpoint(squid)
+  const disabledReason = squid.image === null ? 'Its API has never started.' : squidCan.copyEndpoint(squid)
   if (disabledReason !== null)
     return (
       <Button icon={icon} disabledReason={disabledReason}>

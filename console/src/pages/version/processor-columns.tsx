@@ -72,7 +72,7 @@ const progress: Column<Processor> = {
 const block: Column<Processor> = {
   id: 'block',
   header: 'Block',
-  headerTip: 'The last one that is indexed. Hovering it tells the head of the chain.',
+  headerTip: 'The last indexed block. Hover over it to see the head of the chain.',
   width: '104px',
   isNumber: true,
   hideBelow: 'sm',
@@ -87,8 +87,7 @@ const block: Column<Processor> = {
 const lag: Column<Processor> = {
   id: 'lag',
   header: 'Lag',
-  headerTip:
-    'Blocks between the last one that is indexed and the head of the chain; a time while the head is not known.',
+  headerTip: 'Blocks between the last indexed one and the head of the chain, or a time while the head is unknown.',
   width: '104px',
   isNumber: true,
   hideBelow: 'lg',
@@ -96,7 +95,7 @@ const lag: Column<Processor> = {
     const { status, lag } = processor
     if (status === 'STALLED')
       return lag?.seconds ? (
-        <span data-tip="Nothing is known of the head since then">{formatSpan(lag.seconds)}</span>
+        <span data-tip="The head has been unknown for this long">{formatSpan(lag.seconds)}</span>
       ) : (
         none
       )
@@ -117,7 +116,7 @@ const speed: Column<Processor> = {
 const eta: Column<Processor> = {
   id: 'eta',
   header: 'ETA',
-  headerTip: 'In what time it reaches the head at its present speed.',
+  headerTip: 'Time until it reaches the head at its current speed.',
   width: '76px',
   isNumber: true,
   hideBelow: 'xs',
@@ -128,7 +127,7 @@ const eta: Column<Processor> = {
 const restarts: Column<Processor> = {
   id: 'restarts',
   header: 'Restarts',
-  headerTip: 'How often it was started anew after it had ended by itself.',
+  headerTip: 'How often it was restarted after it had exited.',
   width: '84px',
   isNumber: true,
   hideBelow: 'lg',

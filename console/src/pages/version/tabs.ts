@@ -13,7 +13,7 @@ export type VersionTab = {
 }
 
 const hibernatedReason = 'The version is hibernated. Restart it first.'
-const neverDeployedReason = 'The version was never deployed with success.'
+const neverDeployedReason = 'The version was never deployed successfully.'
 
 /** Spec 2.9: which tabs a version has, and which of them cannot be opened now. */
 export function versionTabs(squid: Pick<Squid, 'status' | 'addons' | 'manifest' | 'packageJson'>): VersionTab[] {

@@ -10,17 +10,17 @@ import { TextField } from '../../../ui/TextField.tsx'
 import { SigningSecret } from './SigningSecret.tsx'
 
 const types = [
-  { value: 'webhook', label: 'Webhook', description: 'Signed JSON to a program of yours.' },
+  { value: 'webhook', label: 'Webhook', description: 'Sends signed JSON to your server.' },
   {
     value: 'slack',
     label: 'Slack',
-    description: 'A message to a channel, by an incoming webhook of Slack or what takes the same.',
+    description: 'Posts to a channel through an incoming webhook of Slack or a compatible service.',
   },
 ] as const
 
 const urlHints: Record<NewChannel['type'], string> = {
-  webhook: 'Where alerts are posted to.',
-  slack: 'As good as a password: it is shown to nobody afterwards.',
+  webhook: 'Shoal posts alerts to this URL.',
+  slack: 'Treated like a password: it is never shown again.',
 }
 
 const initial: NewChannel = { type: 'webhook', name: '', url: '' }
@@ -34,7 +34,7 @@ export default function AddChannelDialog({ code, onClose }: { code: string; onCl
     onSuccess: ({ channel, signingSecret: secret }) => {
       setSigningSecret(secret)
       if (secret !== null) return
-      toast({ tone: 'good', title: `${channel.name} is told of alerts from now on` })
+      toast({ tone: 'good', title: `${channel.name} now receives alerts` })
       onClose()
     },
   })
@@ -59,7 +59,12 @@ export default function AddChannelDialog({ code, onClose }: { code: string; onCl
               value={form.watch('type')}
               onChange={(type) => form.setValue('type', type, { shouldDirty: true })}
             />
-            <TextField label="Name" description="As in on-call, ops room." autoComplete="off" {...field('name')} />
+            <TextField
+              label="Name"
+              description="For example on-call or ops room."
+              autoComplete="off"
+              {...field('name')}
+            />
             <TextField
               label="URL"
               type="url"

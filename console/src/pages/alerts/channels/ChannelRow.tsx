@@ -49,7 +49,7 @@ export function ChannelRow({ channel, deniedReason }: Props) {
             onChange={({ target }) => setEnabled(target.checked)}
             className="mr-1"
           >
-            <span className="sr-only">Tell {name}</span>
+            <span className="sr-only">Notify {name}</span>
             <span aria-hidden className="inline-block w-6 text-sm text-ink-2">
               {isOn ? 'On' : 'Off'}
             </span>
@@ -98,7 +98,7 @@ function Target({ channel: { type, target } }: Pick<Props, 'channel'>) {
   if (type !== 'email') return null
   return (
     <p className="text-warn">
-      No e-mail is confirmed.{' '}
+      No email is confirmed.{' '}
       <Link to="/settings" className="underline underline-offset-3">
         Confirm one in the settings
       </Link>

@@ -24,7 +24,7 @@ export default function ChannelsTab() {
     <div className="max-w-250">
       <header className="mb-3 flex flex-wrap items-center gap-3">
         <p className="min-w-0 flex-1 basis-72 text-ink-2">
-          Everybody here is told when an alert begins, and once more when it ends.
+          Shoal notifies every channel when an alert opens, and again when it ends.
         </p>
         <Button
           variant="primary"
@@ -54,7 +54,7 @@ export default function ChannelsTab() {
             </ul>
             {all.length === 1 && (
               <p className="border-t border-line px-3.5 py-3 text-ink-2">
-                Add a webhook to tell a program of yours, or Slack to tell a whole team.
+                Add a webhook to notify your own server, or Slack to notify a team.
               </p>
             )}
           </Card>

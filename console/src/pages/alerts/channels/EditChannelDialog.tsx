@@ -9,8 +9,8 @@ import { TextField } from '../../../ui/TextField.tsx'
 type Props = { channel: AlertChannel; onClose: () => void }
 
 const urlHints = {
-  webhook: 'Messages stay signed with the same secret.',
-  slack: 'It is shown to nobody. Leave this empty to keep it.',
+  webhook: 'Messages keep the same signing secret.',
+  slack: 'The current URL is never shown. Leave this empty to keep it.',
 }
 
 /** Renames a channel, or leads it elsewhere. E-mail goes to the organization's address, whatever it is called. */

@@ -24,12 +24,12 @@ export function SigningSecret({ secret, onClose }: Props) {
     >
       <div className="flex flex-col gap-4">
         <Alert tone="warn">
-          The secret is shown only now. With it your program knows that a message is from Shoal.
+          This secret is shown only once. Your server needs it to verify that a message is from Shoal.
         </Alert>
         <CopyField text={secret} what="signing secret" />
         <div className="min-w-0">
           <p className="mb-1.5">
-            Messages are signed as{' '}
+            Messages are signed according to{' '}
             <a
               href="https://www.standardwebhooks.com"
               target="_blank"
@@ -38,7 +38,7 @@ export function SigningSecret({ secret, onClose }: Props) {
             >
               Standard Webhooks
             </a>{' '}
-            has it; libraries for many languages verify them. In Node without one:
+            . Libraries for many languages can verify them. In Node without a library:
           </p>
           <CodeBlock code={verifySnippet} what="code" className="text-ink" />
         </div>

@@ -28,7 +28,7 @@ export function useChannelActions({ id, type, name, isEnabled }: AlertChannel, o
   const confirmRemove = () =>
     confirm({
       title: `Remove ${name}?`,
-      body: 'Nothing is sent there any more, and what was sent there leaves the log of deliveries. Alerts and other channels stay.',
+      body: 'Shoal stops sending alerts there and removes its entries from the list of deliveries. Alerts and other channels are not affected.',
       confirmLabel: 'Remove',
       isDanger: true,
       action: () => remove.mutateAsync(call),

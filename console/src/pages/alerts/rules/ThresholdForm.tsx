@@ -32,7 +32,7 @@ export function ThresholdForm({ title, bounds, value, isReadOnly, isPending, onS
     >
       <div className="flex flex-wrap items-center gap-2">
         <TextField
-          label={`${title}, from how many ${bounds.unit} on`}
+          label={`${title}, threshold in ${bounds.unit}`}
           isLabelHidden
           inputMode="numeric"
           autoComplete="off"
@@ -47,7 +47,7 @@ export function ThresholdForm({ title, bounds, value, isReadOnly, isPending, onS
         <FieldNote
           id={id}
           error={error}
-          description={`${formatInteger(bounds.min)} to ${formatInteger(bounds.max)}; ${formatInteger(bounds.initial)} unless changed`}
+          description={`${formatInteger(bounds.min)} to ${formatInteger(bounds.max)}, default ${formatInteger(bounds.initial)}`}
         />
         {isChanged && !isReadOnly && (
           <>

@@ -46,7 +46,7 @@ export function CardDetails({ code }: { code: string }) {
       {isAdding && (
         <CardDialog
           title="Add card"
-          text="It becomes the default: the one that is charged."
+          text="It becomes the default card, which is charged."
           code={code}
           onClose={() => setIsAdding(false)}
         />

@@ -51,7 +51,7 @@ export function PaymentMethodRow({ code, method, isDefault, isOnly }: Props) {
       {isReplacing && (
         <CardDialog
           title={`Replace ${name}`}
-          text="The new card becomes the default, and this one is forgotten."
+          text="The new card becomes the default, and this one is removed."
           code={code}
           replaces={method.id}
           onClose={() => setIsReplacing(false)}
@@ -72,7 +72,7 @@ function usePaymentMethodActions(code: string, method: PaymentMethod) {
   const confirmRemove = () =>
     confirm({
       title: `Remove ${nameOf(method)}?`,
-      body: 'It is not charged any more. Receipts and invoices stay.',
+      body: 'Shoal no longer charges it. Receipts and invoices are kept.',
       confirmLabel: 'Remove',
       isDanger: true,
       action: () => remove.mutateAsync({ params: { code, id: method.id } }),

@@ -43,7 +43,7 @@ export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
         {({ field }) => (
           <>
             <p className="text-ink-2">
-              Test mode: nobody is charged. Use <code>4242 4242 4242 4242</code> with any future date and any code.
+              Test mode: no money is charged. Use <code>4242 4242 4242 4242</code> with any future date and any code.
             </p>
             <div className="grid max-w-140 gap-3 xs:grid-cols-[minmax(0,1fr)_110px_90px]">
               <TextField
@@ -61,7 +61,7 @@ export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
       </FormShell>
       {challengedCard && (
         <LazyDialog title="Your bank asks for confirmation" isOpen onClose={() => setChallengedCard(null)}>
-          <p className="mb-4">A real bank would show its own page here. Decide what it answers.</p>
+          <p className="mb-4">A real bank would show its own page here. Choose its response.</p>
           <div className="flex justify-end gap-2">
             <Button onClick={() => send(challengedCard, 'fail')}>Fail authentication</Button>
             <Button variant="primary" isPending={enter.isPending} onClick={() => send(challengedCard, 'complete')}>

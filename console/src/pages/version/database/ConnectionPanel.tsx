@@ -52,7 +52,7 @@ export function ConnectionPanel({ connection, isReadOnly }: Props) {
         <Suspense fallback={<Skeleton className="h-27.5 w-full" />}>
           <Tabs label="Ways to connect" tabs={tabs} />
         </Suspense>
-        {isReadOnly && <p className="mt-2 text-sm text-ink-3">This user may read everything and change nothing.</p>}
+        {isReadOnly && <p className="mt-2 text-sm text-ink-3">This user has read-only access.</p>}
       </div>
       <dl className="divide-y divide-line border-t border-line">
         {parts.map(([label, value]) => (

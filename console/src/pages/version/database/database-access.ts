@@ -12,16 +12,16 @@ export function databaseAccess(
   squid: Pick<Squid, 'status' | 'addons' | 'image'>,
 ): Access {
   if (org.limits.playground)
-    return denied('Access to databases needs the Pro plan, which a playground cannot have.', 'newOrganization')
-  if (!isCardAdded(org.status)) return denied('Access to databases needs the Pro plan.', 'billing')
+    return denied('Database access requires the Pro plan, which a playground cannot have.', 'newOrganization')
+  if (!isCardAdded(org.status)) return denied('Database access requires the Pro plan.', 'billing')
   if (isUnpaid(org.status)) return denied('Payment is overdue. Please update your card details.', 'billing')
   const reason = whyNot({ roleType: org.roleType, isPlayground: false }, 'credentials.read')
   if (reason) return denied(reason)
   const { postgres, neon } = squid.addons
   const connection = (postgres ?? neon)?.connections[0]
   if (connection) return { isOpen: true, connection }
-  if (isDeploying(squid) || squid.image === null) return denied('The database can be reached when the version is up.')
-  return denied('The manifest lets nobody in: deploy.addons.postgres.external_access.max_connections is 0.')
+  if (isDeploying(squid) || squid.image === null) return denied('The database is available when the version is up.')
+  return denied('The manifest allows no connections: deploy.addons.postgres.external_access.max_connections is 0.')
 }
 
 const denied = (reason: string, remedy: 'billing' | 'newOrganization' | null = null): Access => ({

@@ -59,7 +59,7 @@ export function DeployLog({ lines, startedAt, isGrowing }: Props) {
             return <Block key={first} lines={lines} first={first} count={count} startedAt={startedAt} />
           })}
           {lines.length === 0 && (
-            <p className="px-3.5 text-ink-3">{isGrowing ? 'Waiting for the first line…' : 'It has no log.'}</p>
+            <p className="px-3.5 text-ink-3">{isGrowing ? 'Waiting for the first line…' : 'No log lines.'}</p>
           )}
         </div>
         {isGrowing && !isFollowing && (

@@ -51,7 +51,7 @@ export default function DeploymentsTab() {
         idOf={({ id }) => String(id)}
         onOpen={open}
         menuOf={menuOf}
-        empty={<EmptyState title="Deploys not found" text="What is deployed to this version is listed here." />}
+        empty={<EmptyState title="Deploys not found" text="Deployments of this version are listed here." />}
       />
       <ShowOlder {...more} />
     </>

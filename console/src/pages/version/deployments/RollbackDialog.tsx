@@ -63,7 +63,7 @@ export default function RollbackDialog({ squid, onClose }: Props) {
           </>
         )}
         {possible?.length === 0 && (
-          <p>There is no earlier image to go back to. The images of the latest successful deployments are kept.</p>
+          <p>There is no earlier image to roll back to. Shoal keeps the images of the latest successful deployments.</p>
         )}
         {(failure ?? error) !== null && <Alert tone="bad">{errorText(failure ?? error)}</Alert>}
       </div>

@@ -19,7 +19,7 @@ const stateLabels: Record<TimelineStep['state'], string> = {
   done: 'done',
   running: 'running',
   failed: 'failed',
-  waiting: 'to come',
+  waiting: 'pending',
   skipped: 'not reached',
 }
 

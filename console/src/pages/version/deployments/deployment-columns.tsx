@@ -32,7 +32,7 @@ export const deploymentColumns: Column<Deployment>[] = [
   {
     id: 'image',
     header: 'Image kept',
-    headerTip: 'Images that are kept can be rolled back to.',
+    headerTip: 'You can roll back to images that are kept.',
     width: '130px',
     hideBelow: 'lg',
     cell: ({ image }) =>

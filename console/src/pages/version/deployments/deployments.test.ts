@@ -55,9 +55,9 @@ test('a version can go back to an image that is kept and is not the present one'
   const squid = { status: 'DEPLOYED', lastDeploy: null, image: 'new' } as const
   const deploy = { type: 'DEPLOY', failed: 'NO', image: 'old' } as const
   expect(rollbackDisabledReason(squid, deploy)).toBeNull()
-  expect(rollbackDisabledReason(squid, { ...deploy, image: 'new' })).toBe('This image is the present one.')
+  expect(rollbackDisabledReason(squid, { ...deploy, image: 'new' })).toBe('This is the current image.')
   expect(rollbackDisabledReason(squid, { ...deploy, image: null })).toBe('Its image is no longer kept.')
   expect(rollbackDisabledReason(squid, { ...deploy, failed: 'UNEXPECTED' })).toMatch(/^It failed/)
-  expect(rollbackDisabledReason(squid, { ...deploy, type: 'RESTART' })).toMatch(/^It brought no new image/)
+  expect(rollbackDisabledReason(squid, { ...deploy, type: 'RESTART' })).toMatch(/^It built no new image/)
   expect(rollbackDisabledReason({ ...squid, status: 'DEPLOYING' }, deploy)).toMatch(/is in progress/)
 })

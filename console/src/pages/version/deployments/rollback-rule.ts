@@ -11,10 +11,10 @@ export function rollbackDisabledReason(
   squid: Pick<Squid, 'status' | 'lastDeploy' | 'image'>,
   deployment: RollbackSource,
 ): string | null {
-  if (!makesImage(deployment.type)) return 'It brought no new image about.'
-  if (deployment.failed !== 'NO') return 'It failed, so there is nothing to go back to.'
+  if (!makesImage(deployment.type)) return 'It built no new image.'
+  if (deployment.failed !== 'NO') return 'It failed, so there is nothing to roll back to.'
   const busy = squidCan.rollback(squid)
   if (busy !== null) return busy
   if (deployment.image === null) return 'Its image is no longer kept.'
-  return deployment.image === squid.image ? 'This image is the present one.' : null
+  return deployment.image === squid.image ? 'This is the current image.' : null
 }

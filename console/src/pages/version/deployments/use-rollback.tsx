@@ -52,7 +52,7 @@ export function useRollback(squid: Squid) {
 /** What a rollback changes and what it does not. */
 export const RollbackNote = () => (
   <p>
-    It runs with the present secrets, under the same addresses and tags. The database is kept as it is: code that is
-    older than its tables may not fit them. What runs now goes on until the other is up.
+    The version keeps its URLs and tags and runs with the current secrets. The database stays as it is, so older code
+    may not fit its tables. The current deployment runs until the rollback is up.
   </p>
 )

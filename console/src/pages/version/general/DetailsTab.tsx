@@ -26,9 +26,7 @@ export default function DetailsTab() {
             rows={[
               {
                 label: 'Hosting',
-                value: scale.isDedicated
-                  ? 'Dedicated: resources of its own'
-                  : 'Collocated: shares a host with other squids',
+                value: scale.isDedicated ? 'Dedicated resources' : 'Collocated: shares a host with other squids',
               },
               { label: 'Processors', value: `${processors.length}, profile ${scale.processorProfile}` },
             ]}

@@ -68,7 +68,7 @@ function rowsOf(squid: Squid): KeyValueRow[] {
   )
   if (hibernatedAt) rows.push({ label: 'Hibernated', value: <RelativeTime at={hibernatedAt} /> })
   rows.push(
-    { label: 'Deployed', value: deployedAt ? <RelativeTime at={deployedAt} /> : 'never with success' },
+    { label: 'Deployed', value: deployedAt ? <RelativeTime at={deployedAt} /> : 'never' },
     { label: 'Created', value: <RelativeTime at={createdAt} /> },
   )
   return rows

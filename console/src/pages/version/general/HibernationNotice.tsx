@@ -27,14 +27,14 @@ export function HibernationNotice({ squid }: { squid: Squid }) {
         </Button>
       }
     >
-      Its programs are stopped
+      It has been stopped{' '}
       {squid.hibernatedAt && (
         <>
           {' since '}
           <RelativeTime at={squid.hibernatedAt} />
         </>
       )}
-      , its data is kept. Restart it to go on where it stopped.
+      . Its data is kept. Restart it to continue where it stopped.
     </Alert>
   )
 }

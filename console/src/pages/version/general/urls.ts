@@ -15,7 +15,7 @@ export function urlGroups({ api, addons, spec }: Pick<Squid, 'api' | 'addons' | 
     {
       title: 'Production URL',
       urls: of('prod_alias'),
-      note: 'Deprecated: this alias of the tag prod will go away. Use the URL of the tag instead.',
+      note: 'Deprecated: this alias of the tag prod will be removed. Use the URL of the tag instead.',
     },
     {
       title: 'Canonical URL',
