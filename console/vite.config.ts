@@ -12,7 +12,7 @@ const chunks = [
     name: 'framework',
     test: /node_modules\/(react|react-dom|scheduler|use-sync-external-store|@tanstack\/(react-router|router-core|history|store|react-store|query-core|react-query))\//,
   },
-  // What forms validate with. Not the contract's files that carry no schema: those are small, and many pages ask them.
+  // The validation of forms. Not the contract's files without schemas: those are small, and many pages need them.
   {
     name: 'schemas',
     test: /node_modules\/zod\/|contract\/src\/(?!alert-rules|api-error|billable|countries|csv|limits|log-levels|onboarding-answers|org-code|org-status|permissions|receipt-csv|rpc-token|squid-status|url)|src\/components\/(form-schemas|new-password)/,
@@ -22,7 +22,8 @@ const chunks = [
   { name: 'countries', test: /contract\/src\/countries/ },
   { name: 'bills', test: /contract\/src\/(billable|csv|receipt-csv)/ },
   { name: 'alerts', test: /contract\/src\/alert-rules/ },
-  // What is there before any page is, with the small parts that nearly every page has: not worth a request of their own.
+  // Code that every page needs first, with the small parts that nearly every page uses: not worth a request of their
+  // own.
   {
     name: 'app',
     test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|failed-first-deployments|graphql|lines|long-list|poll|squids)|lib\/(?!hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
@@ -32,7 +33,7 @@ const chunks = [
     name: 'layout',
     test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|long-list|poll|squids)|src\/components\/(access|EmptyState|PageHeader|RelativeTime|StatusDot)\.tsx$|src\/lib\/(hotkeys|preview-mode|ticker)|src\/ui\/(Badge|Kbd|ProgressBar|control-classes)\.tsx?$/,
   },
-  // Forms, and the pages that are nothing but a form: those around signing in.
+  // Forms, and the sign-in pages, which are little more than a form.
   {
     name: 'forms',
     test: /src\/components\/FormShell|src\/ui\/(Field|TextField|Checkbox)\.tsx$|src\/pages\/auth\/(?!Altcha|Turnstile)|src\/app\/layouts\/GuestLayout/,
@@ -58,8 +59,8 @@ export default defineConfig({
     compressed(),
   ],
   server: { proxy: { '/api': `http://127.0.0.1:${settings['SHOAL_PORT'] ?? 4000}` } },
-  // GraphiQL's file asks Vite for its workers: that is seen in a file that is served as it is, not in one bundled beforehand.
-  // What they import is served as it is too, but for what is CommonJS.
+  // GraphiQL creates workers in a way that Vite detects only in files that are not prebundled. Their own dependencies
+  // are not prebundled either, except the CommonJS ones.
   optimizeDeps: {
     exclude: ['graphiql/setup-workers/vite', '@graphiql/react/setup-workers/vite'],
     include: ['graphql-language-service', 'picomatch-browser'].map(

@@ -5,7 +5,9 @@ import type { Plugin } from 'vite'
 
 const worthIt = /\.(html|js|css|svg|json|txt)$/
 
-/** Writes `.br` and `.gz` beside every text file of the build, so that the server never compresses while somebody waits. */
+/**
+ * Writes `.br` and `.gz` beside every text file of the build, so that the server never compresses while a user waits.
+ */
 export function compressed(): Plugin {
   let outDir = ''
   return {

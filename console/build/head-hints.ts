@@ -18,10 +18,9 @@ export function inlineIcon(): Plugin {
 }
 
 /**
- * Tells the browser early what the page will ask for: the first font, and by whether somebody is signed in the chunk of
- * the sign-in pages, or the app's frame and the font of its identifiers. Also writes `csp.json` with the hashes of the
- * inline scripts: the server puts them into its content security policy, so that nothing inline runs but what this
- * build wrote.
+ * Preloads what the page needs first: the first font and, for signed-out users, the chunk of the sign-in pages, or
+ * for signed-in users the app's frame and the mono font. Also writes `csp.json` with the hashes of the inline
+ * scripts. The server puts them into its content security policy, so that only the inline scripts of this build run.
  */
 export function headHints(): Plugin {
   return {

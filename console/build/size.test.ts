@@ -17,7 +17,7 @@ describe.runIf(existsSync(manifestFile))('the size of the build', () => {
     ? (JSON.parse(readFileSync(manifestFile, 'utf8')) as Record<string, Chunk>)
     : {}
 
-  /** What a browser fetches with it: everything it imports, all the way. */
+  /** All files that a browser fetches with these entries, including transitive imports. */
   function withImports(...keys: string[]): Set<string> {
     const found = new Set<string>()
     const visit = (key: string) => {
@@ -54,7 +54,7 @@ describe.runIf(existsSync(manifestFile))('the size of the build', () => {
 
   test('signing in', () => {
     expect(sumKb(signIn)).toBeLessThanOrEqual(bars.signIn)
-    // And the page itself, its font, and what one may sign in with.
+    // Plus index.html, its font and the request for the sign-in options.
     expect(signIn.size + 3).toBeLessThanOrEqual(bars.signInRequests)
   })
 

@@ -12,7 +12,7 @@ import { Overlays } from './Overlays.tsx'
 import { Surfaces } from './Surfaces.tsx'
 import { Tables } from './Tables.tsx'
 
-/** Every primitive in every state, to be looked at while it is made. */
+/** Every primitive in every state, for development. */
 export function Gallery() {
   return (
     <main className="mx-auto max-w-300 px-4 py-8 sm:px-7">

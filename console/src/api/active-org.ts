@@ -3,7 +3,7 @@ import type { QueryClient } from '@tanstack/react-query'
 import { getSetting, setSetting, useSetting } from '../lib/local-settings.ts'
 import { sessionQuery, useUser } from './session.ts'
 
-/** Stands in while there is none (spec 4). */
+/** Used while the user has no organization (spec 4). */
 const placeholder: Org = {
   id: 0,
   code: '',
@@ -26,7 +26,7 @@ export function useOrg(): Org {
   return pickOrg(useUser().organizations, storedId)
 }
 
-/** The same before any screen is there; null when nobody is signed in, or may not be told anything yet. */
+/** The active organization before any screen is mounted. Null when signed out or while the email is unconfirmed. */
 export function findOrg(client: QueryClient): Org | null {
   const session = client.getQueryData(sessionQuery.queryKey)
   if (session?.status !== 'signedIn' || !session.user.emailVerified) return null

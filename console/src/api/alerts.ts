@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useOrg } from './active-org.ts'
 import { q } from './query.ts'
 
-/** Who looks at the alerts wants them fresh; who looks at another page is told soon enough by the bell. */
+/** The alerts page needs fresh data; elsewhere a minute is enough for the bell. */
 export const alertsMs = 15_000
 const bellMs = 60_000
 

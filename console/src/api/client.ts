@@ -19,7 +19,7 @@ function endpointOf(name: EndpointName) {
   return endpoint
 }
 
-/** Nobody needs to be signed in for it. */
+/** True if the endpoint needs no session. */
 export const isPublic = (name: EndpointName): boolean => endpointOf(name).isPublic
 
 /**

@@ -1,7 +1,7 @@
 import { ApiError } from '@shoal/contract'
 import { useSyncExternalStore } from 'react'
 
-/** Failures closer together are those of one round: a page asks several questions at once. */
+/** Failures closer together count as one, because a page sends several requests at a time. */
 const burstMs = 1000
 const minFailures = 2
 
@@ -10,14 +10,14 @@ type Outage = { failures: number; sinceMs: number; lastMs: number }
 let outage: Outage | null = null
 const listeners = new Set<() => void>()
 
-/** The server, its database, or the network does not answer; asking again later may help. */
+/** True if the server, its database or the network is unreachable, so that a later retry may succeed. */
 export function isUnreachable(error: unknown): boolean {
   if (error instanceof ApiError) return error.status >= 502 && error.status <= 504
-  // What `fetch` throws when no answer came.
+  // `fetch` throws it when no response arrived.
   return error instanceof TypeError
 }
 
-/** Notes that a question had an answer. True when the connection was lost until now. */
+/** Records a response. Returns true if the connection was lost until now. */
 export function recordResponse(): boolean {
   const wasDisconnected = disconnectedSinceMs() !== null
   const hadFailed = outage !== null
@@ -32,10 +32,10 @@ export function recordFailure(nowMs = Date.now()): void {
   notifyListeners()
 }
 
-/** A question went outage, once or more often. */
+/** True after the first failed request. */
 export const hasFailed = (): boolean => outage !== null
 
-/** When the first of at least two outage rounds was, in milliseconds; null while the connection is fine. */
+/** Time of the first failure in milliseconds, after at least two bursts of failures; null while connected. */
 export const disconnectedSinceMs = (): number | null =>
   outage && outage.failures >= minFailures ? outage.sinceMs : null
 

@@ -2,7 +2,7 @@ import type { Deployment } from '@shoal/contract'
 import { callApi } from './query.ts'
 
 const pageSize = 100
-/** More marks on a chart than that say nothing. */
+/** A chart with more marks than this is unreadable. */
 const maxPages = 5
 
 /** Deployments since then, newest first, of one version or of all; of very many the newest. */

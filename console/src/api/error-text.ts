@@ -2,7 +2,7 @@ import { ApiError, unknownApiError } from '@shoal/contract'
 
 const noResponseText = 'Unknown error, please, try once again or choose another method.'
 
-/** What to tell a person: the server's words, or the default ones when it gave none (spec 8). */
+/** The server's message, or the default one if it sent none (spec 8). */
 export function errorText(error: unknown): string {
   return error instanceof ApiError ? error.message : unknownApiError
 }

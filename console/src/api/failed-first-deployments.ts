@@ -11,7 +11,7 @@ export const useLatestDeployments = (code: string) =>
 const isFailedDeploy = ({ type, failed }: Deployment): boolean =>
   failed !== 'NO' && (type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET')
 
-/** Of every version that these deployments speak of, by its reference, the newest one. */
+/** The newest deployment of each version, by reference. */
 function newestByReference(deployments: readonly Deployment[]): Map<string, Deployment> {
   const newest = new Map<string, Deployment>()
   for (const deployment of deployments) {
@@ -21,7 +21,7 @@ function newestByReference(deployments: readonly Deployment[]): Map<string, Depl
   return newest
 }
 
-/** The failed first deployment of a version that does not exist, newest first as they are asked for; null when there is none. */
+/** The failed first deployment of a version that does not exist; null if there is none. Expects the newest first. */
 export function failedFirstDeploymentOf(deployments: readonly Deployment[], reference: string): Deployment | null {
   const newest = newestByReference(deployments).get(reference)
   return newest && isFailedDeploy(newest) ? newest : null

@@ -5,8 +5,8 @@ export type GraphqlRequest = {
 }
 
 /**
- * Asks a squid's public address, with nothing of ours. Null when the browser may not know the response: CORS rules and broken
- * lines look the same to it.
+ * Queries a squid's public URL without credentials. Null when the browser blocks the response or the network fails;
+ * CORS makes the two indistinguishable.
  */
 export async function queryDirectly(url: string, request: GraphqlRequest): Promise<Record<string, unknown> | null> {
   const response = await fetch(url, {

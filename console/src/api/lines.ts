@@ -12,12 +12,12 @@ type LinesName = {
     : never
 }[EndpointName]
 
-/** The server says something at least every 5 s (contract 2.6). */
+/** The server sends at least one line every 5 s (contract 2.6). */
 const idleTimeoutMs = 20_000
 
 /**
- * The batches of a stream as they come; an empty one is a sign of life. Ends when the server ends it. Throws ApiError when it
- * is refused, and whatever the browser says when the line breaks or falls silent.
+ * Yields the batches of a stream as they arrive; an empty batch is a heartbeat. Returns when the server ends the
+ * stream. Throws ApiError on a refusal, and the browser's error when the connection breaks or times out.
  */
 export async function* readLines<N extends LinesName>(
   name: N,

@@ -17,7 +17,7 @@ const fetchRows = async (ids: number[] | null): Promise<Row[]> => {
   return existingIds.filter((id) => ids?.includes(id) ?? true).map((id) => ({ id, seen: nowMs }))
 }
 
-/** Asks again and again; the answers are kept as a query's are. */
+/** Polls repeatedly and keeps the result like the query cache does. */
 function reading(count: number) {
   existingIds = allIds.slice(0, count)
   const read = createListReader<Row>(() => nowMs)

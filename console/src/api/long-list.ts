@@ -1,14 +1,14 @@
-/** Up to here a list is asked for fullList every time. */
+/** Up to this length every poll fetches the full list. */
 const maxFullList = 100
-/** What is not on screen of a longer one may be this old. */
+/** Rows of a longer list that are not on screen may be this old. */
 const fullRefetchMs = 60_000
 
 type Row = { id: number }
 type CachedList<T> = { data: T[] | undefined; isInvalidated: boolean } | undefined
 
 /**
- * A reader of one list. Of a long one it asks only for what is on screen, but once a minute for all of it, as after a change:
- * most of a thousand rows are seen by nobody, and each costs the server and the page something.
+ * Creates the reader of one list. For a long list it fetches only the rows on screen, and all rows once a minute or
+ * after a change: most of a thousand rows are off screen, and each costs the server and the page something.
  */
 export function createListReader<T extends Row>(nowMs: () => number = Date.now) {
   let fullFetchedAtMs = 0
@@ -29,7 +29,7 @@ export function createListReader<T extends Row>(nowMs: () => number = Date.now) 
       const updatedById = new Map(updated.map((row) => [row.id, row]))
       return all.map((row) => updatedById.get(row.id) ?? row)
     }
-    // None on screen, or fewer than there were: one has gone, and others may have.
+    // No row is on screen, or a visible row was deleted and others may be, too.
     const startedAtMs = nowMs()
     const fullList = await fetchRows(null)
     fullFetchedAtMs = startedAtMs

@@ -5,14 +5,14 @@ import { errorText } from './error-text.ts'
 import { callApi, invalidate, type CallArgument, type Payload } from './query.ts'
 
 type Options<N extends EndpointName> = {
-  /** Endpoints whose answers this changes. The mutation ends when they have been asked again. */
+  /** Endpoints whose data this changes. The mutation settles after they were refetched. */
   invalidates: EndpointName[]
   onSuccess?: (payload: Payload<N>, call: CallArgument<N>) => void | Promise<void>
   /** `toast`: the generic snackbar of spec 8. `caller`: a form or dialog shows it itself. */
   errorDisplay?: 'toast' | 'caller'
 }
 
-/** A call that changes something. It says what it makes out of date; nobody else has to know. */
+/** A call that changes data. It declares which queries it invalidates, so callers need not. */
 export function useApiMutation<N extends EndpointName>(
   name: N,
   { invalidates, onSuccess, errorDisplay = 'toast' }: Options<N>,

@@ -3,16 +3,13 @@ import type { Query } from '@tanstack/react-query'
 type PollIntervals = {
   fastMs: number
   slowMs: number
-  /** Fast asking stops after this long without a rest: what takes longer is not worth a request a second. */
+  /** Polling slows down after this long: a longer task is not worth a request a second. */
   maxFastMs?: number
 }
 
 const defaultMaxFastMs = 15 * 60_000
 
-/**
- * A `refetchInterval` that follows the data: fast while `isActive` says so, slow otherwise.
- * `nowMs` is for tests.
- */
+/** A `refetchInterval` that depends on the data: fast while `isActive`, slow otherwise. `nowMs` is for tests. */
 export function pollWhile<T>(
   isActive: (data: T) => boolean,
   { fastMs, slowMs, maxFastMs = defaultMaxFastMs }: PollIntervals,

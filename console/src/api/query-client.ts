@@ -6,12 +6,12 @@ import { hasStatus } from './error-text.ts'
 import { dropSession, sessionQuery } from './session.ts'
 
 const maxRetries = 2
-/** While nothing answers, who is here is asked this often. */
+/** Interval of session checks while the server is unreachable. */
 const sessionRetryMs = 3000
 
 /**
- * One for the app. A 401 to a call that needs a session ends the session. Nothing is thrown away because the server does not answer:
- * it is asked again, and what failed meanwhile too once it answers.
+ * The app's query client. A 401 to a call that needs a session ends the session. An unreachable server clears
+ * nothing: the session is polled, and failed queries are refetched when it responds.
  */
 export function createQueryClient(): QueryClient {
   let retryTimer: ReturnType<typeof setInterval> | undefined
@@ -28,7 +28,7 @@ export function createQueryClient(): QueryClient {
     retryTimer ??= setInterval(refetchSession, sessionRetryMs)
   }
   const onSuccess = (key: readonly unknown[] | undefined) => {
-    // What anybody may ask is answered without the database.
+    // Public endpoints respond without the database, so they do not prove that it is back.
     const name = key?.[0] as EndpointName | undefined
     if (!hasFailed() || !name || isPublic(name)) return
     clearInterval(retryTimer)
@@ -48,9 +48,9 @@ export function createQueryClient(): QueryClient {
     defaultOptions: {
       queries: {
         staleTime: 5000,
-        // A browser that says it is offline is treated as a server that does not answer.
+        // Treat an offline browser like an unreachable server.
         networkMode: 'always',
-        // What the server refused it would refuse again; what never arrived may arrive.
+        // The server would refuse again; a request that never arrived may arrive.
         retry: (count, error) => count < maxRetries && !(error instanceof ApiError),
       },
       mutations: { networkMode: 'always' },

@@ -5,14 +5,14 @@ import { send, type Call, type EndpointName, type EndpointOf } from './client.ts
 export type Payload<N extends EndpointName> = PayloadOf<EndpointOf<N>>
 export type CallArgument<N extends EndpointName> = CallOf<EndpointOf<N>>
 
-/** What a query may be told beside its call: how long an answer is good, and when to ask again. */
+/** Options of a query beside its call: how long the data is fresh, and when to refetch. */
 type Timing<P> = Pick<
   UseQueryOptions<P, Error, P, readonly [EndpointName, Call]>,
   'staleTime' | 'gcTime' | 'refetchInterval' | 'enabled' | 'retry' | 'placeholderData'
 >
 
 /**
- * A query as a value, shared by the route's loader and the component, so that they cannot ask for different things:
+ * A query as a value, shared by the route's loader and the component, so that both fetch the same data:
  * `q('squids.list', { params: { code } })`. Its key is the endpoint's name and the call.
  */
 export function q<N extends EndpointName>(name: N, call: CallArgument<N>, timing: Timing<Payload<N>> = {}) {
@@ -32,7 +32,7 @@ export function callApi<N extends EndpointName>(
   return send(name, call, signal) as Promise<Payload<N>>
 }
 
-/** Asks again for everything these endpoints answered; what is on screen stays until the new answers come. */
+/** Refetches everything these endpoints returned; the current data stays on screen until then. */
 export async function invalidate(client: QueryClient, ...names: EndpointName[]): Promise<void> {
   await Promise.all(names.map((name) => client.invalidateQueries({ queryKey: [name] })))
 }

@@ -6,12 +6,12 @@ import { isUnreachable } from './connection.ts'
 import { hasStatus } from './error-text.ts'
 import { callApi, q } from './query.ts'
 
-/** Who is here (spec 4): 401 is nobody, 503 is maintenance, otherwise a user. */
+/** The session (spec 4): 401 is signed out, 503 is maintenance, otherwise a user. */
 export type Session = { status: 'signedOut' } | { status: 'unavailable' } | { status: 'signedIn'; user: User }
 
 const signedOut: Session = { status: 'signedOut' }
 
-/** Maintenance is for who has just come: an open page stays, and says itself that nothing answers. */
+/** Only a new tab shows maintenance. An open page stays and shows the connection bar. */
 async function fetchSession(client: QueryClient, signal: AbortSignal): Promise<Session> {
   try {
     return { status: 'signedIn', user: await callApi('user.get', {}, signal) }
@@ -33,12 +33,14 @@ export const sessionQuery = queryOptions({
 /** What this installation offers to sign in with. */
 export const authOptionsQuery = q('auth.getOptions', {}, { staleTime: Infinity, retry: false })
 
-/** Without a token the answer is known: the sign-in page waits for nothing. Maintenance shows in what else is asked. */
+/**
+ * Without a token the session is known, so the sign-in page renders immediately. Other requests detect maintenance.
+ */
 export function seedSession(client: QueryClient): void {
   if (getSetting('user_token') === null) client.setQueryData(sessionQuery.queryKey, signedOut)
 }
 
-/** Filled by the app's layout: one place decides whether somebody is here, and all below it agree. */
+/** Provided by the app's layout, so that one place decides whether a user is signed in. */
 export const UserContext = createContext<User | null>(null)
 
 /** The user, below the session gate. */
@@ -48,14 +50,14 @@ export function useUser(): User {
   return user
 }
 
-/** Stores the token and forgets what another user left; the caller navigates (spec 4). */
+/** Stores the token and resets the previous user's state; the caller navigates (spec 4). */
 export async function startSession(client: QueryClient, token: string): Promise<void> {
   setSetting('user_token', token)
   setSetting('tmp_invites_checked', false)
   await client.fetchQuery({ ...sessionQuery, staleTime: 0 })
 }
 
-/** Forgets the token and everything that was answered to it. The server is told first, when it can be. */
+/** Deletes the token and all cached data, after a best-effort sign-out at the server. */
 export async function endSession(client: QueryClient): Promise<void> {
   await callApi('auth.signOut', {}).catch(() => null)
   dropSession(client)

@@ -44,7 +44,7 @@ const inProgressQuery = (code: string) =>
     { refetchInterval: pollWhile<Deployment[]>(hasAny, { fastMs: inProgressMs, slowMs: listMs }) },
   )
 
-/** Asks for what the list shows while its code is on the way. Nobody waits for it. */
+/** Prefetches the data of the list while its code loads. */
 export function prefetchSquids(client: QueryClient): void {
   const org = findOrg(client)
   if (!org) return
@@ -54,8 +54,8 @@ export function prefetchSquids(client: QueryClient): void {
 }
 
 /**
- * The versions of the active organization, every ten seconds. While deployments run they are asked for every second, and
- * the versions again when there are more or fewer of them (spec 4).
+ * The versions of the active organization, polled every ten seconds. Running deployments are polled every second, and
+ * the versions are refetched when their number changes (spec 4).
  */
 export function useSquids(): UseQueryResult<SquidSummary[]> {
   const { code } = useOrg()
@@ -71,8 +71,8 @@ export function useSquids(): UseQueryResult<SquidSummary[]> {
 }
 
 /**
- * The newest deployment that began after this was first asked, as it is now; null until there is one. Asked for every
- * second, since somebody waits for it.
+ * The newest deployment that began after the first poll; null until there is one. Polled every second, because the
+ * user waits for it.
  */
 export function useNextDeployment(): Deployment | null {
   const { code } = useOrg()

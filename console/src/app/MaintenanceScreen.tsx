@@ -6,7 +6,7 @@ import { Logo } from '../ui/Logo.tsx'
 
 const retryMs = 15_000
 
-/** Spec 1 and 2.1, session status 503. Goes away by itself when the server is back. */
+/** Spec 1 and 2.1, session status 503. Disappears when the server is back. */
 export function MaintenanceScreen() {
   const queryClient = useQueryClient()
   const router = useRouter()

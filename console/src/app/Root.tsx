@@ -45,12 +45,12 @@ function useEmailConfirmedToast(): void {
   useEffect(() => {
     if (emailConfirmed === undefined) return
     toast(emailConfirmed === 'true' ? confirmed : refused)
-    // Said once: reloading the page must not say it again.
+    // Show the toast once: a reload must not repeat it.
     void navigate({ to: '.', search: (search) => ({ ...search, emailConfirmed: undefined }), replace: true })
   }, [emailConfirmed, navigate])
 }
 
-/** A page that broke: the rest of the console goes on, and it can be tried again. */
+/** Shown in place of a page that crashed; the rest of the console keeps working. */
 export function PageError({ error, reset }: Pick<ErrorComponentProps, 'error' | 'reset'>) {
   const router = useRouter()
   const retry = async () => {

@@ -4,8 +4,8 @@ type Reporter = (error: unknown) => void
 let reporter: Reporter | null = null
 
 /**
- * Loads the error reporter once the first page stands, and only where an installation has a DSN. Spec 2.3: all traces,
- * a tenth of the sessions replayed, and every session with an error.
+ * Loads the error reporter after the first page has rendered, and only if the installation has a DSN. Spec 2.3: all
+ * traces, a tenth of the sessions replayed, and every session with an error.
  */
 export function startErrorReporting(): void {
   const dsn = sentryDsn()

@@ -18,7 +18,7 @@ reloadWhenStale()
 seedSession(queryClient)
 followSession(queryClient, router)
 
-// The page's code and the answer to "who is here" or "how does one sign in" do not wait for each other.
+// Load the page's code and the session, or the sign-in options, in parallel.
 if (getSetting('user_token') === null) void queryClient.prefetchQuery(authOptionsQuery)
 else void queryClient.prefetchQuery(sessionQuery)
 const [matched] = router.getMatchedRoutes(location.pathname)

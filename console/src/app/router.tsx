@@ -14,7 +14,7 @@ export function makeRouter(queryClient: QueryClient, history?: RouterHistory) {
     ...(history && { history }),
     parseSearch,
     stringifySearch,
-    // Pages ask TanStack Query, which knows how old its answers are.
+    // TanStack Query decides when data is stale, not the router.
     defaultPreload: 'intent',
     defaultPreloadStaleTime: 0,
     defaultPendingMs: 150,

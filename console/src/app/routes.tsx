@@ -47,8 +47,7 @@ const search = {
   billingUsage: searchOf({ month: text, bySquid: flag }),
 }
 
-// Waited for, so that the buttons of the providers do not push anything down when they come; without an answer the page
-// is there all the same.
+// Awaited, so that the provider buttons do not shift the layout later. A failure does not block the page.
 const authOptions = (queryClient: QueryClient) => queryClient.ensureQueryData(authOptionsQuery).catch(() => null)
 
 const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({
@@ -57,7 +56,7 @@ const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({
   validateSearch: search.root,
 })
 
-// Spec 2.1: nobody is signed in.
+// Spec 2.1: signed out.
 
 const guest = createRoute({
   getParentRoute: () => root,
@@ -97,7 +96,7 @@ const oauth = createRoute({
   component: lazyRouteComponent(() => import('../pages/auth/OauthReturnPage.tsx')),
 })
 
-// Spec 2.2: somebody is.
+// Spec 2.2: signed in.
 
 const app = createRoute({
   getParentRoute: () => root,

@@ -1,2 +1,2 @@
-/** The one static import of Sentry; error-reporting.ts loads this file when it is wanted. */
+/** The only static import of Sentry; error-reporting.ts loads this file on demand. */
 export { browserTracingIntegration, captureException, init, replayIntegration } from '@sentry/react'

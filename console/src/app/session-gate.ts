@@ -4,7 +4,7 @@ import { redirect, type AnyRouter } from '@tanstack/react-router'
 import { selectOrg } from '../api/active-org.ts'
 import { sessionQuery } from '../api/session.ts'
 
-/** The server is busy with itself (503); the root's error screen says so. */
+/** The server responded 503; the root's error component shows maintenance. */
 export class ServiceUnavailable extends Error {
   override name = 'ServiceUnavailable'
 }
@@ -15,14 +15,14 @@ async function loadSession(client: QueryClient) {
   return session
 }
 
-// The query string goes along, so that an invitation's link survives signing in.
+// Keep the query string, so that an invitation link survives signing in.
 const keepSearch = (search: Record<string, unknown>) => search
 
 const guestOnlyParams = ['email', 'turnstileInteractive', 'code', 'state']
 const withoutGuestParams = (search: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(search).filter(([key]) => !guestOnlyParams.includes(key)))
 
-/** For the routes of spec 2.1: whoever is signed in belongs into the app. */
+/** For the routes of spec 2.1: redirects signed-in users to the app. */
 export async function requireSignedOut(client: QueryClient): Promise<void> {
   const session = await loadSession(client)
   if (session.status === 'signedIn') throw redirect({ to: '/squids', search: withoutGuestParams, replace: true })
@@ -35,7 +35,9 @@ export async function requireSignedIn(client: QueryClient, organization: string 
   if (organization) selectOrg(session.user, organization)
 }
 
-/** For the step that invites: switches to that organization, if the user may invite into it (spec 2.6). */
+/**
+ * For the step that invites: selects that organization, or redirects a user who may not invite into it (spec 2.6).
+ */
 export async function requireCanInvite(client: QueryClient, code: string): Promise<void> {
   const session = await loadSession(client)
   if (session.status !== 'signedIn') return
@@ -45,7 +47,7 @@ export async function requireCanInvite(client: QueryClient, code: string): Promi
   selectOrg(session.user, code)
 }
 
-/** A session that begins, ends or is interrupted asks the gates of the routes again. */
+/** Runs the gates of the routes again when the session begins, ends or becomes unavailable. */
 export function followSession(queryClient: QueryClient, router: AnyRouter): void {
   const status = () => queryClient.getQueryData(sessionQuery.queryKey)?.status
   let lastStatus = status()

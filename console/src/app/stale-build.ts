@@ -2,8 +2,8 @@ const key = 'reloaded_at'
 const minReloadIntervalMs = 30_000
 
 /**
- * A tab that was open while a new version came asks for files that are gone. Loading the page again brings the new
- * ones; not twice in a row, should something else be wrong.
+ * Reloads a tab whose build was replaced on the server, because its chunks no longer exist. Reloads at most once per
+ * interval, in case the cause is another one.
  */
 export function reloadWhenStale(): void {
   window.addEventListener('vite:preloadError', (event) => {

@@ -7,7 +7,7 @@ type Props = {
   text?: ReactNode
   /** One thing to do about it. */
   action?: ReactNode
-  /** A command that does it from a terminal. */
+  /** The command-line equivalent of the action. */
   command?: string
 }
 

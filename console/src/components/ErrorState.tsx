@@ -6,13 +6,13 @@ import { CopyButton } from '../ui/CopyButton.tsx'
 type Props = {
   /** What failed: `The squids could not be loaded`. */
   what: string
-  /** What goes on all the same. */
+  /** What still works. */
   unaffected?: string
   error: unknown
   onRetry?: () => void
 }
 
-/** Something did not come: what, what is unaffected, what to do, and what to quote when asking for help. */
+/** A failed load: what failed, what still works, a retry, and the request id to quote to support. */
 export function ErrorState({ what, unaffected = 'Your squids keep running.', error, onRetry }: Props) {
   const requestId = requestIdOf(error)
   return (

@@ -23,14 +23,14 @@ type FieldProps<I extends FieldValues> = (
 
 type Props<I extends FieldValues, O> = {
   /**
-   * Made from the contract's, so that the browser and the server speak the same sentences. Asked for when somebody
-   * comes to the form: a page to look at carries no validation.
+   * Built from the contract's schemas, so that browser and server show the same messages. Loaded when the form gets
+   * focus, so that the page itself ships no validation.
    */
   schema: (schemas: FormSchemas) => z.ZodType<O, I>
   /** What the fields begin with; new ones from the server come in unless a field was edited. */
   values: I
   onSubmit: (values: O) => void
-  /** The call is under way. */
+  /** True while the call is in flight. */
   pending: boolean
   /** What it failed with; `null` while it has not. */
   submitError: unknown
@@ -43,7 +43,7 @@ type Props<I extends FieldValues, O> = {
   describeError?: (error: unknown) => string
   /** Why it cannot be submitted with these values; null when it can. */
   disabledReasonOf?: (values: I) => string | null
-  /** Leaving with unsaved changes asks first. Off where nothing is lost, as when signing in. */
+  /** Ask before leaving with unsaved changes. Off where nothing is lost, as when signing in. */
   isGuarded?: boolean
   /** A full-width button, as on the sign-in pages. */
   isWide?: boolean
@@ -51,7 +51,7 @@ type Props<I extends FieldValues, O> = {
   children: (form: { field: FieldProps<I>; form: Form<I, O> }) => ReactNode
 }
 
-/** A form is values, fields and one mutation; the rest is here. */
+/** Renders a form from values, fields and one mutation. */
 export function FormShell<I extends FieldValues, O>(props: Props<I, O>) {
   const { schema, values, onSubmit, pending, submitError, errorField, describeError = errorText, children } = props
   const form = useForm<I, unknown, O>({
@@ -104,7 +104,7 @@ function lazyResolver<I extends FieldValues, O>(schema: Props<I, O>['schema']): 
   }
 }
 
-/** Puts what the server says about fields onto them; answers the rest, for under the form. */
+/** Puts the server's field errors onto the fields; returns any other error, to show below the form. */
 function useRefusal<I extends FieldValues, O>(
   form: Form<I, O>,
   submitError: unknown,

@@ -2,7 +2,7 @@ type Props = {
   /** Read out: `Requests of the last 7 days`. */
   label: string
   values: readonly number[]
-  /** What hovering says, bar by bar, in lines. */
+  /** Tooltip, one line per bar. */
   tip?: string
 }
 

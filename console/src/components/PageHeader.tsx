@@ -8,7 +8,7 @@ type Props = {
   heading?: ReactNode
   /** One line of context. */
   context?: ReactNode
-  /** Links of the way here, outermost first. */
+  /** Breadcrumb links, outermost first. */
   crumbs?: ReactNode
   /** At the right; the main one last. */
   actions?: ReactNode

@@ -7,12 +7,12 @@ type Props<T> = {
   query: Pick<UseQueryResult<T>, 'data' | 'error' | 'refetch'>
   /** What it is, as in `The members could not be loaded`. */
   what: string
-  /** In the size of what will stand there. */
+  /** In the size of the loaded content. */
   skeleton?: ReactNode
   children: (data: T) => ReactNode
 }
 
-/** The three faces of everything that is loaded. An answer once seen stays, even when asking again fails. */
+/** Renders a query as loading, failed or loaded. Loaded data stays on screen when a refetch fails. */
 export function QueryView<T>({ query, what, skeleton, children }: Props<T>) {
   const { data, error, refetch } = query
   if (data !== undefined) return <>{children(data)}</>

@@ -15,7 +15,7 @@ export type Recipe = {
   copied?: string
 }
 
-/** How to use an address, in each place where one would. */
+/** Shows how to use a URL, one recipe per tab. */
 export function SetupGuide({ recipes }: { recipes: readonly Recipe[] }) {
   const tabs = recipes.map(({ id, label, text, code, copied = code }) => ({
     id,

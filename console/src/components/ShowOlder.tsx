@@ -2,7 +2,7 @@ import { Button } from '../ui/Button.tsx'
 
 type Props = { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => Promise<unknown> }
 
-/** Under a list that goes on. */
+/** Loads the next page of a list. */
 export function ShowOlder({ hasNextPage, isFetchingNextPage, fetchNextPage }: Props) {
   if (!hasNextPage) return null
   return (

@@ -6,13 +6,13 @@ import { cx } from '../ui/classes.ts'
 type Props = {
   tone: Tone
   children: ReactNode
-  /** Something is under way; the dot pulses only then. */
+  /** The status is changing: the dot pulses. */
   isMoving?: boolean
   /** Why, and since when; on hover and focus. */
   reason?: string
 }
 
-/** A state: a dot and a word. The word alone says it, for those who do not see the colour. */
+/** A status as a dot and a word, so that it does not depend on colour alone. */
 export function StatusDot({ tone, children, isMoving = false, reason }: Props) {
   return (
     <span
@@ -27,7 +27,7 @@ export function StatusDot({ tone, children, isMoving = false, reason }: Props) {
   )
 }
 
-/** How each status of a version looks; a new status does not compile until it has a look. */
+/** Tone and motion of each status of a version. A new status does not compile until it is added. */
 export const statusAppearance: Record<SquidDisplayStatus, { tone: Tone; isMoving: boolean }> = {
   HEALTHY: { tone: 'good', isMoving: false },
   DEGRADED: { tone: 'bad', isMoving: false },

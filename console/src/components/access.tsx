@@ -11,7 +11,7 @@ export function useDeniedReason(permission: Permission): string | null {
   return whyNot(membershipOf(useOrg()), permission)
 }
 
-/** Its children only for who may; `otherwise` for the others. */
+/** Renders its children if the user has the permission, and `otherwise` if not. */
 export function Can({
   permission,
   children,
@@ -26,7 +26,7 @@ export function Can({
 
 type Props = { permission: Permission; title: string; action: ReactNode; children: ReactNode }
 
-/** A page for who may; the others read why it is not for them, and where to go on. */
+/** A page that needs a permission; other users see why, and an action. */
 export function RequirePermission({ permission, title, action, children }: Props) {
   const reason = useDeniedReason(permission)
   return reason === null ? <>{children}</> : <EmptyState title={title} text={reason} action={action} />

@@ -30,7 +30,7 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener)
 }
 
-/** Asks before something that matters. One dialog for the app, fed with an action that returns a promise. */
+/** Asks for confirmation in the app's one dialog, which then runs the action. */
 export const confirm = (request: ConfirmRequest): void => setRequest(request)
 export const closeConfirm = (): void => setRequest(null)
 export const useConfirmRequest = (): ConfirmRequest | null => useSyncExternalStore(subscribe, () => request)

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 
-/** What the browser's tab and history say. */
+/** Sets the title of the browser tab. */
 export function usePageTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Shoal`

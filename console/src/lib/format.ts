@@ -11,7 +11,7 @@ const hourlyUsd = new Intl.NumberFormat(locale, { style: 'currency', currency: '
 const millions = new Intl.NumberFormat(locale, { minimumFractionDigits: 4, maximumFractionDigits: 4 })
 const sizes = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
 
-/** What stands where there is emptyValue to say. */
+/** Placeholder for a missing value. */
 export const emptyValue = '–'
 
 /** `23,881,204` */

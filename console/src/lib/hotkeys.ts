@@ -41,7 +41,7 @@ function onKeyDown(event: KeyboardEvent): void {
   match.run()
 }
 
-/** Returns the way to take it back. The last one registered for the same keys wins. */
+/** Returns a function that unregisters it. The last one registered for the same keys wins. */
 export function addHotkey(hotkey: Hotkey): () => void {
   if (registered.size === 0) document.addEventListener('keydown', onKeyDown)
   registered.add(hotkey)
@@ -51,7 +51,7 @@ export function addHotkey(hotkey: Hotkey): () => void {
   }
 }
 
-/** A hotkey for as long as the component is there. */
+/** Registers a hotkey while the component is mounted. */
 export function useHotkey(keys: string, label: string, run: () => void): void {
   const latest = useEffectEvent(run)
   useEffect(() => addHotkey({ keys, label, run: () => latest() }), [keys, label])

@@ -59,7 +59,7 @@ export function clearSession(): void {
   for (const listener of listeners) listener()
 }
 
-/** Calls back after a change in this tab or in another one. Returns the way to stop. */
+/** Subscribes to changes in this tab and in others. Returns a function that unsubscribes. */
 export function onSettingChange(listener: () => void): () => void {
   listeners.add(listener)
   window.addEventListener('storage', listener)

@@ -1,4 +1,4 @@
-/** Hands a file to the person, as a download of the browser. */
+/** Starts a browser download of the blob. */
 export function saveFile(blob: Blob, fileName: string): void {
   const url = URL.createObjectURL(blob)
   const link = Object.assign(document.createElement('a'), { href: url, download: fileName })

@@ -13,7 +13,7 @@ export function parseSearch(text: string): SearchParams {
   return params
 }
 
-/** The way back. What is undefined, null or an empty string is left out. */
+/** The inverse. Undefined, null and empty strings are left out. */
 export function stringifySearch(search: Record<string, unknown>): string {
   const params = new URLSearchParams()
   for (const [key, value] of Object.entries(search))
@@ -41,8 +41,8 @@ export const oneOf =
 type Read<S extends Record<string, Reader<unknown>>> = { [K in keyof S]?: NonNullable<ReturnType<S[K]>> | undefined }
 
 /**
- * What a route reads from the query string, typed. Unknown keys stay in the address. Plain functions rather than zod:
- * every address needs them, and zod is 20 KB of the first view.
+ * What a route reads from the query string, typed. Unknown keys stay in the URL. Plain functions rather than zod:
+ * every route needs them, and zod is 20 KB of the first view.
  */
 export function searchOf<S extends Record<string, Reader<unknown>>>(
   readers: S,

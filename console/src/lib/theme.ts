@@ -23,7 +23,7 @@ export function tokenValue(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
 }
 
-/** Calls back after each switch, for what CSS cannot reach. Returns the way to stop. */
+/** Subscribes to theme changes, for what CSS cannot reach. Returns a function that unsubscribes. */
 export function onThemeChange(listener: () => void): () => void {
   const observer = new MutationObserver(listener)
   observer.observe(document.documentElement, { attributeFilter: ['data-theme'] })

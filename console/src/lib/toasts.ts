@@ -8,7 +8,7 @@ let isWanted = false
 const waiting: Toast[] = []
 const listeners = new Set<() => void>()
 
-/** Says something in the corner of the screen. What went wrong stays until it is closed. */
+/** Shows a toast. Errors stay until the user closes them. */
 export function toast(message: Toast): void {
   if (shownBy) return shownBy(message)
   waiting.push(message)
@@ -16,7 +16,7 @@ export function toast(message: Toast): void {
   for (const listener of listeners) listener()
 }
 
-/** There was a toast to shownBy, ever: only then the region's code is loaded. */
+/** True after the first toast: only then is the toast region's code loaded. */
 export const isToastWanted = (): boolean => isWanted
 
 export function onToastWanted(listener: () => void): () => void {
@@ -24,7 +24,7 @@ export function onToastWanted(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-/** The region hands in how to shownBy one, once it is there. */
+/** The loaded region registers how to show a toast. */
 export function connectToasts(showToast: (toast: Toast) => void): void {
   shownBy = showToast
   for (const message of waiting.splice(0)) showToast(message)

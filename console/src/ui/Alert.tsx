@@ -15,7 +15,7 @@ const soft = {
 
 type Props = { tone: AlertTone; title?: string; children?: ReactNode; action?: ReactNode; className?: string }
 
-/** Something to know before going on, in the place it concerns. Bad news is read out at once. */
+/** A message in the place it concerns. Screen readers announce the bad ones immediately. */
 export function Alert({ tone, title, children, action, className }: Props) {
   const Icon = icons[tone]
   return (

@@ -17,7 +17,7 @@ function initialsOf(name: string): string {
 
 type Props = { name: string; url?: string | null; kind?: keyof typeof kindClasses; size?: 24 | 26 }
 
-/** A person is round, an organization square. The name stands beside it, so it is decoration. */
+/** Round for a person, square for an organization. Decorative, since the name is next to it. */
 export function Avatar({ name, url, kind = 'person', size = 26 }: Props) {
   const className = cx(
     'grid shrink-0 place-items-center overflow-hidden font-semibold select-none before:content-[attr(data-initials)]',

@@ -1,6 +1,6 @@
 import { Children, type ReactNode } from 'react'
 
-/** The way back: links, outermost first, then the name of the page. */
+/** Breadcrumb links, outermost first, then the name of the page. */
 export function Breadcrumbs({ children }: { children: ReactNode }) {
   return (
     <nav aria-label="Breadcrumb" className="mb-0.5">

@@ -22,7 +22,7 @@ const variants: Record<ButtonVariant, string> = {
 
 const sizes: Record<ButtonSize, string> = { 28: 'h-7 px-2.5 text-sm', 32: 'h-8 px-3', 36: 'h-9 px-3.5 text-md' }
 
-/** The look of a button, for links that look like one. */
+/** The classes of a button, for links styled as one. */
 export function buttonClass(variant: ButtonVariant = 'secondary', size: ButtonSize = 32): string {
   return cx(base, variants[variant], sizes[size])
 }
@@ -31,16 +31,14 @@ export type ButtonProps = Omit<ComponentProps<'button'>, 'disabled'> & {
   variant?: ButtonVariant
   size?: ButtonSize
   icon?: ReactNode
-  /** The act is under way: the button keeps its width, spins and ignores presses. */
+  /** The action is in progress: the button keeps its width, spins and ignores clicks. */
   isPending?: boolean
   isDisabled?: boolean
   /** Why it cannot be pressed now; shown on hover and focus, and read out. Disables the button. */
   disabledReason?: string | null
 }
 
-/**
- * A native button. Disabled ones stay focusable, so that their reason can be read with the keyboard too.
- */
+/** A native button. Disabled ones stay focusable, so that keyboard users can read the reason. */
 export function Button({
   variant = 'secondary',
   size = 32,

@@ -4,7 +4,7 @@ import { IconButton } from './IconButton.tsx'
 
 const confirmationMs = 1500
 
-/** Copies `text`; says so for a moment. `what` names it: `Copy endpoint`. */
+/** Copies `text` and confirms it for a moment. `what` names it: `Copy endpoint`. */
 export function CopyButton({ text, what, size = 28 }: { text: string; what: string; size?: 28 | 32 }) {
   const { isCopied, copy } = useCopy(text)
   return (
@@ -22,7 +22,7 @@ export function CopyButton({ text, what, size = 28 }: { text: string; what: stri
   )
 }
 
-/** For buttons of another look that copy. */
+/** For copy buttons with another appearance. */
 export function useCopy(text: string): { isCopied: boolean; copy: () => void } {
   const [copiedAt, setCopiedAt] = useState(0)
   useEffect(() => {

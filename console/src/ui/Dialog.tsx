@@ -10,7 +10,7 @@ type Props = {
   /** The cross, Escape and a press outside; the last two only while `isDismissable`. */
   onClose: () => void
   isDismissable?: boolean
-  /** `alertdialog` asks before something that matters. */
+  /** `alertdialog` is for confirmations. */
   role?: 'dialog' | 'alertdialog'
   width?: 'narrow' | 'wide'
   children: ReactNode

@@ -3,7 +3,7 @@ import { cx } from './classes.ts'
 
 export type FieldTexts = {
   label: string
-  /** Stays for screen readers only, where the place says it all. */
+  /** Hides the label visually; screen readers still read it. */
   isLabelHidden?: boolean
   description?: ReactNode
   error?: string | undefined
@@ -26,7 +26,7 @@ export const labelClass = 'text-sm font-medium text-ink'
 export const descriptionClass = 'text-xs text-ink-3'
 export const errorClass = 'text-xs text-bad'
 
-/** Edges, height and states of every control one types or picks in. */
+/** Border, background and states of every input and select. */
 export const controlClass =
   'w-full rounded-md border border-control bg-canvas text-ink transition-colors not-disabled:hover:border-ink-3 focus-visible:-outline-offset-1 disabled:border-line disabled:bg-subtle disabled:text-ink-3 [&[readonly]]:border-line [&[readonly]]:bg-subtle aria-invalid:border-bad data-invalid:border-bad'
 

@@ -9,7 +9,7 @@ type Props = {
   className?: string
 }
 
-/** How far something is, or how full. The number stands beside it, written by the caller. */
+/** A progress bar. The caller writes the number next to it. */
 export function ProgressBar({ label, ratio, tone = 'info', className }: Props) {
   const percent = Math.round(Math.min(1, Math.max(0, ratio)) * 100)
   return (

@@ -11,7 +11,7 @@ type Props = {
   className?: string
 }
 
-/** Filters while one types. Escape or the cross empties it. The page's first one is where `/` goes. */
+/** Filters while the user types. Escape or the cross clears it. `/` focuses the page's first one. */
 export function SearchField({ label, value, onChange, placeholder = label, className }: Props) {
   const input = useRef<HTMLInputElement>(null)
   const clear = () => {

@@ -15,7 +15,7 @@ import { IconButton } from './IconButton.tsx'
 export type ToastContents = { tone: AlertTone; title: string; message?: string }
 
 const icons = { info: Info, good: CircleCheck, warn: TriangleAlert, bad: CircleAlert }
-/** Long enough to read twice. What went wrong stays until it is closed. */
+/** Long enough to read twice. Errors stay until the user closes them. */
 const shownMs = 6000
 
 const queue = new ToastQueue<ToastContents>({ maxVisibleToasts: 4 })
@@ -24,7 +24,7 @@ export function showToast(toast: ToastContents): void {
   queue.add(toast, toast.tone === 'bad' ? {} : { timeout: shownMs })
 }
 
-/** The corner where toasts appear; F6 goes there. */
+/** The corner where toasts appear; F6 focuses it. */
 export default function ToastRegion() {
   return (
     <AriaToastRegion

@@ -6,8 +6,8 @@ const gapPx = 6
 type Shown = { text: string; target: HTMLElement }
 
 /**
- * The one tooltip of the page. Whatever carries `data-tip` has it on hover and on keyboard focus: a table of a
- * thousand rows pays nothing for it. It can be hovered itself, and Escape closes it (WCAG 1.4.13).
+ * The only tooltip of the page. Any element with `data-tip` shows it on hover and keyboard focus, so a table of a
+ * thousand rows costs nothing. The tooltip can be hovered, and Escape closes it (WCAG 1.4.13).
  */
 export function TooltipHost() {
   const [shown, setShown] = useState<Shown | null>(null)

@@ -1,15 +1,15 @@
-/** The one look of a table. `DataTable` wears it; a small static table may wear it by hand. */
+/** Classes of a table, for `DataTable` and for small static tables. */
 export const tableClass = 'w-full border-collapse'
 export const thClass = 'h-8.5 border-b border-line px-3 text-left text-xs font-medium whitespace-nowrap text-ink-3'
 export const tdClass = 'h-10 border-b border-line px-3 in-[tbody>tr:last-child]:border-b-0'
 export const numberClass = 'tabular text-right'
 
-/** The look of a tab; links between sub-pages wear it too, without what drives the real ones. */
+/** Classes of a tab, for `Tabs` and for links between sub-pages. */
 export const tabListClass = 'flex gap-5.5 overflow-x-auto overflow-y-hidden border-b border-line'
 export const tabClass =
   'shrink-0 cursor-pointer border-b-2 border-transparent py-2 whitespace-nowrap text-ink-2 transition-colors outline-offset-[-2px]! hover:text-ink aria-[current=page]:border-accent aria-[current=page]:font-medium aria-[current=page]:text-ink data-selected:border-accent data-selected:font-medium data-selected:text-ink data-disabled:cursor-default data-disabled:text-ink-3 aria-disabled:cursor-default aria-disabled:text-ink-3 aria-disabled:hover:text-ink-3'
 
-/** Looks shared by everything that opens a list of options: Select, MultiSelect, ComboBox and Menu. */
+/** An option of Select and MultiSelect. */
 export type Option<Id extends string = string> = { id: Id; label: string; description?: string; isDisabled?: boolean }
 
 export const popoverClass =

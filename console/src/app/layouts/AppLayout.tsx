@@ -23,7 +23,7 @@ const KeyboardHelp = lazy(() => import('./KeyboardHelp.tsx'))
 const Tour = lazy(() => import('../tours/Tour.tsx'))
 const TermsDialog = lazy(() => import('../../pages/onboarding/TermsDialog.tsx'))
 
-/** Everything behind the session gate. When the session ends, nothing of it is drawn again before the gate moves on. */
+/** Everything behind the session gate. After the session ends, it renders nothing of it until the gate redirects. */
 export default function AppLayout() {
   const session = useQuery(sessionQuery).data
   if (session?.status !== 'signedIn') return <Frame />
@@ -41,7 +41,7 @@ function SignedIn() {
   const navigate = useNavigate()
   const overlay = useOpenOverlay()
   const path = useRouterState({ select: ({ location }) => location.pathname })
-  // Open on one page only: going somewhere closes it.
+  // The path it was opened on, so that navigating closes it.
   const [navigationOpenOn, setNavigationOpenOn] = useState<string | null>(null)
   const isNavigationOpen = navigationOpenOn === path
   const isTourWanted = useIsTourWanted(path)
@@ -61,7 +61,7 @@ function SignedIn() {
         sidebar={<Sidebar />}
       >
         <ConnectionBar />
-        {/* Another organization is another page: nothing of the former one may stay on screen. */}
+        {/* Remount on a switch of the organization, so that no data of the former one stays on screen. */}
         <div key={org.id}>{user.emailVerified || isOpenToUnverified ? <Outlet /> : <ConfirmEmail />}</div>
       </Frame>
       {user.emailVerified &&

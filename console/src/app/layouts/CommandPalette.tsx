@@ -15,7 +15,7 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const org = useOrg()
   const navigate = useNavigate()
   const queryClient = useQueryClient()
-  // Open for a moment only: asked for once, when what the pages know is old, and not again meanwhile.
+  // Fetched once when the cache is stale, and not polled: the palette is open only briefly.
   const squids = useQuery({ ...squidsQuery(org.code), refetchInterval: false }).data ?? []
 
   const groups: CommandGroup[] = [

@@ -3,7 +3,7 @@ import { useEffect } from 'react'
 import { useDisconnectedSince } from '../../api/connection.ts'
 import { formatTime } from '../../lib/format.ts'
 
-/** Below the top bar while nothing answers. The page stays, with its statuses muted. Goes away by itself. */
+/** Shown below the top bar while the server is unreachable. The page stays, with its statuses muted. */
 export function ConnectionBar() {
   const sinceMs = useDisconnectedSince()
   const isLost = sinceMs !== null

@@ -5,8 +5,8 @@ import { Skeleton, SkeletonRows } from '../../ui/Skeleton.tsx'
 type Props = { topBar?: ReactNode; sidebar?: ReactNode; children?: ReactNode }
 
 /**
- * The places of the app (spec 2.3): a top bar of 52 px, a sidebar of 248 px, 320 from the widest breakpoint on, none on
- * narrow screens. Without contents it is what one sees until the session is known, so nothing moves afterwards.
+ * The layout of the app (spec 2.3): a top bar of 52 px, a sidebar of 248 px, 320 from the widest breakpoint on, none
+ * on narrow screens. Also rendered without contents until the session is known, so that nothing shifts afterwards.
  */
 export function Frame({ topBar, sidebar, children }: Props) {
   return (
@@ -35,7 +35,7 @@ export function Frame({ topBar, sidebar, children }: Props) {
   )
 }
 
-/** The place of a page whose code is on its way: a head, and rows. */
+/** Placeholder of a page whose code is loading. */
 export function PageSkeleton() {
   return (
     <>

@@ -11,7 +11,7 @@ const promises = [
   ['Dedicated support', 'Engineers who run indexers themselves answer your questions.'],
 ] as const
 
-/** Sign-in and its neighbours: the form, and on wide screens what awaits behind it. */
+/** Layout of the sign-in pages: the form, and on wide screens a product summary. */
 export default function GuestLayout() {
   return (
     <div className="grid min-h-dvh md:grid-cols-2">

@@ -16,7 +16,7 @@ function PlanIcon({ org }: { org: Org }) {
   return <TriangleAlert size={14} aria-hidden className={color} />
 }
 
-/** Which organization the screens are about, and the others one may switch to (spec 2.3). */
+/** The active organization and a menu to switch to another one (spec 2.3). */
 export function OrgSwitcher() {
   const user = useUser()
   const active = useOrg()

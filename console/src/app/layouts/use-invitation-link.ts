@@ -9,8 +9,8 @@ import { setSetting } from '../../lib/local-settings.ts'
 import { toast } from '../../lib/toasts.ts'
 
 /**
- * A link of an invitation mail, `?organization=…&acceptInviteId=…`: accepts it and goes to that organization's squids
- * (spec 2.2, 4, 8). An unconfirmed user has to confirm the email first; the link waits in the address bar.
+ * Accepts the invitation of an email link, `?organization=…&acceptInviteId=…`, and opens that organization's squids
+ * (spec 2.2, 4, 8). An unconfirmed user has to confirm the email first; the link stays in the address bar.
  */
 export function useInvitationLink(): void {
   const { organization, acceptInviteId } = useSearch({ from: '/app' })

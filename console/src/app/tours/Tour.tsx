@@ -6,7 +6,7 @@ import { doneStep, firstTour, pathOf } from './steps.ts'
 
 const setStep = (step: number) => setSetting('onboardingGuide', Math.min(Math.max(step, 0), doneStep))
 
-/** Shows the step that the browser remembers, in its requiredPath. */
+/** Shows the step that the browser remembers, on the page the step requires. */
 export default function Tour() {
   const step = useSetting('onboardingGuide')
   const path = useRouterState({ select: ({ location }) => location.pathname })

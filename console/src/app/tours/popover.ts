@@ -5,7 +5,7 @@ import { shownSteps } from './steps.ts'
 
 type StepHandlers = { onPrev: () => void; onNext: () => void; onSkip: () => void }
 
-/** Points at what the step is about. Returns the way to take the popover away. */
+/** Points a popover at the target of the step. Returns a function that removes it. */
 export function showStep(index: number, { onPrev, onNext, onSkip }: StepHandlers): () => void {
   const tour = driver({
     steps: shownSteps.map(({ target, title, text }) => ({

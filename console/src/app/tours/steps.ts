@@ -3,7 +3,7 @@ export const firstTour = ['personal_settings', 'api_key', 'org_menu', 'org_setti
 
 type Step = (typeof firstTour)[number]
 
-/** Where a step takes one, wherever one is. */
+/** The page that a step requires. */
 export const pathOf: Partial<Record<Step, '/settings'>> = { org_settings: '/settings' }
 
 export const doneStep = firstTour.indexOf('done')

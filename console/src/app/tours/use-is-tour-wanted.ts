@@ -12,8 +12,8 @@ function onWidthChange(listener: () => void): () => void {
 }
 
 /**
- * Whether the first tour has steps left to show: not on small screens, not to people without a confirmed email, and not on
- * pages that somebody opened for something else (spec 2.4).
+ * Whether to show the first tour: not on small screens, not before the email is confirmed, and only on its own pages
+ * (spec 2.4).
  */
 export function useIsTourWanted(path: string): boolean {
   const { emailVerified, policyAccepted } = useUser()

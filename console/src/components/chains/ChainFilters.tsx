@@ -4,7 +4,7 @@ import { SearchField } from '../../ui/SearchField.tsx'
 import { useSetSearch, useSearchText } from '../data-table/url-state.ts'
 import { typeLabel } from './filter-chains.ts'
 
-/** What is looked for, from the address; `type` is what the route reads of it. */
+/** Search and types from the URL; `type` is what the route read. */
 export function useChainFilters(type: readonly string[] | undefined) {
   const search = useSearchText('search')
   const setSearch = useSetSearch()

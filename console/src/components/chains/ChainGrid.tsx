@@ -17,7 +17,7 @@ type Props<T extends ChainListItem> = {
   to: '/rpc/chains/$id' | '/portal/chains/$id'
   /** A figure at the bottom of the card. */
   factOf?: (item: T) => ReactNode
-  /** What is searched for, to say that it was not found. */
+  /** The search text, for the empty state. */
   search: string
 }
 

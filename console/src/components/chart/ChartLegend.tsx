@@ -1,12 +1,12 @@
 import { cx } from '../../ui/classes.ts'
 import { colorToken, dashes, type ChartSeries } from './chart-data.ts'
 
-/** As high on all charts, whatever their names: beside each other they begin on one line. */
+/** One height for all charts, so that charts side by side align. */
 export const legendClass = 'h-6 max-xs:h-12'
 
 type Props = { series: readonly ChartSeries[]; hidden: ReadonlySet<string>; onToggle: (label: string) => void }
 
-/** What is drawn in which colour. A press hides one, or brings it back. */
+/** Names and colours of the series. Clicking one hides or shows it. */
 export function ChartLegend({ series, hidden, onToggle }: Props) {
   return (
     <div

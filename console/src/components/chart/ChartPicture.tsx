@@ -65,7 +65,7 @@ function isSame(a: object | null, b: object | null): boolean {
   return Object.values(b).every((value, at) => value === before[at])
 }
 
-/** Begun a little before it comes into sight. */
+/** Start loading shortly before the chart scrolls into view. */
 const marginPx = 200
 
 /** Whether the element has been in sight, ever. */

@@ -16,7 +16,7 @@ const maxRows = 8
 
 type Props = { data: ChartData; scale: ChartScale; cursor: ChartCursor }
 
-/** The values at the crosshair, beside it. For those who see it; `accessibleValueAt` says the same. */
+/** The values at the crosshair, next to it. `accessibleValueAt` is the equivalent for screen readers. */
 export function ChartPointer({ data, scale, cursor: { index, leftPx, widthPx, nearest } }: Props) {
   const time = data.times[index]
   if (time === undefined) return null

@@ -3,7 +3,7 @@ import { cx } from '../../ui/classes.ts'
 import { numberClass, tableClass, tdClass, thClass } from '../../ui/control-classes.ts'
 import { formatPointTime, formatValue, type ChartData, type ChartScale } from './chart-data.ts'
 
-/** Enough to read, and what a browser lays out at once; the whole stretch is in the picture, and in what is copied. */
+/** As many as a browser lays out quickly; the chart and the copied text have all of them. */
 const maxRows = 500
 const maxCells = 4_000
 

@@ -101,7 +101,7 @@ function cursorOf({ cursor: { idx, left = -1 }, over, width }: uPlot, nearest: s
   return idx == null || left < 0 ? null : { index: idx, leftPx: over.offsetLeft + left, widthPx: width, nearest }
 }
 
-/** The highlighted lines stand out from the others; without any all are as they are. */
+/** Fades the lines that are not highlighted. */
 function fade(plot: uPlot, highlighted: ReadonlySet<string> | undefined): void {
   for (const series of plot.series.slice(1))
     series.alpha = !highlighted || highlighted.has(String(series.label)) ? 1 : fadedAlpha

@@ -14,7 +14,7 @@ type Props = Pick<PlotInput, 'syncKey' | 'formatTime' | 'onZoom' | 'highlighted'
   title: string
   /** A few words beside the title: a unit, a sum. */
   note?: ReactNode
-  /** Undefined while loading. Keep its identity while it says the same. */
+  /** Undefined while loading. Keep the object identical while the data is unchanged. */
   data: ChartData | undefined
   scale: ChartScale
   /** In place of the picture when there is nothing to draw (spec 2.10). */
@@ -89,7 +89,7 @@ export function TimeSeriesChart({
 
 const none: ReadonlySet<string> = new Set()
 
-/** Which series the reader wants to see. `shown` keeps its identity while data and wishes do. */
+/** Which series are visible. `shown` keeps its identity until the data or the selection changes. */
 function useSeriesVisibility(data: ChartData | undefined) {
   const [toggled, setToggled] = useState(none)
   const hidden = useMemo(() => {
@@ -98,7 +98,7 @@ function useSeriesVisibility(data: ChartData | undefined) {
     return new Set(data?.series.filter(isHidden).map(({ label }) => label))
   }, [data, toggled])
   const shown = useMemo(() => {
-    // A colour stays with its series, whoever is shown beside it.
+    // A series keeps its colour when others are hidden.
     const series = data?.series.map((one, at) => ({ ...one, color: one.color ?? (at % 6) + 1 }))
     return data && series && { ...data, series: series.filter(({ label }) => !hidden.has(label)) }
   }, [data, hidden])

@@ -19,9 +19,9 @@ export type ChartSeries = {
   values: readonly (number | null)[]
   /** Number of a chart token, 1 to 6; given out in order without it. */
   color?: number
-  /** Tells lines of one colour apart; drawn through without it. */
+  /** Distinguishes lines of one colour; solid by default. */
   dash?: Dash
-  /** Drawn only when the reader asks for it in the legend. The table has it always. */
+  /** Hidden until the user enables it in the legend. The table always has it. */
   isHiddenAtFirst?: boolean
 }
 
@@ -42,7 +42,7 @@ export type ChartScale = {
   isFromLowest?: boolean
   /** A line across, as the outage line of spec 2.10. */
   threshold?: { value: number; label: string }
-  /** Bars of all series stand on each other. */
+  /** Stack the bars of all series. */
   isStacked?: boolean
 }
 
@@ -60,7 +60,7 @@ const colors = 6
 export const colorToken = (series: Pick<ChartSeries, 'color'>, index: number): string =>
   `chart-${series.color ?? (index % colors) + 1}`
 
-/** Nothing but gaps. */
+/** True if all values are null. */
 export const isWithoutValues = ({ series }: ChartData): boolean =>
   series.every(({ values }) => values.every((value) => value === null))
 
@@ -96,10 +96,10 @@ export function stacked(series: readonly ChartSeries[]): (number | null)[][] {
   )
 }
 
-/** Of more series than these nobody wants to hear one by one. */
+/** A screen reader reads at most this many series one by one. */
 const maxSummarized = 8
 
-/** One sentence that says what the picture shows: `CPU usage: API 12% now, 5% to 40%.` */
+/** One sentence that describes the chart: `CPU usage: API 12% now, 5% to 40%.` */
 export function summaryOf(title: string, { series }: ChartData, format: (value: number) => string): string {
   const parts = series.slice(0, maxSummarized).map(({ label, values }) => {
     const known = values.filter((value) => value !== null)
@@ -125,7 +125,7 @@ export function sheetOf({ times, series }: ChartData): string {
 
 export type MarkGroup = { x: number; marks: ChartMark[] }
 
-/** Marks that would stand in each other's way are one, at the place of the first. In the order of time. */
+/** Merges marks that would overlap, at the position of the first. Sorted by time. */
 export function groupMarks(marks: readonly ChartMark[], xOf: (seconds: number) => number, minDistancePx: number) {
   const groups: MarkGroup[] = []
   for (const mark of marks.toSorted((a, b) => a.timeSeconds - b.timeSeconds)) {
@@ -143,6 +143,6 @@ export const formatPointTime = ({ isUtc }: ChartData, seconds: number): string =
 
 export const exactOf = ({ exact, format }: ChartScale): ((value: number) => string) => exact ?? format
 
-/** A value in full, or what stands for a gap. */
+/** A value in full, or the placeholder for a gap. */
 export const formatValue = (scale: ChartScale, value: number | null | undefined): string =>
   value === null || value === undefined ? emptyValue : exactOf(scale)(value)

@@ -1,8 +1,8 @@
 const queue = new Set<() => void>()
 
 /**
- * Draws one chart a task, so that a page of many does not hold up what one does meanwhile. Returns the way to give up the
- * turn.
+ * Draws one chart per task, so that a page with many charts stays responsive. Returns a function that cancels the
+ * draw.
  */
 export function queueDraw(draw: () => void): () => void {
   if (queue.size === 0) setTimeout(drawNext)

@@ -16,7 +16,7 @@ export function drawThreshold(plot: uPlot, { threshold }: ChartScale): void {
   ctx.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio])
   line(ctx, bbox.left, y, bbox.left + bbox.width, y)
   ctx.font = `${10.5 * devicePixelRatio}px Geist, system-ui, sans-serif`
-  // At the left: what goes on now is at the right.
+  // On the left, because the latest values are on the right.
   ctx.textAlign = 'left'
   ctx.textBaseline = 'bottom'
   ctx.fillText(threshold.label, bbox.left + 4 * devicePixelRatio, y - 2 * devicePixelRatio)

@@ -26,11 +26,11 @@ export type PlotInput = {
   formatTime?: (timeMs: number) => string
   /** A stretch of the time axis was chosen, in seconds. */
   onZoom?: (from: number, to: number) => void
-  /** Labels of lines that stand out; the others fade. */
+  /** Labels of highlighted lines; the others fade. */
   highlighted?: ReadonlySet<string> | undefined
 }
 
-/** Of more lines than these the one at the pointer stands out, from this near. */
+/** With more lines than this, the line within this distance of the pointer is highlighted. */
 const maxUnfocusedLines = 4
 const focusDistancePx = 24
 export const fadedAlpha = 0.15
@@ -54,7 +54,7 @@ export function alignedData({ data, scale }: Pick<PlotInput, 'data' | 'scale'>):
   return [drawnTimes(data), ...values]
 }
 
-/** Whatever changes this needs another plot; all else is given to the one there is. */
+/** The plot is recreated when this changes; other changes update the existing plot. */
 export const shapeOf = ({ data, scale }: PlotInput): string =>
   [
     data.isUtc,
@@ -62,7 +62,7 @@ export const shapeOf = ({ data, scale }: PlotInput): string =>
     ...data.series.map(({ label, kind, color, dash }) => [label, kind, color, dash].join(':')),
   ].join('|')
 
-/** Everything about a chart but its data. `latest` is asked while drawing. */
+/** All options of a chart except its data. Drawing reads `latest`. */
 export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Options {
   const { data, scale, heightPx, syncKey, onZoom } = latest()
   const order = data.series.map((series, index) => ({ series, color: colorToken(series, index) }))
@@ -112,13 +112,13 @@ export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Opt
   }
 }
 
-/** Values stand in the middle of their buckets: the axis goes from the beginning of the first to the end of the last. */
+/** Values are drawn in the middle of their buckets, so the axis spans whole buckets. */
 function wholeBuckets({ bucketSeconds = 0 }: ChartData, low: number | null, high: number | null): uPlot.Range.MinMax {
   if (low === null || high === null) return [low, high]
   return [low - bucketSeconds / 2, high + bucketSeconds / 2]
 }
 
-/** All charts that share a crosshair hear of the choice; the one it was made in tells of it. */
+/** All charts that share a crosshair receive the selection; only the chart it was made in reports it. */
 function zoom(plot: uPlot, onZoom: PlotInput['onZoom']): void {
   const { left, width } = plot.select
   if (width === 0) return
@@ -126,10 +126,7 @@ function zoom(plot: uPlot, onZoom: PlotInput['onZoom']): void {
   if (width >= minDragPx && plot.cursor.event) onZoom?.(plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x'))
 }
 
-/**
- * A label that would only say the same again is left out, since there are more marks than days at times, and so is one that
- * would be cut off at the end of the axis.
- */
+/** Omits labels that repeat the previous one and labels that the end of the axis would cut off. */
 function timeLabels(plot: uPlot, ticks: number[], formatTime: PlotInput['formatTime']): string[] {
   const { min, max } = plot.scales['x'] ?? {}
   const spanSeconds = (max ?? 0) - (min ?? 0)

@@ -10,7 +10,7 @@ import { numberClass, tableClass, tdClass, thClass } from '../../ui/control-clas
 
 const debounceMs = 400
 
-/** What a squid with this manifest costs the organization; asks again once the typing pauses. */
+/** The cost of a squid with this manifest; refetches after the user stops typing. */
 export function Estimate({ code, manifest }: { code: string; manifest: string }) {
   const body = { manifest: useDebounced(manifest) }
   const estimate = useQuery(

@@ -7,7 +7,7 @@ import { formatCents, formatHourlyUsd } from '../../lib/format.ts'
 import { Card } from '../../ui/Card.tsx'
 import { QueryView } from '../QueryView.tsx'
 
-/** What a version has cost this month, and will. A playground pays nothing and is told nothing. */
+/** The cost of a version this month and its forecast. Hidden in a playground, which is free. */
 export function SquidCostCard({ squid: { reference, organization } }: { squid: Squid }) {
   const isFree = useOrg().limits.playground
   const params = { code: organization.code, reference }

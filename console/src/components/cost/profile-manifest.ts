@@ -1,4 +1,4 @@
-/** What somebody chooses instead of writing a manifest. */
+/** The choices of the form that replaces a manifest. */
 export type SquidShape = {
   isDedicated: boolean
   apiProfile: string

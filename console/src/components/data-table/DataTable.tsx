@@ -23,11 +23,11 @@ type Props<T> = {
   renderGroupHead?: (name: string, rows: T[]) => ReactNode
   /** A press anywhere on a row that is not on a link or button of its own. */
   onOpen?: (row: T) => void
-  /** The menu at the end of each row; asked for when it opens. */
+  /** The menu at the end of each row; called when it opens. */
   menuOf?: MenuOf<T>
   /** Why a row's menu cannot be opened now; null when it can. */
   menuDisabledReason?: (row: T) => string | null
-  /** Told the rows that are drawn, after each drawing. */
+  /** Called with the drawn rows after each render. */
   onVisible?: (rows: T[]) => void
   /** In place of rows when there are none. */
   empty: ReactNode

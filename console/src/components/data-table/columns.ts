@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** Below which width a column is folded away; name and status always stay (frontend.md 4). */
+/** The breakpoint below which a column is hidden; name and status are always visible (frontend.md 4). */
 export type HideBelow = 'xs' | 'sm' | 'md' | 'lg'
 
 export type Column<T> = {

@@ -11,7 +11,7 @@ const byValue: SortingFn<unknown> = (a, b, columnId) => {
   return typeof x === 'number' && typeof y === 'number' ? x - y : collator.compare(String(x), String(y))
 }
 
-/** The rows in their order; equal ones stay as they came. */
+/** Sorts the rows; equal ones keep their order. */
 export function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], sort: Sort | null): T[] {
   const by = columns.find(({ id }) => id === sort?.column)?.sortBy
   if (!sort || !by) return [...rows]
@@ -28,7 +28,7 @@ export function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], sor
   return table.getRowModel().rows.map(({ original }) => original)
 }
 
-/** With heads of groups between them; groups stand in the order of their first row. */
+/** Adds group headers, in the order of the first row of each group. */
 export function itemsOf<T>(rows: readonly T[], idOf: (row: T) => string, groupOf?: (row: T) => string): Item<T>[] {
   const toItem = (row: T): Item<T> => ({ kind: 'row', id: idOf(row), row })
   if (!groupOf) return rows.map(toItem)

@@ -2,7 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useDeferredValue, useEffect, useEffectEvent, useState } from 'react'
 import type { Sort } from './columns.ts'
 
-/** The address follows this long after the last key, unless the page says otherwise, or as soon as the box is left. */
+/** Default delay between the last key and the update of the URL. Leaving the field updates it immediately. */
 const defaultDebounceMs = 250
 
 type Changes = Record<string, string | string[] | undefined>
@@ -22,7 +22,7 @@ export function useSetSearch(): (changes: Changes, history?: 'replace' | 'push')
     })
 }
 
-/** What the query string says now, untyped: a page knows its own keys, as `getRouteApi` types them. */
+/** One parameter of the query string, untyped: `getRouteApi` types it for its page. */
 const useParam = (key: string): unknown =>
   useSearch({ strict: false, select: (search) => (search as Record<string, unknown>)[key] })
 
@@ -51,7 +51,7 @@ export function useSearchText(
   })
   useEffect(() => {
     const timer = setTimeout(applyText, debounceMs)
-    // A link that is followed sooner must leave the right address to come back to.
+    // Update the URL before a link is followed, so that going back restores the search.
     addEventListener('focusout', applyText)
     return () => {
       clearTimeout(timer)

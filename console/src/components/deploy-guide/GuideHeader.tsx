@@ -6,7 +6,7 @@ import { Alert } from '../../ui/Alert.tsx'
 
 const linkClass = 'text-accent underline underline-offset-2'
 
-/** What one should know first: it depends on the organization (spec 2.8). */
+/** What to know first, depending on the organization (spec 2.8). */
 export function GuideHeader() {
   const { status, limits } = useOrg()
   if (limits.playground)

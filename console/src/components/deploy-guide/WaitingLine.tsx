@@ -5,7 +5,7 @@ import { useOrg } from '../../api/active-org.ts'
 import { squidsQuery, useNextDeployment } from '../../api/squids.ts'
 import { StatusDot } from '../StatusDot.tsx'
 
-/** Waits, and tells of the deployment that comes, until its end and beyond. */
+/** Waits for a new deployment and shows its progress and outcome. */
 export function WaitingLine() {
   const deployment = useNextDeployment()
   const { code } = useOrg()

@@ -2,7 +2,7 @@ import { displayStatus, displayStatusLabels, type SquidSummary } from '@shoal/co
 import { statusAppearance, StatusDot } from '../StatusDot.tsx'
 import { statusReason } from './status-reason.ts'
 
-/** The status of a version (spec 4). Hovering or focusing it says why. */
+/** The status of a version (spec 4), with its reason on hover and focus. */
 export function SquidStatus({ squid }: { squid: SquidSummary }) {
   const status = displayStatus(squid)
   return (

@@ -1,6 +1,6 @@
 import type { SquidSummary } from '@shoal/contract'
 
-/** Where to ask a version: by its tag for production, another tag, or its slot; null without an API. */
+/** The preferred API URL of a version: the production tag, another tag, or the slot; null without an API. */
 export function endpointOf({ api }: Pick<SquidSummary, 'api'>): string | null {
   const urls = api?.urls ?? []
   const tagged = urls.filter(({ type }) => type === 'tag')

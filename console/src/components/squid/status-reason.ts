@@ -20,7 +20,7 @@ const reasons: Record<SquidDisplayStatus, (squid: SquidSummary) => string> = {
   RESTARTING: (squid) => `${deploymentName(squid)} is restarting its programs.`,
 }
 
-/** Why a version has the status that it shows: a sentence, or a line for each part that brings it about (spec 4). */
+/** Why a version has its status: one sentence, or one line per cause (spec 4). */
 export const statusReason = (squid: SquidSummary): string => reasons[displayStatus(squid)](squid)
 
 const deploymentName = ({ lastDeploy }: SquidSummary) => (lastDeploy ? `Deployment ${lastDeploy.id}` : 'A deployment')

@@ -24,10 +24,7 @@ export function lagBlocks({ status, syncState }: Pick<Progress, 'status' | 'sync
 export const formatSpeed = (blocksPerSecond: number): string =>
   blocksPerSecond >= 10 ? formatInteger(blocksPerSecond) : formatDecimal(Math.round(blocksPerSecond * 100) / 100)
 
-/**
- * One line about all processors: how far the one that is furthest behind has come, or that all are at the head. Null when
- * there is nothing to say yet.
- */
+/** One line about all processors: the progress of the slowest, or that all are at the head. Null while unknown. */
 export function syncSummary(processors: readonly Progress[]): string | null {
   const known = processors.flatMap((p) => {
     const percent = syncPercent(p)

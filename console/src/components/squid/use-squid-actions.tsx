@@ -45,7 +45,7 @@ export function useSquidActions() {
     })
 
   return {
-    /** Why the whole menu is closed: no right, or something is under way (spec 4). */
+    /** Why the whole menu is disabled: missing permission, or another action in progress (spec 4). */
     menuDisabledReason: (squid: SquidSummary): string | null =>
       deniedReason ?? (isPending ? 'Another action is in progress. Wait for it to finish.' : squidCan.delete(squid)),
     restart: (squid: SquidSummary) => restart.mutate(callOf(squid)),

@@ -26,7 +26,7 @@ export function searchOfCustom(ranges: TimeRanges, search: RangeSearch, nowMs: n
   return { ...search, from: new Date(nowMs - ms).toISOString(), to: new Date(nowMs).toISOString() }
 }
 
-/** What to ask the API for, as ISO times: without `to` until now. What is no time is left out. */
+/** The range as ISO times for the API; `to` is omitted for now. Invalid times are dropped. */
 export function queryTimes(ranges: TimeRanges, search: RangeSearch, nowMs: number): Omit<RangeSearch, 'range'> {
   if (!isCustom(search)) return { from: new Date(nowMs - namedRange(ranges, search).ms).toISOString() }
   const timeOf = (time: string | undefined) => (time && !Number.isNaN(Date.parse(time)) ? time : undefined)

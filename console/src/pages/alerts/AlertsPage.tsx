@@ -17,7 +17,7 @@ const tabs = [
   { to: '/monitoring/alerts/deliveries', label: 'Deliveries' },
 ] as const
 
-/** `/monitoring/alerts`: what is wrong, what was, what is watched, and who is told. */
+/** `/monitoring/alerts`: open and ended alerts, rules, channels and deliveries. */
 export default function AlertsPage() {
   const [isMuting, setIsMuting] = useState(false)
   return (

@@ -15,7 +15,7 @@ import { ShowOlder } from '../../components/ShowOlder.tsx'
 import { useDeliveries } from './use-pages.ts'
 import { deliveryColumns } from './delivery-columns.tsx'
 
-/** What was sent where, and what came of it. */
+/** Messages sent to channels, and the response to each. */
 export default function DeliveriesTab() {
   const { code } = useOrg()
   const replayDeniedReason = useDeniedReason('alerts.write')

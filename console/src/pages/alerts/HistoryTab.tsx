@@ -36,7 +36,7 @@ const columns: Column<AlertEvent>[] = [
   },
 ]
 
-/** Alerts whose cause is gone. */
+/** Ended alerts. */
 export default function HistoryTab() {
   const { data, error, refetch, ...more } = useEndedAlerts()
   const rows = useMemo(() => data?.pages.flat(), [data])

@@ -87,7 +87,7 @@ export function MuteDialog({ subject, onClose }: Props) {
   )
 }
 
-/** The select has its name for itself; this one is for the eyes. */
+/** The visible label; the select has an accessible name of its own. */
 const Choice = ({ label, children }: { label: string; children: ReactNode }) => (
   <div className="flex flex-col gap-1.5">
     <span aria-hidden className={labelClass}>

@@ -9,7 +9,7 @@ import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 
-/** What nobody is told of for a while; nothing when there is none. */
+/** The active mutes; renders nothing if there are none. */
 export function MutesBar() {
   const { code } = useOrg()
   const mutes = useQuery(q('alerts.listMutes', { params: { code } }, { refetchInterval: alertsMs })).data ?? []

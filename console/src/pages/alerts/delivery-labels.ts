@@ -1,7 +1,7 @@
 import type { AlertDelivery } from '@shoal/contract'
 import type { Tone } from '../../ui/tones.ts'
 
-/** How each state of a delivery looks; a new one does not compile until it has a look. */
+/** Tone and label of each delivery state. A new state does not compile until it is added. */
 export const deliveryAppearance: Record<AlertDelivery['status'], { tone: Tone; label: string; isMoving: boolean }> = {
   PENDING: { tone: 'info', label: 'Pending', isMoving: true },
   DELIVERED: { tone: 'good', label: 'Delivered', isMoving: false },

@@ -13,7 +13,7 @@ const paging = {
 
 const from = (before: string) => (before === '' ? {} : { before })
 
-/** Alerts that ended, the newest first. Asking again asks for all pages that are in sight. */
+/** Ended alerts, the newest first. A refetch loads all pages on screen. */
 export function useEndedAlerts() {
   const { code } = useOrg()
   return useInfiniteQuery({

@@ -9,13 +9,13 @@ const Turnstile = lazy(() => import('./Turnstile.tsx'))
 const Altcha = lazy(() => import('./Altcha.tsx'))
 
 export type BotCheckProps = {
-  /** Asks for a click, for tests of the widget (spec 2.1). */
+  /** Requires a click, for tests of the widget (spec 2.1). */
   isInteractive: boolean
   /** Empty when the token is no longer good. */
   onToken: (token: string) => void
 }
 
-/** The bot check of this installation, from the same place as the sign-in options. `attempt` changing starts it anew. */
+/** The bot check that the sign-in options name. A new `attempt` restarts it. */
 export function BotCheck({ attempt, ...props }: BotCheckProps & { attempt: number }) {
   const options = useQuery(authOptionsQuery)
   const check = options.data?.botCheck

@@ -8,7 +8,7 @@ import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
 import { submitErrorText } from '../../api/error-text.ts'
 import { SocialButtons } from './SocialButtons.tsx'
 
-/** Spec 2.1, `/`. The session gate moves on once the session is there. */
+/** Spec 2.1, `/`. The session gate redirects after signing in. */
 export default function SignInPage() {
   const queryClient = useQueryClient()
   const signIn = useApiMutation('auth.signIn', {

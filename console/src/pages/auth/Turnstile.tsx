@@ -3,7 +3,7 @@ import { Alert } from '../../ui/Alert.tsx'
 import type { BotCheckProps } from './BotCheck.tsx'
 
 const scriptUrl = 'https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit'
-/** Cloudflare's key for tests: always asks for a click. */
+/** Cloudflare's test key that always requires a click. */
 const interactiveTestKey = '3x00000000000000000000FF'
 
 type Api = {

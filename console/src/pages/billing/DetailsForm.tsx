@@ -9,7 +9,7 @@ import { countryOptions } from './countries.ts'
 
 const empty = { name: '', email: '', country: '', city: '', postalCode: '', addressLine1: '', vatId: '' }
 
-/** What stands on receipts (spec 5). */
+/** The billing details on receipts (spec 5). */
 export function DetailsForm({ org: { code, billingDetails } }: { org: Org }) {
   const [countries] = useState(countryOptions)
   const save = useApiMutation('billing.updateSettings', {

@@ -9,12 +9,12 @@ type Props = {
   fileName: string
   icon?: ReactNode
   size?: 28 | 32
-  /** Where the words on it do not say what of. */
+  /** Accessible name, if the visible text is ambiguous. */
   label?: string
   children: ReactNode
 }
 
-/** Asks for a file and hands it to the person. */
+/** Requests a file and saves it. */
 export function DownloadButton({ request, fileName, icon, size = 32, label, children }: Props) {
   const [isPending, setIsPending] = useState(false)
   const download = async () => {

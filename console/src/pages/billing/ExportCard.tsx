@@ -14,7 +14,7 @@ import { exportCommand, exportName } from './export-commands.ts'
 
 const icon = <Download size={14} aria-hidden />
 
-/** What people who do not go on here can take along: every database, and all receipts. Nobody has to pay for it first. */
+/** Data export for customers who leave: every database and all receipts, even with unpaid bills. */
 export default function ExportCard({ code }: { code: string }) {
   const squids = useQuery(squidsQuery(code))
   const exportDeniedReason = useDeniedReason('credentials.read')

@@ -1,4 +1,4 @@
-/** What somebody thinks of running: programs by their type (`api.small`), a database's GB, requests in millions. */
+/** Planned usage: programs by type (`api.small`), GB of database, RPC requests in millions. */
 export type Plan = { programs: { type: string; count: number }[]; storageGb: number; rpcMillions: number }
 
 type Prices = {

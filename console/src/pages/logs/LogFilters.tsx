@@ -8,7 +8,7 @@ import { levels, ranges, useLogsSearch, useSetLogsSearch } from './filters.ts'
 /** Spec 2.9. */
 const searchDebounceMs = 500
 
-/** What is looked for in the logs. All of it is in the address. */
+/** The filters of the logs. All of them are in the URL. */
 export function LogFilters({ squid }: { squid: Pick<Squid, 'processors' | 'api'> }) {
   const search = useLogsSearch()
   const setSearch = useSetLogsSearch()

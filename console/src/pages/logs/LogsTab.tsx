@@ -178,7 +178,7 @@ function LiveIndicator({ live, isFollowing }: { live: LiveStatus; isFollowing: b
   )
 }
 
-/** The address of one line for somebody else: in its organization, without filters. */
+/** Link to one line to share: with its organization, without filters. */
 function useLinkOf(reference: string): (id: string) => string {
   const { code } = useOrg()
   const [name, slot] = reference.split('@')

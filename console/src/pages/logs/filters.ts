@@ -23,7 +23,7 @@ export const ranges: TimeRanges = {
   ],
 }
 
-/** `Info` brings notices too, and `Error` what is worse, as the public client's filters do. */
+/** `Info` includes notices, and `Error` includes higher levels, as in the public client. */
 export const levels: { id: LogLevel; label: string }[] = [
   { id: 'DEBUG', label: 'Debug' },
   { id: 'INFO', label: 'Info' },
@@ -54,7 +54,7 @@ export function useSetLogsSearch(): (changes: Partial<LogsSearch>) => void {
   return (changes) => setSearch({ line: undefined, ...changes })
 }
 
-/** What the address asks the API for, now. Around a line everything is shown. */
+/** The query for the filters in the URL. Around a linked line the time range is ignored. */
 export function logsQueryOf(search: LogsSearch, nowMs: number): LogsQuery {
   const { container, level, search: text, line } = search
   const { from, to } = line ? {} : queryTimes(ranges, search, nowMs)

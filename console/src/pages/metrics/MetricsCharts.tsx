@@ -92,7 +92,7 @@ export function MetricsCharts({ metricsQuery, marks, onZoom }: Props) {
   )
 }
 
-/** What the API says, as charts that stay the same while it says the same. */
+/** The API data as charts, memoised by the data. */
 function useCharts(metricsQuery: MetricsQuery) {
   const ingress = useIngress(metricsQuery)
   const usage = useUsage(metricsQuery)
@@ -109,7 +109,7 @@ function useCharts(metricsQuery: MetricsQuery) {
     ...ofUsage,
     ingress: stateOf(ingress),
     usage: stateOf(usage),
-    /** Another time was metricsQuery for, and the one before is still shown. */
+    /** A new range is loading, and the charts still show the previous one. */
     isStale: ingress.isPlaceholderData || usage.isPlaceholderData,
   }
 }

@@ -30,7 +30,10 @@ export function totalsOf({ metrics }: Ingress): { valid: number; invalid: number
   return { valid: sum(({ success }) => success.count), invalid: sum(({ error }) => error.count) }
 }
 
-/** A time without requests is zero, since every one passes the gateway; emptyChart but such times is emptyChart to draw. */
+/**
+ * No requests in a bucket means zero, since all requests pass the gateway. If all buckets are zero, the chart is
+ * empty.
+ */
 export function trafficChart(ingress: Ingress): ChartData {
   const { valid, invalid } = totalsOf(ingress)
   if (valid + invalid === 0) return emptyChart
@@ -42,7 +45,7 @@ export function trafficChart(ingress: Ingress): ChartData {
 
 export const trafficScale: ChartScale = { format: formatCount, exact: formatInteger, steps: 'whole', isStacked: true }
 
-/** P95 and P99 are the spec's; the others are there for who wants them. */
+/** The spec has P95 and P99; P50 and P90 are hidden at first. */
 export const latencyChart = (ingress: Ingress): ChartData =>
   chartOf(ingress, [
     { label: 'P50', kind: 'points', color: 5, isHiddenAtFirst: true, value: ({ success }) => success.latency.p50 },
@@ -94,7 +97,7 @@ export const memoryChart = (usage: Usage): ChartData =>
 
 export const memoryScale: ChartScale = { format: formatMegabytes, steps: 'binary' }
 
-/** Where emptyChart limits a program there is no line to name. */
+/** Omit limits that are unknown at all times. */
 const withoutUnknownLimits = (data: ChartData): ChartData => ({
   ...data,
   series: data.series.filter(({ kind, values }) => kind !== 'limit' || values.some((value) => value !== null)),

@@ -9,7 +9,7 @@ const pollMs = 10_000
 
 export type MetricsQuery = { code: string; squidId: string; search: RangeSearch }
 
-/** A range that ends now is metricsQuery for again and again, each time until then. One that is over stays as it was. */
+/** A range up to now is polled, each time until the current moment. A past range is not. */
 function timing({ search }: MetricsQuery) {
   const hasEnded = isCustom(search) && search.to !== undefined && Date.parse(search.to) <= Date.now()
   return {

@@ -15,8 +15,8 @@ type Props = {
 }
 
 /**
- * One legend for all charts, since a line lines the same in each. Pointing at a version or at one of its containers makes
- * its lines stand out, a click shows them alone.
+ * One legend for all charts, since a line has the same style in each. Hovering over a version or container highlights
+ * its lines; clicking shows only those.
  */
 export function Legend({ lines, only, onOnly, onHighlight }: Props) {
   const squids = useMemo(() => [...Map.groupBy(lines, ({ squid }) => squid)], [lines])

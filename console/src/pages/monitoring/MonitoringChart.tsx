@@ -19,7 +19,7 @@ type Props = {
   onZoom: (fromSeconds: number, toSeconds: number) => void
 }
 
-/** One of the eight. An result once seen stays, even when asking again fails. */
+/** One of the eight charts. Loaded data stays on screen when a refetch fails. */
 export function MonitoringChart({ spec, query, areAllLoaded, shown, ...rest }: Props) {
   const { data: result, error, refetch } = query
   const data = useMemo(

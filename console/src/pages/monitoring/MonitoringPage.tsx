@@ -30,7 +30,7 @@ export default function MonitoringPage() {
   const [highlighted, setHighlighted] = useState<ReadonlySet<string>>()
 
   const { container_type: type = 'all', tag: tags = [allTags], only } = search
-  // Lines get their lines when all are known, and keep them: who is in the results hardly ever changes.
+  // Styles are assigned after all charts have loaded, and stay stable while the set of lines does.
   const areAllLoaded = results.every(({ data, error }) => data ?? error)
   const lines = useStableValue(areAllLoaded ? lineStylesOf(results.map(({ data }) => data)) : [])
   const listed = useStableValue(filterLines(lines, { type, tags }))
@@ -98,7 +98,7 @@ function FreshnessOf({ results }: { results: readonly UseQueryResult<MonitoringR
   return <Freshness updatedAtMs={updatedAtMs} isFailing={known.some(({ error }) => error)} />
 }
 
-/** Those of the versions that are shown that bring other code to run, or the same anew. */
+/** Deployment types that change or restart the running code; only these are marked. */
 const markedTypes: readonly DeploymentType[] = ['DEPLOY', 'DEPLOY_HARD_RESET', 'ROLLBACK', 'RESTART']
 
 function useMarks(code: string, timeSpan: TimeSpan, shown: readonly LineStyle[]) {
@@ -114,7 +114,7 @@ function useMarks(code: string, timeSpan: TimeSpan, shown: readonly LineStyle[])
 
 type Props = { updatedAtMs: number; isFailing: boolean }
 
-/** How old the oldest of the charts is; said aloud when they cannot be timesOfQuery for again. */
+/** The age of the oldest chart; announced when a refresh fails. */
 function Freshness({ updatedAtMs, isFailing }: Props) {
   const ago = useTicking((nowMs) => formatRelative(updatedAtMs, nowMs))
   if (isFailing)
@@ -126,7 +126,7 @@ function Freshness({ updatedAtMs, isFailing }: Props) {
   return <span className="tabular text-sm text-ink-3">Updated {ago}</span>
 }
 
-/** The former value as long as the new one says the same as JSON: what is made of it need not be made again. */
+/** Keeps the previous object while the value is equal as JSON, so that memoised results stay valid. */
 function useStableValue<T>(value: T): T {
   const text = JSON.stringify(value)
   return useMemo(() => JSON.parse(text) as T, [text])

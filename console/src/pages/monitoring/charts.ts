@@ -9,7 +9,7 @@ export type ChartSpec = {
   scale: ChartScale
   emptyText: string
   heightPx: 200 | 250
-  /** A point that is still being counted is not drawn: it would className like a fall. */
+  /** Omit a bucket that is still being counted: it would show as a drop. */
   omitsIncompletePoint?: boolean
 }
 

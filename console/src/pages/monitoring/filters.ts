@@ -28,7 +28,7 @@ export type MonitoringSearch = ReturnType<typeof route.useSearch>
 
 export const useMonitoringSearch = (): MonitoringSearch => route.useSearch()
 
-/** What is looked at: the time up to now, or a timeSpan that was dragged over. Keys of queries are made of it. */
+/** The displayed time: a timeframe up to now, or a zoomed range. Part of query keys. */
 export type TimeSpan = { timeframe: Timeframe } | { from: string; to: string }
 
 /** A timeSpan that makes no sense is none. */
@@ -37,14 +37,14 @@ export function timeSpanOf({ timeframe = defaultTimeframe, from, to }: Monitorin
   return isZoomed ? { from, to } : { timeframe }
 }
 
-/** Its two ends, of which the later one may be now. */
+/** Both ends of the time span; `toMs` is now for a timeframe. */
 export function timesOf(timeSpan: TimeSpan, nowMs: number): { fromMs: number; toMs: number } {
   if ('from' in timeSpan) return { fromMs: Date.parse(timeSpan.from), toMs: Date.parse(timeSpan.to) }
   const { ms } = timeframes.find(({ id }) => id === timeSpan.timeframe) ?? { ms: 24 * hourMs }
   return { fromMs: nowMs - ms, toMs: nowMs }
 }
 
-/** Less is not worth a className: samples are fifteen seconds apart. */
+/** A shorter span shows nothing, since samples are fifteen seconds apart. */
 const minSpanSeconds = 120
 
 /** What dragging over a timeSpan puts into the address, at least two minutes around its middle. */
@@ -54,7 +54,7 @@ export function zoomTo(fromSeconds: number, toSeconds: number): { from: string; 
   return { from: iso(fromSeconds - missing), to: iso(toSeconds + missing) }
 }
 
-/** Stands for no choice among tags; no tag may be written so. */
+/** Means any tag; not a valid tag name. */
 export const allTags = '*'
 
 /**

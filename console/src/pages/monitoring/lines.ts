@@ -50,7 +50,7 @@ export function filterToSelected(lines: readonly LineStyle[], only: string | und
   return named.length > 0 ? named : lines
 }
 
-/** What a chart draws of an result: the shown lines, in the order and className of the legend. */
+/** The data of one chart: the shown lines, in the order and style of the legend. */
 export function chartDataOf(
   { times, series, bucketSeconds, isLastOpen }: MonitoringResult,
   { kind, omitsIncompletePoint = false }: Pick<ChartSpec, 'kind' | 'omitsIncompletePoint'>,

@@ -9,7 +9,7 @@ const refetchMs = 30_000
 /** What happened a moment ago may be sampled yet. */
 const settledAfterMs = 60_000
 
-/** Asked again and again while the timeSpan goes on; the past is settled. */
+/** Poll a span that includes the present; the past does not change. */
 const refetchIntervalOf = (timeSpan: TimeSpan) => () =>
   timesOf(timeSpan, Date.now()).toMs + settledAfterMs > Date.now() ? refetchMs : false
 
@@ -19,8 +19,8 @@ const timesOfQuery = (timeSpan: TimeSpan) => {
 }
 
 /**
- * One chart's result. The times are those of the moment it is timesOfQuery, not of the key: so the former result stays on screen,
- * also when asking again fails. Nothing in it is ever as it was, so nothing is compared with the former one.
+ * The data of one chart. The times are computed at fetch time and are not in the key, so that the previous data stays
+ * on screen during a refetch. Structural sharing is off because every value changes.
  */
 export const seriesQuery = (code: string, query: MonitoringQuery, timeSpan: TimeSpan) =>
   queryOptions({

@@ -7,7 +7,7 @@ import { Checkbox } from '../../ui/Checkbox.tsx'
 import { useAnswerInvitations } from './answer-invitations.ts'
 import { StepHeading } from './StepHeading.tsx'
 
-/** The pending invitations, all ticked. Who unticks some is asked whether they shall be rejected (spec 4). */
+/** The pending invitations, all selected. Unselected ones are rejected after confirmation (spec 4). */
 export function InvitationsStep({ invitations }: { invitations: readonly Invitation[] }) {
   const [unticked, setUnticked] = useState<ReadonlySet<number>>(new Set())
   const { isPending, answer } = useAnswerInvitations()

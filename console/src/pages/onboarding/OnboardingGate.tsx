@@ -8,13 +8,13 @@ import { setSetting, useSetting } from '../../lib/local-settings.ts'
 const Onboarding = lazy(() => import('./Onboarding.tsx'))
 
 /**
- * Stands before the app while invitations are unchecked (spec 2.2, 4). Whoever has answered the questionnaire and is
- * not invited anywhere sees nothing of it; `loading` fills the moment until that is known.
+ * Shows onboarding before the app while invitations are unchecked (spec 2.2, 4). Skipped for users who have answered
+ * the questionnaire and have no invitations; `loading` is rendered until that is known.
  */
 export function OnboardingGate({ loading, children }: { loading: ReactNode; children: ReactNode }) {
   const user = useUser()
   const isChecked = useSetting('tmp_invites_checked')
-  // A link that accepts an invitation checks them by itself; it is under way.
+  // An invitation link accepts its invitation itself.
   const isLinkFollowed = useSearch({ from: '/app', select: ({ acceptInviteId }) => acceptInviteId !== undefined })
   const isDue = user.emailVerified && !isChecked
   const isAnswered = user.onboardingForm !== null

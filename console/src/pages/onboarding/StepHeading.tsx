@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { usePageTitle } from '../../components/use-page-title.ts'
 
-/** Where one is in the two steps, and what this one asks. */
+/** The number and title of a step. */
 export function StepHeading({ step, title, children }: { step: 1 | 2; title: string; children: ReactNode }) {
   usePageTitle(title)
   return (

@@ -9,8 +9,8 @@ import { setSetting } from '../../lib/local-settings.ts'
 import { toast } from '../../lib/toasts.ts'
 
 /**
- * Accepts the chosen invitations and rejects the others, all at once. Goes on to the squids of the first that was
- * accepted; when none was, one stays here with what is still pending (spec 4, 8).
+ * Accepts the selected invitations and rejects the others, in parallel. Opens the squids of the first accepted
+ * organization; if none was accepted, stays here with the pending ones (spec 4, 8).
  */
 export function useAnswerInvitations() {
   const queryClient = useQueryClient()

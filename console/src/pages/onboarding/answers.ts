@@ -18,7 +18,7 @@ export const noAnswers: Answers = {
   customUsage: '',
 }
 
-/** What is sent: after Other, the person's own words stand in place of the value (spec 3). */
+/** The submitted form: for Other, the custom text replaces the value (spec 3). */
 export function formOf(answers: Answers): OnboardingForm {
   const answerTo = (name: keyof OnboardingForm, custom: keyof Answers) =>
     (answers[name] === 'Other' ? answers[custom] : answers[name]).trim()

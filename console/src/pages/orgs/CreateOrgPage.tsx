@@ -8,7 +8,7 @@ export default function CreateOrgPage() {
   const { code } = useParams({ from: '/app/organizations/create/{-$code}' })
   const { organizations } = useUser()
   if (code === undefined) return <SetUpStep />
-  // The route lets nobody in without it; one just made is here a moment later.
+  // The route requires membership; a new organization appears after a refetch.
   const org = organizations.find((candidate) => candidate.code === code)
   return org ? <InviteStep org={org} /> : null
 }

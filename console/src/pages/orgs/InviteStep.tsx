@@ -10,7 +10,7 @@ import { Badge } from '../../ui/Badge.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
 
-/** Step two. Nobody has to be invited. */
+/** Step two, optional. */
 export function InviteStep({ org }: { org: Org }) {
   const roles = useQuery(q('orgs.listRoles', { params: { code: org.code } }))
   const invited = roles.data?.filter(({ status }) => status === 'invited') ?? []

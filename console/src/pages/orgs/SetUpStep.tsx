@@ -75,5 +75,5 @@ export function SetUpStep() {
   )
 }
 
-/** A suggested code is judged as a typed one would be: not before the first try to submit. */
+/** Validate a suggested code like a typed one: not before the first submit. */
 const revalidated = ({ isSubmitted }: { isSubmitted: boolean }) => ({ shouldDirty: true, shouldValidate: isSubmitted })

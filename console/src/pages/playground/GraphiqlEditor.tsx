@@ -10,7 +10,7 @@ import type { Fetcher } from './fetcher.ts'
 
 type Props = { fetcher: Fetcher; theme: 'light' | 'dark' }
 
-/** GraphiQL, and all that it is made of: loaded on this page only. What one typed stays as long as the tab. */
+/** GraphiQL with all its dependencies, loaded on this page only. Queries are kept for the browser session. */
 export default function GraphiqlEditor({ fetcher, theme }: Props) {
   return (
     <GraphiQL

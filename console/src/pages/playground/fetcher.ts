@@ -2,14 +2,14 @@ import { ApiError } from '@shoal/contract'
 import { queryDirectly, type GraphqlRequest } from '../../api/graphql.ts'
 import { callApi } from '../../api/query.ts'
 
-/** As GraphiQL asks. */
+/** GraphiQL's fetcher. */
 export type Fetcher = (request: GraphqlRequest) => Promise<Record<string, unknown>>
 
 type Params = { code: string; reference: string }
 
 /**
- * Asks the squid's public address as any page of the world would. Where its CORS rules, or those of a proxy, keep this page out,
- * the server asks for us; `onProxied` is told once.
+ * Queries the squid's public URL like any web page. If CORS rules or a proxy block that, the server forwards the
+ * query; `onProxied` is called once.
  */
 export function createFetcher(url: string, params: Params, onProxied: () => void): Fetcher {
   let isBlocked = false

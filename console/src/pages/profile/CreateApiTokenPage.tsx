@@ -76,7 +76,7 @@ const lifetimes = [
 ] as const
 type Lifetime = (typeof lifetimes)[number]['value']
 
-/** An ISO time, or null for a token that stays good. */
+/** An ISO time, or null for a token that does not expire. */
 function expiresAt(lifetime: Lifetime, nowMs: number = Date.now()): string | null {
   return lifetime === 'none' ? null : new Date(nowMs + Number(lifetime) * dayMs).toISOString()
 }

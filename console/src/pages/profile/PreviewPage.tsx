@@ -3,7 +3,7 @@ import { isPreviewOn, setPreview } from '../../lib/preview-mode.ts'
 import { Card } from '../../ui/Card.tsx'
 import { Switch } from '../../ui/Switch.tsx'
 
-/** Spec 2.12, `/preview`: what is not finished yet, for who wants to see it. */
+/** Spec 2.12, `/preview`: switches unfinished features on. */
 export default function PreviewPage() {
   const change = (isOn: boolean) => {
     setPreview(isOn)

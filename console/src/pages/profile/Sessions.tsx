@@ -37,7 +37,7 @@ const columns: Column<Session>[] = [
   { id: 'seen', header: 'Last active', width: '120px', cell: ({ lastSeenAt }) => <RelativeTime at={lastSeenAt} /> },
 ]
 
-/** Where one is signed in, and the way to end it all. */
+/** The user's sessions, and a button that ends all of them. */
 export default function Sessions() {
   const { data, error, refetch } = useQuery(q('user.listSessions', {}))
   const queryClient = useQueryClient()

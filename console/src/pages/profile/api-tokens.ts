@@ -1,6 +1,6 @@
 import { callApi, q } from '../../api/query.ts'
 
-/** Spec 7, 9: a list that comes at once would flash its skeleton. */
+/** Spec 7, 9: a list that loads immediately would flash its skeleton. */
 const minimumMs = 300
 
 /** The caller's API tokens; the answer takes at least 300 ms. */

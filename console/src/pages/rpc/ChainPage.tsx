@@ -22,7 +22,7 @@ import { chainRecipes, webSocketUrlOf } from './chain-recipes.ts'
 
 const RequestsChart = lazy(() => import('./RequestsChart.tsx'))
 
-/** A gateway looks when it is asked to; until it has, there is nothing to show. */
+/** Gateways probe upstreams on demand, so the first result takes a moment. */
 const refetchInterval = pollWhile<RpcChainDetails>((chain) => chain.isConfigured && chain.upstreams.length === 0, {
   fastMs: 1_000,
   slowMs: 3_000,
@@ -47,7 +47,7 @@ export default function ChainPage() {
         ) : (
           <QueryView query={chain} what="The endpoint" skeleton={skeleton}>
             {(data) =>
-              // Not before the token is there: what is copied without it is of no use.
+              // Wait for the token: a copied URL without it is useless.
               canReadToken && token.isPending ? (
                 skeleton
               ) : (

@@ -10,7 +10,7 @@ const scale = { format: formatCount, isStacked: true }
 /** Of the last seven days. Lazy: few come for it, and what draws it is larger than the page. */
 export default function RequestsChart({ chain, fetchedAtMs }: { chain: RpcChainDetails; fetchedAtMs: number }) {
   const { metrics, timeGroup } = chain
-  // The picture stays while its hour and its numbers do.
+  // Recompute only when the hour or the numbers change.
   const hour = Math.floor(fetchedAtMs / hourMs)
   const data = useMemo(() => requestsChart({ metrics, timeGroup }, hour * hourMs), [metrics, timeGroup, hour])
   return (

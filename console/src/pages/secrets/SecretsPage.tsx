@@ -19,7 +19,7 @@ import { Button, buttonClass } from '../../ui/Button.tsx'
 import { OutdatedNotice } from './OutdatedNotice.tsx'
 import { secretColumns } from './secret-columns.tsx'
 
-/** Somebody restarts those that are behind. */
+/** Poll faster while the user restarts outdated versions. */
 const whileOutdated = pollWhile<SecretUse[]>(
   (secrets) => secrets.some(({ versions }) => versions.some(({ isOutdated }) => isOutdated)),
   { fastMs: 2_000, slowMs: 10_000 },

@@ -8,7 +8,7 @@ import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
-/** A new address stays pending until the link that was sent there is followed. */
+/** A new address is pending until the user clicks the link in its email. */
 export function EmailForm({ org: { code, email } }: { org: Org }) {
   const change = useApiMutation('orgs.update', { invalidates: ['user.get'], errorDisplay: 'caller' })
   return (

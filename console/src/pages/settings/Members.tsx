@@ -12,7 +12,7 @@ import { memberColumns } from './member-columns.tsx'
 
 const InviteDialog = lazy(() => import('./InviteDialog.tsx'))
 
-/** Who is in the organization and who is invited. */
+/** Members and pending invitations. */
 export default function Members({ org }: { org: Org }) {
   const { data, error, refetch } = useQuery(q('orgs.listRoles', { params: { code: org.code } }))
   const [isInviting, setIsInviting] = useState(false)

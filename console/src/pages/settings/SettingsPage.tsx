@@ -46,12 +46,12 @@ function useEmailVerifiedToast(): void {
   useEffect(() => {
     if (emailVerified === undefined) return
     toast(emailVerified === 'true' ? verified : refused)
-    // Said once: reloading the page must not say it again.
+    // Show the toast once: a reload must not repeat it.
     void navigate({ to: '/settings', search: (search) => ({ ...search, emailVerified: undefined }), replace: true })
   }, [emailVerified, navigate])
 }
 
-/** The personal workspace: it has a code and RPC requests, and nobody else in it (spec 2.6). */
+/** The personal workspace: code and RPC usage, no members (spec 2.6). */
 function PlaygroundSettings({ org }: { org: Org }) {
   return (
     <div className="flex flex-col gap-5">

@@ -9,7 +9,7 @@ import { confirm } from '../../components/confirm.ts'
 import { roleLabels } from '../../components/role-options.ts'
 import { toast } from '../../lib/toasts.ts'
 
-/** What may be done with members, with the questions that come before it. Members are told apart by their email. */
+/** Actions on members, with their confirmations. Members are identified by email. */
 export function useMemberActions(org: Org) {
   const user = useUser()
   const navigate = useNavigate()

@@ -8,7 +8,7 @@ import { Alert } from '../../ui/Alert.tsx'
 const shownMs = 24 * 60 * 60 * 1000
 const maxShown = 3
 
-/** First deployments that failed lately: they leave no version in the list, so they are told here. */
+/** Recent first deployments that failed. They leave no version in the list, so they are shown above it. */
 export function FailedFirstDeployments({ squids }: { squids: readonly Pick<SquidSummary, 'reference'>[] }) {
   const { data, dataUpdatedAt } = useLatestDeployments(useOrg().code)
   const failed = failedFirstDeployments(data ?? [], squids, dataUpdatedAt - shownMs).slice(0, maxShown)

@@ -7,7 +7,7 @@ import { SearchField } from '../../ui/SearchField.tsx'
 import type { MultiSelect as MultiSelectOfUi } from '../../ui/Select.tsx'
 import { tagsOf } from './filter-squids.ts'
 
-/** When there is nothing better to do, and soon in any case. Safari cannot tell. */
+/** Resolves when the browser is idle, at the latest after a second. Safari has no requestIdleCallback. */
 const whenIdle = () =>
   new Promise<unknown>((idle) =>
     typeof requestIdleCallback === 'function' ? requestIdleCallback(idle, { timeout: 1000 }) : setTimeout(idle, 200),
@@ -24,11 +24,11 @@ const statusOptions = squidDisplayStatuses.map((id) => ({ id, label: displayStat
 
 type Props = { squids: readonly SquidSummary[]; text: string; onText: (text: string) => void }
 
-/** What is looked for in the list. All of it is in the address (spec 2.7). */
+/** The filters of the list. All of them are in the URL (spec 2.7). */
 export function SquidFilters({ squids, text, onText }: Props) {
   const { status = [], tag = [] } = route.useSearch()
   const setSearch = useSetSearch()
-  // Also those that are asked for and that no version has any more: otherwise they could not be taken away.
+  // Include selected tags that no version has any more, so that the user can clear them.
   const tags = useMemo(() => [...new Set([...tagsOf(squids), ...tag])].map((id) => ({ id, label: id })), [squids, tag])
   return (
     <div className="mb-3 flex flex-wrap gap-2">
@@ -49,7 +49,7 @@ type FilterProps = Pick<ComponentProps<typeof MultiSelectOfUi>, 'label' | 'none'
   onChange: (chosen: string[]) => void
 }
 
-/** The place is kept until its code is there. */
+/** Reserves the space until the code is loaded. */
 function Filter(props: FilterProps) {
   return (
     <Suspense fallback={<Skeleton className="h-8 w-38 max-xs:flex-1" />}>

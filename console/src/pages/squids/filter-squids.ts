@@ -14,7 +14,7 @@ export function filterSquids(squids: readonly SquidSummary[], { search, status, 
   )
 }
 
-/** A case-insensitive pattern; what is no valid one, as `a(` while one types, is looked for as it stands. */
+/** A case-insensitive pattern. An invalid pattern, as `a(` while typing, is matched literally. */
 export function matcherOf(search: string): (name: string) => boolean {
   const text = search.trim()
   if (text === '') return () => true

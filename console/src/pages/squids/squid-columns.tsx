@@ -15,7 +15,7 @@ export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSumma
     id: 'name',
     header: 'Name',
     cell: (squid) => <Name squid={squid} />,
-    // By the squid: its versions stay in the order of the server, newest first.
+    // Sort by squid: its versions keep the server's order, newest first.
     sortBy: ({ name }) => name,
   },
   { id: 'status', header: 'Status', width: '144px', cell: (squid) => <SquidStatus squid={squid} /> },
@@ -40,7 +40,7 @@ export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSumma
     header: 'Deploy date',
     width: '132px',
     hideBelow: 'xs',
-    // A first deployment under way is the newest of all.
+    // A first deployment in progress counts as the newest.
     sortBy: ({ deployedAt }) => (deployedAt === null ? Number.MAX_SAFE_INTEGER : Date.parse(deployedAt)),
     cell: ({ deployedAt }) => (deployedAt === null ? emptyValue : <RelativeTime at={deployedAt} />),
   },

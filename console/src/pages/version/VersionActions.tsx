@@ -9,7 +9,7 @@ import { MenuButton } from '../../ui/MenuButton.tsx'
 
 const RollbackDialog = lazy(() => import('./deployments/RollbackDialog.tsx'))
 
-/** At the right of the header: what one does most, and a menu with the rest. */
+/** The header's actions: the most used one, and a menu with the rest. */
 export function VersionActions({ squid }: { squid: Squid }) {
   const [isRollingBack, setIsRollingBack] = useState(false)
   const actions = useSquidActions()
@@ -54,7 +54,7 @@ export function VersionActions({ squid }: { squid: Squid }) {
   )
 }
 
-/** To where one asks the API of the version; nothing for a version without one. */
+/** Link to the GraphQL playground; renders nothing for a version without an API. */
 function PlaygroundLink({ squid }: { squid: Squid }) {
   if (!squid.api) return null
   const label = 'GraphQL playground'

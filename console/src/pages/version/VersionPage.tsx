@@ -15,7 +15,7 @@ import { FailedFirstDeployment } from './deployments/FailedFirstDeployment.tsx'
 import { versionTabs } from './tabs.ts'
 import { useVersionParams, useVersionQuery } from './use-version.ts'
 
-/** Spec 2.9: the frame of all tabs. It asks for the version and keeps it fresh; the tabs read what it has. */
+/** Spec 2.9: the frame of all tabs. It fetches and polls the version; the tabs read it from the cache. */
 export default function VersionPage() {
   const query = useVersionQuery()
   const isMissing = hasStatus(query.error, 404)
@@ -53,7 +53,7 @@ function Tabs({ tabs }: { tabs: ReturnType<typeof versionTabs> }) {
   )
 }
 
-/** It was here a moment ago: whoever deleted it, there is nothing to come back to. */
+/** The version was just deleted, here or elsewhere: leave the page. */
 function useLeaveAfterDeletion(isDeleted: boolean): void {
   const navigate = useNavigate()
   const { reference } = useVersionParams()

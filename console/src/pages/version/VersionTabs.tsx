@@ -10,7 +10,7 @@ export function useCurrentTab(tabs: readonly VersionTab[]): VersionTab | undefin
   return tabs.find(({ to }) => to === path)
 }
 
-/** Links to the parts of the page. A part that cannot be opened stays in sight and says why. */
+/** Tab links. A disabled tab stays visible and shows why. */
 export function VersionTabs({ tabs }: { tabs: readonly VersionTab[] }) {
   const nav = useRef<HTMLElement>(null)
   const path = useRouterState({ select: ({ location }) => location.pathname })

@@ -16,7 +16,7 @@ export function useVersionParams(): { code: string; reference: string } {
 
 export const useVersionQuery = () => useQuery(q('squids.get', { params: useVersionParams() }, { refetchInterval }))
 
-/** The version, below VersionPage, which draws its tabs only when it is there. */
+/** The version. Only for tabs of VersionPage, which renders them after it is loaded. */
 export function useVersion(): Squid {
   const { data } = useVersionQuery()
   if (!data) throw new Error('useVersion was called outside the version page')

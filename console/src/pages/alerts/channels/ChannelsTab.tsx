@@ -14,7 +14,7 @@ import { ChannelRow } from './ChannelRow.tsx'
 const loadAdd = () => import('./AddChannelDialog.tsx')
 const AddChannelDialog = lazy(loadAdd)
 
-/** Where alerts are told. */
+/** The channels that Shoal notifies. */
 export default function ChannelsTab() {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('alerts.write')

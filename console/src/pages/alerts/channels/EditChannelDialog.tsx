@@ -13,7 +13,7 @@ const urlHints = {
   slack: 'The current URL is never shown. Leave this empty to keep it.',
 }
 
-/** Renames a channel, or leads it elsewhere. E-mail goes to the organization's address, whatever it is called. */
+/** Changes the name or URL of a channel. The email channel always uses the organization's address. */
 export default function EditChannelDialog({ channel: { id, type, name, target, isEnabled }, onClose }: Props) {
   const { code } = useOrg()
   const change = useApiMutation('alerts.changeChannel', {

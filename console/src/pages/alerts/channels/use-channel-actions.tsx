@@ -9,7 +9,7 @@ import type { MenuAction, MenuGroup } from '../../../ui/Menu.tsx'
 const changed: EndpointName[] = ['alerts.listChannels', 'alerts.listDeliveries']
 
 type ChannelActions = {
-  /** With what was just asked for, before the server has answered. */
+  /** Includes the requested state, before the server has responded. */
   isOn: boolean
   setEnabled: (isEnabled: boolean) => void
   isTesting: boolean

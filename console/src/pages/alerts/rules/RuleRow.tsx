@@ -6,11 +6,11 @@ import { ThresholdForm } from './ThresholdForm.tsx'
 
 type Props = {
   rule: AlertRule
-  /** Only to be looked at. */
+  /** The user may not change it. */
   isReadOnly: boolean
 }
 
-/** One kind of alert: a switch that is in force at once, and a number that is saved by itself. */
+/** One kind of alert: a switch that applies immediately, and a threshold with its own save button. */
 export function RuleRow({ rule, isReadOnly }: Props) {
   const { code } = useOrg()
   const { title, explanation, threshold } = alertRules[rule.kind]

@@ -7,7 +7,7 @@ import { Card } from '../../../ui/Card.tsx'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { RuleRow } from './RuleRow.tsx'
 
-/** What is watched, and from what on it speaks. */
+/** The alert rules and their thresholds. */
 export default function RulesTab() {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('alerts.write')

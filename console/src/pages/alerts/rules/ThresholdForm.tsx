@@ -15,7 +15,7 @@ type Props = {
   onSave: (value: number) => void
 }
 
-/** From what on a rule speaks. Saved with Enter or the button that comes with a change. */
+/** The threshold of a rule. Enter saves it, and so does the button that appears after a change. */
 export function ThresholdForm({ title, bounds, value, isReadOnly, isPending, onSave }: Props) {
   const [text, setText] = useState(String(value))
   const read = readThreshold(text, bounds)

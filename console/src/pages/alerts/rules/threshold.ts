@@ -3,7 +3,7 @@ import { formatInteger } from '../../../lib/format.ts'
 
 type Threshold = NonNullable<(typeof alertRules)[AlertKind]['threshold']>
 
-/** How the unit stands behind the number. */
+/** How the unit is written after the number. */
 export const unitLabels: Record<Threshold['unit'], string> = {
   minutes: 'min',
   blocks: 'blocks',

@@ -12,7 +12,7 @@ const StripeForm = lazy(() => import('./StripeForm.tsx'))
 
 type Props = {
   code: string
-  /** The id of the payment method the new one stands in for. */
+  /** The id of the payment method to replace. */
   replaces?: string
   onSaved: () => void
 }
@@ -57,5 +57,5 @@ export function CardDialog({ title, text, code, replaces, onClose }: CardDialogP
   )
 }
 
-/** Good until a card changes it (spec 9): each asking sets up a new form at the provider. */
+/** Fresh until a card changes it (spec 9): each fetch creates a new setup at the provider. */
 export const settingsQuery = (code: string) => q('billing.getSettings', { params: { code } }, { staleTime: Infinity })

@@ -2,7 +2,7 @@ export type CardFields = { number: string; expiry: string; cvc: string }
 
 export type Card = { number: string; expMonth: number; expYear: number; cvc: string }
 
-/** What a complete form says; null while something is missing. An expiry is `MM / YY`. */
+/** Parses a complete form; null while a field is missing. An expiry is `MM / YY`. */
 export function cardOf({ number, expiry, cvc }: CardFields): Card | null {
   const digits = number.replaceAll(/\s/g, '')
   const [, month, year] = /^\s*(\d{1,2})\s*\/\s*(?:20)?(\d{2})\s*$/.exec(expiry) ?? []

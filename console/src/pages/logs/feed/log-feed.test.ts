@@ -11,7 +11,7 @@ const entry = (id: number): LogEntry => ({
 })
 const everything: LogsQuery = { filter: {}, from: undefined, to: undefined, line: undefined }
 
-/** A log of a program that can be told to print, and whose streams can break. */
+/** A fake log: `print` adds lines, `breakOff` breaks the stream. */
 function startLog(count: number) {
   const lines = Array.from({ length: count }, (_, i) => entry(i + 1))
   const followed: (string | undefined)[] = []
@@ -58,7 +58,7 @@ test('begins at the end, goes back by pages, and follows without a gap', async (
   expect(ids()).toEqual(range(16, 25))
   expect(log.followed).toEqual(['25'])
   feed.loadOlder()
-  // A second wish while one is under way is the same wish.
+  // A second request while one is in flight is ignored.
   feed.loadOlder()
   await vi.waitFor(() => expect(ids()).toEqual(range(6, 25)))
   log.print(26, 27)

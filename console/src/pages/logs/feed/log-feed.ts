@@ -14,13 +14,13 @@ export type LogSource = {
 export type LogsQuery = {
   filter: Pick<FollowQuery, 'container' | 'level' | 'search'>
   from: string | undefined
-  /** Lines end here: emptyWindow is followed. */
+  /** The end of the range: nothing is followed. */
   to: string | undefined
   /** Id of a line to begin at, instead of the end. */
   line: string | undefined
 }
 
-/** `cut`: the reader stands still and too much came; `off`: the newest lines are not here. */
+/** `cut`: paused while too many lines arrived; `off`: the newest lines are not loaded. */
 export type LiveStatus = 'off' | 'connecting' | 'live' | 'reconnecting' | 'cut'
 
 export type FeedState = {
@@ -39,16 +39,16 @@ export type LogFeed = {
   subscribe: (listener: () => void) => () => void
   loadOlder: () => void
   loadNewer: () => void
-  /** While somebody reads above the end, no line is dropped. */
+  /** While the user reads above the end, no line is dropped. */
   hold: (isHeld: boolean) => void
   /** After a page that did not come. */
   retry: () => void
-  /** Forgets all, and begins anew at the end. */
+  /** Discards all lines and starts again at the end. */
   jumpToEnd: () => void
   close: () => void
 }
 
-/** Lines are queueBatch this often at most. */
+/** Minimum interval between updates of the view. */
 const drawIntervalMs = 100
 const firstRetryMs = 500
 const maxRetryMs = 15_000
@@ -135,7 +135,7 @@ export function createLogFeed(source: LogSource, { filter, from, to, line }: Log
     }
   }
 
-  /** The first batch at once; those of the moment after it become one. */
+  /** Shows the first batch immediately and merges batches that follow closely. */
   function batchDraws(signal: AbortSignal) {
     let waiting: LogEntry[] = []
     let drawnAtMs = -drawIntervalMs

@@ -1,6 +1,6 @@
 import type { LogEntry } from '@shoal/contract'
 
-/** How to ask for what lies beyond an end of the window; null: there is nothing. */
+/** Cursor of the page beyond an end of the window; null if there is none. */
 export type PageCursor = { nextPage: string } | { at: string } | null
 
 /**
@@ -13,7 +13,7 @@ type Page = { logs: readonly LogEntry[]; nextPage: string | null }
 
 /** The browser keeps this many lines while it follows; the oldest go, and can be had again. */
 export const maxLines = 100_000
-/** Dropped at once, so that not every batch copies all of them. */
+/** Trim this many lines together, so that not every batch copies all of them. */
 const trimBatchLines = 5_000
 
 const pageCursorOf = ({ nextPage }: Page): PageCursor => (nextPage === null ? null : { nextPage })
@@ -41,7 +41,7 @@ export function openedAround(before: Page, after: Page): LogWindow {
 /** A page of what was before comes newest first. */
 export function withOlder(window: LogWindow, page: Page): LogWindow {
   const { older } = window
-  // A page at a line begins with the line, which is here.
+  // A page at a line begins with that line, which is already loaded.
   const known = older && 'at' in older ? older.at : null
   const more = page.logs.filter(({ id }) => id !== known).toReversed()
   return { ...window, lines: more.concat(window.lines), first: window.first - more.length, older: pageCursorOf(page) }
@@ -53,7 +53,7 @@ export const withNewer = (window: LogWindow, page: Page): LogWindow => ({
   newer: pageCursorOf(page),
 })
 
-/** What came live. The oldest lines go when there are too many, unless somebody reads them. */
+/** Appends live lines. Trims the oldest ones when there are too many, unless the user is reading them. */
 export function withLive(window: LogWindow, entries: readonly LogEntry[], isHeld: boolean): LogWindow {
   const lines = window.lines.concat(entries)
   const tooMany = lines.length - maxLines

@@ -7,7 +7,9 @@ import { createLogFeed, type FeedState, type LogFeed, type LogsQuery } from './l
 type Params = { code: string; reference: string }
 type LogFeedHandle = { feed: LogFeed; state: FeedState; logsQuery: LogsQuery; key: string }
 
-/** The lines of one filters, loaded and followed while the component is there. `key` names the filters. */
+/**
+ * Loads and follows the lines that match the filters while the component is mounted. `key` identifies the filters.
+ */
 export function useLogFeed(params: Params, filters: LogsSearch): LogFeedHandle {
   const key = JSON.stringify({ params, filters })
   const { feed, logsQuery } = useMemo(() => feedOf(key), [key])

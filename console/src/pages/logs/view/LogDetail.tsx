@@ -6,7 +6,7 @@ import { Highlighted } from './LogRow.tsx'
 
 type Props = { entry: LogEntry; search: string; onResize: (px: number) => void }
 
-/** The whole of a line: all its text, and what the program said beside it, one field a line. */
+/** An expanded line: the full text, and its fields one per line. */
 export function LogDetail({ entry, search, onResize }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const { message, fields } = textOf(entry)

@@ -9,7 +9,7 @@ import { splitAt, textOf } from './line-text.ts'
 import { LogDetail } from './LogDetail.tsx'
 import { rowPx } from './row-layout.ts'
 
-/** Of the head and every row: the same columns. On a phone only the time and the words stay. */
+/** The column grid of the header and all rows. Phones show only time and message. */
 export const rowGrid =
   'grid grid-cols-[164px_76px_112px_minmax(0,1fr)] gap-x-3 px-3 max-sm:grid-cols-[164px_76px_minmax(0,1fr)] max-xxs:grid-cols-[96px_minmax(0,1fr)]'
 export const hideContainerClass = 'max-sm:hidden'
@@ -28,7 +28,7 @@ type Props = {
   onResize: (number: number, px: number) => void
 }
 
-/** One line. What is pressed in it is told by `data-act` to the one handler of the view. */
+/** One line. Its buttons carry `data-act`, which the click handler of the view reads. */
 function Row({ entry, number, rowIndex, search, isOpen, isTarget, isHovered, onResize }: Props) {
   if (entry.container === gapContainer) return <Gap entry={entry} rowIndex={rowIndex} />
   const { ns, message, fields } = textOf(entry)

@@ -17,7 +17,7 @@ import { hideContainerClass, hideLevelClass, LogRow, rowGrid } from './LogRow.ts
 import { NewLines } from './NewLines.tsx'
 import { useVirtualRows, type Order } from './use-virtual-rows.ts'
 
-/** More is logsQuery for when fewer rows than these are left in a direction. */
+/** Load more when fewer rows than this remain in a direction. */
 const loadAheadRows = 60
 
 type Props = {
@@ -152,7 +152,7 @@ function copyText(text: string, done: string): void {
   void navigator.clipboard.writeText(text).then(() => toast({ tone: 'good', title: done }))
 }
 
-/** What stands below the lines: the border of their table and the page's own room. */
+/** Space below the lines: the table's border and the page's padding. */
 const bottomSpacePx = 25
 
 /** As high as what is left of the screen. */
@@ -180,7 +180,7 @@ function Scroller({ boxRef, ...rest }: { boxRef: RefObject<HTMLDivElement | null
 
 type RowsLeft = { rowsToOlder: number; rowsToNewer: number }
 
-/** Asks for more before one gets there. */
+/** Loads more lines before the user reaches an edge. */
 function useLoadMore(
   feed: LogFeed,
   { window: logWindow, loading, status, pageError }: FeedState,
@@ -195,7 +195,7 @@ function useLoadMore(
   }, [feed, wantsOlder, wantsNewer, logWindow])
 }
 
-/** Brings the line that the address links to into sight, once. */
+/** Scrolls to the line that the URL links to, once. */
 function useTarget(
   { status, window: logWindow }: FeedState,
   target: string | undefined,

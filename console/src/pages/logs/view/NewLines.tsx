@@ -13,7 +13,7 @@ type Props = {
   onPress: () => void
 }
 
-/** While the view stands still: how many lines have come meanwhile, and the way to them. */
+/** While paused: the number of new lines, as a button that jumps to them. */
 export function NewLines({ last, isFollowing, isFar, order, onPress }: Props) {
   const [seen, setSeen] = useState(last)
   if (isFollowing && seen !== last) setSeen(last)

@@ -1,6 +1,6 @@
 import type { LogEntry } from '@shoal/contract'
 
-/** What is shown of an entry. `fields` is what a program said beside its words. */
+/** The displayed parts of an entry. `fields` are structured values beside the message. */
 export type LineText = { ns: string; message: string; fields: Record<string, unknown> | null }
 
 // eslint-disable-next-line no-control-regex -- that is what colours of terminals are made of
@@ -27,7 +27,7 @@ export function plainLine(entry: LogEntry): string {
   return parts.filter(Boolean).join(' ')
 }
 
-/** Splits text where `search` is in it, whatever the case: parts at odd places are what was searched for. */
+/** Splits text at matches of `search`, ignoring case: parts at odd indexes are the matches. */
 export function splitAt(text: string, search: string): string[] {
   if (search === '') return [text]
   const escaped = search.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)

@@ -21,14 +21,14 @@ type VirtualRowsOptions = {
   scroller: RefObject<HTMLElement | null>
   window: LogWindow
   order: Order
-  /** The view stays at the newest line. */
+  /** Keep the view at the newest line. */
   isFollowing: boolean
   onFollow: (isFollowing: boolean) => void
 }
 
 /**
- * Which rows to draw. Closed rows have one height, so their places are a multiplication; only open ones are measured. What
- * is in sight stays where it is while lines come and go before it.
+ * Which rows to draw. Closed rows have one height, so only open ones are measured. The visible lines keep their
+ * position while lines are added and removed before them.
  */
 export function useVirtualRows({ scroller, window, order, isFollowing, onFollow }: VirtualRowsOptions) {
   const count = window.lines.length
@@ -119,7 +119,7 @@ export function useVirtualRows({ scroller, window, order, isFollowing, onFollow 
     })),
     beforePx: offsetOf(start, expandedRows),
     totalPx,
-    /** How many rows stand between what is in sight and the two ends. */
+    /** Rows between the visible ones and each end. */
     rowsToOlder: order === 'asc' ? start : last - end,
     rowsToNewer: order === 'asc' ? last - end : start,
     isOpen: (number: number) => heights.has(number),

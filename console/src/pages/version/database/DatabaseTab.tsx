@@ -38,7 +38,7 @@ export default function DatabaseTab() {
 
 type Props = { reason: string; remedy: 'billing' | 'newOrganization' | null }
 
-/** Why one cannot connect, and the remedy to where one can. */
+/** Why the user cannot connect, and a link to the remedy. */
 function NoDatabaseAccess({ reason, remedy }: Props) {
   return (
     <Alert

@@ -6,7 +6,7 @@ type Access =
   | { isOpen: true; connection: Connection }
   | { isOpen: false; reason: string; remedy: 'billing' | 'newOrganization' | null }
 
-/** Whether one can connect to the database of a version, or why not and what to do (spec 2.9: it needs the Pro plan). */
+/** Whether the user can connect to the database, or why not and the remedy (spec 2.9: it needs the Pro plan). */
 export function databaseAccess(
   org: Pick<Org, 'status' | 'limits' | 'roleType'>,
   squid: Pick<Squid, 'status' | 'addons' | 'image'>,

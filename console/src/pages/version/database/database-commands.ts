@@ -1,12 +1,12 @@
 import type { Connection } from './database-access.ts'
 
-/** What stands where the password is, while it is hidden. */
+/** Shown in place of a hidden password. */
 export const hiddenPassword = '••••••••'
 
 export const connectionKinds = ['PSQL', 'JDBC', 'URI'] as const
 export type ConnectionKind = (typeof connectionKinds)[number]
 
-/** How to connect in one of three ways. `password` may be the stand-in. */
+/** The connection string or command of a kind. `password` may be the hidden placeholder. */
 export function connectionText(kind: ConnectionKind, connection: Connection, password: string): string {
   const { host, port, database, user } = connection.params
   const { search, protocol, host: address, pathname } = new URL(connection.uri)

@@ -9,7 +9,7 @@ import { CopyButton } from '../../../ui/CopyButton.tsx'
 
 type Props = {
   lines: readonly DeploymentLog[]
-  /** Of the deployment: lines are told by their distance from it. */
+  /** Start of the deployment: each line shows its offset. */
   startedAt: string
   isGrowing: boolean
 }
@@ -17,12 +17,12 @@ type Props = {
 /** Lines that are drawn, and skipped by the browser while out of sight, as one. */
 const blockLines = 200
 const linePx = 20
-/** So near to its end, the log goes on with what comes. */
+/** Within this distance of the end, the log follows new lines. */
 const endThresholdPx = 24
 
 const severityClasses = { info: '', warn: 'text-warn', error: 'text-bad' }
 
-/** The log of a deployment. It keeps its end in sight while it grows, until somebody scrolls up. */
+/** The log of a deployment. It follows new lines until the user scrolls up. */
 export function DeployLog({ lines, startedAt, isGrowing }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const [isFollowing, setIsFollowing] = useState(isGrowing)

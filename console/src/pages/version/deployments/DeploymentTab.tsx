@@ -12,7 +12,7 @@ import { useDeployment } from './use-deployments.ts'
 import { useRollback } from './use-rollback.tsx'
 import { useVersion } from '../use-version.ts'
 
-/** Spec 2.9: one deployment, as it goes on or as it ended. */
+/** Spec 2.9: one deployment, running or finished. */
 export default function DeploymentTab() {
   const { deployId } = useParams({ from: '/app/squids/$squidName/$squidSlot/deployments/$deployId' })
   const query = useDeployment(deployId)

@@ -46,5 +46,5 @@ export function deploymentChip(deployment: Pick<Deployment, 'status' | 'failed'>
   return { text: 'SUCCEEDED', tone: 'good', isMoving: false }
 }
 
-/** An image's name is a long hash: so much of it tells one from the other. */
+/** The start of an image's hash, enough to identify it. */
 export const shortImage = (image: string): string => image.slice(0, 12)

@@ -6,7 +6,7 @@ type RollbackSource = Pick<Deployment, 'image' | 'failed' | 'type'>
 const makesImage = (type: Deployment['type']) =>
   type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
 
-/** Null when the version can go back to what this deployment brought about; otherwise the sentence to show. */
+/** Why the version cannot roll back to this deployment; null if it can. */
 export function rollbackDisabledReason(
   squid: Pick<Squid, 'status' | 'lastDeploy' | 'image'>,
   deployment: RollbackSource,

@@ -5,11 +5,11 @@ export type TimelineStep = {
   status: DeploymentStatus
   state: 'done' | 'running' | 'failed' | 'waiting' | 'skipped'
   startedAt: string | null
-  /** Null while it runs, and for one that has not begun. */
+  /** Null while the step runs or before it starts. */
   elapsedMs: number | null
 }
 
-/** All steps of a deployment in order: what it has done, where it is or ended, and what is to come. */
+/** All steps of a deployment in order: finished, current or failed, and upcoming. */
 export function timelineOf(deployment: Pick<Deployment, 'status' | 'failed' | 'steps' | 'plan'>): TimelineStep[] {
   const { steps, plan } = deployment
   const isRunning = isInProgress(deployment)

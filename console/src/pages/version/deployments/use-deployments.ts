@@ -11,7 +11,7 @@ const pageSize = 50
 type Pages = { pages: Deployment[][] }
 const pollPages = pollWhile<Pages>(({ pages }) => pages.some((page) => page.some(isInProgress)), speeds)
 
-/** Deployments of the version, newest first, without their logs. Asking again asks for all pages that are in sight. */
+/** Deployments of the version, newest first, without logs. A refetch loads all pages on screen. */
 export function useDeployments() {
   const { code } = useVersionParams()
   const squidId = String(useVersion().id)
@@ -34,7 +34,7 @@ export function useDeployments() {
 
 const pollNewest = pollWhile<Deployment[]>((deployments) => deployments.some(isInProgress), speeds)
 
-/** The newest deployment of the version; undefined while it is asked for, null when there is none. */
+/** The newest deployment of the version; undefined while loading, null if there is none. */
 export function useLastDeployment(): Deployment | null | undefined {
   const { code } = useVersionParams()
   const query = { squidId: String(useVersion().id), logs: 'false', limit: '1' } as const
@@ -44,7 +44,7 @@ export function useLastDeployment(): Deployment | null | undefined {
 
 const pollOne = pollWhile<Deployment>(isInProgress, speeds)
 
-/** One deployment with its whole log. What of the log is here already is not asked for again. */
+/** One deployment with its whole log. Only new log lines are fetched. */
 export function useDeployment(id: string) {
   const { code } = useVersionParams()
   const client = useQueryClient()

@@ -8,7 +8,7 @@ import { formatDateTime } from '../../../lib/format.ts'
 import { shortImage } from './deployment-labels.ts'
 import { rollbackDisabledReason } from './rollback-rule.ts'
 
-/** Going back to what an earlier deployment brought about. Shows the new deployment once it has begun. */
+/** Rolls back to an earlier deployment and opens the new deployment. */
 export function useRollback(squid: Squid) {
   const deniedReason = useDeniedReason('squids.write')
   const navigate = useNavigate()

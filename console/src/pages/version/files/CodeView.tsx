@@ -69,7 +69,7 @@ function useHighlighted(code: string, language: Language): string | null {
   const [done, setDone] = useState<{ code: string; html: string } | null>(null)
   useEffect(() => {
     let isWanted = true
-    // What colours it is larger than the tab itself; without it the file can be read all the same.
+    // The highlighter is larger than the tab itself; the file is readable without it.
     void import('./highlight.ts')
       .then(({ highlight }) => isWanted && setDone({ code, html: highlight(code, language) }))
       .catch(() => null)

@@ -3,8 +3,8 @@ import { useEffect, type RefObject } from 'react'
 const highlightNames = { all: 'code-match', current: 'code-match-now' }
 
 /**
- * Marks what was searched for in the text of an element, without touching its nodes (CSS custom highlights), and brings the
- * current one into sight.
+ * Highlights the matches of a search without changing the DOM (CSS custom highlights), and scrolls to the current
+ * one.
  */
 export function useMatchHighlights(
   box: RefObject<HTMLElement | null>,
@@ -29,7 +29,7 @@ export function useMatchHighlights(
   }, [box, html, search, current])
 }
 
-/** Ranges of all matches; one may begin in one text node and end in another. */
+/** Ranges of all matches; a match may span several text nodes. */
 function rangesOf(box: HTMLElement, search: string): Range[] {
   const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT)
   const pieces: { node: Node; start: number; length: number }[] = []

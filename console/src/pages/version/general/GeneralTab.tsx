@@ -18,7 +18,7 @@ import { LastDeployment } from './LastDeployment.tsx'
 import { UrlList } from './UrlList.tsx'
 import { urlGroups } from './urls.ts'
 
-// A table is most of what this tab would weigh, and stands below everything else.
+// The table is most of this tab's code and is below everything else.
 const ProcessorsTable = lazy(async () => ({
   default: (await import('../ProcessorsTable.tsx')).ProcessorsTable,
 }))
@@ -74,7 +74,7 @@ function rowsOf(squid: Squid): KeyValueRow[] {
   return rows
 }
 
-/** The word, a link to the parts that bring it about, and what there is to say of them. */
+/** The status, a link to its causes, and a summary. */
 function Status({ squid }: { squid: Squid }) {
   const status = displayStatus(squid)
   const summary = isHibernated(squid) ? null : syncSummary(squid.processors ?? [])

@@ -7,7 +7,7 @@ import { changedByActions } from '../../../components/squid/use-squid-actions.ts
 import { Alert } from '../../../ui/Alert.tsx'
 import { Button } from '../../../ui/Button.tsx'
 
-/** Spec 2.9: why nothing runs, and the way to wake it. */
+/** Spec 2.9: why nothing runs, and a button to restart. */
 export function HibernationNotice({ squid }: { squid: Squid }) {
   const deniedReason = useDeniedReason('squids.write')
   const restart = useApiMutation('squids.restart', { invalidates: changedByActions })
