@@ -9,7 +9,7 @@ import { cliOf, makeDataDir, startShoal, type Shoal } from './support/shoal.ts'
 import { until } from './support/until.ts'
 
 const sim = { SHOAL_RUNTIME: 'sim', SHOAL_LOG_LEVEL: 'warn' }
-const secret = 'a secret that nobody may read'
+const secret = 'a secret that must stay unreadable'
 const org = 'acme-labs'
 
 type Answer = { file: string; holds: Record<string, number>; notes: string[] }
@@ -21,7 +21,7 @@ describe('a backup', () => {
   let shoal: Shoal
   let restored: Shoal | undefined
   let token: string
-  /** Rows that were committed before the backup began, and when it had ended. */
+  /** Numbers of committed rows before the backup began and after it ended. */
   let written: { before: number; after: number }
   let answer: Answer
 
@@ -45,10 +45,10 @@ describe('a backup', () => {
     for (const dir of [folder, restoredDir]) rmSync(dir, { recursive: true, force: true })
   })
 
-  test('is made beside a server that writes all the while', async () => {
+  test('is made while the server is writing', async () => {
     const writer = await startWriter(shoal.dataDir)
     try {
-      await until(() => Promise.resolve(writer.rows() > 5_000), 'much is written')
+      await until(() => Promise.resolve(writer.rows() > 5_000), 'many rows are written')
       const before = writer.rows()
       answer = await shoal.cli<Answer>('backup', '--to', file)
       written = { before, after: writer.rows() }
@@ -61,7 +61,7 @@ describe('a backup', () => {
     expect(readdirSync(folder)).toEqual(['shoal.tar'])
   })
 
-  test('holds no secret in clear, no key and no password, and says where the keys are', () => {
+  test('contains no clear-text secret, key or password, and reports where the keys are', () => {
     const content = zstdDecompressSync(contentOf(file))
     for (const path of ['secrets.key', 'postgres/password'])
       expect(content.includes(readFileSync(join(shoal.dataDir, path), 'utf8').trim())).toBe(false)
@@ -70,7 +70,7 @@ describe('a backup', () => {
     expect(answer.notes.join()).toContain(join(shoal.dataDir, 'secrets.key'))
   })
 
-  test('is restored elsewhere, and says which keys are missing', async () => {
+  test('is restored to another directory, and reports missing keys', async () => {
     const { notes } = await cliOf(restoredDir)<Answer>('restore', '--from', file)
     expect(notes.join()).toContain('Stop that before the first start')
     expect(notes.join()).toMatch(/keys that seal secrets are missing .* put your copy at .*secrets\.key/)
@@ -78,7 +78,7 @@ describe('a backup', () => {
     expect(existsSync(join(restoredDir, 'postgres/data/postmaster.pid'))).toBe(false)
   })
 
-  test('starts again with all that was there when it was begun', async () => {
+  test('starts after the restore with all data from before the backup', async () => {
     copyFileSync(join(shoal.dataDir, 'secrets.key'), join(restoredDir, 'secrets.key'))
     restored = await startShoal(sim, restoredDir)
     const api = restored.as(token)
@@ -88,12 +88,12 @@ describe('a backup', () => {
     await until(async () => {
       const [squid] = await api.squids.list({ params })
       return squid?.name === 'pools' && squid.status === 'DEPLOYED' && squid.api?.status === 'AVAILABLE'
-    }, 'the squid runs')
+    }, 'the squid is running')
     const rows = await rowsOf(restoredDir)
     expect(rows.highest).toBeGreaterThanOrEqual(written.before)
-    // One transaction may have ended and not been counted yet.
+    // One committed transaction may not have been counted yet.
     expect(rows.highest).toBeLessThanOrEqual(written.after + 100)
-    // Nothing is missing in between, also not by way of the index.
+    // No row in between is missing, neither in the table nor in the index.
     expect(rows).toMatchObject({ count: rows.highest, countByIndex: rows.highest })
     const uploads = (dir: string) => readdirSync(join(dir, 'uploads'))
     expect(uploads(restoredDir)).toEqual(uploads(shoal.dataDir))
@@ -107,7 +107,7 @@ const contentOf = (file: string): Buffer => {
   return bytes.subarray(1024 + manifestBytes, 1024 + manifestBytes + content.bytes)
 }
 
-/** Numbers rows from 1, each transaction with what follows; beside it pages are split, tables made and dropped. */
+/** Inserts rows numbered from 1, 100 per transaction, and creates and drops tables, so that files change during the backup. */
 async function startWriter(dataDir: string) {
   const client = await connectTo(dataDir, 'shoal')
   await client.query('create table witness (number int primary key, word text)')

@@ -7,7 +7,7 @@ import { deploy, ended } from './support/deploy.ts'
 import { totalTransfers } from './support/squid.ts'
 import { until } from './support/until.ts'
 
-/** Whatever an update does wrong, the version that runs goes on answering (design 8). */
+/** A failing update never interrupts the running version. */
 describe('a broken update', () => {
   let day: Day
   let expected: number
@@ -26,18 +26,18 @@ describe('a broken update', () => {
 
   afterAll(() => day?.end())
 
-  /** Asks without pause while `work` goes on; answers what went wrong. */
-  async function whileAsked(work: () => Promise<void>): Promise<{ asked: number; failures: unknown[] }> {
+  /** Sends queries during `work`; returns their number and the failed results. */
+  async function whileQuerying(work: () => Promise<void>): Promise<{ queries: number; failures: unknown[] }> {
     let isDone = false
     const failures: unknown[] = []
-    let asked = 0
-    const asking = (async () => {
+    let queries = 0
+    const querying = (async () => {
       while (!isDone) {
-        asked++
-        const answer = await totalTransfers(day.endpointOf('erc20-transfers:prod')).catch((error: unknown) =>
+        queries++
+        const transfers = await totalTransfers(day.endpointOf('erc20-transfers:prod')).catch((error: unknown) =>
           String(error),
         )
-        if (answer !== expected) failures.push(answer)
+        if (transfers !== expected) failures.push(transfers)
         await pause(20)
       }
     })()
@@ -45,12 +45,12 @@ describe('a broken update', () => {
       await work()
     } finally {
       isDone = true
-      await asking
+      await querying
     }
-    return { asked, failures }
+    return { queries, failures }
   }
 
-  /** Changes a file of the project for the time of one deployment. */
+  /** Changes a file of the project for one deployment. */
   async function deployWith(file: string, change: (text: string) => string) {
     const path = join(day.project, file)
     const before = existsSync(path) ? readFileSync(path, 'utf8') : null
@@ -91,21 +91,21 @@ describe('a broken update', () => {
       says: /api/,
     },
   ])(
-    '$what fails with its reason and nobody notices',
+    '$what fails with its reason, without a failed query',
     async ({ file, change, failed, says }) => {
-      const outcome = await whileAsked(async () => {
+      const outcome = await whileQuerying(async () => {
         const deployment = await deployWith(file, change)
         expect(deployment.failed).toBe(failed)
         expect(deployment.failureReason).toMatch(says)
       })
       expect(outcome.failures).toEqual([])
-      expect(outcome.asked).toBeGreaterThan(10)
+      expect(outcome.queries).toBeGreaterThan(10)
     },
     180_000,
   )
 
   test('a good update switches without a failed request', async () => {
-    const outcome = await whileAsked(async () => {
+    const outcome = await whileQuerying(async () => {
       const deployment = await ended(day, await deploy(day, { slot: 'v1' }))
       expect(deployment.status).toBe('OK')
     })

@@ -8,7 +8,7 @@ import { startProcess, type ServerProcess } from './support/server-process.ts'
 import { endPostgresOf, hostEnvironment, makeDataDir } from './support/shoal.ts'
 
 const root = join(import.meta.dirname, '..')
-/** A checkout of its own: other servers run from this one while tests do. */
+/** A separate checkout, because other tests run servers from this one. */
 const folder = mkdtempSync(join(tmpdir(), 'shoal-checkout-'))
 const dataDir = makeDataDir()
 const cliFile = join(folder, 'server/src/cli.ts')
@@ -37,7 +37,7 @@ afterAll(async () => {
   for (const dir of [folder, dataDir]) rmSync(dir, { recursive: true, force: true })
 })
 
-test('a command works on the installation that a server of its folder serves, and says so', async () => {
+test('a command uses and names the installation of the server in its folder', async () => {
   const added = await cli(
     {},
     'user',
@@ -59,7 +59,7 @@ test('a command works on the installation that a server of its folder serves, an
   expect(signedIn.status).toBe(201)
 })
 
-test('a command that is told where the installation is works there', async () => {
+test('a command with SHOAL_DATA_DIR uses that installation', async () => {
   const elsewhere = makeDataDir()
   try {
     const { stdout, stderr } = await cli({ SHOAL_DATA_DIR: elsewhere }, 'status')
@@ -71,7 +71,7 @@ test('a command that is told where the installation is works there', async () =>
   }
 })
 
-test('a restore that is not told where to finds the installation in use', async () => {
+test('a restore without SHOAL_DATA_DIR finds the installation in use', async () => {
   const backup = join(folder, 'shoal.tar')
   await cli({}, 'backup', '--to', backup)
   await expect(cli({}, 'restore', '--from', backup, '--force')).rejects.toThrow(`process ${server.pid} `)

@@ -7,7 +7,7 @@ import { apiThatAnswers, makeBareSquid } from './support/bare-squid.ts'
 import { startShoal, type Shoal } from './support/shoal.ts'
 import { until } from './support/until.ts'
 
-/** What the unmodified public client prints when a squid cannot be deployed. */
+/** The output of the unmodified public client when a squid cannot be deployed. */
 const org = 'acme-labs'
 const options = ['-o', org, '-s', 'v1', '--no-interactive', '--no-stream-logs', '--allow-manifest-override']
 const folders: string[] = []
@@ -38,7 +38,7 @@ function squid(name: string, files?: Record<string, string>): string {
   return folder
 }
 
-test('a missing lockfile: the client prints the commands that make one, and the name stays free', async () => {
+test('a missing lockfile: the client prints the commands to create one, and the name stays available', async () => {
   const folder = squid('forgetful')
   const lockfile = join(folder, 'package-lock.json')
   renameSync(lockfile, `${folder}.lock`)
@@ -50,13 +50,13 @@ test('a missing lockfile: the client prints the commands that make one, and the 
   expect((await sqd('view', '-r', `${org}/forgetful@v1`)).code).toBe(2)
 
   renameSync(`${folder}.lock`, lockfile)
-  // Without --allow-update, which a name that was left behind would need.
+  // Without --allow-update, which would be necessary if the failed deployment had left the version.
   const deployed = await sqd('deploy', folder, ...options)
   expect(deployed.stdout).toContain('A new squid')
   expect(deployed.code).toBe(0)
 }, 240_000)
 
-test('an api that fails: the client prints within 15 seconds what it answers and its last lines, and goes on', async () => {
+test('an api that fails: the client prints its response and last lines within 15 seconds, and keeps waiting', async () => {
   const folder = squid('failing', { 'api.js': apiThatAnswers(500, 'no schema here') })
   const deploying = sqd.startInTerminal('deploy', folder, ...options)
   try {

@@ -4,7 +4,7 @@ import { startDay, type Day } from './support/day.ts'
 import { totalTransfers } from './support/squid.ts'
 import { until } from './support/until.ts'
 
-/** The unmodified public client against a real server, a real squid and a real chain: every command of 3.2.3, in the order of a person's day. */
+/** The unmodified public client against a real server, a real squid and a real chain: every command of 3.2.3, in the order of typical use. */
 describe('the public client', () => {
   let day: Day
   let sqd: PublicClient
@@ -54,7 +54,7 @@ describe('the public client', () => {
     expect((await sqd('secrets', 'list', '-o', org)).stdout).not.toContain('SPARE')
   })
 
-  test('deploy, and the squid answers what the chain holds', async () => {
+  test('deploy, and the squid serves the data of the chain', async () => {
     const { stdout, stderr, code } = await sqd(
       'deploy',
       day.project,
@@ -78,7 +78,7 @@ describe('the public client', () => {
     expect(await totalTransfers(endpointOf('erc20-transfers%40v1'))).toBe(transfers)
   }, 240_000)
 
-  test('the answer follows a reorganisation of the chain', async () => {
+  test('the data follows a reorganisation of the chain', async () => {
     await day.devnet.chain.transfer(3)
     await until(
       async () =>
@@ -90,11 +90,11 @@ describe('the public client', () => {
     const transfers = await day.devnet.chain.countTransfers()
     await until(
       async () => (await totalTransfers(endpointOf('erc20-transfers@v1'))) === transfers,
-      'dropped transfers are gone',
+      'dropped transfers are removed',
     )
   }, 90_000)
 
-  test('list and view tell name, slot, tag and state', async () => {
+  test('list and view show name, slot, tag and state', async () => {
     const list = await sqd('list', '-o', org)
     expect(list.stdout).toContain('erc20-transfers')
     expect(list.stdout).toContain('v1')
@@ -161,7 +161,7 @@ describe('the public client', () => {
     expect(await totalTransfers(endpointOf('erc20-transfers@v1'))).toBe(await day.devnet.chain.countTransfers())
   }, 60_000)
 
-  test('an update of the slot, and a second slot that takes the tag over', async () => {
+  test('an update of the slot, and a second slot that gets the tag', async () => {
     expect((await sqd('deploy', day.project, '-o', org, '-s', 'v1', ...automatic, ...allow)).code).toBe(0)
     expect(
       (await sqd('deploy', day.project, '-o', org, '-s', 'v2', '--add-tag', 'prod', ...automatic, ...allow)).code,
@@ -172,7 +172,7 @@ describe('the public client', () => {
     expect(squid.slot).toBe('v2')
   }, 120_000)
 
-  test('a hard reset indexes anew', async () => {
+  test('a hard reset indexes from scratch', async () => {
     expect((await sqd('deploy', day.project, '-o', org, '-s', 'v2', '--hard-reset', ...automatic, ...allow)).code).toBe(
       0,
     )
@@ -183,7 +183,7 @@ describe('the public client', () => {
     )
   }, 120_000)
 
-  test('a second deployment is refused while one runs, and the client can tell', async () => {
+  test('a second deployment is refused while one is running, and the client reports it', async () => {
     const first = sqd('deploy', day.project, '-o', org, '-s', 'v2', ...automatic, ...allow)
     await until(
       async () => (await sqd('view', '-r', `${org}/erc20-transfers@v2`, '--json')).stdout.includes('"DEPLOYING"'),

@@ -8,11 +8,11 @@ import { deploy, ended } from './support/deploy.ts'
 import { freePort } from './support/shoal.ts'
 import { until } from './support/until.ts'
 
-/** Of anvil, and of the network that the manifest names. */
+/** The network in the manifest, served by anvil. */
 const chain = 'eth-sepolia'
 let day: Day
 let folder: string
-/** Takes connections and never answers. */
+/** Accepts connections and never responds. */
 let silent: Server
 
 beforeAll(async () => {
@@ -64,7 +64,7 @@ test('a node that hangs shows as Stalled and as lag within 60 s, and the process
   await until(async () => (await processor('v1'))?.status === 'SYNCED', 'it is synced again')
 }, 300_000)
 
-test('a processor that has reached its last block has finished; one that ends before is started again', async () => {
+test('a processor that has reached its last block has finished; one that exits earlier is restarted', async () => {
   const files = ['squid.yaml', 'src/main.ts', 'src/processor.ts']
   const before = files.map((file) => readFileSync(join(day.project, file), 'utf8'))
   edit('src/processor.ts', (text) =>

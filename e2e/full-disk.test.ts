@@ -20,7 +20,7 @@ beforeAll(() => {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMiB}m`, 'tmpfs', dataDir], { stdio: 'pipe' })
     isMounted = true
   } catch {
-    console.log('Not tested: the warning of a disk that is almost full. Only root may mount a small one.')
+    console.log('Not tested: the warning about an almost full disk. Only root can mount a small one.')
   }
 })
 
@@ -32,7 +32,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-test('a disk with less than 5 % free is a fact of /readyz and in the metrics; one that is full makes it unready', async ({
+test('a disk with less than 5 % free is reported by /readyz and metrics; a full one makes /readyz fail', async ({
   skip,
 }) => {
   skip(!isMounted)
@@ -45,11 +45,11 @@ test('a disk with less than 5 % free is a fact of /readyz and in the metrics; on
   await server.ready()
   const { url } = server
   const facts = async () => {
-    const answer = await fetch(`${url}/readyz`)
-    expect(answer.status).toBe(200)
-    return ((await answer.json()) as { facts: Record<string, unknown> }).facts
+    const response = await fetch(`${url}/readyz`)
+    expect(response.status).toBe(200)
+    return ((await response.json()) as { facts: Record<string, unknown> }).facts
   }
-  const freePart = async () => {
+  const freeShare = async () => {
     const text = await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text()
     const bytes = (state: string) =>
       Number(new RegExp(`^shoal_disk_bytes\\{state="${state}"\\} (\\d+)$`, 'm').exec(text)?.[1])
@@ -57,27 +57,27 @@ test('a disk with less than 5 % free is a fact of /readyz and in the metrics; on
     return bytes('free') / bytes('size')
   }
   expect(await facts()).toMatchObject({ diskWarning: null })
-  expect(await freePart()).toBeGreaterThan(0.5)
+  expect(await freeShare()).toBeGreaterThan(0.5)
 
-  const file = join(dataDir, 'much')
+  const file = join(dataDir, 'ballast')
   writeFileSync(file, Buffer.alloc((sizeMiB - 3) * 1024 * 1024))
   const full = await until(async () => (await facts())['diskWarning'], 'it warns', 10_000)
   expect(full).toMatch(/^only [1-4]\.\d % is free$/)
   expect(await facts()).toMatchObject({ diskFreePercent: expect.toSatisfy((percent: number) => percent < 5) })
-  expect(await freePart()).toBeLessThan(0.05)
+  expect(await freeShare()).toBeLessThan(0.05)
 
   expect(() => writeFileSync(join(dataDir, 'rest'), Buffer.alloc(3 * 1024 * 1024))).toThrow('ENOSPC')
   const unready = await until(
     async () => {
-      const answer = await fetch(`${url}/readyz`)
-      return answer.status === 503 ? ((await answer.json()) as { checks: Record<string, string> }) : null
+      const response = await fetch(`${url}/readyz`)
+      return response.status === 503 ? ((await response.json()) as { checks: Record<string, string> }) : null
     },
-    'it is not ready any more',
+    'it is not ready',
     10_000,
   )
   expect(unready.checks['disk']).toBe('only 0.0 % is free')
 
   rmSync(file)
-  await until(async () => (await fetch(`${url}/readyz`)).ok, 'it has room again', 10_000)
+  await until(async () => (await fetch(`${url}/readyz`)).ok, 'it has free space again', 10_000)
   expect(await facts()).toMatchObject({ diskWarning: null })
 })

@@ -36,7 +36,7 @@ describe('one server with all roles', () => {
     server = await start({ SHOAL_HEALTH_PORT: port })
   })
 
-  test('answers GET and HEAD of its page and of its health on each port', async () => {
+  test('serves GET and HEAD of its page and health endpoints on each port', async () => {
     for (const url of [server.url, server.gatewayUrl, healthUrl]) {
       for (const path of ['/', '/healthz', '/readyz']) {
         const [get, head] = await Promise.all([fetch(url + path), fetch(url + path, { method: 'HEAD' })])
@@ -50,45 +50,45 @@ describe('one server with all roles', () => {
     }
   })
 
-  test('tells its metrics on each port to who has the token', async () => {
+  test('serves its metrics on each port, only with the token', async () => {
     for (const url of [server.url, server.gatewayUrl, healthUrl]) {
       const authorization = `Bearer ${token}`
-      const told = await (await fetch(`${url}/metrics`, { headers: { authorization } })).text()
-      expect(told).toMatch(/^shoal_worker_active 1$/m)
-      expect(told).toMatch(/^process_resident_memory_bytes \d+$/m)
-      const stranger = await fetch(`${url}/metrics`)
-      expect(stranger.status).toBe(404)
-      expect(await stranger.text()).not.toContain('shoal_')
+      const metrics = await (await fetch(`${url}/metrics`, { headers: { authorization } })).text()
+      expect(metrics).toMatch(/^shoal_worker_active 1$/m)
+      expect(metrics).toMatch(/^process_resident_memory_bytes \d+$/m)
+      const anonymous = await fetch(`${url}/metrics`)
+      expect(anonymous.status).toBe(404)
+      expect(await anonymous.text()).not.toContain('shoal_')
     }
   })
 
-  test('says within two seconds that a frozen database does not answer, and does not start another', async () => {
+  test('reports a frozen database within two seconds, and does not start another one', async () => {
     const postgres = postmasterOf(dataDir)
     process.kill(postgres, 'SIGSTOP')
     try {
       await until(async () => (await ready(server.url)).checks['database'] !== 'ok', 'it is noticed', 10_000)
       for (const url of [server.url, server.gatewayUrl, healthUrl]) {
         const startedMs = performance.now()
-        const answer = await fetch(`${url}/readyz`)
-        expect(answer.status).toBe(503)
-        expect(await answer.json()).toMatchObject({ checks: { database: 'does not answer', disk: 'ok' } })
+        const response = await fetch(`${url}/readyz`)
+        expect(response.status).toBe(503)
+        expect(await response.json()).toMatchObject({ checks: { database: 'does not answer', disk: 'ok' } })
         expect(performance.now() - startedMs).toBeLessThan(2_500)
       }
     } finally {
       process.kill(postgres, 'SIGCONT')
     }
-    await until(async () => (await ready(server.url)).status === 'ok', 'it is well again')
+    await until(async () => (await ready(server.url)).status === 'ok', 'it is ready again')
     expect(postmasterOf(dataDir)).toBe(postgres)
     expect(server.output()).not.toContain('has ended by itself')
   })
 
-  test('starts its database again when that was killed, and ends when it does not stay up', async () => {
+  test('restarts its database when it is killed, and exits when it keeps ending', async () => {
     const killed = postmasterOf(dataDir)
     process.kill(killed, 'SIGKILL')
     await until(() => server.output().includes('The embedded Postgres runs again.'), 'it is started again')
     expect(server.output()).toMatch(/has ended by itself; it is started again\. The end of its log/)
     expect(postmasterOf(dataDir)).not.toBe(killed)
-    await until(async () => (await ready(server.url)).status === 'ok', 'it is well again')
+    await until(async () => (await ready(server.url)).status === 'ok', 'it is ready again')
 
     const again = () => server.output().split('The embedded Postgres runs again.').length - 1
     for (let runs = again(); runs < 3; runs++) {
@@ -101,7 +101,7 @@ describe('one server with all roles', () => {
   })
 })
 
-test('a worker alone tells its health and metrics on a port of loopback, which it names', async () => {
+test('a process with only the worker role serves health and metrics on a loopback port, and prints it', async () => {
   const worker = await start({ SHOAL_ROLES: 'worker' })
   const [, url = ''] = /Health +(http:\/\/127\.0\.0\.1:\d+)\/readyz/.exec(worker.output()) ?? []
   expect((await ready(url)).checks).toEqual({ database: 'ok', worker: 'ok', disk: 'ok' })
@@ -112,9 +112,9 @@ test('a worker alone tells its health and metrics on a port of loopback, which i
   worker.signal('SIGSTOP')
   await until(
     async () => (await ready(standbyUrl)).checks['worker']?.includes('has not responded for'),
-    'the standby is not well',
+    'the standby is not ready',
     15_000,
   )
   worker.signal('SIGCONT')
-  await until(async () => (await ready(standbyUrl)).status === 'ok', 'it is well again')
+  await until(async () => (await ready(standbyUrl)).status === 'ok', 'it is ready again')
 })

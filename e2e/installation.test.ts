@@ -8,9 +8,9 @@ import { until } from './support/until.ts'
 const started: ServerProcess[] = []
 const dataDirs: string[] = []
 
-/** As `npm start` runs it: the whole installation, taken down at its end. */
+/** As `npm start`: the whole installation stops with the server. */
 const asStart = { SHOAL_ON_EXIT: 'stop' }
-/** As `npm run serve` does. */
+/** As `npm run serve`. */
 const asServe = { SHOAL_ON_EXIT: 'keep' }
 
 function newDataDir(): string {
@@ -32,8 +32,8 @@ async function startReady(dataDir: string, env: Record<string, string>): Promise
 }
 
 const isReady = async (server: ServerProcess) => {
-  const answers = await Promise.all([server.url, server.gatewayUrl].map((url) => fetch(`${url}/readyz`)))
-  return answers.every((answer) => answer.ok)
+  const responses = await Promise.all([server.url, server.gatewayUrl].map((url) => fetch(`${url}/readyz`)))
+  return responses.every((response) => response.ok)
 }
 
 async function killAll(): Promise<void> {
@@ -53,7 +53,7 @@ afterAll(async () => {
 })
 
 describe('a second start on the same data directory', () => {
-  test('is refused beside npm start with the name of the process, and leaves everything as it was', async () => {
+  test('is refused beside npm start with the process id, and changes nothing', async () => {
     const dataDir = newDataDir()
     const first = await startReady(dataDir, asStart)
     const postgres = postmasterOf(dataDir)
@@ -93,7 +93,7 @@ describe('a second start on the same data directory', () => {
     expect(postmasterOf(dataDir)).toBe(postgres)
   })
 
-  test('works for any number of npm run serve; Postgres is stopped by the last that stops it, and not before', async () => {
+  test('works for any number of npm run serve; only the last one that stops it stops Postgres', async () => {
     const dataDir = newDataDir()
     const first = await startReady(dataDir, asServe)
     const [worker, api] = await Promise.all([
@@ -109,7 +109,7 @@ describe('a second start on the same data directory', () => {
     expect(postmasterOf(dataDir)).toBe(0)
   })
 
-  test('works when the first was killed: nothing of it is in the way, and its Postgres is taken over', async () => {
+  test('works after the first was killed: its locks are free, and its Postgres is adopted', async () => {
     const dataDir = newDataDir()
     const first = await startReady(dataDir, asStart)
     const postgres = postmasterOf(dataDir)
@@ -117,13 +117,13 @@ describe('a second start on the same data directory', () => {
     await first.ended
     const second = await startReady(dataDir, asStart)
     expect(postmasterOf(dataDir)).toBe(postgres)
-    const notes = readdirSync(join(dataDir, 'locks')).filter((name) => name.startsWith('process-'))
-    expect(notes).toEqual([`process-${second.pid}.json`])
+    const records = readdirSync(join(dataDir, 'locks')).filter((name) => name.startsWith('process-'))
+    expect(records).toEqual([`process-${second.pid}.json`])
     expect(await second.stop()).toBe(0)
     expect(postmasterOf(dataDir)).toBe(0)
   })
 
-  test('of two at the same instant one serves and one is refused', async () => {
+  test('of two simultaneous starts one serves and one is refused', async () => {
     const dataDir = newDataDir()
     const both = await Promise.all([start(dataDir, asStart), start(dataDir, asStart)])
     const outcome = await Promise.all(
@@ -131,7 +131,7 @@ describe('a second start on the same data directory', () => {
         .map((server) =>
           Promise.race([server.ready().then(() => 'ready'), server.ended.then((code) => `ended with ${code}`)]),
         )
-        .map((answer) => answer.catch(() => 'ended with 1')),
+        .map((result) => result.catch(() => 'ended with 1')),
     )
     expect(outcome.toSorted()).toEqual(['ended with 1', 'ready'])
   })
@@ -151,7 +151,7 @@ describe('a second worker', () => {
     expect(await standby.stop()).toBe(0)
   })
 
-  test('does not replace a frozen one, and says within 15 s that it is frozen', async () => {
+  test('does not replace a frozen one, and reports it within 15 s', async () => {
     const active = await startReady(dataDir, worker)
     const standby = await startReady(dataDir, worker)
     active.signal('SIGSTOP')
@@ -166,9 +166,9 @@ describe('a second worker', () => {
 const dataDirOfRoles = newDataDir()
 
 test.each(['api', 'gateway', 'worker', 'api,gateway', 'api,worker', 'worker,gateway', 'api,worker,gateway'])(
-  'a process with the roles %s ends in order when it is told to',
+  'a process with the roles %s ends cleanly on SIGTERM',
   async (roles) => {
-    // Only the worker of the simulated runtime knows its squids, and only the real one's installs a toolchain.
+    // Only the worker has the simulated runtime's squids, and with the real runtime it would install a toolchain.
     const runtime = roles.includes('worker') ? 'sim' : 'process'
     const server = await startReady(dataDirOfRoles, { ...asServe, SHOAL_ROLES: roles, SHOAL_RUNTIME: runtime })
     expect(await server.stop()).toBe(0)

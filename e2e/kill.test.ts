@@ -13,14 +13,14 @@ import { until } from './support/until.ts'
 const kills = isFull ? Number(process.env['SHOAL_TEST_KILLS'] ?? 100) : steps.length
 
 type Outcome = Kill & {
-  /** The step the deployment was really in when its server died; its end, when it was too late. */
+  /** The step the deployment was in when its server was killed; OK if it had already ended. */
   killedIn: string
   recoveredMs: number
-  /** What is wrong after it: `lost: …`, `stuck: …`, `orphan: …`. */
+  /** `lost: …`, `stuck: …` or `orphan: …`. */
   problems: string[]
 }
 
-/** The server is killed with SIGKILL in the middle of things, and loses nothing. */
+/** The server is killed with SIGKILL at random moments, and loses nothing. */
 describe('kill -9', () => {
   let day: Day
   let expected: number
@@ -41,7 +41,7 @@ describe('kill -9', () => {
     await until(() => indexed('v1'), 'it has indexed')
     programs = (await tracesOf(day.shoal.dataDir)).programs
     await useCompiled()
-    // Undisturbed, to know how long each step takes.
+    // Without a kill, to measure how long each step takes.
     const id = await deploy(day, { slot: 'v1', hardReset: true })
     expect((await ended(day, id)).failureReason).toBeNull()
     stepMs = await durationsOf(id)
@@ -49,12 +49,12 @@ describe('kill -9', () => {
 
   afterAll(() => day?.end())
 
-  test('running squids go on, with the same processes, and are known again', async () => {
+  test('running squids continue with the same processes, and are adopted', async () => {
     const before = (await tracesOf(day.shoal.dataDir)).programs
     expect(before.length).toBe(programs.length)
     await day.shoal.kill()
     await day.shoal.start()
-    await until(() => indexed('v1'), 'it answers again')
+    await until(() => indexed('v1'), 'it responds again')
     expect((await tracesOf(day.shoal.dataDir)).programs).toEqual(before)
   }, 60_000)
 
@@ -73,23 +73,23 @@ describe('kill -9', () => {
       report(outcomes)
       const bad = outcomes.filter(({ problems }) => problems.length > 0)
       expect(bad, `SHOAL_TEST_SEED=${seed}`).toEqual([])
-      // The moments were really spread.
+      // The kills hit different steps.
       const hit = new Set(outcomes.map(({ killedIn }) => killedIn))
       expect(steps.filter((step) => hit.has(step)).length).toBeGreaterThanOrEqual(isFull ? steps.length : 3)
     },
   )
 
-  test('nothing is left of what was deleted: no process, no database, no workload', async () => {
+  test('a deleted version leaves no process, database or workload', async () => {
     await remove('v1')
     const traces = await until(async () => {
       const seen = await tracesOf(day.shoal.dataDir)
       return seen.databases.length + seen.programs.length + seen.workloads.length === 0 ? seen : null
-    }, 'all is gone')
+    }, 'everything is removed')
     const known = await knownTo(day.shoal.dataDir)
     expect(orphans(traces, known, programs.length)).toEqual([])
   }, 90_000)
 
-  /** Deploys, kills the server at the moment of the plan, starts it again, and judges what it makes of it. */
+  /** Deploys, kills the server at the planned moment, restarts it, and checks the outcome. */
   async function round(kill: Kill, index: number): Promise<Outcome> {
     const slot = kill.operation === 'first deployment' ? `k${index}` : 'v1'
     writeFileSync(join(day.project, 'round.txt'), `${seed} ${index}`)
@@ -105,27 +105,27 @@ describe('kill -9', () => {
     const recoveredMs = performance.now() - startedMs
     if (!deployment) problems.push(`stuck: in ${await statusOf(id)}`)
     else if (deployment.failed !== 'NO') problems.push(`lost: ${deployment.failed}: ${deployment.failureReason}`)
-    else if (!(await holds(() => indexed(slot))))
-      problems.push(`lost: ${slot} does not answer with what it should have indexed`)
+    else if (!(await becomesTrue(() => indexed(slot))))
+      problems.push(`lost: ${slot} does not serve the data it should have indexed`)
     let found: string[] = []
     const isClean = async () => {
       const { dataDir } = day.shoal
       found = orphans(await tracesOf(dataDir), await knownTo(dataDir), programs.length)
       return found.length === 0
     }
-    if (!(await holds(isClean))) problems.push(...found.map((what) => `orphan: ${what}`))
+    if (!(await becomesTrue(isClean))) problems.push(...found.map((what) => `orphan: ${what}`))
     if (problems.length > 0) keepLog(index, problems)
     if (slot !== 'v1') await remove(slot)
     return { ...kill, killedIn, recoveredMs, problems }
   }
 
-  const holds = (check: () => Promise<boolean>) =>
-    until(check, 'it holds', 45_000).then(
+  const becomesTrue = (check: () => Promise<boolean>) =>
+    until(check, 'the check passes', 45_000).then(
       () => true,
       () => false,
     )
 
-  /** The project as its author compiled it: a build takes a second, and is still one. */
+  /** Uses the compiled project with a trivial build script, so that a build takes only a second. */
   async function useCompiled(): Promise<void> {
     const [image = ''] = (await knownTo(day.shoal.dataDir)).runningImages
     cpSync(join(day.shoal.dataDir, 'images', image, 'app/lib'), join(day.project, 'lib'), { recursive: true })
@@ -137,7 +137,7 @@ describe('kill -9', () => {
   async function statusOf(id: number): Promise<string> {
     const text = 'select status from deployments where id = $1'
     const [row] = await query<{ status: string }>(day.shoal.dataDir, 'shoal', text, [id])
-    return row?.status ?? 'gone'
+    return row?.status ?? 'missing'
   }
 
   async function durationsOf(id: number): Promise<Map<string, number>> {
@@ -147,7 +147,7 @@ describe('kill -9', () => {
     return new Map(rows.map(({ status, ms }) => [status, Number(ms)]))
   }
 
-  /** By the database and without a pause: some steps are over in a few milliseconds. */
+  /** Polls the database without a pause, because some steps take only a few milliseconds. */
   async function untilStep(id: number, step: DeployStep): Promise<void> {
     const order: string[] = [...steps, 'OK']
     const client = await connectTo(day.shoal.dataDir, 'shoal')
@@ -158,7 +158,7 @@ describe('kill -9', () => {
         const { rows } = await client.query<{ status: string }>(text, [id])
         if (order.indexOf(rows[0]?.status ?? '') >= order.indexOf(step)) return
       }
-      throw new Error(`deployment ${id} did not come to ${step}`)
+      throw new Error(`deployment ${id} did not reach ${step}`)
     } finally {
       await client.end()
     }
@@ -172,7 +172,7 @@ describe('kill -9', () => {
     )
   }
 
-  /** The server's own words about a round that went wrong. */
+  /** Keeps the server's output of a failed round. */
   function keepLog(index: number, problems: string[]): void {
     const folder = join(import.meta.dirname, '../test-results')
     mkdirSync(folder, { recursive: true })

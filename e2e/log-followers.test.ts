@@ -37,14 +37,14 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-type Follower = { entries: LogEntry[]; /** Rejects when the connection is cut off. */ ended: Promise<'in order'> }
+type Follower = { entries: LogEntry[]; /** Rejects when the connection is cut. */ ended: Promise<'in order'> }
 
-/** Follows the processor's log behind the entry `after`; without it from now on. */
+/** Follows the processor's log after the entry `after`; by default from now on. */
 async function follow({ url }: ServerProcess, after?: string): Promise<Follower> {
   const query = new URLSearchParams({ container: 'processor', ...(after && { after }) })
   const address = `${url}/api/v1/orgs/${org}/squids/talker@v1/logs/follow?${query.toString()}`
-  const answer = await fetch(address, { headers: { authorization: `token ${token}` } })
-  if (!answer.ok || !answer.body) throw new Error(`follow answered ${answer.status}: ${await answer.text()}`)
+  const response = await fetch(address, { headers: { authorization: `token ${token}` } })
+  if (!response.ok || !response.body) throw new Error(`follow returned ${response.status}: ${await response.text()}`)
   const entries: LogEntry[] = []
   const read = async (lines: ReadableStream<string>) => {
     let rest = ''
@@ -56,12 +56,12 @@ async function follow({ url }: ServerProcess, after?: string): Promise<Follower>
     expect(rest).toBe('')
     return 'in order' as const
   }
-  const ended = read(answer.body.pipeThrough(new TextDecoderStream()))
+  const ended = read(response.body.pipeThrough(new TextDecoderStream()))
   ended.catch(() => undefined)
   return { entries, ended }
 }
 
-test('a follower of logs is ended in order by SIGTERM, and misses nothing when it goes on at another server', async () => {
+test('SIGTERM ends a log stream cleanly, and its client misses no line when it continues at another server', async () => {
   let [leaving, staying] = await Promise.all([startApi(String(await freePort())), startApi(String(await freePort()))])
   const api = createClient(contract, { baseUrl: `${staying.url}/api`, token: () => token })
   const who: Deployer = { shoal: staying, org, token, api }
@@ -73,10 +73,10 @@ test('a follower of logs is ended in order by SIGTERM, and misses nothing when i
   for (let restart = 0; restart < restarts; restart++) {
     const follower = await follow(leaving, seen.at(-1)?.id)
     await until(() => follower.entries.length > 50, 'the follower has read lines')
-    const toldMs = performance.now()
+    const stoppedMs = performance.now()
     expect(await leaving.stop()).toBe(0)
-    // Long before SHOAL_DRAIN_SECONDS, after which connections are cut off.
-    expect(performance.now() - toldMs).toBeLessThan(15_000)
+    // Long before SHOAL_DRAIN_SECONDS, after which connections are cut.
+    expect(performance.now() - stoppedMs).toBeLessThan(15_000)
     expect(await follower.ended).toBe('in order')
     seen.push(...follower.entries)
     const started = await startApi(new URL(leaving.url).port)

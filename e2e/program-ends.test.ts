@@ -5,7 +5,7 @@ import { deploy, ended } from './support/deploy.ts'
 import { totalTransfers } from './support/squid.ts'
 import { until } from './support/until.ts'
 
-/** The example squid, whose programs are started through `sqd`, on a real chain: how its programs run and end, and what is told of that. */
+/** How the programs of the example squid, which are started through `sqd`, run, end and are reported, on a real chain. */
 describe('the programs of a squid', () => {
   let day: Day
 
@@ -33,39 +33,39 @@ describe('the programs of a squid', () => {
     return processors?.[0]
   }
 
-  /** Pids of this server's programs with these words. */
-  const programs = (isIt: (words: string[]) => boolean): number[] =>
+  /** Pids of this server's programs whose command line matches. */
+  const programs = (isMatch: (words: string[]) => boolean): number[] =>
     readdirSync('/proc')
       .map(Number)
       .filter((pid) => {
         const isOurs = partsOf(pid, 'environ').some((variable) => variable.includes(day.shoal.dataDir))
-        return isOurs && isIt(partsOf(pid, 'cmdline'))
+        return isOurs && isMatch(partsOf(pid, 'cmdline'))
       })
 
-  test('the api shows strangers no paths and knows its own; introspection works', async () => {
+  test('the api exposes no file paths in errors and has BASE_PATH; introspection works', async () => {
     const endpoint = day.endpointOf('erc20-transfers@v1')
-    const ask = async (query: string) => {
+    const send = async (query: string) => {
       const body = JSON.stringify({ query })
-      const answer = await fetch(endpoint, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-      return answer.text()
+      const response = await fetch(endpoint, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+      return response.text()
     }
-    const error = await ask('{ nonsense }')
+    const error = await send('{ nonsense }')
     expect(error).toContain('Cannot query field')
     expect(error).not.toMatch(/stacktrace|node_modules/)
     expect(error).not.toContain(day.shoal.dataDir)
-    expect(await ask('{ __schema { queryType { name } } }')).toContain('"Query"')
+    expect(await send('{ __schema { queryType { name } } }')).toContain('"Query"')
     const [api = 0] = programs((words) => words.some((word) => word.endsWith('squid-graphql-server')))
     const variables = partsOf(api, 'environ')
     expect(variables).toContain('NODE_ENV=production')
     expect(variables).toContain(`BASE_PATH=${new URL(endpoint).pathname.replace(/\/graphql$/, '')}`)
   })
 
-  test('a processor that is killed is started again, counted, and goes on', async () => {
+  test('a killed processor is restarted, the restart is counted, and indexing continues', async () => {
     const isMain = (words: string[]) => words.join(' ') === 'node lib/main.js'
     const before = programs(isMain)
     expect(before).toHaveLength(1)
     for (const pid of before) process.kill(pid, 'SIGKILL')
-    await until(async () => (await processor())?.restarts === 1, 'it is started again')
+    await until(async () => (await processor())?.restarts === 1, 'it is restarted')
     await day.devnet.chain.transfer(3)
     await untilIndexed()
     await until(async () => (await processor())?.status === 'SYNCED', 'it is synced')
@@ -75,7 +75,7 @@ describe('the programs of a squid', () => {
   }, 120_000)
 })
 
-/** Words or variables of a process; none when it is gone or is no process. */
+/** Returns the arguments or variables of a process; empty if it has ended. */
 function partsOf(pid: number, file: 'cmdline' | 'environ'): string[] {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0').filter(Boolean)

@@ -17,7 +17,7 @@ const connections = 8
 
 type Case = { role: Role; index: number; operation: 'update' | 'restart' | 'rollback' }
 
-/** Two processes of each role behind nginx: any of them may end or be killed at any time. */
+/** Two processes of each role behind nginx, any of which may end or be killed at any time. */
 describe('two of each role', () => {
   let installation: Installation
   let apiBalancer: Nginx
@@ -46,7 +46,7 @@ describe('two of each role', () => {
   }, 300_000)
 
   afterAll(async () => {
-    printFaults('during', 'answered requests', 'failed requests')
+    printFaults('during', 'successful requests', 'failed requests')
     await load?.stop()
     await api?.squids.delete({ params: { code: org, reference: 'counting@v1' } }).catch(() => undefined)
     await apiBalancer?.stop()
@@ -61,7 +61,7 @@ describe('two of each role', () => {
   const finish = (id: number) => ended({ api, org }, id, 120_000)
   const squid = { code: org, reference: 'counting@v1' }
 
-  /** What people do with a version; each ends with a deployment. */
+  /** User actions on a version; each creates a deployment. */
   const operations = {
     update: deployCounting,
     restart: async () => (await api.squids.restart({ params: squid })).id,
@@ -72,11 +72,11 @@ describe('two of each role', () => {
     },
   }
 
-  /** Begins the operation, ends the process in the midst of it, and waits until both are well again. */
+  /** Starts the operation, ends the process during it, and waits until both have recovered. */
   async function endDuring({ role, index, operation }: Case, signal: 'SIGTERM' | 'SIGKILL') {
     const process = installation.of(role)[index]
     if (!process) throw new Error(`There is no ${role} ${index}`)
-    await bothGatewaysAnswer()
+    await untilBothGatewaysServe()
     const [failed, answered] = [load.failures().length, load.answered()]
     const id = await operations[operation]()
     const code = await process.end(signal)
@@ -88,23 +88,23 @@ describe('two of each role', () => {
     return { code, deployment, failures, port: process.port }
   }
 
-  /** nginx asks a server that had gone a second later at the soonest: until then there is one gateway only. */
-  async function bothGatewaysAnswer() {
+  /** nginx uses a failed server again after a second at the earliest; until then there is only one gateway. */
+  async function untilBothGatewaysServe() {
     const counts = () => installation.of('gateway').map(({ port }) => load.answeredBy(`127.0.0.1:${port}`))
     const before = counts()
-    await until(() => counts().every((count, index) => count > (before[index] ?? 0)), 'both gateways answer')
+    await until(() => counts().every((count, index) => count > (before[index] ?? 0)), 'both gateways serve requests')
   }
 
-  // Each of the six ends once, and in the full run in both ways.
+  // Each of the six processes ends once, and in the full run with both signals.
   const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
   const operationNames = ['update', 'restart', 'rollback'] as const
   const cases: Case[] = (['worker', 'gateway', 'api'] as const).flatMap((role, at) =>
     [0, 1].map((index) => ({ role, index, operation: operationNames[(at * 2 + index) % 3] ?? 'update' })),
   )
-  const told = cases.filter(({ index }) => isFull || index === 0)
+  const terminated = cases.filter(({ index }) => isFull || index === 0)
   const killed = cases.filter(({ index }) => isFull || index === 1)
 
-  test.each(told)(
+  test.each(terminated)(
     'SIGTERM to $role $index during $operation fails no request',
     async (each) => {
       const { code, deployment, failures } = await endDuring(each, 'SIGTERM')
@@ -116,7 +116,7 @@ describe('two of each role', () => {
   )
 
   test.each(killed)(
-    'kill -9 of $role $index during $operation fails at most what was in flight there',
+    'kill -9 of $role $index during $operation fails at most the requests in flight there',
     async (each) => {
       const { deployment, failures, port } = await endDuring(each, 'SIGKILL')
       expect(deployment).toMatchObject({ status: 'OK', failed: 'NO' })
@@ -128,14 +128,14 @@ describe('two of each role', () => {
     180_000,
   )
 
-  test('no processor ever ran beside another one', async () => {
+  test('two processors never ran at the same time', async () => {
     const rows = await starts()
-    expect(rows.length).toBeGreaterThan(told.length + killed.length)
+    expect(rows.length).toBeGreaterThan(terminated.length + killed.length)
     expect(rows.filter(({ was_alone }) => !was_alone)).toEqual([])
     expect(processesIn(installation.dataDir).filter((line) => line.includes('processor.js')).length).toBe(1)
   })
 
-  test('either api has every line that the processors wrote', async () => {
+  test('both apis return every line that the processors wrote', async () => {
     for (const { port } of installation.of('api')) {
       const lines = await allLines(clientOf(`http://127.0.0.1:${port}`))
       const runs = new Map<number, number[]>()
@@ -153,7 +153,7 @@ describe('two of each role', () => {
     }
   }, 120_000)
 
-  test('a squid answered all the while', () => expect(load.answered()).toBeGreaterThan(1000))
+  test('the squid served requests all the time', () => expect(load.answered()).toBeGreaterThan(1000))
 
   async function starts(): Promise<{ was_alone: boolean }[]> {
     const { database } = await databaseOf()

@@ -8,7 +8,7 @@ import { deploy, ended } from './support/deploy.ts'
 import { totalTransfers } from './support/squid.ts'
 import { until } from './support/until.ts'
 
-/** Of anvil, and of the network that the manifest names. */
+/** The network in the manifest, served by anvil. */
 const chain = 'eth-sepolia'
 let day: Day
 let folder: string
@@ -27,7 +27,7 @@ afterAll(async () => {
   if (folder) rmSync(folder, { recursive: true, force: true })
 })
 
-test('a squid with the rpc addon indexes through the gateway alone, before and after the key was rotated', async () => {
+test('a squid with the rpc addon indexes through the gateway alone, before and after a key rotation', async () => {
   const { api, project, shoal } = day
   const params = { code: day.org }
   const manifest = join(project, 'squid.yaml')

@@ -19,7 +19,7 @@ type Report = {
   answers: (string | null)[]
 }
 
-/** With the sandbox and, on purpose, without it: then its user of its own is all that stands before the files of others. */
+/** With the sandbox and intentionally without it, when only the separate uid protects the files of other tenants. */
 const kinds = [
   { sandbox: 'bubblewrap', setting: 'auto' },
   { sandbox: 'no sandbox', setting: 'none' },
@@ -27,7 +27,7 @@ const kinds = [
 
 const isRoot = process.getuid?.() === 0
 
-/** Two organizations on one machine, each with a squid that looks for the other's. */
+/** Two organizations on one machine, each with a squid that searches for data of the other. */
 describe.each(kinds)('two tenants that try to reach each other, with $sandbox', ({ sandbox, setting }) => {
   let shoal: Shoal
   let sqd: PublicClient
@@ -48,7 +48,7 @@ describe.each(kinds)('two tenants that try to reach each other, with $sandbox', 
     return tenant
   }
 
-  const addressOf = ({ org }: Tenant, path: string) => `${shoal.gatewayUrl}/${org}/${org}@v1/api/${path}`
+  const urlOf = ({ org }: Tenant, path: string) => `${shoal.gatewayUrl}/${org}/${org}@v1/api/${path}`
   const squidOf = ({ org, api }: Tenant): Promise<Squid> =>
     api.squids.get({ params: { code: org, reference: `${org}@v1` } })
   const databaseOf = async (tenant: Tenant) => {
@@ -57,7 +57,7 @@ describe.each(kinds)('two tenants that try to reach each other, with $sandbox', 
     return connection.params
   }
 
-  /** Every file of a tenant's images and containers that holds its mark, and the folder it is in. */
+  /** Returns the files of a tenant's images and containers that contain its mark, and their folders. */
   const pathsOf = (org: string): string[] => {
     const isOf = (path: string) => {
       try {
@@ -86,7 +86,7 @@ describe.each(kinds)('two tenants that try to reach each other, with $sandbox', 
     await shoal?.end()
   })
 
-  /** As root the sandbox could have been installed: then it is not skipped, and `hasSandbox` below fails. */
+  /** Root could have installed the sandbox, so as root its absence fails the test instead of skipping it. */
   const hasSandbox = () => shoal.host().startsWith('sandbox bubblewrap')
   beforeEach(({ skip }) => {
     skip(sandbox === 'bubblewrap' && !hasSandbox() && !isRoot, shoal.host())
@@ -95,27 +95,27 @@ describe.each(kinds)('two tenants that try to reach each other, with $sandbox', 
   test('a squid finds no file, socket, port or environment of another tenant', async ({ skip }) => {
     skip(sandbox === 'no sandbox' && !isRoot, 'without root and without a sandbox squids share the user of the server')
     expect(hasSandbox()).toBe(sandbox === 'bubblewrap')
-    expect(await (await fetch(addressOf(ours, 'name'))).text()).toBe('I am insiders')
+    expect(await (await fetch(urlOf(ours, 'name'))).text()).toBe('I am insiders')
     const foreign = pathsOf('insiders')
     const query = new URLSearchParams([
       ...['/tmp', '/run', '/var', '/home', '/root', shoal.dataDir].map((dir): [string, string] => ['dir', dir]),
       ...[...foreign, ...pathsOf('outsiders')].map((path): [string, string] => ['open', path]),
     ])
     const found = await until(async () => {
-      const answer = await fetch(addressOf(theirs, `spy?${query.toString()}`))
-      return answer.ok ? ((await answer.json()) as Report) : null
-    }, 'the spy has looked around')
-    // It looked at something, and what it found was its own.
+      const response = await fetch(urlOf(theirs, `spy?${query.toString()}`))
+      return response.ok ? ((await response.json()) as Report) : null
+    }, 'the spy has searched')
+    // It did search, and found only its own data.
     expect(found.seen).toBeGreaterThan(0)
     expect(found.secrets).toContain('SECRET=secret-of-outsiders')
     expect(new Set(found.secrets)).toEqual(new Set(['SECRET=secret-of-outsiders']))
     expect(found.marks).toContain(`${fileMark}outsiders`)
     expect(found.marks.filter((mark) => mark !== `${fileMark}outsiders`)).toEqual([])
     expect(found.answers.filter((name) => name?.includes('insiders'))).toEqual([])
-    // Nor when it knows the very paths, of which its own do open.
+    // Even with known paths it can open only its own.
     expect(found.opened.length).toBeGreaterThan(0)
     expect(found.opened.filter((path) => foreign.includes(path))).toEqual([])
-    // What the sandbox adds, and what the server says of doing without it.
+    // Only the sandbox hides processes; without it the server logs a warning.
     expect(found.commands.some((command) => command.includes('server/src/main.ts'))).toBe(!hasSandbox())
     expect(shoal.output().includes('and the list of its processes')).toBe(!hasSandbox())
   }, 60_000)
@@ -135,7 +135,7 @@ describe.each(kinds)('two tenants that try to reach each other, with $sandbox', 
     await expect(open(other.database)).rejects.toThrow(/permission denied|not permitted|no pg_hba/)
   })
 
-  test('the client with one tenant’s key sees and moves nothing of the other', async () => {
+  test('the client with one tenant’s key cannot read or change data of the other', async () => {
     await sqd('auth', '-k', theirs.token, '-h', `${shoal.url}/api`)
     const attempts = [
       ['view', '-o', 'insiders', '-r', 'insiders@v1'],

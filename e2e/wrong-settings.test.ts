@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'vitest'
 import { startProcess } from './support/server-process.ts'
 import { makeDataDir, processesIn, startShoal } from './support/shoal.ts'
 
-/** A server with a setting that it cannot use says so in a sentence, ends with 1, and leaves nothing running. */
+/** A server with an invalid setting reports it in one sentence, exits with 1, and leaves nothing running. */
 const dataDir = makeDataDir()
 const file = join(dataDir, 'a-file')
 writeFileSync(file, 'chains: nonsense')
@@ -17,7 +17,7 @@ async function refusal(env: Record<string, string>): Promise<string> {
   } finally {
     server.signal('SIGKILL')
   }
-  // The worker logs that squids are only played.
+  // Without the JSON lines of the server's log.
   return server
     .output()
     .split('\n')
@@ -25,7 +25,7 @@ async function refusal(env: Record<string, string>): Promise<string> {
     .join('\n')
 }
 
-test('one sentence for each setting: which one, what it is, what is allowed', async () => {
+test('reports name, value and allowed values of each invalid setting', async () => {
   expect(await refusal({ SHOAL_PORT: 'abc' })).toBe('SHOAL_PORT is "abc", but must be a whole number from 0 to 65535.')
   const wrong = {
     SHOAL_PORT: ['70000', 'SHOAL_PORT is "70000", but must be a whole number from 0 to 65535.'],
@@ -48,8 +48,8 @@ test('one sentence for each setting: which one, what it is, what is allowed', as
     ],
   }
   const entries = Object.entries(wrong)
-  const said = await refusal(Object.fromEntries(entries.map(([name, [value = '']]) => [name, value])))
-  expect(said.split('\n')).toEqual(entries.map(([, [, sentence]]) => sentence))
+  const output = await refusal(Object.fromEntries(entries.map(([name, [value = '']]) => [name, value])))
+  expect(output.split('\n')).toEqual(entries.map(([, [, sentence]]) => sentence))
 })
 
 test.each([
@@ -68,15 +68,15 @@ test.each([
     { DATABASE_URL: 'postgres://shoal:hunter2@127.0.0.1:1/shoal' },
     'The database is unavailable: connect ECONNREFUSED 127.0.0.1:1',
   ],
-])('what only turns out while it starts: %s', async (env, sentence) => {
-  const said = await refusal(env)
-  expect(said).toContain(sentence)
-  expect(said).not.toContain('    at ')
-  expect(said).not.toContain('hunter2')
+])('errors that are found during the start: %s', async (env, sentence) => {
+  const output = await refusal(env)
+  expect(output).toContain(sentence)
+  expect(output).not.toContain('    at ')
+  expect(output).not.toContain('hunter2')
   expect(processesIn(dataDir)).toEqual([])
 })
 
-test('a server of tests that does not start leaves no Postgres behind', async () => {
+test('startShoal leaves no Postgres running when the server does not start', async () => {
   const env = { SHOAL_RUNTIME: 'sim', SHOAL_ON_EXIT: 'keep', SHOAL_RPC_CONFIG: '/nowhere.yaml' }
   await expect(startShoal(env, dataDir)).rejects.toThrow('The server did not start')
   expect(processesIn(dataDir)).toEqual([])

@@ -16,7 +16,7 @@ describe.skipIf(!existsSync(fakeTime))('a clock that jumps (needs libfaketime)',
     { by: '+3600', fault: 'clock jumps an hour ahead' },
     { by: '-3600', fault: 'clock jumps an hour back' },
   ])(
-    '$fault: squids and API go on',
+    '$fault: squids and API keep working',
     async ({ by, fault }) => {
       const folder = mkdtempSync(join(tmpdir(), 'clock-'))
       const file = join(folder, 'offset')
@@ -31,7 +31,7 @@ describe.skipIf(!existsSync(fakeTime))('a clock that jumps (needs libfaketime)',
       try {
         const who = await playOn(shoal)
         const timeline = watch(who, who.endpoint)
-        await until(() => timeline.latest('neighbour') === '200', 'all is well')
+        await until(() => timeline.latest('neighbour') === '200', 'everything works')
         timeline.mark()
         writeFileSync(file, `${by}\n`)
         const deployed = await played({ ...who, api: shoal.as(who.token) }, { name: 'later', slot: 'v1' })
@@ -41,15 +41,15 @@ describe.skipIf(!existsSync(fakeTime))('a clock that jumps (needs libfaketime)',
           )
         await until(
           async () => (await statuses()).every((status) => /SYNCED|SYNCING/.test(status)),
-          'processors are known',
+          'processors have a status',
         ).catch(async (error: unknown) => {
           throw new Error((await statuses()).join(', '), { cause: error })
         })
         await timeline.stop()
         report(fault, timeline, `a deployment after it: ${deployed.status}`)
         expect(deployed).toMatchObject({ status: 'OK' })
-        expect(timeline.told('neighbour')).toBe('200')
-        expect(timeline.told('api')).toBe('200')
+        expect(timeline.history('neighbour')).toBe('200')
+        expect(timeline.history('api')).toBe('200')
       } finally {
         await shoal.end()
         rmSync(folder, { recursive: true, force: true })

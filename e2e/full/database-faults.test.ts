@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 const squid = 'erc20-transfers@v1'
 const frozenMs = 60_000
 
-/** The embedded Postgres fails under a squid that indexes and a user who looks on. All must heal without an operator. */
+/** The embedded Postgres fails while a squid indexes and a user uses the console. Everything must recover without an operator. */
 describe('Postgres', () => {
   let day: Day
 
@@ -26,7 +26,7 @@ describe('Postgres', () => {
   }, 300_000)
 
   afterAll(async () => {
-    printFaults('console API', 'slowest API answer', '`/readyz`', "squid's programs", "squid's data")
+    printFaults('console API', 'slowest API response', '`/readyz`', "squid's programs", "squid's data")
     await day?.end()
   })
 
@@ -38,23 +38,23 @@ describe('Postgres', () => {
 
   const watch = (): Timeline => {
     const headers = { authorization: `token ${day.token}`, 'content-type': 'application/json' }
-    const ask = async (query: string, signal: AbortSignal) => {
-      const answer = await fetch(day.endpointOf(squid), {
+    const query = async (query: string, signal: AbortSignal) => {
+      const response = await fetch(day.endpointOf(squid), {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ query }),
         signal,
       })
-      const { errors } = (await answer.json().catch(() => ({}))) as { errors?: unknown }
-      return errors ? `${answer.status} with an error` : String(answer.status)
+      const { errors } = (await response.json().catch(() => ({}))) as { errors?: unknown }
+      return errors ? `${response.status} with an error` : String(response.status)
     }
     return startTimeline({
       api: async (signal) =>
         String((await fetch(`${day.shoal.url}/api/v1/orgs/${day.org}/squids`, { headers, signal })).status),
       readyz: async (signal) => String((await fetch(`${day.shoal.url}/readyz`, { signal })).status),
-      programs: (signal) => ask('{ __typename }', signal),
+      programs: (signal) => query('{ __typename }', signal),
       data: (signal) =>
-        ask(`{ transfers(limit: 1, where: { block_gt: ${Math.trunc(Math.random() * 1e6)} }) { id } }`, signal),
+        query(`{ transfers(limit: 1, where: { block_gt: ${Math.trunc(Math.random() * 1e6)} }) { id } }`, signal),
     })
   }
 
@@ -76,34 +76,35 @@ describe('Postgres', () => {
       },
     },
   ])(
-    '$fault heals, and nothing is lost',
+    '$fault: recovers, and no data is lost',
     async ({ fault, inflict }) => {
       const timeline = watch()
-      await until(() => timeline.latest('data') === '200', 'all is well')
+      await until(() => timeline.latest('data') === '200', 'everything works')
       timeline.mark()
       await inflict()
-      await until(() => timeline.told('data').includes('→') || timeline.told('api').includes('→'), 'it shows').catch(
-        () => undefined,
-      )
+      await until(
+        () => timeline.history('data').includes('→') || timeline.history('api').includes('→'),
+        'the fault is visible',
+      ).catch(() => undefined)
       await until(
         () => ['api', 'readyz', 'data'].every((probe) => timeline.latest(probe) === '200'),
-        'all is well again',
+        'everything works again',
         90_000,
       )
       await untilCounted()
       await timeline.stop()
       reportFault(
         fault,
-        timeline.told('api'),
+        timeline.history('api'),
         `${(timeline.slowestMs('api') / 1000).toFixed(1)} s`,
-        timeline.told('readyz'),
-        timeline.told('programs'),
-        timeline.told('data'),
+        timeline.history('readyz'),
+        timeline.history('programs'),
+        timeline.history('data'),
       )
-      expect(timeline.told('programs')).toBe('200')
-      // A user is answered within 3 s, and not with "something failed on our side".
+      expect(timeline.history('programs')).toBe('200')
+      // Users get a response within 3 s, and not an internal error.
       expect(timeline.slowestMs('api')).toBeLessThan(4_000)
-      expect(timeline.told('api')).not.toMatch(/500|no answer|refused/)
+      expect(timeline.history('api')).not.toMatch(/500|no response|refused/)
     },
     300_000,
   )

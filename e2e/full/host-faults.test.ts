@@ -13,7 +13,7 @@ import { attacks, makeHostileSquid, type Attack } from '../support/hostile-squid
 import { startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
-/** How long the disk stays full. */
+/** Duration of the full disk. */
 const fullMs = 20_000
 const isRoot = process.getuid?.() === 0
 afterAll(printHostFaults)
@@ -36,21 +36,21 @@ describe('a squid that attacks its host', () => {
     folders = []
   })
 
-  /** What users read of the attacker when Shoal has noticed. */
-  const noticed: Record<Attack, () => Promise<string | null>> = {
+  /** Returns what users see of the attacker once Shoal has noticed; null before. */
+  const reported: Record<Attack, () => Promise<string | null>> = {
     'eats memory': async () => {
       const { processors } = await day.api.squids.get({ params: { code: day.org, reference: 'attacker@v1' } })
       return processors?.[0]?.reason?.match(/memory/) ? (processors[0]?.reason ?? null) : null
     },
-    'forks without end': async () => 'nothing: its limit of processes holds',
+    'forks without end': async () => 'nothing: the process limit is enforced',
     'floods its log': async () => {
       const { logs } = await day.api.logs.history({ params: { code: day.org, reference: 'attacker@v1' }, query: {} })
-      return logs.length > 0 ? 'its log is kept up with' : null
+      return logs.length > 0 ? 'nothing: its log is ingested without delay' : null
     },
   }
 
   test.each(Object.keys(attacks) as Attack[])(
-    '%s: its neighbour and the API go on',
+    '%s: its neighbour and the API keep working',
     async (attack) => {
       const project = makeHostileSquid('attacker', attack)
       folders.push(project)
@@ -61,25 +61,25 @@ describe('a squid that attacks its host', () => {
       })
       timeline.mark()
       const attackedMs = performance.now()
-      const said = await until(noticed[attack], 'it is noticed', 90_000)
+      const message = await until(reported[attack], 'it is noticed', 90_000)
       const noticedMs = performance.now() - attackedMs
-      await until(() => performance.now() - attackedMs > 30_000, 'it had its time')
+      await until(() => performance.now() - attackedMs > 30_000, 'the attack has lasted 30 s')
       await timeline.stop()
-      report(`a squid ${attack}, for 30 s`, timeline, `${said} (${seconds(noticedMs)})`)
+      report(`a squid ${attack}, for 30 s`, timeline, `${message} (${seconds(noticedMs)})`)
       await day.api.squids.delete({ params: { code: day.org, reference: 'attacker@v1' } })
       await until(
         async () => !(await day.api.squids.list({ params: { code: day.org } })).some((s) => s.name === 'attacker'),
         'it is deleted',
       )
-      expect(timeline.told('neighbour')).toBe('200')
-      expect(timeline.told('api')).toBe('200')
+      expect(timeline.history('neighbour')).toBe('200')
+      expect(timeline.history('api')).toBe('200')
     },
     240_000,
   )
 })
 
 describe.skipIf(!isRoot)('a full disk (a tmpfs as data directory; needs root)', () => {
-  test('nothing is lost, and all heals when there is room again', async () => {
+  test('no data is lost, and everything recovers when space is freed', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'full-'))
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=300m,mode=0755', 'tmpfs', dataDir])
     let shoal: Shoal | undefined
@@ -88,26 +88,26 @@ describe.skipIf(!isRoot)('a full disk (a tmpfs as data directory; needs root)', 
       shoal = await startShoal({ SHOAL_RUNTIME: 'sim' }, join(dataDir, 'data'))
       const played = await playOn(shoal)
       const timeline = watch(played, played.endpoint)
-      await until(() => timeline.latest('neighbour') === '200', 'all is well')
+      await until(() => timeline.latest('neighbour') === '200', 'everything works')
       timeline.mark()
       const filler = join(dataDir, 'filler')
       fill(filler, dataDir)
-      await until(() => timeline.latest('readyz') === '503', '`/readyz` says it')
+      await until(() => timeline.latest('readyz') === '503', '`/readyz` reports it')
       const { checks } = (await (await fetch(`${shoal.url}/readyz`)).json()) as { checks: { disk: string } }
       const writes = startWrites(played)
       await pause(fullMs)
       const refused = await writes.stop()
       rmSync(filler)
       const freedMs = performance.now()
-      await until(() => hasHealed(timeline), 'all is well again', 90_000)
+      await until(() => hasHealed(timeline), 'everything works again', 90_000)
       const healedMs = performance.now() - freedMs
       const written = startWrites(played)
-      await until(() => written.answers().at(-1) === 'stored', 'changes are stored again')
+      await until(() => written.results().at(-1) === 'stored', 'changes are stored again')
       await written.stop()
       await timeline.stop()
-      const said = `\`/readyz\`: disk, ${checks.disk}; changes: ${refused.join(', ')}`
-      report('disk full for 20 s, then freed', timeline, `${said}; well ${seconds(healedMs)} after it was freed`)
-      expect(timeline.told('neighbour')).toBe('200')
+      const messages = `\`/readyz\`: disk, ${checks.disk}; changes: ${refused.join(', ')}`
+      report('disk full for 20 s, then freed', timeline, `${messages}; healthy ${seconds(healedMs)} after it was freed`)
+      expect(timeline.history('neighbour')).toBe('200')
     } finally {
       await shoal?.end()
       execFileSync('umount', [dataDir])
@@ -116,14 +116,14 @@ describe.skipIf(!isRoot)('a full disk (a tmpfs as data directory; needs root)', 
   }, 240_000)
 })
 
-/** Changes the secrets of the organization again and again. Answers the different statuses, in the order they were first seen. */
+/** Changes the organization's secrets repeatedly. `stop` returns the distinct results in the order of their first occurrence. */
 function startWrites({ api, org }: Awaited<ReturnType<typeof playOn>>) {
-  const answers: string[] = []
+  const results: string[] = []
   let isStopped = false
   const loop = async () => {
     while (!isStopped) {
       const secrets = [{ action: 'UPDATE' as const, name: 'BALLAST', value: randomBytes(2_000).toString('hex') }]
-      answers.push(
+      results.push(
         await api.secrets.change({ params: { code: org }, body: { secrets } }).then(() => 'stored', statusOf),
       )
       await pause(100)
@@ -131,11 +131,11 @@ function startWrites({ api, org }: Awaited<ReturnType<typeof playOn>>) {
   }
   const running = loop()
   return {
-    answers: () => answers,
+    results: () => results,
     stop: async () => {
       isStopped = true
       await running
-      return [...new Set(answers)]
+      return [...new Set(results)]
     },
   }
 }
@@ -143,13 +143,13 @@ function startWrites({ api, org }: Awaited<ReturnType<typeof playOn>>) {
 const statusOf = (error: unknown): string =>
   error instanceof Error && 'status' in error ? String(error.status) : String(error)
 
-/** Takes all that is left of the file system. */
+/** Uses all free space of the file system. */
 function fill(file: string, dir: string): void {
   const block = Buffer.alloc(1 << 20)
   const blocks: Buffer[] = Array.from({ length: Math.ceil(statfsSync(dir).bavail / 256) + 1 }, () => block)
   try {
     writeFileSync(file, Buffer.concat(blocks))
   } catch {
-    // The disk is full, as it shall be.
+    // The disk is full, as intended.
   }
 }

@@ -14,10 +14,10 @@ import { until } from '../support/until.ts'
 
 const squid = 'erc20-transfers@v1'
 const servedMs = 45_000
-/** Within which the status has to say that the chain's head is unknown. */
+/** The status must show an unknown head within this time. */
 const stalledMs = 60_000
 
-/** A squid reads a chain over Shoal's RPC gateway, behind which one of two nodes misbehaves, or both. */
+/** A squid reads a chain through Shoal's RPC gateway, while one or both of its two nodes misbehave. */
 describe('RPC nodes', () => {
   let day: Day
   let chain: Devnet
@@ -49,7 +49,7 @@ describe('RPC nodes', () => {
   }, 300_000)
 
   afterAll(async () => {
-    printFaults('one call at the gateway', 'slowest call', "the processor's status", 'indexed again after')
+    printFaults('a call to the gateway', 'slowest call', "the processor's status", 'indexed again after')
     await day?.end()
     for (const node of nodes) await node.close()
     await chain?.stop()
@@ -64,13 +64,13 @@ describe('RPC nodes', () => {
   const watch = (): Timeline =>
     startTimeline({
       call: async (signal) => {
-        const answer = await fetch(rpcUrl, {
+        const response = await fetch(rpcUrl, {
           method: 'POST',
           headers: { 'content-type': 'application/json' },
           body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] }),
           signal,
         })
-        const { error } = (await answer.json()) as { error?: { code: number } }
+        const { error } = (await response.json()) as { error?: { code: number } }
         return error ? `error ${error.code}` : 'right'
       },
       status: async () => {
@@ -95,7 +95,7 @@ describe('RPC nodes', () => {
     '$fault',
     async ({ fault, begin, isServed }) => {
       const timeline = watch()
-      await until(() => timeline.latest('status') === 'SYNCED', 'all is well')
+      await until(() => timeline.latest('status') === 'SYNCED', 'everything works')
       timeline.mark()
       await begin()
       if (isServed) {
@@ -104,7 +104,7 @@ describe('RPC nodes', () => {
       }
       if (isServed) await pause(servedMs)
       else await until(() => timeline.latest('status') !== 'SYNCED', 'users see that the head is unknown', stalledMs)
-      const during = { call: timeline.told('call'), status: timeline.told('status') }
+      const during = { call: timeline.history('call'), status: timeline.history('status') }
       await both('none')()
       const healedMs = performance.now()
       await chain.chain.transfer(5)
@@ -127,7 +127,7 @@ describe('RPC nodes', () => {
 
   test('a reorganisation of four blocks', async () => {
     const timeline = watch()
-    await until(() => timeline.latest('status') === 'SYNCED', 'all is well')
+    await until(() => timeline.latest('status') === 'SYNCED', 'everything works')
     timeline.mark()
     const before = await chain.chain.countTransfers()
     const startedMs = performance.now()
@@ -137,14 +137,14 @@ describe('RPC nodes', () => {
     await untilCounted()
     const elapsed = `${((performance.now() - startedMs) / 1000).toFixed(1)} s`
     await timeline.stop()
-    const { told, slowestMs } = timeline
+    const { history, slowestMs } = timeline
     reportFault(
       'chain reorganised by four blocks',
-      told('call'),
+      history('call'),
       `${(slowestMs('call') / 1000).toFixed(1)} s`,
-      told('status'),
+      history('status'),
       elapsed,
     )
-    expect(told('call')).toBe('right')
+    expect(history('call')).toBe('right')
   }, 120_000)
 })

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 /**
- * The folder of a squid without dependencies, whose image is built within seconds. Its api answers 200 until told otherwise,
- * its processor runs and does nothing.
+ * Creates a squid without dependencies, whose image is built within seconds. By default its api returns 200, and
+ * its processor does nothing.
  *
- * @param files by path in the folder; they replace the usual ones
+ * @param files by path in the folder; they replace the default files
  * @returns its path; the caller removes `dirname` of it
  */
 export function makeBareSquid(name: string, files: Record<string, string> = {}): string {
@@ -36,7 +36,7 @@ deploy:
   return folder
 }
 
-/** A program that answers every request like this; it prints `serving <status>` once it listens. */
+/** Source of a program that responds to every request with this status and text; it prints `serving <status>` once it listens. */
 export const apiThatAnswers = (status: number, text: string): string => `
 require('node:http')
   .createServer((request, response) => response.writeHead(${status}).end(${JSON.stringify(text)}))

@@ -6,7 +6,7 @@ import { findBrowser } from '../../scripts/browser.ts'
 import type { Shoal } from './shoal.ts'
 
 export const themes = ['light', 'dark'] as const
-/** Of a desktop, a small window and a phone, in pixels. */
+/** Widths of a desktop, a small window and a phone, in pixels. */
 export const widths = [1440, 1000, 400] as const
 
 export const openBrowser = (): Promise<Browser> =>
@@ -23,15 +23,15 @@ export const openBrowser = (): Promise<Browser> =>
     ],
   })
 
-/** What a page's browser remembers from the beginning, under the keys of spec 3. */
+/** The initial local storage, with the keys of spec 3. */
 export type Remembered = Partial<
   Record<'user_token' | 'userOrg' | 'tmp_invites_checked' | 'onboardingGuide' | 'theme', string>
 >
 
-/** What browsers said against our pages since the file's tests began: errors nobody caught, and what a policy forbade. */
+/** Uncaught errors and policy violations in pages since the file's tests began. */
 export const complaints: string[] = []
 
-/** A browser of its own for one person: nothing is shared with the others. The tour is over unless it is asked for. */
+/** Opens an isolated browser context for one user. The tour counts as finished unless requested. */
 export async function newPerson(browser: Browser, shoal: Shoal, remembered: Remembered = {}): Promise<BrowserContext> {
   const settings = { onboardingGuide: '4', ...remembered }
   const localStorage = Object.entries(settings).map(([name, value]) => ({ name, value }))
@@ -43,14 +43,14 @@ export async function newPerson(browser: Browser, shoal: Shoal, remembered: Reme
   })
   context.on('weberror', (error) => complaints.push(error.error().message))
   context.on('console', (message) => {
-    // An answer of the API that is an error is the page's to explain.
+    // Pages handle error responses of the API.
     const isAnswer = message.text().startsWith('Failed to load resource')
     if (message.type() === 'error' && !isAnswer) complaints.push(`${message.page()?.url()}: ${message.text()}`)
   })
   return context
 }
 
-/** What axe finds serious or worse on the page as it is now, one line each; of all its rules, or of those named. */
+/** Returns axe's findings of serious or worse impact on the current page, one line each; of all rules, or of those named. */
 export async function seriousFlaws(page: Page, ...rules: string[]): Promise<string[]> {
   const isThere = await page.evaluate<boolean>("typeof axe !== 'undefined'")
   if (!isThere) await page.evaluate(axe.source)
@@ -64,8 +64,8 @@ export async function seriousFlaws(page: Page, ...rules: string[]): Promise<stri
 }
 
 /**
- * As another tab would: the setting is changed, which all tabs of a person share, and stays for what is opened next. What
- * does not follow by CSS has been drawn again when it is over.
+ * Changes the theme as another tab would: in the setting that all tabs share, also for pages opened later. When it resolves,
+ * charts have been drawn again.
  */
 export const switchTheme = (page: Page, theme: (typeof themes)[number]): Promise<void> =>
   page.evaluate(`new Promise((done) => {
@@ -75,9 +75,9 @@ export const switchTheme = (page: Page, theme: (typeof themes)[number]): Promise
   })`)
 
 /**
- * Looks at the page as it is now in both themes and at every width: keeps pictures called `<name>-<theme>-<width>`, and
- * answers what is wrong, one line each. What is folded away differs only between the widest and the narrow ones, and a
- * theme changes nothing but colours. The page stays as it was looked at last.
+ * Checks the current page in both themes and at every width: saves screenshots called `<name>-<theme>-<width>`, and
+ * returns problems, one line each. The structure differs only between the widest and the narrow widths, and a theme
+ * changes only colours. The page keeps the last theme and width.
  */
 export async function flawsOfLooks(page: Page, name: string): Promise<string[]> {
   const flaws: string[] = []
@@ -96,7 +96,7 @@ export async function flawsOfLooks(page: Page, name: string): Promise<string[]> 
   return flaws
 }
 
-/** Keeps a picture when SHOAL_TEST_SHOTS names a folder, as CI does. */
+/** Saves a screenshot if SHOAL_TEST_SHOTS names a folder, as in CI. */
 export async function keepShot(page: Page, name: string): Promise<void> {
   const folder = process.env['SHOAL_TEST_SHOTS']
   if (!folder) return

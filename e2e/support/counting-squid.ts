@@ -16,7 +16,7 @@ deploy:
     cmd: [node, api.js]
 `
 
-/** Each row of `starts` is a run of the processor; `was_alone` says whether no other run held the writer's lock. */
+/** Each row of `starts` is a run of the processor; `was_alone`: no other run held the writer's lock. */
 const processor = `
 const { Client } = require('pg')
 const http = require('node:http')
@@ -53,8 +53,8 @@ http.createServer((request, response) => {
 `
 
 /**
- * A squid whose processor takes a lock in its database, writes down whether it was alone, and counts the lines of its log:
- * it tells whether two processors ran at once, and whether a line was lost.
+ * A squid whose processor takes a lock in its database, records whether it was free, and numbers the lines of its log:
+ * this shows whether two processors ran at the same time, and whether a line was lost.
  */
 export function makeCountingSquid(): string {
   const folder = join(mkdtempSync(join(tmpdir(), 'counting-')), 'counting')
@@ -83,7 +83,7 @@ const lockOfExample = (): Record<string, Locked> =>
 
 const versionOf = (name: string): string => lockOfExample()[`node_modules/${name}`]?.version ?? '*'
 
-/** The entries of the example's lockfile for a package and all that it needs. */
+/** Returns the entries of the example's lockfile for a package and its dependencies. */
 function lockedWith(name: string, locked: Record<string, Locked> = {}): Record<string, Locked> {
   const path = `node_modules/${name}`
   const entry = lockOfExample()[path]

@@ -14,10 +14,10 @@ export type Day = {
   org: string
   token: string
   api: Client<Contract>
-  /** A folder with the example squid, to change at will. */
+  /** A copy of the example squid that tests may change. */
   project: string
   endpointOf: (reference: string) => string
-  /** A further organization with an admin of its own. */
+  /** Creates another organization with its own admin. */
   addOrg: (code: string) => Promise<{ token: string; api: Client<Contract> }>
   end: () => Promise<void>
 }
@@ -25,7 +25,7 @@ export type Day = {
 type DayOptions = {
   transfers?: number
   env?: Record<string, string>
-  /** For a server that has to know the chain's address before there is a chain. */
+  /** For a server that must know the chain's address before the chain is started. */
   devnetPort?: number
 }
 

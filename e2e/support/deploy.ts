@@ -6,7 +6,7 @@ import { until } from './until.ts'
 
 type Options = { slot: string; tag?: string; hardReset?: boolean; name?: string }
 
-/** Packs, uploads and deploys the project as the public client does, without its waiting; answers the deployment's id. */
+/** Packs, uploads and deploys the project like the public client, without waiting; returns the deployment's id. */
 export async function deploy(
   day: Pick<Day, 'api' | 'org' | 'token' | 'project'> & { shoal: Pick<Day['shoal'], 'url'> },
   options: Options,
@@ -30,7 +30,7 @@ export async function deploy(
   return (await day.api.squids.deploy({ params, body })).id
 }
 
-/** The deployment once it has ended, well or not. */
+/** Waits until the deployment has ended, successfully or not, and returns it. */
 export const ended = (day: Pick<Day, 'api' | 'org'>, id: number, withinMs = 240_000): Promise<Deployment> =>
   until(
     async () => {

@@ -1,7 +1,7 @@
-/** What users saw of each fault, printed as rows of the table in docs/reliability.md when the file has ended. */
+/** What users saw of each fault, printed at the end of the file as rows for the table in docs/reliability.md. */
 const rows: string[] = []
 
-/** `saw`: one cell a probe, as the table's header names them. */
+/** `saw`: one cell per probe, in the order of the table's header. */
 export function reportFault(fault: string, ...saw: string[]): void {
   rows.push(`| ${[fault, ...saw].join(' | ')} |`)
 }

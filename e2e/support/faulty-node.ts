@@ -2,7 +2,7 @@ import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** `dead`: refuses connections. `silent`: takes requests and never answers. `slow`: answers after five seconds. `lying`: says that the chain is 1,000 blocks longer. */
+/** `dead`: refuses connections. `silent`: accepts requests and never responds. `slow`: responds after five seconds. `lying`: reports a head 1,000 blocks too high. */
 export type Fault = 'none' | 'dead' | 'silent' | 'slow' | 'lying'
 
 export type FaultyNode = { url: string; become: (fault: Fault) => Promise<void>; close: () => Promise<void> }
@@ -10,7 +10,7 @@ export type FaultyNode = { url: string; become: (fault: Fault) => Promise<void>;
 const slowMs = 5_000
 const liedBlocks = 1_000
 
-/** A node that passes requests on to another one, and misbehaves when it is told to. */
+/** A node that forwards requests to another one, and can be made to misbehave. */
 export async function startFaultyNode(targetUrl: string): Promise<FaultyNode> {
   let fault: Fault = 'none'
   let server: Server = await listen(0)
@@ -66,7 +66,7 @@ function passOn(url: string, body: Buffer): Promise<string> {
 type Call = { id: unknown; method?: string }
 type Answer = { id: unknown; result?: unknown }
 
-/** Only the number of the newest block is a lie; whoever asks for that block learns that it is not there. */
+/** Only the number of the newest block is wrong; a request for that block returns that it does not exist. */
 function lie(asked: Buffer, answer: string): string {
   const calls = [JSON.parse(asked.toString()) as Call | Call[]].flat()
   const isHead = ({ id }: Answer) => calls.find((call) => call.id === id)?.method === 'eth_blockNumber'

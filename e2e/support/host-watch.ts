@@ -4,11 +4,11 @@ import { played } from './played-squid.ts'
 import type { Shoal } from './shoal.ts'
 import { startTimeline, type Timeline } from './timeline.ts'
 
-const columns = ['console API', 'slowest API answer', '`/readyz`', "the neighbour's api", 'what was said']
+const columns = ['console API', 'slowest API response', '`/readyz`', "the neighbour's api", 'reported']
 
 export const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 
-/** To be called when a file has ended. */
+/** Call it at the end of a file. */
 export const printHostFaults = () => printFaults(...columns)
 
 export type Watched = { shoal: Shoal; token: string; org: string }
@@ -27,20 +27,20 @@ export const watch = ({ shoal, token, org }: Watched, squid: string): Timeline =
     },
   })
 
-export const report = (fault: string, timeline: Timeline, said: string) =>
+export const report = (fault: string, timeline: Timeline, message: string) =>
   reportFault(
     fault,
-    timeline.told('api'),
+    timeline.history('api'),
     seconds(timeline.slowestMs('api')),
-    timeline.told('readyz'),
-    timeline.told('neighbour'),
-    said,
+    timeline.history('readyz'),
+    timeline.history('neighbour'),
+    message,
   )
 
 export const hasHealed = (timeline: Timeline) =>
   ['api', 'readyz', 'neighbour'].every((probe) => timeline.latest(probe) === '200')
 
-/** An organization on a Shoal whose programs are only played. */
+/** Creates an organization with a deployed squid on a Shoal with the sim runtime. */
 export async function playOn(shoal: Shoal): Promise<Watched & { endpoint: string; api: Client<Contract> }> {
   const org = 'acme-labs'
   await shoal.cli('user', 'add', '--email', 'a@b.dev', '--name', 'Mira', '--password', 'correct-horse')

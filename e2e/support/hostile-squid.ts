@@ -1,6 +1,6 @@
 import { makeBareSquid } from './bare-squid.ts'
 
-/** What the processor of a hostile squid does, forever. */
+/** Attacks of a hostile squid's processor, repeated until it is stopped. */
 export const attacks = {
   'eats memory': `
 const kept = []

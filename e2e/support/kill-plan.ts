@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** The client's names of what a deployment goes through. RESETTING is a hard reset's only. */
+/** The steps of a deployment. Only a hard reset has RESETTING. */
 export const steps = [
   'UNPACKING',
   'IMAGE_BUILDING',
@@ -13,9 +13,9 @@ export type DeployStep = (typeof steps)[number]
 
 export type Kill = {
   operation: 'first deployment' | 'update' | 'hard reset'
-  /** The server is killed in it. */
+  /** The step during which the server is killed. */
   step: DeployStep
-  /** How far into the step, of the time that it takes undisturbed: 0 is its begin, 1 its end. */
+  /** The moment within the step's usual duration: 0 is its start, 1 its end. */
   part: number
 }
 
@@ -25,7 +25,7 @@ export const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
 /** `SHOAL_TEST_SEED` repeats an earlier run. */
 export const seed = Number(process.env['SHOAL_TEST_SEED'] ?? Math.floor(Math.random() * 1_000_000))
 
-/** `count` kills, spread evenly over the steps, in an order and at moments that the seed decides. */
+/** Returns `count` kills, spread evenly over the steps; the seed determines their order and moments. */
 export function planKills(count: number): Kill[] {
   const draw = fc.record({
     order: fc.nat(),

@@ -1,18 +1,18 @@
 import { Agent, request } from 'node:http'
 
 export type Load = {
-  /** Requests that were answered with 200. */
+  /** Number of requests with status 200. */
   answered: () => number
-  /** Those of them that this server, `host:port` as nginx names it, answered. */
+  /** Number of those served by this server, `host:port` as in nginx. */
   answeredBy: (server: string) => number
-  /** What went wrong with the others: the status or the error, and the servers that nginx tried. */
+  /** The other requests: their status or error, and the servers that nginx tried. */
   failures: () => { what: string; servers: string }[]
   stop: () => Promise<void>
 }
 
 /**
- * POSTs to `url` without pause over `connections` connections that are kept alive, until it is stopped. A POST is sent once:
- * neither this client nor nginx repeats it.
+ * Sends POSTs to `url` without pause over `connections` keep-alive connections until it is stopped. A POST is sent once:
+ * neither this client nor nginx retries it.
  */
 export function startLoad(url: string, connections: number, body = '{"query":"{ __typename }"}'): Load {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })

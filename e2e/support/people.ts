@@ -8,7 +8,7 @@ type Account = { email: string; password: string; fullName: string }
 
 export const password = 'a password of tests'
 
-/** Through the page, with its bot check. */
+/** Signs up through the page, with its bot check. */
 export async function signUpInBrowser(page: Page, { email, fullName, password: chosen }: Account): Promise<void> {
   await page.goto('/signup')
   await page.getByLabel('Full name').fill(fullName)
@@ -16,7 +16,7 @@ export async function signUpInBrowser(page: Page, { email, fullName, password: c
   await page.getByLabel('Password', { exact: true }).fill(chosen)
   await page.getByLabel('I accept the terms of service').check()
   const submit = page.getByRole('button', { name: 'Create account' })
-  // Solved by itself, in the background.
+  // Solved automatically in the background.
   await until(async () => (await submit.getAttribute('aria-disabled')) === null, 'the bot check is solved')
   await submit.click()
 }
@@ -31,7 +31,7 @@ export async function signInInBrowser(
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-/** The link of the newest mail to this address, as the outbox page shows it. */
+/** Returns the link in the newest mail to this address, from the outbox page. */
 export function newestLink(shoal: Shoal, email: string): Promise<string> {
   return until(async () => {
     const html = await (await fetch(`${shoal.url}/outbox`)).text()
@@ -42,16 +42,16 @@ export function newestLink(shoal: Shoal, email: string): Promise<string> {
 
 type Person = { context: BrowserContext; page: Page; token: string; api: Client<Contract> }
 type How = {
-  /** Neither terms nor questionnaire are answered. */
+  /** The user has neither accepted the terms nor filled in the questionnaire. */
   isNew?: boolean
   areInvitesChecked?: boolean
-  /** The tour is shown to them from its beginning. */
+  /** The tour has not been shown yet. */
   hasTour?: boolean
   /** Id of the selected organization. */
   userOrg?: number
 }
 
-/** Somebody with a confirmed account who is signed in; the account is made when there is none yet. */
+/** Signs in a user with a confirmed account, which is created if it does not exist. */
 export async function personAs(browser: Browser, shoal: Shoal, email: string, how: How = {}): Promise<Person> {
   const signIn = () => shoal.as('').auth.signIn({ body: { email, password } })
   const name = email.split(/[@.]/).slice(0, 2).join(' ')

@@ -5,10 +5,10 @@ import type { Client, Contract, Deployment } from '@shoal/contract'
 import { deploy, ended } from './deploy.ts'
 import type { Shoal } from './shoal.ts'
 
-/** What a program does, as the sim driver reads it from SIM_BEHAVIOUR (runtime/src/sim/behaviour.ts). */
+/** The behaviour of a program, which the sim driver reads from SIM_BEHAVIOUR (runtime/src/sim/behaviour.ts). */
 type Behaviour = Record<string, unknown>
 
-/** A squid whose build and programs are only played (SHOAL_RUNTIME=sim). */
+/** A squid whose build and programs are simulated (SHOAL_RUNTIME=sim). */
 export type PlayedSquid = {
   name: string
   slot: string
@@ -20,10 +20,10 @@ export type PlayedSquid = {
   processors?: Record<string, Behaviour>
 }
 
-/** Who deploys, and where to. */
+/** The caller of a deployment, with server and organization. */
 export type Deployer = { shoal: Pick<Shoal, 'url'>; org: string; token: string; api: Client<Contract> }
 
-/** Sends the squid and asks for its deployment; answers its id. */
+/** Uploads the squid and requests its deployment; returns the deployment's id. */
 export async function play(who: Deployer, squid: PlayedSquid): Promise<number> {
   const project = mkdtempSync(join(tmpdir(), 'shoal-played-'))
   try {
@@ -35,7 +35,7 @@ export async function play(who: Deployer, squid: PlayedSquid): Promise<number> {
   }
 }
 
-/** The same, and waits for its end, good or bad. */
+/** As above, and waits until the deployment has ended, successfully or not. */
 export const played = async (who: Deployer, squid: PlayedSquid): Promise<Deployment> =>
   ended(who, await play(who, squid))
 

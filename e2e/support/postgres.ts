@@ -2,7 +2,7 @@ import { Client } from 'pg'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A connection to a database of the Postgres that Shoal runs on this data directory. */
+/** Connects to a database of the embedded Postgres of this data directory. */
 export async function connectTo(dataDir: string, database: string): Promise<Client> {
   const read = (name: string) => readFileSync(join(dataDir, 'postgres', name), 'utf8').trim()
   const port = Number(read('port'))
@@ -11,11 +11,11 @@ export async function connectTo(dataDir: string, database: string): Promise<Clie
   return client
 }
 
-/** The process id of that Postgres. */
+/** Returns the process id of that Postgres. */
 export const postmasterOf = (dataDir: string): number =>
   Number(readFileSync(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0])
 
-/** Stops every process of that Postgres where it is, as a host does that is out of memory or whose disk hangs. Answers how to let it go on. */
+/** Freezes all processes of that Postgres, like a host that is out of memory or whose disk hangs. Returns a function that resumes them. */
 export function freezePostgres(dataDir: string): () => void {
   const postmaster = postmasterOf(dataDir)
   const parentOf = (pid: string) => {
@@ -34,7 +34,7 @@ export function freezePostgres(dataDir: string): () => void {
     process.kill(pid, 'SIGSTOP')
     frozen.push(pid)
   }
-  // It first, so that it starts no other one.
+  // The postmaster first, so that it starts no new process.
   freeze(postmaster)
   for (const pid of readdirSync('/proc')) if (/^\d+$/.test(pid) && parentOf(pid) === postmaster) freeze(Number(pid))
   return () => {

@@ -4,12 +4,12 @@ import { text } from 'node:stream/consumers'
 
 export type Received = { headers: Record<string, string>; body: string }
 
-/** Somebody else's program that takes webhooks, on this host. */
+/** An external program on this host that receives webhooks. */
 export type Receiver = {
   url: string
-  /** In the order they came. */
+  /** In the order of arrival. */
   received: Received[]
-  /** The status it answers from now on; 204 at first. */
+  /** Sets the status of further responses; initially 204. */
   answer: (status: number) => void
   close: () => Promise<void>
 }

@@ -7,18 +7,18 @@ import { until } from './until.ts'
 
 export type Role = 'api' | 'worker' | 'gateway'
 
-/** One server process that has one role. */
+/** One server process with one role. */
 export type RoleProcess = {
   /** Such as `gateway-2`. */
   name: string
   role: Role
-  /** Where its role is served; of a worker, its health. */
+  /** The port of its role; for a worker, of its health endpoints. */
   port: number
   healthUrl: string
   output: () => string
   pid: () => number
   start: () => Promise<void>
-  /** Answers the exit code, null when a signal ended it. */
+  /** Returns the exit code, null if a signal ended it. */
   end: (signal: 'SIGTERM' | 'SIGKILL') => Promise<number | null>
 }
 
@@ -31,7 +31,7 @@ export type Installation = {
   end: () => Promise<void>
 }
 
-/** Several processes of each role on one host, one data directory and a Postgres that they do not run. */
+/** Several processes of each role on one host, with one data directory and an external Postgres. */
 export async function startInstallation(
   counts: Record<Role, number>,
   env: Record<string, string> = {},
@@ -50,7 +50,7 @@ export async function startInstallation(
   )
   const processes = await Promise.all(roles.map(({ role, name }) => describeProcess(role, name, settings)))
   const end = async () => {
-    // The last worker takes the squids with it.
+    // The last worker stops the squids.
     for (const process of processes.filter(({ role }) => role !== 'worker')) await process.end('SIGTERM')
     for (const process of processes.filter(({ role }) => role === 'worker')) await process.end('SIGTERM')
     await postgres.stop()

@@ -9,17 +9,17 @@ const root = join(import.meta.dirname, '../..')
 /** One process of an installation, of any roles. */
 export type ServerProcess = {
   pid: number
-  /** Of the console and the API, and of the gateway. */
+  /** The URL of console and API; `gatewayUrl` that of the gateway. */
   url: string
   gatewayUrl: string
-  /** What it printed so far. */
+  /** Its output so far. */
   output: () => string
-  /** The exit code, or 128 and the signal's number. */
+  /** The exit code, or 128 plus the signal's number. */
   ended: Promise<number>
-  /** Waits until it says that it is ready. @throws Error with its output when it ends before */
+  /** Waits until it reports that it is ready. @throws with its output if it ends before */
   ready: () => Promise<void>
   signal: (name: NodeJS.Signals) => void
-  /** SIGTERM, and its exit code. */
+  /** Sends SIGTERM and returns the exit code. */
   stop: () => Promise<number>
 }
 

@@ -26,27 +26,27 @@ export type Shoal = {
   url: string
   gatewayUrl: string
   dataDir: string
-  /** What the server printed so far. */
+  /** The server's output so far. */
   output: () => string
-  /** Which sandbox, limits and users its squids really have, as it says itself; empty when it plays them. */
+  /** The sandbox, limits and users of its squids, from its log; empty with the sim runtime. */
   host: () => string
   /** The operator's command line. */
   cli: <T = Record<string, unknown>>(...args: string[]) => Promise<T>
   as: (token: string) => Client<Contract>
-  /** SIGKILL to the server alone: what it started stays. */
+  /** Sends SIGKILL to the server only: its child processes keep running. */
   kill: () => Promise<void>
   /** Starts it again on the same data. */
   start: () => Promise<void>
-  /** SIGTERM, wait, and check that it ended by itself. Then everything is removed. */
+  /** Sends SIGTERM, checks that the server exits, and removes everything. */
   end: () => Promise<void>
 }
 
-/** For a server of tests; `end` of the server removes it. */
+/** Creates a data directory for a test server; `end` of the server removes it. */
 export const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'shoal-e2e-'))
 
 /**
- * A real server as a process of its own, ready to answer, on a fresh data directory unless one is given. Squids stop with it. When it does
- * not start, its Postgres is ended too.
+ * Starts a real server as a separate process and waits until it is ready; by default on a new data directory. Squids stop with it. If
+ * it does not start, its Postgres is stopped too.
  */
 export async function startShoal(env: Record<string, string> = {}, givenDataDir?: string): Promise<Shoal> {
   const dataDir = givenDataDir ?? makeDataDir()
@@ -122,7 +122,7 @@ export async function startShoal(env: Record<string, string> = {}, givenDataDir?
   }
 }
 
-/** What `npm test` installed once for all: hard links, so that a server of tests need not download it again. */
+/** Hard links to the toolchain that `npm test` installed once, so that test servers do not download it again. */
 function lendToolchain(dataDir: string): void {
   const installed = process.env['SHOAL_TEST_TOOLCHAIN']
   if (!installed || existsSync(join(dataDir, 'toolchain'))) return
@@ -131,13 +131,13 @@ function lendToolchain(dataDir: string): void {
   execFileSync('cp', ['-al', installed, join(dataDir, 'toolchain')])
 }
 
-/** For the line that `npm test` prints about what each suite ran with. */
+/** Records the sandbox and limits that `npm test` prints for each suite. */
 function noteHost(sandbox: string, summary: string): void {
   const file = process.env['SHOAL_TEST_HOSTS']
   if (file && summary) appendFileSync(file, `e2e with SHOAL_SANDBOX=${sandbox}\t${summary}\n`)
 }
 
-/** The operator's command line on a data directory that need not have a server. */
+/** The operator's command line on a data directory, with or without a server. */
 export const cliOf =
   (dataDir: string) =>
   <T = Record<string, unknown>>(...args: string[]): Promise<T> =>
@@ -151,7 +151,7 @@ export async function runCli<T>(env: Record<string, string>, args: string[]): Pr
   return JSON.parse(stdout) as T
 }
 
-/** Ends the Postgres that servers of this data directory left running, and waits for its end. */
+/** Stops the Postgres that servers of this data directory left running, and waits for its end. */
 export async function endPostgresOf(dataDir: string): Promise<void> {
   const pid = postmasterOf(dataDir)
   if (pid === 0 || !isAlive(pid)) return
@@ -161,13 +161,13 @@ export async function endPostgresOf(dataDir: string): Promise<void> {
 
 const isAlive = (pid: number) => existsSync(`/proc/${pid}`)
 
-/** The process of the embedded Postgres; 0 when there is none. */
+/** Returns the process id of the embedded Postgres; 0 if there is none. */
 export function postmasterOf(dataDir: string): number {
   const file = join(dataDir, 'postgres/data/postmaster.pid')
   return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[0]) : 0
 }
 
-/** What the host's npm needs, and nothing that would configure Shoal. */
+/** The environment that the host's npm needs, without settings of Shoal. */
 export const hostEnvironment = (): Record<string, string> =>
   Object.fromEntries(
     Object.entries(process.env).flatMap(([key, value]) =>
@@ -183,7 +183,7 @@ export const freePort = () =>
     })
   })
 
-/** `<pid> <command line>` of every process of this host that works in a folder below `dir`. */
+/** Returns `<pid> <command line>` of every process on this host with a working folder below `dir`. */
 export function processesIn(dir: string): string[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return pids.flatMap((pid) => {
@@ -191,7 +191,7 @@ export function processesIn(dir: string): string[] {
       const isInside = readlinkSync(`/proc/${pid}/cwd`).startsWith(dir)
       return isInside ? [`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()}`] : []
     } catch {
-      // It has ended meanwhile.
+      // It has already ended.
       return []
     }
   })

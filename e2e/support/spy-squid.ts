@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** In the files of every spy squid: whoever finds another one's has read a foreign file. */
+/** In the files of every spy squid: finding another one's mark proves that a foreign file was read. */
 export const fileMark = 'mark of the spy called '
 
 const manifest = (name: string) => `manifest_version: subsquid.io/v0.1
@@ -19,7 +19,7 @@ deploy:
     cmd: [node, api.js]
 `
 
-/** Answers what it can find of others: the spy walks wherever it may, as whoever runs it. */
+/** The spy's api: searches all folders that its user may read, and returns what it finds of others. */
 const api = (name: string) => `// ${fileMark}${name}
 const fs = require('node:fs')
 const net = require('node:net')
@@ -71,7 +71,7 @@ http.createServer(async (request, response) => {
 }).listen(process.env.GQL_PORT)
 `
 
-/** A squid without dependencies that tells at `/spy?dir=…&open=…` what it can read and reach of others: below `dir`, and at the very path `open`. */
+/** A squid without dependencies that returns at `/spy?dir=…&open=…` what it can read of others: below `dir`, and at the path `open`. */
 export function makeSpySquid(name: string): string {
   const folder = join(mkdtempSync(join(tmpdir(), 'shoal-spy-')), name)
   mkdirSync(folder)

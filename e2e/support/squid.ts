@@ -1,6 +1,6 @@
 type Answer = { data?: Record<string, { totalCount: number }>; errors?: unknown[] }
 
-/** One GraphQL query; whatever HTTP status it has. */
+/** Sends one GraphQL query; returns the body for any HTTP status. */
 async function graphql(endpoint: string, query: string): Promise<Answer> {
   const answer = await fetch(endpoint, {
     method: 'POST',
@@ -10,7 +10,7 @@ async function graphql(endpoint: string, query: string): Promise<Answer> {
   return (await answer.json().catch(() => ({}))) as Answer
 }
 
-/** What the example squid says it has indexed; null while it does not answer. */
+/** Returns the number of transfers the example squid has indexed; null while it does not respond. */
 export async function totalTransfers(endpoint: string): Promise<number | null> {
   const answer = await graphql(endpoint, '{ transfersConnection(orderBy: id_ASC) { totalCount } }')
   return answer.data?.['transfersConnection']?.totalCount ?? null

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { connectTo } from './postgres.ts'
 import { processesIn } from './shoal.ts'
 
-/** What a Shoal has on its host. Everything in it must belong to a version. */
+/** Resources of a Shoal on its host. Each must belong to a version. */
 export type Traces = {
   /** `<image> <command line>` of each program of a squid, sorted. */
   programs: string[]
@@ -15,7 +15,7 @@ export type Traces = {
   images: string[]
 }
 
-/** What the database knows of. */
+/** Resources recorded in the database. */
 export type Known = { runningImages: string[]; images: string[]; squidIds: number[] }
 
 export async function tracesOf(dataDir: string): Promise<Traces> {
@@ -44,7 +44,7 @@ export async function knownTo(dataDir: string): Promise<Known> {
   }
 }
 
-/** What is there and belongs to no version, in words. `perVersion`: how many programs a version has. */
+/** Describes the resources that belong to no version. `perVersion`: number of programs of a version. */
 export function orphans(traces: Traces, known: Known, perVersion: number): string[] {
   const isOfVersion = (workload: string) => known.squidIds.some((id) => workload.startsWith(`${id}.`))
   const versions = known.squidIds.length

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Asks again and again until the answer is truthy; fails with `what` when it is not within `withinMs`. */
-export async function until<T>(ask: () => Promise<T> | T, what: string, withinMs = 60_000): Promise<NonNullable<T>> {
+/** Polls until the result is truthy, and returns it. @throws with `what` after `withinMs` */
+export async function until<T>(poll: () => Promise<T> | T, what: string, withinMs = 60_000): Promise<NonNullable<T>> {
   const deadline = performance.now() + withinMs
   let last: unknown
   while (performance.now() < deadline) {
-    const answer = await ask()
-    if (answer) return answer
-    last = answer
+    const result = await poll()
+    if (result) return result
+    last = result
     await pause(100)
   }
-  throw new Error(`Not within ${withinMs / 1000} s: ${what} (last answer: ${JSON.stringify(last)})`)
+  throw new Error(`Not within ${withinMs / 1000} s: ${what} (last result: ${JSON.stringify(last)})`)
 }
