@@ -69,7 +69,7 @@ describe.runIf(existsSync(manifestFile))('the size of the build', () => {
       bars.graphiql,
     ))
 
-  test('nothing rarely wanted comes with a page', () => {
+  test('rarely needed code is not part of a page', () => {
     const rare = /sentry|schemas|Altcha|Turnstile|Plot|driver|highlight|stripe|graphiql|monaco/i
     const usual = pages.map(([key]) => key).filter((key) => !rare.test(key))
     const always = [...signIn, ...frame, ...usual.flatMap((key) => [...withImports(key)])]

@@ -22,7 +22,7 @@ const deployment = (id: number, reference: string, change: Partial<Deployment> =
   ...change,
 })
 
-test('a first deployment is shown while it is the last word on a version that does not exist', () => {
+test('a failed first deployment is shown while it is the newest one of a version that does not exist', () => {
   const deployments = [
     deployment(5, 'again@v1', { failed: 'NO', status: 'UNPACKING' }),
     deployment(4, 'broken@v1'),

@@ -33,7 +33,7 @@ function reading(count: number) {
   }
 }
 
-test('of a long list what is on screen is requestedIds for, and all of it once a minute', async () => {
+test('a long list fetches the visible rows on each poll, and all rows once a minute', async () => {
   const read = reading(101)
   await read([])
   const all = await read([3, 4])
@@ -43,7 +43,7 @@ test('of a long list what is on screen is requestedIds for, and all of it once a
   expect(requestedIds).toEqual([null, [3, 4], [3, 4], [3, 4], [3, 4], [3, 4], null])
 })
 
-test('all of it after a change, when one has gone, and while nothing is on screen', async () => {
+test('a long list fetches all rows after a change, after a deletion, and while no row is visible', async () => {
   const read = reading(101)
   await read([])
   await read([3], { isInvalidated: true })
@@ -53,7 +53,7 @@ test('all of it after a change, when one has gone, and while nothing is on scree
   expect(requestedIds).toEqual([null, null, [3, 4], null, null])
 })
 
-test('a short list is requestedIds for whole every time', async () => {
+test('a short list is fetched in full on every poll', async () => {
   const read = reading(100)
   await read([3])
   await read([3])

@@ -78,7 +78,7 @@ function open(url: string, session: Session) {
 
 beforeEach(() => stored.clear())
 
-test('the routes are those of spec 2.1 and 2.2, and our own, and nothing else', () => {
+test('the routes are exactly those of spec 2.1 and 2.2 and our own', () => {
   const router = makeRouter(new QueryClient(), createMemoryHistory())
   const trimmed = (path: string) => (path === '/' ? path : path.replace(/\/$/, ''))
   const paths = new Set(Object.keys(router.routesByPath).map(trimmed))
@@ -106,7 +106,7 @@ test.each([
   ['/billing/usage?month=2026-09&bySquid=true', '/billing/usage?month=2026-09&bySquid=true'],
 ])('signed in: %s shows %s', async (from, to) => expect(await open(from, { status: 'signedIn', user })).toBe(to))
 
-test('`organization` in the address selects it, unless the user is not in it', async () => {
+test('`organization` in the URL selects it, unless the user is not a member', async () => {
   await open('/squids?organization=acme', { status: 'signedIn', user })
   expect(stored.get('userOrg')).toBe('2')
   await open('/squids?organization=strangers', { status: 'signedIn', user })

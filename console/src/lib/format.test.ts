@@ -68,7 +68,7 @@ describe('dates', () => {
     expect(format.formatDayMonth(noon)).toBe('02.09')
     expect(format.formatDayMonthTime(noon)).toBe('02.09 12:03')
   })
-  test('days and months that were counted in UTC are called by their date there', () => {
+  test('days and months in UTC are formatted in UTC', () => {
     const midnight = '2026-09-01T00:00:00.000Z'
     expect(formatUtcDate(midnight)).toBe('01.09.2026')
     expect(formatUtcDayMonth(midnight)).toBe('01.09')

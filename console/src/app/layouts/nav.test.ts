@@ -14,7 +14,7 @@ const org = (playground: boolean, status: OrgStatus = 'ACTIVE'): Org => ({
 })
 const labels = (...args: Parameters<typeof navItems>) => navItems(...args).map(({ label }) => label)
 
-test('an organization has everything, Portal only with the beta flag (spec 2.3)', () => {
+test('an organization has all entries, Portal only with the beta flag (spec 2.3)', () => {
   expect(labels(org(false), true)).toEqual([
     'Squids',
     'Monitoring',

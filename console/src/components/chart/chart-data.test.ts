@@ -14,12 +14,12 @@ import {
 const series = (label: string, values: (number | null)[]): ChartSeries => ({ label, kind: 'bars', values })
 const percent = (value: number) => `${value}%`
 
-test('a summary says where each line ends and how far it went, without the gaps', () => {
+test('a summary has the last value and the range of each series, without gaps', () => {
   const data = { times: [1, 2, 3], series: [series('API', [5, null, 40]), series('DB', [null, null, null])] }
   expect(summaryOf('CPU usage', data, percent)).toBe('CPU usage. API: 40% at the end, between 5% and 40%. DB: no data.')
 })
 
-test('a summary of many points does not run out of stack', () => {
+test('a summary of many points does not overflow the stack', () => {
   const values = Array.from({ length: 200_000 }, (_, index) => index)
   expect(summaryOf('Blocks', { times: values, series: [series('eth', values)] }, String)).toContain(
     'between 0 and 199999',
@@ -39,14 +39,14 @@ test('an axis begins at zero and reaches its maximum, or begins near the lowest 
   expect(valueRange({ isFromLowest: true }, 7, 7)).toEqual([6, 8])
 })
 
-test('stacked series stand on each other, and nothing is no bar', () => {
+test('stacked series add up, and zero draws no bar', () => {
   expect(stacked([series('valid', [1, null, 3]), series('invalid', [2, 2, 0])])).toEqual([
     [1, null, 3],
     [3, 2, null],
   ])
 })
 
-test('colours are given out in order and begin again', () => {
+test('colours are assigned in order and wrap around', () => {
   expect([0, 5, 6].map((index) => colorToken(series('x', []), index))).toEqual(['chart-1', 'chart-6', 'chart-1'])
   expect(colorToken({ ...series('x', []), color: 4 }, 0)).toBe('chart-4')
 })
@@ -57,17 +57,17 @@ test('a value with gaps on both sides is drawn as a point', () => {
   expect(isolatedPoints([1, 2])).toEqual([])
 })
 
-test('a value of a stretch of time is drawn in its middle', () => {
+test('the value of a bucket is drawn in its middle', () => {
   expect(drawnTimes({ times: [0, 60], series: [], bucketSeconds: 60 })).toEqual([30, 90])
   expect(drawnTimes({ times: [0, 60], series: [] })).toEqual([0, 60])
 })
 
-test('a spreadsheet gets every number as it is, and gaps empty', () => {
+test('the copied table has exact numbers, and empty cells for gaps', () => {
   const data = { times: [0, 60], series: [series('API', [0.123456, null]), series('DB', [null, 0])] }
   expect(sheetOf(data)).toBe('Time\tAPI\tDB\n1970-01-01T00:00:00.000Z\t0.123456\t\n1970-01-01T00:01:00.000Z\t\t0')
 })
 
-test('marks in each other’s way are one', () => {
+test('overlapping marks are merged', () => {
   const [a, b, c] = [10, 30, 12].map((timeSeconds) => ({ timeSeconds, label: `at ${timeSeconds}` }))
   if (!a || !b || !c) throw new Error('three marks')
   expect(groupMarks([a, b, c], (seconds) => seconds * 2, 10)).toEqual([

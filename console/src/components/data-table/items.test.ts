@@ -17,20 +17,20 @@ const columns: Column<Version>[] = [
 ]
 const slots = (sort: Parameters<typeof sorted>[2]) => sorted(rows, columns, sort).map(({ slot }) => slot)
 
-test('text sorts as people count, numbers as numbers, equal ones stay', () => {
+test('text sorts in natural order, numbers by value, and the sort is stable', () => {
   expect(slots({ column: 'slot', order: 'asc' })).toEqual(['v1', 'v2', 'v9', 'v10'])
   expect(slots({ column: 'slot', order: 'desc' })).toEqual(['v10', 'v9', 'v2', 'v1'])
   expect(slots({ column: 'requests', order: 'asc' })).toEqual(['v10', 'v9', 'v1', 'v2'])
 })
 
-test('no sort, an unknown column or one that cannot be sorted: as they came', () => {
+test('without a sort, with an unknown or an unsortable column the order is unchanged', () => {
   for (const sort of [null, { column: 'size', order: 'asc' } as const, { column: 'squid', order: 'desc' } as const])
     expect(slots(sort)).toEqual(['v10', 'v2', 'v9', 'v1'])
 })
 
 test('rows keep their identity', () => expect(sorted(rows, columns, { column: 'slot', order: 'asc' })[0]).toBe(rows[3]))
 
-test('groups stand in the order of their first row', () => {
+test('groups follow the order of their first row', () => {
   const items = itemsOf(
     rows,
     ({ squid, slot }) => `${squid}@${slot}`,
@@ -39,7 +39,7 @@ test('groups stand in the order of their first row', () => {
   expect(items.map(({ id }) => id)).toEqual(['group:nft', 'nft@v10', 'nft@v9', 'group:erc20', 'erc20@v2', 'erc20@v1'])
 })
 
-test('a second press on a header turns it around', () => {
+test('a second click on a header reverses the sort', () => {
   const first = nextSort(null, 'slot')
   expect(first).toEqual({ column: 'slot', order: 'asc' })
   expect(nextSort(first, 'slot').order).toBe('desc')

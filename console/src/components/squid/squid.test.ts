@@ -24,7 +24,7 @@ const healthy = {
   lastDeploy: { id: 7, type: 'RESTART', status: 'OK', failed: 'NO', running: false },
 } as unknown as Squid
 
-test('a status says why it is what it is', () => {
+test('a status has a reason', () => {
   expect(statusReason(healthy)).toMatch(/at the head/)
   const stuck = {
     ...processor,
@@ -42,7 +42,7 @@ test('a status says why it is what it is', () => {
   expect(statusReason({ ...healthy, status: 'HIBERNATED', hibernatedAt: null })).toBe('Stopped. Data is kept.')
 })
 
-test('the endpoint is the one that outlives the version: production, any tag, then the slot', () => {
+test('the endpoint prefers the production tag, then any tag, then the slot', () => {
   const tag = (name: string) => ({ type: 'tag' as const, name, url: name })
   const canonical = { type: 'canonical' as const, url: 'slot' }
   const of = (...urls: NonNullable<Squid['api']>['urls']) =>

@@ -13,7 +13,7 @@ const processor = (
   etaSeconds,
 })
 
-test('an estimated time is told in one unit', () => {
+test('an estimated time has one unit', () => {
   const told = [0.2, 42, 90, 3599, 7200, 86_400, 200_000].map(formatSpan)
   expect(told).toEqual(['1 s', '42 s', '2 min', '1 h', '2 h', '1 day', '2 days'])
 })
@@ -22,7 +22,7 @@ test('speeds of slow chains keep their decimals', () => {
   expect([0.0833, 2.5, 12.34, 2100.4].map(formatSpeed)).toEqual(['0.08', '2.5', '12', '2,100'])
 })
 
-test('the lag is unknown until there is a head, and never negative', () => {
+test('the lag is unknown without a head, and never negative', () => {
   expect(lagBlocks(processor('STARTING', -1, 0))).toBeNull()
   expect(lagBlocks(processor('SYNCING', -1, 0))).toBeNull()
   expect(lagBlocks(processor('SYNCING', -1, 100))).toBe(100)

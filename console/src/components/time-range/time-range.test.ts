@@ -6,20 +6,20 @@ const hour = { id: '1h', label: 'Last hour', ms: 3_600_000 }
 const ranges: TimeRanges = { defaultRange, options: [hour, defaultRange] }
 const now = Date.parse('2026-09-02T12:00:00.000Z')
 
-test('a range by its name ends now; an unknown name is the defaultRange one', () => {
+test('a named range ends now; an unknown name is the default range', () => {
   expect(queryTimes(ranges, { range: '1h' }, now)).toEqual({ from: '2026-09-02T11:00:00.000Z' })
   expect(queryTimes(ranges, { range: 'nope' }, now)).toEqual({ from: '2026-08-31T12:00:00.000Z' })
   expect([searchOfNamed(ranges, '2d').range, searchOfNamed(ranges, '1h').range]).toEqual([undefined, '1h'])
 })
 
-test('times go before a name, which stays the way back; what is no time is left out', () => {
+test('times take precedence over a name; invalid times are dropped', () => {
   const search = { range: '1h', from: '2026-09-02T10:00:00.000Z', to: 'soon' }
   expect(isCustom(search)).toBe(true)
   expect(namedRange(ranges, search)).toBe(hour)
   expect(queryTimes(ranges, search, now)).toEqual({ from: search.from, to: undefined })
 })
 
-test('a custom range begins as what was shown before', () => {
+test('a custom range starts with the previous range', () => {
   const begun = searchOfCustom(ranges, { range: '1h' }, now)
   expect(begun).toEqual({ range: '1h', from: '2026-09-02T11:00:00.000Z', to: '2026-09-02T12:00:00.000Z' })
   expect(searchOfCustom(ranges, begun, now + 1)).toEqual(begun)

@@ -23,7 +23,7 @@ test('money is shown to the cent', () => {
   ])
 })
 
-test('a card is complete or it is none', () => {
+test('an incomplete card is null', () => {
   const whole = { number: '4242 4242 4242 4242', expiry: '04 / 31', cvc: '123' }
   const card = { number: '4242424242424242', expMonth: 4, expYear: 2031, cvc: '123' }
   expect(cardOf(whole)).toEqual(card)
@@ -69,7 +69,7 @@ test('the export has the columns of spec 9, and a name is never a formula', () =
   expect(receiptCsv([{ ...item, squid: null }], false).split('\r\n')[0]).toBe('Type;Amount;Rate;Cost;Discount;Subtotal')
 })
 
-test('a card is good to the end of its month, and says so a month before', () => {
+test('a card is valid to the end of its month, with a warning a month before', () => {
   const card = { exp_month: 2, exp_year: 2026 }
   const at = (time: string) => expiryStateOf(card, Date.parse(time))
   expect(at('2026-01-28T00:00:00Z')).toBe('good')
@@ -79,7 +79,7 @@ test('a card is good to the end of its month, and says so a month before', () =>
   expect(expiryOf(card)).toBe('02/26')
 })
 
-test('countries go by their names, all of them', () => {
+test('all countries are sorted by name', () => {
   const options = countryOptions()
   expect(options).toHaveLength(249)
   expect(options.filter(({ id, label }) => id === label)).toEqual([])
@@ -87,7 +87,7 @@ test('countries go by their names, all of them', () => {
   expect(options.find(({ id }) => id === 'CH')?.label).toBe('Switzerland')
 })
 
-test('an export can be fetched and played by a command', () => {
+test('an export can be downloaded and restored with a command', () => {
   expect(exportCommand('https://shoal.dev', 'acme', 'a@v1')).toBe(
     "curl -f -H 'authorization: token YOUR_API_TOKEN' -o a@v1.sql.gz https://shoal.dev/api/v1/orgs/acme/squids/a@v1/database/export\n" +
       "gunzip -c a@v1.sql.gz | psql 'postgres://YOUR_DATABASE'",

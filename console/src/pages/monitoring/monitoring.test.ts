@@ -38,7 +38,7 @@ test('the eight charts have the order, heights, maxima and texts of the specific
   ])
 })
 
-test('an address without a timeframe means 24 hours, and a zoom without sense is none', () => {
+test('the default timeframe is 24 hours, and an invalid zoom is ignored', () => {
   expect(timeframes.map(({ label }) => label)).toEqual(['Last hour', '6h', '12h', '24h', '2 days', '7 days'])
   const now = Date.parse('2026-09-02T14:00Z')
   const { fromMs, toMs } = timesOf(timeSpanOf({}), now)
@@ -53,12 +53,12 @@ test('an address without a timeframe means 24 hours, and a zoom without sense is
     expect(timeSpanOf({ timeframe: '2d', ...wrong })).toEqual({ timeframe: '2d' })
 })
 
-test('what is dragged over becomes the address, at least two minutes of it', () => {
+test('a dragged range goes into the URL, at least two minutes long', () => {
   expect(zoomTo(600, 1200)).toEqual({ from: '1970-01-01T00:10:00.000Z', to: '1970-01-01T00:20:00.000Z' })
   expect(zoomTo(600, 610)).toEqual({ from: '1970-01-01T00:09:05.000Z', to: '1970-01-01T00:11:05.000Z' })
 })
 
-test('all tags and some tags exclude each other, and no tag at all is a change to ignore', () => {
+test('all tags and single tags exclude each other, and an empty selection is ignored', () => {
   expect(pickTags(['*'], ['*', 'dev'])).toEqual(['dev'])
   expect(pickTags(['dev'], ['dev', '*'])).toEqual(['*'])
   expect(pickTags(['dev'], ['dev', 'prod'])).toEqual(['dev', 'prod'])
@@ -66,7 +66,7 @@ test('all tags and some tags exclude each other, and no tag at all is a change t
   expect(pickTags([], ['*'])).toEqual(['*'])
 })
 
-test('lines are listed by version and container, each with a className of its ownTags', () => {
+test('lines are sorted by version and container, each with its own style', () => {
   const processors = Array.from({ length: 24 }, (_, at) => wire('b@v10', `p${at}`))
   const lines = lineStylesOf([
     result(wire('b@v2', 'eth'), wire('b@v2', 'db')),
@@ -80,7 +80,7 @@ test('lines are listed by version and container, each with a className of its ow
   expect(ids(lineStylesOf([result(wire('b@v10', 'api'), wire('b@v9', 'api'))]))).toEqual(['b@v9 api', 'b@v10 api'])
 })
 
-test('filters take a kind of container and any of the tags; untagged versions only pass without', () => {
+test('filters select a container type and any of the tags; untagged versions match only without tags', () => {
   const lines = lineStylesOf([
     result(
       wire('a@v1', 'api', 'dev,prod'),
@@ -104,7 +104,7 @@ test('filters take a kind of container and any of the tags; untagged versions on
   expect(filterToSelected(lines, 'gone@v1')).toBe(lines)
 })
 
-test('a chart draws the shown lines with their gaps; counts that still go on are not drawn', () => {
+test('a chart draws the shown lines with their gaps, without incomplete counts', () => {
   const series = [wire('a@v1', 'eth'), wire('a@v1', 'api'), wire('', 'eth')]
   const known = result(...series)
   const shown = lineStylesOf([known]).filter(({ container }) => container === 'eth')

@@ -5,7 +5,7 @@ vi.stubGlobal('fetch', async () => Response.json({ payload: [] }))
 
 const { apiTokensQuery } = await import('./api-tokens.ts')
 
-test('the list of tokens takes 300 ms, however soon it is there (spec 7)', async () => {
+test('the list of tokens takes at least 300 ms (spec 7)', async () => {
   vi.useFakeTimers()
   try {
     let answer: unknown = null

@@ -26,6 +26,6 @@ test('hours without requests are zero, the most used method is first, rare ones 
   ])
 })
 
-test('nothing asked is an empty chart', () => {
+test('no requests make an empty chart', () => {
   expect(requestsChart({ timeGroup: 'Hour', metrics: [] }, 0)).toEqual({ times: [], series: [] })
 })

@@ -21,12 +21,12 @@ test('the search is a pattern against the full name, whatever its case', () => {
   expect(names('')).toHaveLength(3)
 })
 
-test('what is no valid pattern is looked for as it stands', () => {
+test('an invalid pattern is matched literally', () => {
   expect(matcherOf('a(b')('xA(B)')).toBe(true)
   expect(matcherOf('[')('erc20@v1')).toBe(false)
 })
 
-test('any of the statuses, all of the tags', () => {
+test('matches any of the statuses and all of the tags', () => {
   expect(names('', ['HIBERNATED', 'DEPLOYING'])).toEqual(['erc20@v2', 'nft.floor@v1'])
   expect(names('', [], ['production'])).toEqual(['erc20@v1', 'nft.floor@v1'])
   expect(names('', [], ['production', 'v2'])).toEqual(['erc20@v1'])
@@ -34,7 +34,7 @@ test('any of the statuses, all of the tags', () => {
   expect(tagsOf(all)).toEqual(['production', 'staging', 'v2'])
 })
 
-test('good and bad requests of a day are one bar; older days are left out', () => {
+test('valid and failed requests of a day share one bar; older days are left out', () => {
   const now = Date.parse('2026-11-21T00:00:01Z')
   const count = (time: string, squidId: number, res: 'success' | 'error', value: string) => ({
     time: `${time}T00:00:00.000Z`,

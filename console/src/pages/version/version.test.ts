@@ -16,7 +16,7 @@ const running = { status: 'DEPLOYED', addons: { postgres }, manifest, packageJso
 const closedTabs = (squid: Parameters<typeof versionTabs>[0]) =>
   versionTabs(squid).flatMap(({ label, disabledReason }) => (disabledReason === null ? [] : [label]))
 
-test('tabs of a version that runs are all open', () => {
+test('a running version has all tabs enabled', () => {
   expect(versionTabs(running).map(({ label }) => label)).toEqual([
     'General',
     'Details',
@@ -36,7 +36,7 @@ test('tabs of a version that runs are all open', () => {
   ).toEqual(['Logs'])
 })
 
-test('what needs running programs is closed while the version is hibernated', () => {
+test('tabs that need running programs are disabled while the version is hibernated', () => {
   expect(closedTabs({ ...running, status: 'HIBERNATED' })).toEqual([
     'Details',
     'Processors',
@@ -46,7 +46,7 @@ test('what needs running programs is closed while the version is hibernated', ()
   ])
 })
 
-test('a version without a database has no DB access, one that was never built no files', () => {
+test('a version without a database has no DB access tab, one that was never built has disabled files', () => {
   const fresh = { ...running, addons: {}, manifest: { current: {}, raw: '' }, packageJson: {} }
   expect(versionTabs(fresh).map(({ label }) => label)).not.toContain('DB access')
   expect(versionTabs({ ...fresh, addons: { neon: { connections: [] } } }).map(({ label }) => label)).toContain(
@@ -56,7 +56,7 @@ test('a version without a database has no DB access, one that was never built no
   expect(closedTabs({ ...fresh, manifest: { current: { name: 'one' }, raw: '' } })).toEqual(['Package.json'])
 })
 
-test('addresses are grouped by kind, and only those of a new spec are called immutable', () => {
+test('URLs are grouped by kind, and only those of a new spec are marked immutable', () => {
   const urls = [
     { url: 'https://x/one:prod/api/graphql', type: 'tag', name: 'prod' },
     { url: 'https://x/one/graphql', type: 'prod_alias' },
@@ -99,7 +99,7 @@ test('tags of other versions of the same squid can move here', () => {
   ])
 })
 
-test('a search finds text in any case, across the pieces it is drawn in', () => {
+test('a search ignores case and finds matches across text nodes', () => {
   expect(matchesIn('Name: one\nname: two', 'NAME')).toEqual([0, 10])
   expect(matchesIn('aaa', 'aa')).toEqual([0])
   expect(matchesIn('anything', '')).toEqual([])

@@ -10,11 +10,11 @@ test.each([
   ['10,000,000', 10_000_000],
 ])('%s is a threshold', (text, value) => expect(readThreshold(text, bounds)).toBe(value))
 
-test.each(['', '9', '10000001', '12.5', '-20', '1e3', 'many'])('`%s` is told why it is none', (text) =>
+test.each(['', '9', '10000001', '12.5', '-20', '1e3', 'many'])('`%s` is refused with the bounds', (text) =>
   expect(readThreshold(text, bounds)).toBe('A whole number from 10 to 10,000,000'),
 )
 
-test('what rules begin with is within their own bounds', () => {
+test('default thresholds are within their bounds', () => {
   const thresholds = Object.values(alertRules).flatMap(({ threshold }) => threshold ?? [])
   const read = thresholds.map((threshold) => readThreshold(String(threshold.initial), threshold))
   expect(read).toEqual(thresholds.map(({ initial }) => initial))

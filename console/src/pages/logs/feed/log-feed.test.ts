@@ -50,7 +50,7 @@ afterEach(() => feed.close())
 const ids = () => feed.getState().window.lines.map(({ id }) => Number(id))
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
-test('begins at the end, goes back by pages, and follows without a gap', async () => {
+test('starts at the end, loads older pages, and follows without a gap', async () => {
   const log = startLog(25)
   feed = createLogFeed(log.source, everything)
   feed.open()
@@ -65,7 +65,7 @@ test('begins at the end, goes back by pages, and follows without a gap', async (
   await vi.waitFor(() => expect(ids()).toEqual(range(6, 27)))
 })
 
-test('a stream that breaks is taken up where it was', async () => {
+test('a broken stream resumes where it broke', async () => {
   const log = startLog(5)
   feed = createLogFeed(log.source, everything)
   feed.open()
@@ -79,7 +79,7 @@ test('a stream that breaks is taken up where it was', async () => {
   expect(log.followed).toEqual(['5', '6'])
 })
 
-test('around a line it follows only once the end is reached, and never when the time has an end', async () => {
+test('around a line it follows only after reaching the end, and never a range with an end', async () => {
   const log = startLog(40)
   feed = createLogFeed(log.source, { ...everything, line: '15' })
   feed.open()

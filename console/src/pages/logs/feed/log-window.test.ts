@@ -16,7 +16,7 @@ const down = (from: number, to: number, nextPage: string | null = 'more') => ({
   nextPage,
 })
 
-test('pages come newest first and stand oldest first; a line keeps its number', () => {
+test('pages arrive newest first and are kept oldest first; a line keeps its number', () => {
   const opened = openedAtEnd(down(7, 9))
   expect(ids(opened.lines)).toEqual([7, 8, 9])
   const more = withOlder(opened, down(4, 6, null))
@@ -25,7 +25,7 @@ test('pages come newest first and stand oldest first; a line keeps its number', 
   expect(more.lines[0 - more.first]?.id).toBe('7')
 })
 
-test('around a line, which is there once, or not at all when a filter keeps it out', () => {
+test('a window around a line has it once, or not at all if a filter excludes it', () => {
   const after = { logs: entries(5, 7), nextPage: 'newer' }
   const around = openedAround(down(3, 5), after)
   expect(ids(around.lines)).toEqual([3, 4, 5, 6, 7])
@@ -36,7 +36,7 @@ test('around a line, which is there once, or not at all when a filter keeps it o
   expect(whole.newer).toBeNull()
 })
 
-test('what is too much goes at the old end, and can be had again; not while somebody reads', () => {
+test('excess lines are trimmed at the old end and can be reloaded; none while the user reads', () => {
   const opened = openedAtEnd(down(1, 10, null))
   const untrimmed = withLive(opened, entries(11, maxLines + 9_000), true)
   expect(untrimmed.lines).toHaveLength(maxLines + 9_000)

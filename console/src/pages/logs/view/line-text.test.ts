@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { plainLine, splitAt, textOf, withoutAnsi } from './line-text.ts'
 
-test('colours and other orders to a terminal are left out', () => {
+test('ANSI colours and other escape sequences are removed', () => {
   expect(withoutAnsi('\u001b[32mready\u001b[0m in \u001b[1;38;5;200m41 ms\u001b[22m')).toBe('ready in 41 ms')
   expect(withoutAnsi('\u001b]8;;https://example.com\u0007link\u001b]8;;\u0007 \u001b[2Kdone')).toBe('link done')
   expect(withoutAnsi('[32m is no order')).toBe('[32m is no order')
 })
 
-test('what a program said is told from what it said beside it', () => {
+test('the message is separated from its fields', () => {
   expect(textOf({ payload: 'plain' })).toEqual({ ns: '', message: 'plain', fields: null })
   const payload = { level: 'INFO', ns: 'sqd:rpc', msg: 'slow', url: 'https://a.dev' }
   expect(textOf({ payload })).toEqual({ ns: 'sqd:rpc', message: 'slow', fields: { url: 'https://a.dev' } })
@@ -15,7 +15,7 @@ test('what a program said is told from what it said beside it', () => {
   expect(plainLine(line)).toBe('2026-09-02T12:00:00.000Z WARNING eth sqd:rpc slow {"url":"https://a.dev"}')
 })
 
-test('what is searched for stands at odd places, as it was written', () => {
+test('matches are at odd indexes, in their original case', () => {
   expect(splitAt('a Needle, a needle', 'needle')).toEqual(['a ', 'Needle', ', a ', 'needle', ''])
   expect(splitAt('1 (a.b) 2', '(a.b)')).toEqual(['1 ', '(a.b)', ' 2'])
   expect(splitAt('anything', '')).toEqual(['anything'])

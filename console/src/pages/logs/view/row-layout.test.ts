@@ -16,7 +16,7 @@ test('every pixel belongs to the row that covers it, open rows included', () => 
   )
 })
 
-test('beyond the ends are the first and the last row', () => {
+test('positions beyond the ends map to the first and the last row', () => {
   expect(indexAt(-50, 10, [])).toBe(0)
   expect(indexAt(1e6, 10, [])).toBe(9)
 })

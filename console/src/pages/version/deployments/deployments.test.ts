@@ -20,7 +20,7 @@ test('the chip of a deployment: an error, SUCCEEDED, or the raw status', () => {
   })
 })
 
-test('deployments about a tag name it; hibernating stops what others start', () => {
+test('titles name the tag; hibernating stops what other types start', () => {
   const options = { tag: 'production', hardReset: false }
   expect(deploymentTitle({ type: 'SET_TAG', options })).toBe('Set tag production')
   expect(deploymentTitle({ type: 'DEPLOY', options })).toBe('Deploy')
@@ -28,7 +28,7 @@ test('deployments about a tag name it; hibernating stops what others start', () 
   expect(stepLabel('HIBERNATE', 'SQUID_SYNCING')).toBe('Stopping')
 })
 
-test('a timeline shows where it is and what is to come', () => {
+test('a timeline shows the current and the upcoming steps', () => {
   const building = { status: 'IMAGE_BUILDING', startedAt: at, elapsedMs: null } as const
   expect(states({ status: 'IMAGE_BUILDING', failed: 'NO', plan, steps: [unpacked, building] })).toEqual([
     ['UNPACKING', 'done', 40],
@@ -42,7 +42,7 @@ test('a timeline shows where it is and what is to come', () => {
   ])
 })
 
-test('a timeline shows where it failed and what was not reached', () => {
+test('a timeline shows the failed step and the skipped ones', () => {
   const steps = [unpacked, { status: 'IMAGE_BUILDING', startedAt: at, elapsedMs: 900 }] as const
   expect(states({ status: 'IMAGE_BUILDING', failed: 'SOURCE_FILES_BUILD_FAILED', plan, steps: [...steps] })).toEqual([
     ['UNPACKING', 'done', 40],
@@ -51,7 +51,7 @@ test('a timeline shows where it failed and what was not reached', () => {
   ])
 })
 
-test('a version can go back to an image that is kept and is not the present one', () => {
+test('a version can roll back to a kept image that is not the current one', () => {
   const squid = { status: 'DEPLOYED', lastDeploy: null, image: 'new' } as const
   const deploy = { type: 'DEPLOY', failed: 'NO', image: 'old' } as const
   expect(rollbackDisabledReason(squid, deploy)).toBeNull()
