@@ -93,9 +93,12 @@ if (process.env.LEAVES) setTimeout(() => process.exit(0), 20_000)
   try {
     await deployed('v4')
     const named = async (name: string) => (await get('v4')).processors?.find((one) => one.name === name)
-    await until(async () => (await named('leaves'))?.reason === 'It ended although its chain goes on', 'it is told')
-    await until(async () => ((await named('leaves'))?.restarts ?? 0) > 0, 'it is started again')
-    // It ended before the other one did, and was left alone.
+    await until(
+      async () => (await named('leaves'))?.reason === 'It ended although its chain goes on',
+      'the reason is shown',
+    )
+    await until(async () => ((await named('leaves'))?.restarts ?? 0) > 0, 'it is restarted')
+    // It ended before the other one, and was not restarted.
     expect(await named('bounded')).toMatchObject({
       status: 'SYNCED',
       reason: 'It has finished its work.',
@@ -109,7 +112,7 @@ if (process.env.LEAVES) setTimeout(() => process.exit(0), 20_000)
   }
 }, 360_000)
 
-test('a data gateway that never answers is an alert within three minutes, which names its host', async () => {
+test('a data gateway that never responds opens an alert within three minutes, which names its host', async () => {
   const { port } = silent.address() as AddressInfo
   edit('src/processor.ts', (text) =>
     text.replace(
@@ -120,7 +123,11 @@ test('a data gateway that never answers is an alert within three minutes, which 
   await deployed('v2')
   const started = await until(async () => (await processor('v2'))?.since, 'the processor has started')
   const open = async () => await day.api.alerts.list({ params: { code: day.org }, query: { state: 'open' } })
-  const alert = await until(async () => (await open()).find(({ squid }) => squid?.slot === 'v2'), 'told', 200_000)
+  const alert = await until(
+    async () => (await open()).find(({ squid }) => squid?.slot === 'v2'),
+    'the alert is open',
+    200_000,
+  )
   expect(Date.now() - Date.parse(started)).toBeLessThan(180_000)
   expect(alert).toMatchObject({ kind: 'SOURCE_SILENT', container: 'processor', severity: 'CRITICAL' })
   expect(alert.reason).toContain(`127.0.0.1:${port}`)

@@ -84,7 +84,7 @@ async function deploy(publicUrl: string, token: string, org: string, rpcUrl: str
     await must('auth', '-k', token, '-h', `${publicUrl}/api`)
     await must('secrets', 'set', 'RPC_URL', rpcUrl, '-o', org)
     await must('secrets', 'set', 'HEAD_POLL_INTERVAL_MS', '1000', '-o', org)
-    // The chain of an earlier demo is gone, and what was indexed of it must go too.
+    // The chain of an earlier demo no longer exists, so its indexed data must be deleted.
     const flags = [
       '--no-interactive',
       '--no-stream-logs',

@@ -22,7 +22,7 @@ type Threshold = { unit: 'minutes' | 'blocks' | 'ms' | 'percent'; initial: numbe
 export const alertRules: Record<AlertKind, { title: string; explanation: string; threshold: Threshold | null }> = {
   CRASH_LOOP: {
     title: 'Crash loop',
-    explanation: 'A program ends with an error again and again.',
+    explanation: 'A program repeatedly ends with an error.',
     threshold: null,
   },
   OUT_OF_MEMORY: {
@@ -32,12 +32,13 @@ export const alertRules: Record<AlertKind, { title: string; explanation: string;
   },
   SOURCE_SILENT: {
     title: 'Data source silent',
-    explanation: 'A processor runs but does not begin to index, because its data source does not answer.',
+    explanation: 'A processor runs but does not begin to index, because its data source does not respond.',
     threshold: null,
   },
   STALLED: {
     title: 'Stalled',
-    explanation: 'A processor makes no progress although its chain goes on, or its data source has stopped to answer.',
+    explanation:
+      'A processor makes no progress although its chain continues, or its data source has stopped responding.',
     threshold: { unit: 'minutes', initial: 5, min: 1, max: 1440 },
   },
   LAGGING: {
@@ -48,7 +49,8 @@ export const alertRules: Record<AlertKind, { title: string; explanation: string;
   },
   WRONG_SYNCED: {
     title: 'Wrongly synced',
-    explanation: 'A processor says that it has caught up, but the head of its chain, seen independently, is far ahead.',
+    explanation:
+      'A processor reports that it has caught up, but the independently observed head of its chain is far ahead.',
     threshold: null,
   },
   FROZEN_HEAD: {
@@ -58,17 +60,17 @@ export const alertRules: Record<AlertKind, { title: string; explanation: string;
   },
   API_DOWN: {
     title: 'API down',
-    explanation: 'The API of a version does not answer for a minute.',
+    explanation: 'The API of a version has not responded for a minute.',
     threshold: null,
   },
   API_SLOW: {
     title: 'API slow',
-    explanation: '95 % of the successful requests of the last five minutes took longer than this, of at least 20.',
+    explanation: 'The 95th percentile of the successful requests in the last five minutes, at least 20, is above this.',
     threshold: { unit: 'ms', initial: 2000, min: 50, max: 60_000 },
   },
   LOW_SPACE: {
     title: 'Database space',
-    explanation: 'The room of a database is nearly or wholly used.',
+    explanation: 'The space of a database is almost or completely used.',
     threshold: null,
   },
   DEPLOY_FAILED: {
@@ -82,7 +84,7 @@ export const alertRules: Record<AlertKind, { title: string; explanation: string;
     threshold: { unit: 'percent', initial: 90, min: 50, max: 100 },
   },
   PAYMENT: {
-    title: 'Payment trouble',
+    title: 'Payment problem',
     explanation: 'A payment failed, or the organization is in debt.',
     threshold: null,
   },

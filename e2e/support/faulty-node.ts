@@ -20,13 +20,15 @@ export async function startFaultyNode(targetUrl: string): Promise<FaultyNode> {
     const server = createServer(async (req, res) => {
       const chunks: Buffer[] = []
       for await (const chunk of req) chunks.push(chunk as Buffer)
-      const asked = Buffer.concat(chunks)
+      const body = Buffer.concat(chunks)
       if (fault === 'silent') return
       if (fault === 'slow') await pause(slowMs)
-      const answer = await passOn(targetUrl, asked).catch(() => null)
-      if (answer === null) res.writeHead(502).end()
+      const response = await forward(targetUrl, body).catch(() => null)
+      if (response === null) res.writeHead(502).end()
       else
-        res.writeHead(200, { 'content-type': 'application/json' }).end(fault === 'lying' ? lie(asked, answer) : answer)
+        res
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(fault === 'lying' ? raiseHead(body, response) : response)
     })
     await new Promise<void>((done) => server.listen(port, '127.0.0.1', done))
     return server
@@ -49,7 +51,7 @@ export async function startFaultyNode(targetUrl: string): Promise<FaultyNode> {
   }
 }
 
-function passOn(url: string, body: Buffer): Promise<string> {
+function forward(url: string, body: Buffer): Promise<string> {
   return new Promise((done, fail) => {
     const headers = { 'content-type': 'application/json', 'content-length': body.length }
     const sent = request(url, { method: 'POST', headers }, (response) => {
@@ -64,14 +66,14 @@ function passOn(url: string, body: Buffer): Promise<string> {
 }
 
 type Call = { id: unknown; method?: string }
-type Answer = { id: unknown; result?: unknown }
+type Result = { id: unknown; result?: unknown }
 
 /** Only the number of the newest block is wrong; a request for that block returns that it does not exist. */
-function lie(asked: Buffer, answer: string): string {
-  const calls = [JSON.parse(asked.toString()) as Call | Call[]].flat()
-  const isHead = ({ id }: Answer) => calls.find((call) => call.id === id)?.method === 'eth_blockNumber'
-  const answers = JSON.parse(answer) as Answer | Answer[]
-  const changed = (each: Answer) =>
+function raiseHead(body: Buffer, response: string): string {
+  const calls = [JSON.parse(body.toString()) as Call | Call[]].flat()
+  const isHead = ({ id }: Result) => calls.find((call) => call.id === id)?.method === 'eth_blockNumber'
+  const results = JSON.parse(response) as Result | Result[]
+  const changed = (each: Result) =>
     isHead(each) ? { ...each, result: `0x${(Number(each.result) + liedBlocks).toString(16)}` } : each
-  return JSON.stringify(Array.isArray(answers) ? answers.map(changed) : changed(answers))
+  return JSON.stringify(Array.isArray(results) ? results.map(changed) : changed(results))
 }

@@ -19,14 +19,14 @@ export function startLoad(url: string, connections: number, body = '{"query":"{ 
   let isStopped = false
   const answered = new Map<string, number>()
   const failures: { what: string; servers: string }[] = []
-  const ask = () =>
+  const send = () =>
     new Promise<void>((done) => {
       const headers = { 'content-type': 'application/json', 'content-length': body.length }
       const sent = request(url, { method: 'POST', agent, headers }, (response) => {
         response.resume().once('close', () => {
           const servers = String(response.headers['x-server'] ?? '')
           if (response.statusCode !== 200) failures.push({ what: String(response.statusCode), servers })
-          else if (!response.complete) failures.push({ what: 'half an answer', servers })
+          else if (!response.complete) failures.push({ what: 'incomplete response', servers })
           else answered.set(servers, (answered.get(servers) ?? 0) + 1)
           done()
         })
@@ -38,7 +38,7 @@ export function startLoad(url: string, connections: number, body = '{"query":"{ 
       sent.end(body)
     })
   const loop = async () => {
-    while (!isStopped) await ask()
+    while (!isStopped) await send()
   }
   const running = Promise.all(Array.from({ length: connections }, loop))
   return {

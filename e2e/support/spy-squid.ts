@@ -49,7 +49,7 @@ const environments = () => childrenOf('/proc').filter(([entry]) => /^\\d+$/.test
 const commands = () => childrenOf('/proc').filter(([entry]) => /^\\d+$/.test(entry.name))
   .map(([, path]) => tried(() => fs.readFileSync(path + '/cmdline', 'utf8'), '').replaceAll('\\0', ' ').trim())
 
-const ask = (where) => new Promise((done) => {
+const nameAt = (where) => new Promise((done) => {
   const request = http.get({ ...where, path: '/name', timeout: 2000 }, (response) => {
     let text = ''
     response.on('data', (chunk) => (text += chunk)).on('end', () => done(text))
@@ -64,8 +64,8 @@ http.createServer(async (request, response) => {
   const found = { seen: 0, sockets: [], marks: [] }
   for (const dir of [process.cwd(), ...url.searchParams.getAll('dir')]) walk(dir, found)
   const opened = url.searchParams.getAll('open').filter((path) => tried(() => fs.readdirSync(path), tried(() => fs.readFileSync(path), null)))
-  const sockets = await Promise.all([...new Set(found.sockets)].map((path) => ask({ socketPath: path })))
-  const ports = await Promise.all([3000, 4350, Number(process.env.GQL_PORT)].map((port) => ask({ host: '127.0.0.1', port })))
+  const sockets = await Promise.all([...new Set(found.sockets)].map((path) => nameAt({ socketPath: path })))
+  const ports = await Promise.all([3000, 4350, Number(process.env.GQL_PORT)].map((port) => nameAt({ host: '127.0.0.1', port })))
   const answer = { seen: found.seen, secrets: environments(), commands: commands(), opened, marks: found.marks, answers: [...sockets, ...ports] }
   response.end(JSON.stringify(answer))
 }).listen(process.env.GQL_PORT)

@@ -21,9 +21,9 @@ export const ownerRules: Rule[] = [
     broken: { 'server/src/mail/mailer.ts': `const from = process.env.MAIL_FROM` },
   },
   {
-    says: 'the server speaks SQL in store.ts, tables.ts and db/ only',
-    why: 'what a table looks like, and that a query names its tenant, must be seen in one place of each module',
-    fix: 'move the query into the store.ts of its module and call it by what it means',
+    says: 'server code has SQL in store.ts, tables.ts and db/ only',
+    why: 'each module must have one place where its tables, and the tenant filter of its queries, can be reviewed',
+    fix: 'move the query into a named function in the store.ts of its module',
     find: (repo) =>
       outsideOf(
         repo,
