@@ -55,7 +55,7 @@ test('reports name, value and allowed values of each invalid setting', async () 
 test.each([
   [
     { SHOAL_DATA_DIR: join(file, 'x') },
-    `SHOAL_DATA_DIR is "${file}/x", but must be a directory that the server can make and write to (ENOTDIR).`,
+    `SHOAL_DATA_DIR is "${file}/x", but must be a directory that the server can create and write to (ENOTDIR).`,
   ],
   [
     { SHOAL_RPC_CONFIG: '/nowhere.yaml' },

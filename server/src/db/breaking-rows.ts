@@ -5,8 +5,8 @@ const maxRows = 5
 type Constraint = { table: string; name: string; expression: string; key: string[]; columns: string[] }
 
 /**
- * Validates every CHECK that a migration added as NOT VALID. Returns a sentence for each one that rows break, which names these rows
- * by their primary key and the values of the checked columns; empty when all hold.
+ * Validates every CHECK that a migration added as NOT VALID. Returns a line for each one that is violated, with the primary key and
+ * the checked columns of the violating rows; empty if there are none.
  */
 export async function breakingRows(client: ClientBase): Promise<string[]> {
   const broken: string[] = []

@@ -1,16 +1,16 @@
 import { sql } from 'drizzle-orm'
 import { check, getTableConfig, type AnyPgColumn, type CheckBuilder, type PgTable } from 'drizzle-orm/pg-core'
 
-/** What drizzle passes to a table's extras lacks `enumValues`; its configuration has them. */
+/** The columns that drizzle passes to a table's extras lack `enumValues`, but their configuration has them. */
 type ExtrasColumn = AnyPgColumn & { config: { enumValues?: readonly string[] } }
 
 const quoted = (value: string) => `'${value.replaceAll("'", "''")}'`
 const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** Name of the CHECK of a column that holds one of several words. */
+/** The name of the CHECK of an enum column. */
 export const checkName = (table: string, key: string): string => `${table}_${snakeCase(key)}_check`
 
-/** A CHECK for every column declared as `text({ enum })`, so that Postgres holds what its type promises. */
+/** A CHECK for every column declared as `text({ enum })`, so that Postgres enforces its type. */
 export function enumChecks(table: string, columns: object): CheckBuilder[] {
   return Object.entries(columns as Record<string, ExtrasColumn>).flatMap(([key, column]) => {
     const values = column.config.enumValues ?? []
@@ -19,10 +19,10 @@ export function enumChecks(table: string, columns: object): CheckBuilder[] {
   })
 }
 
-/** A CHECK that a table has no row but the one with id 1. */
+/** A CHECK that the table has at most one row, with the id 1. */
 export const oneRowCheck = (table: string, id: AnyPgColumn): CheckBuilder => check(`${table}_one_row`, sql`${id} = 1`)
 
-/** The columns of a table that hold one of several words, with these words. */
+/** The enum columns of a table, with their values. */
 export const enumColumns = (table: PgTable): { table: string; name: string; values: readonly string[] }[] =>
   getTableConfig(table).columns.flatMap((column) =>
     column.enumValues?.length

@@ -8,8 +8,8 @@ import { keepAlive, clientWithTimeouts } from './pool.ts'
 const retryMs = 1_000
 
 /**
- * A connection that holds advisory locks. Postgres releases them when the connection ends: immediately when the process is killed,
- * within half a minute when its machine vanishes.
+ * A connection that holds advisory locks. Postgres releases them when the connection ends: immediately if the process is killed,
+ * within half a minute if its machine vanishes.
  */
 type LeaseConnection = { client: Client; lost: AbortSignal }
 

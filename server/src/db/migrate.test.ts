@@ -25,7 +25,7 @@ async function makeOldDatabase(pool: pg.Pool, count = Infinity): Promise<void> {
   }
 }
 
-/** A copy of the migrations with one more, or with another text of one. */
+/** A copy of the migrations in which the file `name` is added or replaced. */
 function folderWith(name: string, sql: string): string {
   const folder = join(inject('testsDir'), `migrations-${name}-${process.pid}`)
   mkdirSync(folder)
@@ -34,7 +34,7 @@ function folderWith(name: string, sql: string): string {
   return folder
 }
 
-/** Everything that makes up the schema, one line each, sorted. Names of NOT NULL constraints left out: Postgres makes them up. */
+/** A sorted list of all parts of the schema, without NOT NULL constraints, whose names Postgres generates. */
 async function schemaOf(pool: pg.Pool): Promise<string[]> {
   const queries = [
     `select 'column', table_name, column_name, data_type, udt_name, is_nullable, column_default, identity_generation
@@ -55,7 +55,7 @@ async function schemaOf(pool: pg.Pool): Promise<string[]> {
     .sort()
 }
 
-test('a database of the development releases ends with the schema of a new one, and keeps its rows', async () => {
+test('a migrated database of the development releases has the schema of a new one, and keeps its rows', async () => {
   const [old, fresh] = [await emptyPool(), await emptyPool()]
   await makeOldDatabase(old)
   await old.query(`insert into users (email, full_name, created_at) values ('a@example.com', 'A', now())`)
@@ -75,7 +75,7 @@ test('a database of the development releases ends with the schema of a new one, 
   expect(await migrate(old)).toEqual([])
 })
 
-test('a database that lacks a migration of the development releases is refused and left as it is', async () => {
+test('a database that lacks a migration of the development releases is refused and not changed', async () => {
   const pool = await emptyPool()
   await makeOldDatabase(pool, 19)
   await expect(migrate(pool)).rejects.toThrow('lacks 0019_container-runs.sql. Start the last development release')
@@ -107,7 +107,7 @@ test('rows that break a new CHECK are named, and nothing of the migration is app
   await expect(pool.query(`update orgs set status = 'RICH'`)).rejects.toThrow('orgs_status_check')
 })
 
-test('copies that start at the same time apply each migration once', async () => {
+test('processes that start concurrently apply each migration once', async () => {
   const pool = await emptyPool()
   const applied = await Promise.all([migrate(pool), migrate(pool), migrate(pool)])
   expect(applied.filter((names) => names.length > 0)).toHaveLength(1)

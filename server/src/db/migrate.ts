@@ -6,12 +6,12 @@ import { breakingRows } from './breaking-rows.ts'
 
 const shipped = join(import.meta.dirname, '../../migrations')
 
-/** Any number; the same for all copies of Shoal on one database. */
+/** An arbitrary number that all Shoal processes on one database share. */
 const lockKey = 5_404_019
 
 const initial = '0000_initial.sql'
 
-/** Migrations of development releases, whose sum is the initial one. A database that has them all has that one. */
+/** Migrations of development releases. Together they equal the initial migration, so a database with all of them has that one. */
 const replacedByInitial = [
   '0000_people.sql',
   '0001_audit_log_append_only.sql',
@@ -35,7 +35,7 @@ const replacedByInitial = [
   '0019_container-runs.sql',
 ]
 
-/** The database cannot be brought up to date as it is. The message names the migration, and what the operator can do. */
+/** The database cannot be migrated. The message names the migration and what the operator can do. */
 export class MigrationError extends Error {
   override name = 'MigrationError'
 }
@@ -44,9 +44,9 @@ type Migration = { name: string; sql: string; checksum: string }
 type Applied = { name: string; checksum: string | null }
 
 /**
- * Applies pending migrations in the order of their names, each in a transaction, under a lock so that several copies may start at the
- * same time. Returns the names of those it applied.
- * @throws MigrationError when the database is too old, an applied migration was edited, or rows break a new constraint
+ * Applies pending migrations in the order of their names, each in a transaction. A lock allows several processes to start
+ * concurrently. Returns the names of the migrations it applied.
+ * @throws MigrationError if the database is too old, an applied migration was edited, or rows break a new constraint
  */
 export async function migrate(pool: pg.Pool, folder = shipped): Promise<string[]> {
   const migrations = await readMigrations(folder)
@@ -69,7 +69,7 @@ export async function migrate(pool: pg.Pool, folder = shipped): Promise<string[]
   }
 }
 
-/** Names of all migrations that a database of this release or an earlier one may have. */
+/** The names of all migrations that a database of this or an earlier release may have. */
 export const knownMigrations = async (): Promise<string[]> => [...replacedByInitial, ...(await namesIn(shipped))]
 
 const namesIn = async (folder: string) => (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort()
@@ -87,7 +87,7 @@ async function appliedMigrations(client: pg.PoolClient): Promise<Map<string, App
   return new Map(rows.map((row) => [row.name, row]))
 }
 
-/** Marks the initial migration as applied where the migrations that it replaces are. */
+/** Marks the initial migration as applied in a database that has the migrations it replaces. */
 async function replaceOld(client: pg.PoolClient, migrations: Migration[]): Promise<void> {
   const applied = await appliedMigrations(client)
   const missing = replacedByInitial.filter((name) => !applied.has(name))

@@ -50,7 +50,7 @@ test('every foreign key has an index that begins with its columns', async () => 
   expect(unindexed).toEqual([])
 })
 
-test('every column that holds one of several words has a CHECK with exactly these words', async () => {
+test('every enum column has a CHECK with exactly its values', async () => {
   const checks = await query<{ table: string; name: string; definition: string }>(`
     select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as definition
     from pg_constraint where contype = 'c' and convalidated and connamespace = 'public'::regnamespace`)
@@ -58,8 +58,8 @@ test('every column that holds one of several words has a CHECK with exactly thes
   expect(expected.length).toBeGreaterThan(15)
   const missing = expected.filter(({ table, name, values }) => {
     const check = checks.find((one) => one.table === table && one.name === checkName(table, name))
-    const words = new Set(check?.definition.matchAll(/'([^']+)'::text/g).map(([, word]) => word))
-    return words.size !== values.length || !values.every((value) => words.has(value))
+    const allowed = new Set(check?.definition.matchAll(/'([^']+)'::text/g).map(([, value]) => value))
+    return allowed.size !== values.length || !values.every((value) => allowed.has(value))
   })
   expect(missing).toEqual([])
 })

@@ -4,7 +4,7 @@ import type { App } from '../app.ts'
 import { withRequestTimeouts } from '../db/query-timeouts.ts'
 import { newestSampleAt } from '../modules/metrics/index.ts'
 import { connectionsOf } from '../modules/databases/index.ts'
-import { ownMetrics } from './own-metrics.ts'
+import { metricsRegistry } from './metrics-registry.ts'
 import { readDisk } from './disk.ts'
 import { countInstallation } from './status-store.ts'
 
@@ -26,7 +26,7 @@ export function metricsOf(app: App): ServerMetrics {
 
 function create(app: App): ServerMetrics {
   const token = app.config.SHOAL_METRICS_TOKEN
-  const registry = ownMetrics(app)
+  const registry = metricsRegistry(app)
   if (token) {
     collectDefaultMetrics({ register: registry })
     const gauges = [

@@ -30,9 +30,9 @@ describe('addresses', () => {
   })
 
   test('an unknown path returns JSON that the public client takes as an unknown endpoint', async () => {
-    const answer = await call('GET', '/api/v1/nothing?secret=1')
-    expect(answer.statusCode).toBe(404)
-    expect(answer.json()).toMatchObject({ error: 'Cannot GET /api/v1/nothing', code: 'NOT_FOUND' })
+    const response = await call('GET', '/api/v1/nothing?secret=1')
+    expect(response.statusCode).toBe(404)
+    expect(response.json()).toMatchObject({ error: 'Cannot GET /api/v1/nothing', code: 'NOT_FOUND' })
   })
 
   test('a code in another case is the same organization', async () => {
@@ -67,9 +67,9 @@ describe('bodies', () => {
   })
 
   test('the error for an empty body names every missing field', async () => {
-    const answer = await call('POST', '/api/v1/orgs')
-    expect(answer.statusCode).toBe(400)
-    const { invalidFields } = answer.json<{ invalidFields: { path: string[] }[] }>()
+    const response = await call('POST', '/api/v1/orgs')
+    expect(response.statusCode).toBe(400)
+    const { invalidFields } = response.json<{ invalidFields: { path: string[] }[] }>()
     expect(invalidFields.map((field) => field.path)).toEqual([['code'], ['name'], ['email']])
   })
 
@@ -108,23 +108,23 @@ describe('bodies', () => {
     const { admin, code } = await t.make.org()
     const headers = { authorization: `Bearer ${admin.token}` }
     for (const payload of [{}, Object.fromEntries(Object.keys(sentences).map((field) => [field, '']))]) {
-      const answer = await t.http.inject({
+      const response = await t.http.inject({
         method,
         url: `/api/v1/${path.replace('CODE', code)}`,
         payload,
         headers,
         remoteAddress: '198.51.100.7',
       })
-      expect(answer.statusCode).toBe(400)
-      const { invalidFields } = answer.json<{ invalidFields: { path: string[]; message: string }[] }>()
+      expect(response.statusCode).toBe(400)
+      const { invalidFields } = response.json<{ invalidFields: { path: string[]; message: string }[] }>()
       const first = Object.fromEntries(invalidFields.toReversed().map((field) => [field.path.join('.'), field.message]))
       expect(first).toEqual(sentences)
     }
   })
 
   test('a missing field without its own error message is named', async () => {
-    const answer = await call('POST', `/api/v1/orgs/${user.playground.code}/squids/deploy`, { payload: {} })
-    expect(answer.json()).toMatchObject({
+    const response = await call('POST', `/api/v1/orgs/${user.playground.code}/squids/deploy`, { payload: {} })
+    expect(response.json()).toMatchObject({
       invalidFields: [
         { path: ['artifactUrl'], message: 'artifactUrl is required' },
         { path: ['options'], message: 'options is required' },
@@ -137,9 +137,9 @@ describe('bodies', () => {
     ['a prototype', 400, '{"__proto__":{"a":1}}'],
     ['more than a megabyte', 405, `"${'x'.repeat(1_048_577)}"`],
   ])('%s is refused with a readable error', async (_, status, payload) => {
-    const answer = await call('POST', '/api/v1/orgs', { payload, headers: { 'content-type': 'application/json' } })
-    expect(answer.statusCode).toBe(status)
-    expect(answer.json()).toMatchObject({ error: expect.any(String) as string })
+    const response = await call('POST', '/api/v1/orgs', { payload, headers: { 'content-type': 'application/json' } })
+    expect(response.statusCode).toBe(status)
+    expect(response.json()).toMatchObject({ error: expect.any(String) as string })
   })
 })
 
@@ -151,9 +151,9 @@ describe('text that the database cannot store', () => {
     ['in a query', () => `/api/v1/orgs/${code()}/squids?search=a%00b`, 'search'],
     ['in a list of a query', () => `/api/v1/orgs/${code()}/squids/a@b/logs/history?container[]=%00`, 'container.0'],
   ])('NUL %s is refused with the name of the field', async (_, path, field) => {
-    const answer = await call('GET', path())
-    expect(answer.statusCode).toBe(400)
-    expect(answer.json()).toMatchObject({
+    const response = await call('GET', path())
+    expect(response.statusCode).toBe(400)
+    expect(response.json()).toMatchObject({
       error: 'The text must not contain the character NUL.',
       invalidFields: [{ path: field.split('.') }],
     })
@@ -174,26 +174,26 @@ describe('text that the database cannot store', () => {
       ['POST', 'user/api-tokens', `{"name": "a", ${name}: 1}`],
     ]
     for (const [method, path, payload] of bodies) {
-      const answer = await t.http.inject({ method, url: `/api/v1/${path}`, payload, headers })
-      expect([path, answer.statusCode, answer.json<{ error: string }>().error]).toEqual([path, 400, sentence])
+      const response = await t.http.inject({ method, url: `/api/v1/${path}`, payload, headers })
+      expect([path, response.statusCode, response.json<{ error: string }>().error]).toEqual([path, 400, sentence])
     }
   })
 
   test('a body of the maximum nesting depth is refused like any other', async () => {
     const payload = `{"name": ${'['.repeat(400_000)}${']'.repeat(400_000)}}`
-    const answer = await call('POST', '/api/v1/user/api-tokens', {
+    const response = await call('POST', '/api/v1/user/api-tokens', {
       payload,
       headers: { 'content-type': 'application/json' },
     })
-    expect(answer.statusCode).toBe(400)
+    expect(response.statusCode).toBe(400)
   })
 })
 
 describe('unknown query parameters', () => {
   test('are refused with the names of the known ones', async () => {
-    const answer = await call('GET', `/api/v1/orgs/${user.playground.code}/squids?name=a&pageSize=500`)
-    expect(answer.statusCode).toBe(400)
-    expect(answer.json()).toMatchObject({
+    const response = await call('GET', `/api/v1/orgs/${user.playground.code}/squids?name=a&pageSize=500`)
+    expect(response.statusCode).toBe(400)
+    expect(response.json()).toMatchObject({
       error: 'Unknown query parameter "pageSize". Valid parameters: name, search.',
       invalidFields: [{ path: ['pageSize'] }],
     })
@@ -203,15 +203,15 @@ describe('unknown query parameters', () => {
   })
 
   test('are ignored by public endpoints, since mail programs add parameters to links', async () => {
-    const answer = await call('GET', '/api/v1/auth/email/confirm?code=wrong&utm_source=mail')
-    expect(answer.statusCode).toBe(302)
+    const response = await call('GET', '/api/v1/auth/email/confirm?code=wrong&utm_source=mail')
+    expect(response.statusCode).toBe(302)
   })
 
   test('a limit above the maximum page size of logs is refused, not reduced silently', async () => {
     const history = `/api/v1/orgs/${user.playground.code}/squids/a@b/logs/history`
-    const answer = await call('GET', `${history}?limit=10001`)
-    expect(answer.statusCode).toBe(400)
-    expect(answer.json()).toMatchObject({ error: 'limit must be between 1 and 10000' })
+    const response = await call('GET', `${history}?limit=10001`)
+    expect(response.statusCode).toBe(400)
+    expect(response.json()).toMatchObject({ error: 'limit must be between 1 and 10000' })
     expect((await call('GET', `${history}?limit=10000`)).statusCode).toBe(404)
   })
 })
@@ -219,9 +219,9 @@ describe('unknown query parameters', () => {
 test('an unknown log level is refused with the names of the levels', async () => {
   const logs = `/api/v1/orgs/${user.playground.code}/squids/a@b/logs`
   for (const path of ['history', 'follow', 'download']) {
-    const answer = await call('GET', `${logs}/${path}?level[]=NOPE`)
-    expect(answer.statusCode).toBe(400)
-    expect(answer.json()).toMatchObject({
+    const response = await call('GET', `${logs}/${path}?level[]=NOPE`)
+    expect(response.statusCode).toBe(400)
+    expect(response.json()).toMatchObject({
       error: 'Unknown level. Levels are DEBUG, INFO, NOTICE, WARNING, ERROR, CRITICAL, FATAL.',
     })
     // The public client sends these, in upper or lower case.
@@ -276,10 +276,10 @@ describe('responses', () => {
   })
 
   test('reveal only the request id of an unexpected error', async () => {
-    const answer = await server.inject('/api/v1/odd/break')
-    expect(answer.statusCode).toBe(500)
-    expect(answer.body).not.toContain('hush')
-    expect(answer.json()).toMatchObject({ code: 'UNEXPECTED', requestId: expect.any(String) as string })
+    const response = await server.inject('/api/v1/odd/break')
+    expect(response.statusCode).toBe(500)
+    expect(response.body).not.toContain('hush')
+    expect(response.json()).toMatchObject({ code: 'UNEXPECTED', requestId: expect.any(String) as string })
   })
 
   test('name the invalid field', async () => {

@@ -90,8 +90,8 @@ const changes: Record<string, () => Promise<() => Promise<unknown>>> = {
   'deployments.upload': async () => {
     const { send } = await upload()
     return async () => {
-      const answer = await send()
-      if (answer.statusCode !== 201) throw Object.assign(new Error(answer.body), { status: answer.statusCode })
+      const response = await send()
+      if (response.statusCode !== 201) throw Object.assign(new Error(response.body), { status: response.statusCode })
     }
   },
   'squids.deploy': async () => {

@@ -232,21 +232,21 @@ describe('declarations', () => {
 
   test.each(endpointsOf(contract))('%s returns declared fields only', (_, e) => {
     const schema = z.toJSONSchema(e.payload, { io: 'output', unrepresentable: 'any' })
-    expect(openPlaces(schema).filter((place) => !open.some((known) => place.endsWith(known)))).toEqual([])
+    expect(openPaths(schema).filter((path) => !open.some((known) => path.endsWith(known)))).toEqual([])
   })
 })
 
 type Json = { [key: string]: unknown }
 
 /** The paths in a JSON schema that allow any content. */
-function openPlaces(schema: Json, place = ''): string[] {
+function openPaths(schema: Json, path = ''): string[] {
   const children = (key: string) => Object.entries((schema[key] ?? {}) as Record<string, Json>)
   const alternatives = ['anyOf', 'oneOf', 'allOf'].flatMap((key) => (schema[key] ?? []) as Json[])
-  if (alternatives.length > 0) return alternatives.flatMap((one) => openPlaces(one, place))
+  if (alternatives.length > 0) return alternatives.flatMap((one) => openPaths(one, path))
   if (typeof schema['$ref'] === 'string' || 'const' in schema || 'enum' in schema) return []
-  if (schema['type'] === 'array') return openPlaces((schema['items'] ?? {}) as Json, place)
-  if (schema['type'] !== 'object') return schema['type'] === undefined ? [place] : []
+  if (schema['type'] === 'array') return openPaths((schema['items'] ?? {}) as Json, path)
+  if (schema['type'] !== 'object') return schema['type'] === undefined ? [path] : []
   const isClosed = schema['additionalProperties'] === false
-  const inside = children('properties').flatMap(([key, one]) => openPlaces(one, place ? `${place}.${key}` : key))
-  return isClosed ? inside : [place, ...inside]
+  const inside = children('properties').flatMap(([key, one]) => openPaths(one, path ? `${path}.${key}` : key))
+  return isClosed ? inside : [path, ...inside]
 }

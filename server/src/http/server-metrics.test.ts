@@ -21,15 +21,15 @@ const readMetrics = (from: TestApp, headers: Record<string, string>) => from.htt
 test('the token gives access to the metrics, which name no tenant', async () => {
   const org = await t.make.org({ code: 'very-secret' })
   await t.as(org.admin).squids.list({ params: { code: org.code } })
-  const answer = await readMetrics(t, { authorization: `Bearer ${token}` })
-  expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
-  expect(answer.body).toContain(
+  const response = await readMetrics(t, { authorization: `Bearer ${token}` })
+  expect(response.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
+  expect(response.body).toContain(
     'shoal_http_request_seconds_count{method="GET",route="/api/v1/orgs/:code/squids",status="200"} 1',
   )
-  expect(answer.body).toMatch(/^shoal_database_connections\{state="idle"\} \d+$/m)
-  expect(answer.body).toMatch(/^shoal_installation_count\{of="organizations"\} \d+$/m)
-  expect(answer.body).toMatch(/^process_resident_memory_bytes \d+$/m)
-  expect(answer.body).not.toContain('very-secret')
+  expect(response.body).toMatch(/^shoal_database_connections\{state="idle"\} \d+$/m)
+  expect(response.body).toMatch(/^shoal_installation_count\{of="organizations"\} \d+$/m)
+  expect(response.body).toMatch(/^process_resident_memory_bytes \d+$/m)
+  expect(response.body).not.toContain('very-secret')
 })
 
 test('the dashboard only uses metrics that exist', async () => {
@@ -53,6 +53,6 @@ test('without a token in the settings the page does not exist', async () => {
   await using stack = new AsyncDisposableStack()
   const without = await startTestApp()
   stack.defer(without.close)
-  const answer = await readMetrics(without, { authorization: 'Bearer ' })
-  expect(answer.body).not.toContain('process_')
+  const response = await readMetrics(without, { authorization: 'Bearer ' })
+  expect(response.body).not.toContain('process_')
 })

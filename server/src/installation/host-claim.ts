@@ -62,15 +62,15 @@ const refusal = ({ place, takenAt }: Claim): string =>
 function hostIdOf(dataDir: string): string {
   const file = join(dataDir, 'host.id')
   if (!existsSync(file)) {
-    const made = `${file}.${randomUUID()}`
-    writeFileSync(made, randomUUID(), { mode: 0o600 })
+    const temporary = `${file}.${randomUUID()}`
+    writeFileSync(temporary, randomUUID(), { mode: 0o600 })
     try {
       // Atomic, and fails if another process was faster.
-      linkSync(made, file)
+      linkSync(temporary, file)
     } catch (error) {
       if (!existsSync(file)) throw error
     } finally {
-      rmSync(made)
+      rmSync(temporary)
     }
   }
   return readFileSync(file, 'utf8').trim()

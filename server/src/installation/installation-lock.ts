@@ -34,7 +34,7 @@ function makeDataDir(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o755 })
   } catch (error) {
-    const allowed = `a directory that the server can make and write to (${errorCodeOf(error)})`
+    const allowed = `a directory that the server can create and write to (${errorCodeOf(error)})`
     throw new InvalidSettingError(invalidSettingMessage('SHOAL_DATA_DIR', dataDir, allowed), { cause: error })
   }
 }

@@ -16,11 +16,11 @@ afterAll(() => t?.close())
 const keysInFile = () => readFileSync(join(t.app.config.dataDir, 'secrets.key'), 'utf8').trim().split('\n')
 
 test('every column of sealed values is listed', async () => {
-  const { rows } = await t.app.database.pool.query<{ place: string }>(
-    "select table_name || '.' || column_name as place from information_schema.columns where table_schema = 'public' and column_name ~ '^sealed' order by 1",
+  const { rows } = await t.app.database.pool.query<{ name: string }>(
+    "select table_name || '.' || column_name as name from information_schema.columns where table_schema = 'public' and column_name ~ '^sealed' order by 1",
   )
   const known = sealedColumns.filter(({ field }) => field === undefined).map((p) => `${p.table}.${p.column}`)
-  expect(known.sort()).toEqual(rows.map(({ place }) => place))
+  expect(known.sort()).toEqual(rows.map(({ name }) => name))
 })
 
 test('all values are resealed beside a running server, and then the old key can be dropped', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.ts'
 import { rpcTokenOf } from '../../../modules/rpc/index.ts'
-import { ownMetrics } from '../../../health/own-metrics.ts'
+import { metricsRegistry } from '../../../health/metrics-registry.ts'
 import { call, startFaultyNode, startTestPlane, until, type FaultyNode, type TestPlane } from '../testbed.ts'
 import type { SocketLimits } from './limits.ts'
 import { connect, type WsClient } from './ws-client.ts'
@@ -278,7 +278,7 @@ test('connections, subscriptions and closings are exported as metrics', () =>
     await one.subscribe('newHeads')
     await two.subscribe('logs', {})
     await two.subscribe('newHeads')
-    const readMetrics = () => ownMetrics(t.app).metrics()
+    const readMetrics = () => metricsRegistry(t.app).metrics()
     expect(await readMetrics()).toMatch(/^shoal_rpc_sockets\{chain="devnet"\} 2$/m)
     expect(await readMetrics()).toMatch(/^shoal_rpc_subscriptions\{chain="devnet",kind="newHeads"\} 2$/m)
     expect(await readMetrics()).toMatch(/^shoal_rpc_subscriptions\{chain="devnet",kind="logs"\} 1$/m)

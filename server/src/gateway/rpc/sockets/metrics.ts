@@ -1,6 +1,6 @@
 import { Counter, Gauge } from 'prom-client'
 import type { App } from '../../../app.ts'
-import { ownMetrics } from '../../../health/own-metrics.ts'
+import { metricsRegistry } from '../../../health/metrics-registry.ts'
 
 export type SocketCounts = { chain: string; connections: number; newHeads: number; logs: number }
 
@@ -26,7 +26,7 @@ export function measureSockets(app: App, counts: () => SocketCounts[]): SocketMe
 }
 
 function openMetrics(app: App): Shared {
-  const registry = ownMetrics(app)
+  const registry = metricsRegistry(app)
   const sources: Shared['sources'] = new Set()
   const now = () => [...sources].flatMap((counts) => counts())
   const closings = new Counter({
