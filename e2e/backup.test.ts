@@ -12,7 +12,7 @@ const sim = { SHOAL_RUNTIME: 'sim', SHOAL_LOG_LEVEL: 'warn' }
 const secret = 'a secret that must stay unreadable'
 const org = 'acme-labs'
 
-type Answer = { file: string; holds: Record<string, number>; notes: string[] }
+type BackupResult = { file: string; holds: Record<string, number>; notes: string[] }
 
 describe('a backup', () => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-backups-'))
@@ -23,7 +23,7 @@ describe('a backup', () => {
   let token: string
   /** Numbers of committed rows before the backup began and after it ended. */
   let written: { before: number; after: number }
-  let answer: Answer
+  let result: BackupResult
 
   beforeAll(async () => {
     shoal = await startShoal(sim)
@@ -50,13 +50,13 @@ describe('a backup', () => {
     try {
       await until(() => Promise.resolve(writer.rows() > 5_000), 'many rows are written')
       const before = writer.rows()
-      answer = await shoal.cli<Answer>('backup', '--to', file)
+      result = await shoal.cli<BackupResult>('backup', '--to', file)
       written = { before, after: writer.rows() }
     } finally {
       await writer.end()
     }
     expect(written.after).toBeGreaterThan(written.before)
-    expect(answer).toMatchObject({ file, holds: { databases: 2, uploads: 1 } })
+    expect(result).toMatchObject({ file, holds: { databases: 2, uploads: 1 } })
     expect(statSync(file).mode & 0o777).toBe(0o600)
     expect(readdirSync(folder)).toEqual(['shoal.tar'])
   })
@@ -67,11 +67,11 @@ describe('a backup', () => {
       expect(content.includes(readFileSync(join(shoal.dataDir, path), 'utf8').trim())).toBe(false)
     expect(content.includes(secret)).toBe(false)
     expect(content.includes('postgres/data/backup_label')).toBe(true)
-    expect(answer.notes.join()).toContain(join(shoal.dataDir, 'secrets.key'))
+    expect(result.notes.join()).toContain(join(shoal.dataDir, 'secrets.key'))
   })
 
   test('is restored to another directory, and reports missing keys', async () => {
-    const { notes } = await cliOf(restoredDir)<Answer>('restore', '--from', file)
+    const { notes } = await cliOf(restoredDir)<BackupResult>('restore', '--from', file)
     expect(notes.join()).toContain('Stop that before the first start')
     expect(notes.join()).toMatch(/keys that seal secrets are missing .* put your copy at .*secrets\.key/)
     expect(existsSync(join(restoredDir, 'secrets.key'))).toBe(false)

@@ -77,20 +77,20 @@ describe('two of each role', () => {
     const process = installation.of(role)[index]
     if (!process) throw new Error(`There is no ${role} ${index}`)
     await untilBothGatewaysServe()
-    const [failed, answered] = [load.failures().length, load.answered()]
+    const [failed, successes] = [load.failures().length, load.successes()]
     const id = await operations[operation]()
     const code = await process.end(signal)
     const deployment = await finish(id)
     await process.start()
     const failures = load.failures().slice(failed)
-    const numbers = [load.answered() - answered, failures.length].map((number) => number.toLocaleString('en'))
+    const numbers = [load.successes() - successes, failures.length].map((number) => number.toLocaleString('en'))
     reportFault(`${signal} to ${role} ${index}`, operation, ...numbers)
     return { code, deployment, failures, port: process.port }
   }
 
   /** nginx uses a failed server again after a second at the earliest; until then there is only one gateway. */
   async function untilBothGatewaysServe() {
-    const counts = () => installation.of('gateway').map(({ port }) => load.answeredBy(`127.0.0.1:${port}`))
+    const counts = () => installation.of('gateway').map(({ port }) => load.successesOf(`127.0.0.1:${port}`))
     const before = counts()
     await until(() => counts().every((count, index) => count > (before[index] ?? 0)), 'both gateways serve requests')
   }
@@ -153,7 +153,7 @@ describe('two of each role', () => {
     }
   }, 120_000)
 
-  test('the squid served requests all the time', () => expect(load.answered()).toBeGreaterThan(1000))
+  test('the squid served requests all the time', () => expect(load.successes()).toBeGreaterThan(1000))
 
   async function starts(): Promise<{ was_alone: boolean }[]> {
     const { database } = await databaseOf()

@@ -16,7 +16,7 @@ type Report = {
   commands: string[]
   opened: string[]
   marks: string[]
-  answers: (string | null)[]
+  names: (string | null)[]
 }
 
 /** With the sandbox and intentionally without it, when only the separate uid protects the files of other tenants. */
@@ -111,7 +111,7 @@ describe.each(kinds)('two tenants that try to reach each other, with $sandbox', 
     expect(new Set(found.secrets)).toEqual(new Set(['SECRET=secret-of-outsiders']))
     expect(found.marks).toContain(`${fileMark}outsiders`)
     expect(found.marks.filter((mark) => mark !== `${fileMark}outsiders`)).toEqual([])
-    expect(found.answers.filter((name) => name?.includes('insiders'))).toEqual([])
+    expect(found.names.filter((name) => name?.includes('insiders'))).toEqual([])
     // Even with known paths it can open only its own.
     expect(found.opened.length).toBeGreaterThan(0)
     expect(found.opened.filter((path) => foreign.includes(path))).toEqual([])

@@ -55,7 +55,7 @@ describe('a squid that attacks its host', () => {
       const project = makeHostileSquid('attacker', attack)
       folders.push(project)
       const timeline = watch(day, day.endpointOf('neighbour@v1'))
-      await until(() => timeline.latest('neighbour') === '200', 'the neighbour answers')
+      await until(() => timeline.latest('neighbour') === '200', 'the neighbour responds')
       expect(await ended(day, await deploy({ ...day, project }, { slot: 'v1', name: 'attacker' }))).toMatchObject({
         status: 'OK',
       })

@@ -45,10 +45,10 @@ main().catch((error) => {
 `
 
 const api = `
-const answer = JSON.stringify({ data: { __typename: 'Query' } })
+const body = JSON.stringify({ data: { __typename: 'Query' } })
 const http = require('node:http')
 http.createServer((request, response) => {
-  request.resume().on('end', () => setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end(answer), 5))
+  request.resume().on('end', () => setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end(body), 5))
 }).listen(process.env.GQL_PORT)
 `
 

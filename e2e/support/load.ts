@@ -2,9 +2,9 @@ import { Agent, request } from 'node:http'
 
 export type Load = {
   /** Number of requests with status 200. */
-  answered: () => number
+  successes: () => number
   /** Number of those served by this server, `host:port` as in nginx. */
-  answeredBy: (server: string) => number
+  successesOf: (server: string) => number
   /** The other requests: their status or error, and the servers that nginx tried. */
   failures: () => { what: string; servers: string }[]
   stop: () => Promise<void>
@@ -17,7 +17,7 @@ export type Load = {
 export function startLoad(url: string, connections: number, body = '{"query":"{ __typename }"}'): Load {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   let isStopped = false
-  const answered = new Map<string, number>()
+  const successes = new Map<string, number>()
   const failures: { what: string; servers: string }[] = []
   const send = () =>
     new Promise<void>((done) => {
@@ -27,7 +27,7 @@ export function startLoad(url: string, connections: number, body = '{"query":"{ 
           const servers = String(response.headers['x-server'] ?? '')
           if (response.statusCode !== 200) failures.push({ what: String(response.statusCode), servers })
           else if (!response.complete) failures.push({ what: 'incomplete response', servers })
-          else answered.set(servers, (answered.get(servers) ?? 0) + 1)
+          else successes.set(servers, (successes.get(servers) ?? 0) + 1)
           done()
         })
       })
@@ -42,8 +42,8 @@ export function startLoad(url: string, connections: number, body = '{"query":"{ 
   }
   const running = Promise.all(Array.from({ length: connections }, loop))
   return {
-    answered: () => answered.values().reduce((sum, count) => sum + count, 0),
-    answeredBy: (server) => answered.get(server) ?? 0,
+    successes: () => successes.values().reduce((sum, count) => sum + count, 0),
+    successesOf: (server) => successes.get(server) ?? 0,
     failures: () => failures,
     stop: async () => {
       isStopped = true

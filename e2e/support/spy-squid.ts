@@ -66,8 +66,8 @@ http.createServer(async (request, response) => {
   const opened = url.searchParams.getAll('open').filter((path) => tried(() => fs.readdirSync(path), tried(() => fs.readFileSync(path), null)))
   const sockets = await Promise.all([...new Set(found.sockets)].map((path) => nameAt({ socketPath: path })))
   const ports = await Promise.all([3000, 4350, Number(process.env.GQL_PORT)].map((port) => nameAt({ host: '127.0.0.1', port })))
-  const answer = { seen: found.seen, secrets: environments(), commands: commands(), opened, marks: found.marks, answers: [...sockets, ...ports] }
-  response.end(JSON.stringify(answer))
+  const report = { seen: found.seen, secrets: environments(), commands: commands(), opened, marks: found.marks, names: [...sockets, ...ports] }
+  response.end(JSON.stringify(report))
 }).listen(process.env.GQL_PORT)
 `
 

@@ -30,7 +30,7 @@ async function* realSquid(deployer: Deployer, transfers: number): AsyncIterable<
   makeLarge(squid)
   await deployer.deployUntilAnswered(squid, 'bench', transfers)
   const probe = `/graphql?query=${encodeURIComponent(countQuery)}`
-  const socketPath = await findSocket(probe, (answer) => answer.includes(`"totalCount":${transfers}`))
+  const socketPath = await findSocket(probe, (response) => response.includes(`"totalCount":${transfers}`))
   const { origin, pathname } = new URL(deployer.endpoint('erc20-transfers@bench'))
   const gateway: Target = { origin, path: pathname }
   const direct: Target = { origin: 'http://localhost', path: '/graphql', socketPath }
@@ -52,7 +52,7 @@ async function* realSquid(deployer: Deployer, transfers: number): AsyncIterable<
 
 async function* bareSquid(deployer: Deployer): AsyncIterable<Result> {
   await deployer.deploy(makeBareSquid(), 'bench')
-  const socketPath = await findSocket('/', (answer) => answer === 'x'.repeat(200))
+  const socketPath = await findSocket('/', (response) => response === 'x'.repeat(200))
   const nginx = await startNginx({ servers: [`unix:${socketPath}`], keepAlive: 32 })
   try {
     const url = deployer.endpoint('bare@bench')

@@ -17,9 +17,9 @@ async function call(pool: Pool, path: string, make: MakeCall): Promise<void> {
   const headers = { 'content-type': 'application/json' }
   const text = JSON.stringify({ jsonrpc: '2.0', id: 1, ...make() })
   const { statusCode, body } = await pool.request({ path, method: 'POST', headers, body: text })
-  const answer = Buffer.from(await body.arrayBuffer())
-  if (statusCode !== 200 || answer.includes('"error"'))
-    throw new Error(`${statusCode}: ${answer.toString().slice(0, 500)}`)
+  const response = Buffer.from(await body.arrayBuffer())
+  if (statusCode !== 200 || response.includes('"error"'))
+    throw new Error(`${statusCode}: ${response.toString().slice(0, 500)}`)
 }
 
 /** Each connection sends the next request as soon as it has the response. */
@@ -27,12 +27,12 @@ async function requestsPerSecond(url: string, make: MakeCall): Promise<number> {
   const { origin, pathname } = new URL(url)
   const pool = new Pool(origin, { connections, pipelining: 1 })
   const startedAt = performance.now()
-  let answered = 0
+  let responses = 0
   const keepCalling = async () => {
-    for (; performance.now() - startedAt < seconds * 1000; answered++) await call(pool, pathname, make)
+    for (; performance.now() - startedAt < seconds * 1000; responses++) await call(pool, pathname, make)
   }
   await Promise.all(Array.from({ length: connections }, keepCalling))
-  const rate = answered / ((performance.now() - startedAt) / 1000)
+  const rate = responses / ((performance.now() - startedAt) / 1000)
   await pool.close()
   return rate
 }
@@ -67,21 +67,21 @@ type Message = { id?: number; params?: { subscription: string; result: { number:
 /** A WebSocket for one call at a time; passes the heights of notified blocks to `onBlock`. */
 async function openSocket(url: string, onBlock: (height: number) => void = () => {}) {
   const socket = new WebSocket(url.replace(/^http/, 'ws'))
-  let answered: (text: string) => void = () => {}
+  let onResponse: (text: string) => void = () => {}
   socket.addEventListener('message', ({ data }) => {
     const text = String(data)
     const { params } = JSON.parse(text) as Message
     if (params) onBlock(Number(params.result.number))
-    else answered(text)
+    else onResponse(text)
   })
   await new Promise((done, failed) => {
     socket.addEventListener('open', done)
     socket.addEventListener('error', failed)
   })
   const callOver = async (call: ReturnType<MakeCall>) => {
-    const answer = new Promise<string>((done) => (answered = done))
+    const response = new Promise<string>((done) => (onResponse = done))
     socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, ...call }))
-    const text = await answer
+    const text = await response
     if (text.includes('"error"')) throw new Error(text.slice(0, 500))
   }
   return { callOver, close: () => socket.close() }

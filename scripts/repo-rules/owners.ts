@@ -51,7 +51,7 @@ export const ownerRules: Rule[] = [
         product,
         /^contract\/src\/client\.ts$|^console\/src\/api\/|^server\/src\/gateway\/|^server\/src\/modules\/(auth|metrics|rpc|portal|squids|billing|alerts)\//,
       ),
-    broken: { 'console/src/pages/squids/Squids.tsx': `const answer = await fetch('/api/v1/orgs')` },
+    broken: { 'console/src/pages/squids/Squids.tsx': `const response = await fetch('/api/v1/orgs')` },
   },
   {
     says: 'the server reads the time from its clock',

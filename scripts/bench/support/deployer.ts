@@ -55,11 +55,11 @@ export class Deployer {
   /** Deploys the example, and returns the seconds from `sqd deploy` to the expected response through the gateway. */
   async deployUntilAnswered(folder: string, slot: string, transfers: number): Promise<number> {
     const startedAt = performance.now()
-    const [answered] = await Promise.all([
+    const [countedAtMs] = await Promise.all([
       answeredAt(this.endpoint(`erc20-transfers@${slot}`), transfers),
       this.deploy(folder, slot),
     ])
-    return (answered - startedAt) / 1000
+    return (countedAtMs - startedAt) / 1000
   }
 
   async end(): Promise<void> {

@@ -38,8 +38,8 @@ async function countOf(endpoint: string): Promise<number | null> {
   try {
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(endpoint, { method: 'POST', headers, body: JSON.stringify({ query: countQuery }) })
-    const answer = (await response.json()) as { data?: { transfersConnection?: { totalCount: number } } }
-    return answer.data?.transfersConnection?.totalCount ?? null
+    const result = (await response.json()) as { data?: { transfersConnection?: { totalCount: number } } }
+    return result.data?.transfersConnection?.totalCount ?? null
   } catch {
     return null
   }
