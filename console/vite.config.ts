@@ -6,7 +6,7 @@ import { compressed } from './build/compressed.ts'
 import { headHints, inlineIcon } from './build/head-hints.ts'
 import { leanContract } from './build/lean-contract.ts'
 
-// A few files with a meaning instead of many small ones, each below the bar of a chunk. The first that matches has it.
+// A few named chunks instead of many small ones, each below the maximum size. The first match wins.
 const chunks = [
   {
     name: 'framework',
@@ -18,7 +18,7 @@ const chunks = [
     test: /node_modules\/zod\/|contract\/src\/(?!alert-rules|api-error|billable|countries|csv|limits|log-levels|onboarding-answers|org-code|org-status|permissions|receipt-csv|rpc-token|squid-status|url)|src\/components\/(form-schemas|new-password)/,
     includeDependenciesRecursively: false,
   },
-  // The words of the rules, for the pages of alerts alone; without a file of their own they would come with every page.
+  // Texts that few pages need; without chunks of their own they would end up in shared ones.
   { name: 'countries', test: /contract\/src\/countries/ },
   { name: 'bills', test: /contract\/src\/(billable|csv|receipt-csv)/ },
   { name: 'alerts', test: /contract\/src\/alert-rules/ },
@@ -28,7 +28,7 @@ const chunks = [
     name: 'app',
     test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|failed-first-deployments|graphql|lines|long-list|poll|squids)|lib\/(?!hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
   },
-  // The frame around every page behind the session gate.
+  // The frame of all pages behind the session gate.
   {
     name: 'layout',
     test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|long-list|poll|squids)|src\/components\/(access|EmptyState|PageHeader|RelativeTime|StatusDot)\.tsx$|src\/lib\/(hotkeys|preview-mode|ticker)|src\/ui\/(Badge|Kbd|ProgressBar|control-classes)\.tsx?$/,
@@ -38,14 +38,14 @@ const chunks = [
     name: 'forms',
     test: /src\/components\/FormShell|src\/ui\/(Field|TextField|Checkbox)\.tsx$|src\/pages\/auth\/(?!Altcha|Turnstile)|src\/app\/layouts\/GuestLayout/,
   },
-  // What opens above a page, or lists options: everything on React Aria.
+  // Overlays and option lists, which use React Aria.
   {
     name: 'overlays',
     test: /node_modules\/(react-aria|react-stately|react-aria-components|@react-aria|@react-stately|@internationalized)\/|src\/ui\/(CommandList|Dialog|Menu|Popover|Select|Tabs|ToastRegion)\.tsx$/,
   },
 ]
 
-/** The server's own, for `npm run dev`. */
+/** The server's settings, for `npm run dev`. */
 const settings = loadEnv('', import.meta.dirname, 'SHOAL_')
 
 export default defineConfig({

@@ -3,12 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Plugin } from 'vite'
 
-/** In the page itself: one request less on every first view. */
+/** Inlined to save a request on the first view. */
 const iconUrl = `data:image/svg+xml,${encodeURIComponent(readFileSync(new URL('../public/favicon.svg', import.meta.url), 'utf8').trim())}`
 
 const inlineScript = /<script>([\s\S]*?)<\/script>/g
 
-/** Puts the icon into the page. */
 export function inlineIcon(): Plugin {
   return {
     name: 'shoal:inline-icon',

@@ -3,9 +3,12 @@ import { join } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 
-/** What a build may weigh, in KB of brotli (frontend.md 3). Runs on what `npm run build` left. */
+/** Maximum sizes of a build in KB of brotli (frontend.md 3). Tests the output of `npm run build`. */
 const bars = { chunk: 100, signIn: 130, signInRequests: 8, frame: 130, page: 30, graphiql: 300 }
-/** GraphiQL and the editor in it: as large as they are, and nowhere but in the playground (docs/decisions/0012). */
+/**
+ * Chunks of GraphiQL and its editor: exempt from the limits, and allowed in the playground only
+ * (docs/decisions/0012).
+ */
 const ofGraphiql = /GraphiqlEditor|monaco|worker|mouseTarget|babel|estree|standalone|jsonMode/
 
 const dist = join(import.meta.dirname, '../dist')

@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react'
 
-/** A part of the page with its name at the left. */
 export function Section({ title, children }: { title: string; children: ReactNode }) {
   return (
     <section className="grid gap-4 border-t border-line py-7 md:grid-cols-[160px_minmax(0,1fr)]">
@@ -14,7 +13,6 @@ export function Line({ children }: { children: ReactNode }) {
   return <div className="flex flex-wrap items-center gap-3">{children}</div>
 }
 
-/** Fields side by side. */
 export function Grid({ children }: { children: ReactNode }) {
   return <div className="grid items-start gap-5 xs:grid-cols-2 lg:grid-cols-3">{children}</div>
 }

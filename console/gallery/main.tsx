@@ -8,5 +8,5 @@ followTheme()
 const router = createRouter({ routeTree: createRootRoute({ component: Gallery }) })
 const root = document.getElementById('root')
 if (!root) throw new Error('gallery.html has no #root')
-// The app registers its own router's type; this page has one of its own, for the parts that need any.
+// The app registers the type of its own router; the gallery has a minimal one, for parts that need a router.
 createRoot(root).render(<RouterProvider router={router as never} />)

@@ -15,12 +15,12 @@ const placeholder: Org = {
   billingDetails: null,
 }
 
-/** The stored one if the user is still in it, otherwise the first (spec 4). */
+/** The stored organization if the user is still a member, otherwise the first (spec 4). */
 function pickOrg(organizations: readonly Org[], storedId: number | null): Org {
   return organizations.find(({ id }) => id === storedId) ?? organizations[0] ?? placeholder
 }
 
-/** The organization that the screens are about. */
+/** The organization that all screens show. */
 export function useOrg(): Org {
   const storedId = useSetting('userOrg')
   return pickOrg(useUser().organizations, storedId)
@@ -34,11 +34,11 @@ export function findOrg(client: QueryClient): Org | null {
   return org === placeholder ? null : org
 }
 
-/** By its code, if the user is in it. */
+/** Selects an organization by code, if the user is a member. */
 export function selectOrg(user: User, code: string): void {
   const org = user.organizations.find((candidate) => candidate.code === code)
   if (org) setSetting('userOrg', org.id)
 }
 
-/** Its name, or its code when it has none (spec 3). */
+/** The name, or the code if it has none (spec 3). */
 export const orgTitle = (org: Pick<Org, 'name' | 'code'>): string => org.name ?? org.code

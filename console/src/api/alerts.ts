@@ -7,11 +7,11 @@ import { q } from './query.ts'
 export const alertsMs = 15_000
 const bellMs = 60_000
 
-/** What is wrong now, the worst first. */
+/** Open alerts, the most severe first. */
 export const openAlertsQuery = (code: string, refetchInterval = alertsMs) =>
   q('alerts.list', { params: { code }, query: { state: 'open' } }, { refetchInterval })
 
-/** Of the active organization, once a minute. Undefined while they are not known. */
+/** Open alerts of the active organization, polled once a minute. Undefined while loading. */
 export function useBellAlerts(): AlertEvent[] | undefined {
   const { code } = useOrg()
   return useQuery({ ...openAlertsQuery(code, bellMs), staleTime: bellMs, enabled: code !== '' }).data

@@ -23,7 +23,8 @@ function endpointOf(name: EndpointName) {
 export const isPublic = (name: EndpointName): boolean => endpointOf(name).isPublic
 
 /**
- * The raw answer, for streams and files. Throws ApiError when it is not a success (spec 7): statuses up to 300 are.
+ * Sends a request and returns the raw response, for streams and files. Throws ApiError for statuses above 300 (spec
+ * 7).
  */
 export async function open(name: EndpointName, call: Call, signal?: AbortSignal): Promise<Response> {
   const endpoint = endpointOf(name)
@@ -42,7 +43,7 @@ export async function open(name: EndpointName, call: Call, signal?: AbortSignal)
   return answer
 }
 
-/** The payload of an answer. `query.ts` and `mutation.ts` give it its type back. */
+/** Sends a request and returns its payload, untyped; `query.ts` and `mutation.ts` add the type. */
 export async function send(name: EndpointName, call: Call, signal?: AbortSignal): Promise<unknown> {
   const answer = await open(name, call, signal)
   const body: unknown = await answer.json()

@@ -5,7 +5,7 @@ const pageSize = 100
 /** A chart with more marks than this is unreadable. */
 const maxPages = 5
 
-/** Deployments since then, newest first, of one version or of all; of very many the newest. */
+/** Deployments since `fromMs`, newest first, of one version or of all. Limited to the newest pages. */
 export async function deploymentsSince(
   { code, squidId }: { code: string; squidId?: string },
   fromMs: number,

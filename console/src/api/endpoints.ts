@@ -1,8 +1,8 @@
 import { contract, endpointsOf } from '@shoal/contract'
 
 /**
- * Where each endpoint is. The build runs this file and ships its outcome (build/lean-contract.ts): to call an endpoint
- * the browser needs no schema of it.
+ * Method and path of each endpoint. The build runs this file and ships only its result (build/lean-contract.ts), so
+ * that calling an endpoint loads no schema.
  */
 export const endpoints = Object.fromEntries(
   endpointsOf(contract).map(([name, { method, path, access }]) => [

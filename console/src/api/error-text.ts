@@ -7,12 +7,12 @@ export function errorText(error: unknown): string {
   return error instanceof ApiError ? error.message : unknownApiError
 }
 
-/** To quote to support; null when no answer came. */
+/** The request id to quote to support; null without a response. */
 export function requestIdOf(error: unknown): string | null {
   return error instanceof ApiError ? (error.body.requestId ?? null) : null
 }
 
-/** Messages that belong to fields of a form, by name; empty when the error is about something else. */
+/** Error messages of form fields, by name; empty if the error is not about fields. */
 export function fieldErrors(error: unknown): Record<string, string> {
   const invalid = error instanceof ApiError ? (error.body.invalidFields ?? []) : []
   return Object.fromEntries(invalid.map(({ path, message }) => [path.join('.'), message]))

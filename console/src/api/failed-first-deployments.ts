@@ -2,7 +2,7 @@ import type { Deployment, SquidSummary } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { q } from './query.ts'
 
-/** Of an organization, newest first, without their logs; spec 9: every ten seconds. */
+/** The latest deployments of an organization, newest first, without logs; polled every ten seconds (spec 9). */
 export const useLatestDeployments = (code: string) =>
   useQuery(
     q('deployments.list', { params: { code }, query: { limit: '50', logs: 'false' } }, { refetchInterval: 10_000 }),
@@ -27,7 +27,7 @@ export function failedFirstDeploymentOf(deployments: readonly Deployment[], refe
   return newest && isFailedDeploy(newest) ? newest : null
 }
 
-/** First deployments that failed since `sinceMs` and were not tried again, newest first. */
+/** Failed first deployments since `sinceMs` that were not retried, newest first. */
 export function failedFirstDeployments(
   deployments: readonly Deployment[],
   squids: readonly Pick<SquidSummary, 'reference'>[],

@@ -13,8 +13,9 @@ type CachedList<T> = { data: T[] | undefined; isInvalidated: boolean } | undefin
 export function createListReader<T extends Row>(nowMs: () => number = Date.now) {
   let fullFetchedAtMs = 0
   /**
-   * @param cached what was answered before, and whether it is cached to be outdated
-   * @param fetchRows for the rows with these ids, or for all
+   *
+   * @param cached the current cache entry
+   * @param fetchRows fetches the rows with these ids, or all for null
    */
   return async (
     cached: CachedList<T>,

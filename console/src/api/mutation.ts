@@ -8,7 +8,7 @@ type Options<N extends EndpointName> = {
   /** Endpoints whose data this changes. The mutation settles after they were refetched. */
   invalidates: EndpointName[]
   onSuccess?: (payload: Payload<N>, call: CallArgument<N>) => void | Promise<void>
-  /** `toast`: the generic snackbar of spec 8. `caller`: a form or dialog shows it itself. */
+  /** `toast`: the generic snackbar of spec 8. `caller`: the form or dialog shows the error. */
   errorDisplay?: 'toast' | 'caller'
 }
 

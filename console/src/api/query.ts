@@ -23,7 +23,7 @@ export function q<N extends EndpointName>(name: N, call: CallArgument<N>, timing
   })
 }
 
-/** One call outside of a query or a mutation. */
+/** Calls an endpoint outside of a query or mutation. */
 export function callApi<N extends EndpointName>(
   name: N,
   call: CallArgument<N>,

@@ -23,14 +23,14 @@ async function fetchSession(client: QueryClient, signal: AbortSignal): Promise<S
   }
 }
 
-/** The key is the endpoint's, so that a mutation that changes the profile refreshes the session by its name. */
+/** Uses the key of the endpoint, so that mutations that invalidate `user.get` refresh the session. */
 export const sessionQuery = queryOptions({
   queryKey: ['user.get'] as const,
   queryFn: ({ client, signal }): Promise<Session> => fetchSession(client, signal),
   staleTime: 60_000,
 })
 
-/** What this installation offers to sign in with. */
+/** The sign-in methods of this installation. */
 export const authOptionsQuery = q('auth.getOptions', {}, { staleTime: Infinity, retry: false })
 
 /**
@@ -43,7 +43,7 @@ export function seedSession(client: QueryClient): void {
 /** Provided by the app's layout, so that one place decides whether a user is signed in. */
 export const UserContext = createContext<User | null>(null)
 
-/** The user, below the session gate. */
+/** The signed-in user. Only below the session gate. */
 export function useUser(): User {
   const user = use(UserContext)
   if (!user) throw new Error('useUser was called outside the session gate')
@@ -63,7 +63,7 @@ export async function endSession(client: QueryClient): Promise<void> {
   dropSession(client)
 }
 
-/** The token is no longer good. */
+/** Ends the session locally after its token became invalid. */
 export function dropSession(client: QueryClient): void {
   clearSession()
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'user.get' })

@@ -10,7 +10,7 @@ import { callApi, invalidate, q } from './query.ts'
 const listMs = 10_000
 const inProgressMs = 1000
 
-/** What can be seen of the list now. */
+/** The rows of the list that are on screen. */
 let visibleSquids: readonly SquidSummary[] = []
 export const setVisibleSquids = (squids: readonly SquidSummary[]): void => void (visibleSquids = squids)
 
@@ -31,7 +31,7 @@ export function squidsQuery(code: string) {
   })
 }
 
-/** Requests by day: the server's own range is the last seven days. */
+/** Requests per day. The server's default range is the last seven days. */
 export const ingressQuery = (code: string) =>
   q('metrics.getIngress', { params: { code } }, { refetchInterval: listMs, staleTime: listMs })
 

@@ -8,7 +8,7 @@ import { MaintenanceScreen } from './MaintenanceScreen.tsx'
 import { Toasts } from './Toasts.tsx'
 import { ServiceUnavailable } from './session-gate.ts'
 
-/** What every page has around it. */
+/** The root of all pages. */
 export function Root() {
   useEmailConfirmedToast()
   return (
@@ -21,7 +21,7 @@ export function Root() {
   )
 }
 
-/** In place of everything: maintenance, or a failure that no page caught. */
+/** Replaces everything: maintenance, or an error that no page caught. */
 export function RootError({ error, ...rest }: ErrorComponentProps) {
   if (error instanceof ServiceUnavailable) return <MaintenanceScreen />
   return (
@@ -38,7 +38,7 @@ const refused: Toast = {
   message: 'Sign in and press Resend verification to get a new one.',
 }
 
-/** The link of a confirmation mail ends in the console with `emailConfirmed`, on the sign-in page or in the app. */
+/** Links of confirmation emails open the console with `emailConfirmed`, on the sign-in page or in the app. */
 function useEmailConfirmedToast(): void {
   const { emailConfirmed } = useSearch({ from: '__root__' })
   const navigate = useNavigate()

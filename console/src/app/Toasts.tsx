@@ -7,7 +7,7 @@ const ToastRegion = lazy(async () => {
   return region
 })
 
-/** The corner of the screen where toasts appear. Its code comes with the first toast. */
+/** The toast region. Its code loads with the first toast. */
 export function Toasts() {
   const isWanted = useSyncExternalStore(onToastWanted, isToastWanted)
   if (!isWanted) return null

@@ -24,7 +24,7 @@ export function startErrorReporting(): void {
   requestIdleCallback(() => void load())
 }
 
-/** For errors that a boundary caught; the browser reports the others itself. */
+/** Reports an error that a boundary caught; Sentry reports the others itself. */
 export function report(error: unknown): void {
   reporter?.(error)
 }

@@ -6,7 +6,7 @@ import { PageError } from './Root.tsx'
 import { PageSkeleton } from './layouts/Frame.tsx'
 import { routeTree } from './routes.tsx'
 
-/** `history` is for tests; the browser's own otherwise. */
+/** `history` is for tests. */
 export function makeRouter(queryClient: QueryClient, history?: RouterHistory) {
   return createRouter({
     routeTree,
@@ -31,7 +31,7 @@ declare module '@tanstack/react-router' {
     router: ReturnType<typeof makeRouter>
   }
   interface StaticDataRouteOption {
-    /** Users who have not confirmed their email may be here (spec 2.3). */
+    /** Users with an unconfirmed email may open this route (spec 2.3). */
     isOpenToUnverified?: boolean
   }
 }

@@ -59,7 +59,7 @@ const appPaths = [
   '/organizations/secretes',
 ]
 
-/** Not in the spec's lists: what Shoal adds. */
+/** Routes that Shoal adds to the spec's lists. */
 const ownPaths = [
   '/squids/$squidName/$squidSlot/playground',
   '/monitoring/alerts',

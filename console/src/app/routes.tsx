@@ -6,9 +6,9 @@ import { Frame } from './layouts/Frame.tsx'
 import { Root, RootError } from './Root.tsx'
 import { requireSignedIn, requireSignedOut, requireCanInvite } from './session-gate.ts'
 
-/** Every address of the console. routes.test.ts compares it with spec 2.1 and 2.2. */
+/** All routes of the console. routes.test.ts compares them with spec 2.1 and 2.2. */
 
-/** What pages read from the query string. */
+/** The parameters that routes read from the query string. */
 const search = {
   root: searchOf({ emailConfirmed: oneOf('true', 'false') }),
   signUp: searchOf({ email: text, turnstileInteractive: text }),
@@ -114,7 +114,7 @@ const squids = createRoute({
   getParentRoute: () => app,
   path: '/squids',
   validateSearch: search.squids,
-  // The page waits for this code, which is that of the app's frame, and not for the answers.
+  // The page waits for this module, which is part of the frame's chunk, but not for the responses.
   loader: async ({ context }) => (await import('../api/squids.ts')).prefetchSquids(context.queryClient),
   component: lazyRouteComponent(() => import('../pages/squids/SquidsPage.tsx')),
 })
@@ -182,7 +182,7 @@ const versionTabs = [
     component: lazyRouteComponent(() => import('../pages/version/deployments/DeploymentTab.tsx')),
   }),
 ] as const
-// Beside the tabs, on a page of its own: the playground wants the whole width. The address is ours.
+// A page of its own rather than a tab, because the playground needs the full width. The path is ours.
 const playground = createRoute({
   getParentRoute: () => app,
   path: '/squids/$squidName/$squidSlot/playground',
@@ -197,7 +197,7 @@ const monitoring = createRoute({
   component: lazyRouteComponent(() => import('../pages/monitoring/MonitoringPage.tsx')),
 })
 
-// Alerts and their addresses are ours.
+// The alerts pages and their paths are ours.
 const alerts = createRoute({
   getParentRoute: () => app,
   path: '/monitoring/alerts',

@@ -28,7 +28,7 @@ export async function requireSignedOut(client: QueryClient): Promise<void> {
   if (session.status === 'signedIn') throw redirect({ to: '/squids', search: withoutGuestParams, replace: true })
 }
 
-/** For the routes of spec 2.2. `organization` in the query string switches to that organization. */
+/** For the routes of spec 2.2. `organization` in the query string selects that organization. */
 export async function requireSignedIn(client: QueryClient, organization: string | undefined): Promise<void> {
   const session = await loadSession(client)
   if (session.status !== 'signedIn') throw redirect({ to: '/', search: keepSearch, replace: true })

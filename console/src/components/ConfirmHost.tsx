@@ -3,7 +3,7 @@ import { useConfirmRequest } from './confirm.ts'
 
 const ConfirmDialog = lazy(() => import('./ConfirmDialog.tsx'))
 
-/** Where `confirm` shows its dialog. The dialog's code comes with the first request. */
+/** Renders the dialog of `confirm`. Its code loads with the first request. */
 export function ConfirmHost() {
   const request = useConfirmRequest()
   if (!request) return null

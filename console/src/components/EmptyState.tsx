@@ -3,15 +3,15 @@ import { CodeBlock } from '../ui/CodeBlock.tsx'
 
 type Props = {
   title: string
-  /** One sentence: what this is for. */
+  /** One sentence about the purpose of the page. */
   text?: ReactNode
-  /** One thing to do about it. */
+  /** The one action that fills it. */
   action?: ReactNode
   /** The command-line equivalent of the action. */
   command?: string
 }
 
-/** Nothing here, and how to change that. */
+/** Replaces an empty list, with an action that fills it. */
 export function EmptyState({ title, text, action, command }: Props) {
   return (
     <div className="flex flex-col items-center rounded-lg border border-dashed border-edge px-6 py-12 text-center">

@@ -16,7 +16,7 @@ import { cx } from '../ui/classes.ts'
 import { confirmed } from './confirm.ts'
 
 type Form<I extends FieldValues, O> = UseFormReturn<I, unknown, O>
-/** Everything a text field needs: `<TextField label="Name" {...field('name')} />`. */
+/** The props of a text field: `<TextField label="Name" {...field('name')} />`. */
 type FieldProps<I extends FieldValues> = (
   name: Path<I>,
 ) => ReturnType<Form<I, unknown>['register']> & { error?: string }
@@ -27,25 +27,25 @@ type Props<I extends FieldValues, O> = {
    * focus, so that the page itself ships no validation.
    */
   schema: (schemas: FormSchemas) => z.ZodType<O, I>
-  /** What the fields begin with; new ones from the server come in unless a field was edited. */
+  /** Initial values. New values from the server replace those of fields the user has not edited. */
   values: I
   onSubmit: (values: O) => void
   /** True while the call is in flight. */
   pending: boolean
-  /** What it failed with; `null` while it has not. */
+  /** The error of the last submit; `null` without one. */
   submitError: unknown
   submitLabel: string
-  /** Beside the submit button. */
+  /** Next to the submit button. */
   secondary?: ReactNode
-  /** A refusal that names no field is about this one (spec 8). */
+  /** The field that shows server errors which name no field (spec 8). */
   errorField?: Path<I>
-  /** Other words for a refusal that names no field. */
+  /** Custom text for server errors that name no field. */
   describeError?: (error: unknown) => string
-  /** Why it cannot be submitted with these values; null when it can. */
+  /** Why the form cannot be submitted with these values; null if it can. */
   disabledReasonOf?: (values: I) => string | null
   /** Ask before leaving with unsaved changes. Off where nothing is lost, as when signing in. */
   isGuarded?: boolean
-  /** A full-width button, as on the sign-in pages. */
+  /** A full-width submit button, as on the sign-in pages. */
   isWide?: boolean
   size?: ButtonSize
   children: (form: { field: FieldProps<I>; form: Form<I, O> }) => ReactNode

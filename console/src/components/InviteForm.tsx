@@ -9,14 +9,14 @@ import { roleOptions } from './role-options.ts'
 const emptyInvite: { email: string; roleType: RoleType } = { email: '', roleType: 'viewer' }
 
 type Props = {
-  /** Of the organization. */
+  /** Code of the organization. */
   code: string
   onInvited?: (email: string) => void
-  /** Beside the button. */
+  /** Next to the submit button. */
   secondary?: ReactNode
 }
 
-/** Invites one person by email, and is empty again for the next (spec 5, Invite). */
+/** Invites one person by email, then resets for the next (spec 5, Invite). */
 export function InviteForm({ code, onInvited, secondary }: Props) {
   const [invited, setInvited] = useState(0)
   const invite = useApiMutation('orgs.inviteMember', {

@@ -3,7 +3,7 @@ import type { Dialog as DialogOfUi } from '../ui/Dialog.tsx'
 
 const Dialog = lazy(async () => ({ default: (await import('../ui/Dialog.tsx')).Dialog }))
 
-/** A dialog whose code comes when it opens: what it is built on is larger than most pages. */
+/** A dialog whose code loads when it opens: React Aria's overlays are larger than most pages. */
 export function LazyDialog(props: ComponentProps<typeof DialogOfUi>) {
   return (
     <Suspense>

@@ -7,7 +7,7 @@ const load = () => import('../ui/Select.tsx')
 const LoadedSelect = lazy(async () => ({ default: (await load()).Select })) as unknown as typeof Select
 const LoadedMultiSelect = lazy(async () => ({ default: (await load()).MultiSelect })) as unknown as typeof MultiSelect
 
-/** For filters without a visible label: their code comes after the page, in a place of the final size. */
+/** For filters without a visible label. Their code loads after the page; a placeholder reserves the space. */
 export function LazySelect<Id extends string>(props: ComponentProps<typeof Select<Id>>) {
   const selectedLabel = props.options.find(({ id }) => id === props.value)?.label
   return (

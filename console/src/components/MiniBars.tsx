@@ -1,5 +1,5 @@
 type Props = {
-  /** Read out: `Requests of the last 7 days`. */
+  /** Accessible name: `Requests of the last 7 days`. */
   label: string
   values: readonly number[]
   /** Tooltip, one line per bar. */
@@ -10,7 +10,7 @@ const barPx = 5
 const stepPx = 7
 const heightPx = 18
 
-/** A few bars in a row of a table. Nothing that happened is still a line, so that the days can be counted. */
+/** A small bar chart for table rows. Zero is drawn as a line, so that the days can be counted. */
 export function MiniBars({ label, values, tip }: Props) {
   const max = Math.max(1, ...values)
   return (

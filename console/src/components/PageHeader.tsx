@@ -4,17 +4,17 @@ import { usePageTitle } from './use-page-title.ts'
 
 type Props = {
   title: string
-  /** When it is more than the words: a name with its slot and tags. */
+  /** Replaces the title in the heading, as a name with slot and tags. */
   heading?: ReactNode
-  /** One line of context. */
+  /** One line below the title. */
   context?: ReactNode
   /** Breadcrumb links, outermost first. */
   crumbs?: ReactNode
-  /** At the right; the main one last. */
+  /** On the right; the main action last. */
   actions?: ReactNode
 }
 
-/** The head of every page of the app; names the tab too. */
+/** The header of every page of the app. Also sets the title of the browser tab. */
 export function PageHeader({ title, heading, context, crumbs, actions }: Props) {
   usePageTitle(title)
   return (

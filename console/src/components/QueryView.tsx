@@ -5,7 +5,7 @@ import { ErrorState } from './ErrorState.tsx'
 
 type Props<T> = {
   query: Pick<UseQueryResult<T>, 'data' | 'error' | 'refetch'>
-  /** What it is, as in `The members could not be loaded`. */
+  /** The subject of the error message: `The members` of `The members could not be loaded`. */
   what: string
   /** In the size of the loaded content. */
   skeleton?: ReactNode

@@ -5,12 +5,12 @@ import { Skeleton } from '../ui/Skeleton.tsx'
 
 const Tabs = lazy(async () => ({ default: (await import('../ui/Tabs.tsx')).Tabs }))
 
-/** One way to use an address. */
+/** One way to use a URL. */
 export type Recipe = {
   id: string
   label: string
   text: string
-  /** As it is shown; `copied` is the same with what is not for the screen. */
+  /** The displayed code; `copied` may include a secret. */
   code: string
   copied?: string
 }

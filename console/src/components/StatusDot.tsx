@@ -8,7 +8,7 @@ type Props = {
   children: ReactNode
   /** The status is changing: the dot pulses. */
   isMoving?: boolean
-  /** Why, and since when; on hover and focus. */
+  /** Why and since when, on hover and focus. */
   reason?: string
 }
 

@@ -6,7 +6,7 @@ import { EmptyState } from './EmptyState.tsx'
 
 export const membershipOf = (org: Org): Membership => ({ roleType: org.roleType, isPlayground: org.limits.playground })
 
-/** Null when the user may, in the active organization; otherwise the sentence to show (spec 6). */
+/** Why the user may not, in the active organization; null if they may (spec 6). */
 export function useDeniedReason(permission: Permission): string | null {
   return whyNot(membershipOf(useOrg()), permission)
 }
@@ -32,7 +32,7 @@ export function RequirePermission({ permission, title, action, children }: Props
   return reason === null ? <>{children}</> : <EmptyState title={title} text={reason} action={action} />
 }
 
-/** What a playground does not have (spec 2.3, 6): there the address leads to the squids. */
+/** Redirects from pages that a playground does not have (spec 2.3, 6). */
 export function TeamOnly({ children }: { children: ReactNode }) {
   return useOrg().limits.playground ? <Navigate to="/squids" replace /> : <>{children}</>
 }

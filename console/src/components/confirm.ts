@@ -3,17 +3,17 @@ import { useSyncExternalStore, type ReactNode } from 'react'
 export type ConfirmRequest = {
   /** Names the thing: `Delete erc20-transfers@fj0anc?` */
   title: string
-  /** What is lost, and what is kept. */
+  /** What is lost and what is kept. */
   body: ReactNode
-  /** The verb: `Delete`. */
+  /** A verb: `Delete`. */
   confirmLabel: string
   cancelLabel?: string
   isDanger?: boolean
-  /** To be typed before it is done, where data is lost. */
+  /** The user has to type this name, where data is lost. */
   typedName?: string
-  /** The dialog waits for it, and shows why it failed. */
+  /** The dialog awaits it and shows its error. */
   action: () => Promise<unknown>
-  /** It was left without an answer. */
+  /** Called when the user cancels. */
   onCancel?: () => void
 }
 
@@ -35,7 +35,7 @@ export const confirm = (request: ConfirmRequest): void => setRequest(request)
 export const closeConfirm = (): void => setRequest(null)
 export const useConfirmRequest = (): ConfirmRequest | null => useSyncExternalStore(subscribe, () => request)
 
-/** The same, as a promise of yes or no. */
+/** The same as a promise of the user's choice. */
 export function confirmed(request: Omit<ConfirmRequest, 'action' | 'onCancel'>): Promise<boolean> {
   return new Promise((resolve) =>
     confirm({ ...request, action: () => Promise.resolve(resolve(true)), onCancel: () => resolve(false) }),

@@ -6,7 +6,7 @@ import { deploymentTitle } from './deployment-title.ts'
 
 type MarkOptions = { isOfManyVersions?: boolean }
 
-/** Where each deployment began. */
+/** A mark at the start of each deployment. */
 export const deploymentMarks = (
   deployments: readonly Deployment[],
   { isOfManyVersions = false }: MarkOptions = {},
@@ -18,7 +18,7 @@ export const deploymentMarks = (
     ...linkOf(deployment),
   }))
 
-/** A deleted version has no page any more. */
+/** A deleted version has no page. */
 const linkOf = ({ id, squid }: Deployment): Pick<ChartMark, 'link'> =>
   squid
     ? {

@@ -1,9 +1,9 @@
 import { boolean, email, enum as oneOf, literal, object, string } from 'zod'
 
-/** What forms validate with; loaded by FormShell when it is needed, never imported by a page. */
+/** The validation of forms. FormShell loads it on demand; pages never import it. */
 export { zodResolver } from '@hookform/resolvers/zod'
 export { contract, limits, SecretName, SecretValue, SquidName, TagName, TokenName } from '@shoal/contract'
 export { newPasswordTwice } from './new-password.ts'
 
-/** The part of zod that forms add to the contract's schemas. All of it would be twice the size. */
+/** The part of zod that forms add to the contract's schemas. All of zod would double the size. */
 export const z = { boolean, email, enum: oneOf, literal, object, string }

@@ -1,6 +1,6 @@
 import { roleTypes, type RoleType } from '@shoal/contract'
 
-/** Roles as people read them (spec 6). */
+/** Display names of the roles (spec 6). */
 export const roleLabels: Record<RoleType, string> = { admin: 'Admin', developer: 'Developer', viewer: 'Viewer' }
 
 const roleDescriptions: Record<RoleType, string> = {

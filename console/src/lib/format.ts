@@ -1,4 +1,4 @@
-/** Numbers, sizes, durations and dates as people read them (spec 9). One locale, the reader's own time zone. */
+/** Formats numbers, sizes, durations and dates (spec 9). One locale, the user's time zone. */
 
 const locale = 'en-US'
 const integers = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })
@@ -26,22 +26,22 @@ export const formatPercent = (ratio: number): string => percents.format(ratio)
 export const formatAmount = (amount: number): string => amounts.format(amount)
 /** `$76.80`, with up to eight fraction digits. */
 export const formatUsd = (amountUsd: number): string => usd.format(amountUsd)
-/** What something costs an hour, of a decimal string, to a hundredth of a cent: `$0.0323` */
+/** Cost per hour from a decimal string, to a hundredth of a cent: `$0.0323` */
 export const formatHourlyUsd = (amountUsd: string): string => hourlyUsd.format(Number(amountUsd))
-/** To the cent, of a decimal string or a number: `$76.80` */
+/** To the cent, from a decimal string or a number: `$76.80` */
 export const formatCents = (amountUsd: string | number): string => formatUsd(Math.round(Number(amountUsd) * 100) / 100)
 /** RPC requests in millions with four decimals (spec 2.11): `1.2346M` */
 export const formatMillions = (requests: number): string => `${millions.format(requests / 1_000_000)}M`
 
 const sizeUnits = ['B', 'KB', 'MB', 'GB', 'TB', 'PB']
 
-/** `9.1 GB`; units are of 1024. */
+/** `9.1 GB`, in units of 1024. */
 export function formatBytes(bytes: number): string {
   const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), sizeUnits.length - 1)
   return `${sizes.format(bytes / 1024 ** power)} ${sizeUnits[power]}`
 }
 
-/** Memory comes in megabytes. */
+/** From megabytes. */
 export const formatMegabytes = (mb: number): string => formatBytes(mb * 1024 * 1024)
 
 /** `850 ms` below one second, otherwise whole seconds: `24 s`. */
@@ -49,7 +49,7 @@ export function formatDuration(elapsedMs: number): string {
   return elapsedMs < 1000 ? `${integers.format(elapsedMs)} ms` : `${integers.format(elapsedMs / 1000)} s`
 }
 
-// The German order of a date is the spec's; only digits and points come out of it.
+// The spec's date order is German; the output has only digits and dots.
 const dates = new Intl.DateTimeFormat('de-DE', { day: '2-digit', month: '2-digit', year: 'numeric' })
 const dayMonths = new Intl.DateTimeFormat('de-DE', { day: '2-digit', month: '2-digit' })
 const times = new Intl.DateTimeFormat('de-DE', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
@@ -88,7 +88,7 @@ const steps: [limitMs: number, unitMs: number, word: (n: number) => string][] = 
   [7 * dayMs, dayMs, (n) => (n === 1 ? '1 day' : `${n} days`)],
 ]
 
-/** `now`, `18 min ago`, `in 3 days`; the plain date when it is a week away or more. */
+/** `now`, `18 min ago`, `in 3 days`; the date if it is a week away or more. */
 export function formatRelative(instant: Instant, nowMs: number): string {
   const distanceMs = nowMs - at(instant).getTime()
   const awayMs = Math.abs(distanceMs)

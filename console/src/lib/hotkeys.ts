@@ -3,7 +3,7 @@ import { useEffect, useEffectEvent } from 'react'
 export type Hotkey = {
   /** `mod+k`, `/`, or a sequence such as `g s`. `mod` is ⌘ on Apple's keyboards, Ctrl elsewhere. */
   keys: string
-  /** What it does, for the list behind `?`. */
+  /** Description in the list of `?`. */
   label: string
   run: () => void
 }
@@ -11,14 +11,14 @@ export type Hotkey = {
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
 /** `⌘` or `Ctrl`, for labels. */
 export const modKey = isApple ? '⌘' : 'Ctrl'
-/** A sequence is one while its keys follow each other this closely. */
+/** Maximum time between the keys of a sequence. */
 const sequenceMs = 1000
 
 const registered = new Set<Hotkey>()
 let pending = ''
 let pendingAtMs = 0
 
-/** Everything that can be pressed at this moment. */
+/** All registered hotkeys. */
 export const hotkeys = (): Hotkey[] => [...registered]
 
 function isTyping(target: EventTarget | null): boolean {
@@ -29,7 +29,7 @@ function onKeyDown(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing || event.altKey) return
   const hasMod = event.metaKey || event.ctrlKey
   if (!hasMod && isTyping(event.target)) return
-  // An open dialog or menu has the keyboard to itself.
+  // An open dialog or menu handles the keyboard itself.
   if (!hasMod && document.querySelector('[role=dialog], [role=alertdialog], [role=menu], [role=listbox]')) return
   const key = hasMod ? `mod+${event.key.toLowerCase()}` : event.key
   const typed = event.timeStamp - pendingAtMs < sequenceMs && pending !== '' ? `${pending} ${key}` : key

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** What this browser remembers, under the keys of spec 3. */
+/** Settings in localStorage, under the keys of spec 3. */
 export type LocalSettings = {
   /** The session's token. */
   user_token: string | null
@@ -30,7 +30,7 @@ const isValid: { [K in keyof LocalSettings]: (value: unknown) => value is LocalS
 
 const listeners = new Set<() => void>()
 
-/** The stored value, or its default when there is none or it makes no sense. */
+/** The stored value, or the default if it is missing or invalid. */
 export function getSetting<K extends keyof LocalSettings>(key: K): LocalSettings[K] {
   const text = localStorage.getItem(key)
   if (text === null) return defaults[key]
@@ -46,14 +46,14 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Null forgets. */
+/** Null removes the setting. */
 export function setSetting<K extends keyof LocalSettings>(key: K, value: LocalSettings[K]): void {
   if (value === null) localStorage.removeItem(key)
   else localStorage.setItem(key, String(value))
   for (const listener of listeners) listener()
 }
 
-/** Forgets everything but the theme: what logging out does (spec 4). */
+/** Removes everything but the theme on logout (spec 4). */
 export function clearSession(): void {
   for (const key of Object.keys(defaults)) if (key !== 'theme') localStorage.removeItem(key)
   for (const listener of listeners) listener()
@@ -69,7 +69,7 @@ export function onSettingChange(listener: () => void): () => void {
   }
 }
 
-/** The value of a setting, kept current. */
+/** The value of a setting as React state. */
 export function useSetting<K extends keyof LocalSettings>(key: K): LocalSettings[K] {
   return useSyncExternalStore(onSettingChange, () => getSetting(key))
 }

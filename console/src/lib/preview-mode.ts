@@ -1,4 +1,4 @@
-/** Preview mode is a cookie, so that the server sees it too (spec 2.12). */
+/** Preview mode is a cookie, so that the server can read it (spec 2.12). */
 const name = 'beta'
 const lifetimeDays = 3650
 
@@ -6,7 +6,7 @@ export function isPreviewOn(): boolean {
   return document.cookie.split('; ').some((cookie) => cookie === `${name}=true`)
 }
 
-/** The caller reloads the page: what preview changes is decided once at start. */
+/** The caller has to reload the page: preview mode is read once at start. */
 export function setPreview(isOn: boolean): void {
   const maxAge = isOn ? lifetimeDays * 86_400 : 0
   document.cookie = `${name}=true; path=/; max-age=${maxAge}; samesite=lax`

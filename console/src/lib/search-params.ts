@@ -1,8 +1,8 @@
 export type SearchParams = Record<string, string | string[]>
 
 /**
- * The query string as it is: every value a string, a repeated key a list. Router libraries like to turn
- * `?code=0123` into a number; a code, a token or an id must come out as it went in.
+ * Parses the query string: every value is a string, a repeated key a list. Router libraries turn `?code=0123` into a
+ * number; codes, tokens and ids must not change.
  */
 export function parseSearch(text: string): SearchParams {
   const params: SearchParams = {}
@@ -23,7 +23,7 @@ export function stringifySearch(search: Record<string, unknown>): string {
   return text ? `?${text}` : ''
 }
 
-/** Reads one parameter; undefined when it is absent or makes no sense. */
+/** Reads one parameter; undefined if it is missing or invalid. */
 type Reader<T> = (value: unknown) => T | undefined
 
 export const text: Reader<string> = (value) => (typeof value === 'string' ? value : undefined)
@@ -32,7 +32,7 @@ export const list: Reader<string[]> = (value) =>
   typeof value === 'string' ? [value] : Array.isArray(value) ? value.map(String) : undefined
 /** `true` or absent. */
 export const flag: Reader<'true'> = (value) => (value === 'true' ? value : undefined)
-/** One of a few words. */
+/** One of the given strings. */
 export const oneOf =
   <const C extends readonly string[]>(...choices: C): Reader<C[number]> =>
   (value) =>

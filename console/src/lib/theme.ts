@@ -1,14 +1,14 @@
 import { getSetting, onSettingChange, setSetting } from './local-settings.ts'
 
 /**
- * The theme is an attribute of the root element; every colour follows by CSS, so a switch renders nothing.
- * The first value is set by the inline script in index.html, before the first paint.
+ * The theme is an attribute of the root element, and colours follow by CSS, so a switch renders nothing. The inline
+ * script in index.html sets it before the first paint.
  */
 function show(): void {
   document.documentElement.dataset['theme'] = getSetting('theme')
 }
 
-/** Follows a change made in another tab. */
+/** Also applies changes made in another tab. */
 export function followTheme(): () => void {
   show()
   return onSettingChange(show)
@@ -18,7 +18,7 @@ export function toggleTheme(): void {
   setSetting('theme', getSetting('theme') === 'dark' ? 'light' : 'dark')
 }
 
-/** A token's value in the current theme, for canvases. `name` without the dashes: `accent`. */
+/** The value of a design token in the current theme, for canvases. `name` without the dashes: `accent`. */
 export function tokenValue(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
 }

@@ -23,8 +23,8 @@ function subscribe(listener: () => void): () => void {
 }
 
 /**
- * Something that depends on the time, from the one clock of the page. Renders again only when its outcome changes:
- * a thousand times `3 days ago` cost nothing a second.
+ * A value derived from the current time. One timer serves the page, and a component renders only when its value
+ * changes.
  */
 export function useTicking<T extends string | number | boolean>(of: (nowMs: number) => T): T {
   return useSyncExternalStore(subscribe, () => of(nowMs))

@@ -1,6 +1,6 @@
 export type Toast = { tone: 'info' | 'good' | 'warn' | 'bad'; title: string; message?: string }
 
-/** Of the generic snackbar (spec 8). */
+/** Title of the generic snackbar (spec 8). */
 export const unexpectedErrorTitle = 'Some unexpected error occurred!'
 
 let shownBy: ((toast: Toast) => void) | null = null

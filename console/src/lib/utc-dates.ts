@@ -1,4 +1,4 @@
-/** What is counted by the day or month is counted in UTC, and called by its date there. Apart from the other formats: few pages need it. */
+/** Dates of daily and monthly data, in UTC. Separate from the other formats, because few pages need them. */
 
 const dates = new Intl.DateTimeFormat('de-DE', { dateStyle: 'medium', timeZone: 'UTC' })
 const months = new Intl.DateTimeFormat('en-US', { month: 'short', year: 'numeric', timeZone: 'UTC' })

@@ -24,7 +24,7 @@ export function Avatar({ name, url, kind = 'person', size = 26 }: Props) {
     kindClasses[kind],
   )
   return (
-    // The letters are drawn, not written: a name that reads "MK Mira Kovač" would be none.
+    // Drawn with CSS, so that screen readers do not read "MK Mira Kovač".
     <span
       aria-hidden
       data-initials={url ? '' : initialsOf(name)}

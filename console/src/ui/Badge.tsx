@@ -2,7 +2,7 @@ import type { ComponentProps, ReactNode } from 'react'
 import { cx } from './classes.ts'
 import { toneSoft, toneText, type Tone } from './tones.ts'
 
-/** A word of state: `Succeeded`, `Admin`. */
+/** A short status or role: `Succeeded`, `Admin`. */
 export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {
   return (
     <span className={cx('inline-flex h-5 items-center gap-1.5 rounded-sm px-1.5 text-xs font-medium', toneSoft[tone])}>
@@ -11,7 +11,7 @@ export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: R
   )
 }
 
-/** Small capitals beside a name: `BETA`, `PREVIEW`. */
+/** A label in small capitals: `BETA`, `PREVIEW`. */
 export function Label({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {
   const edge = tone === 'neutral' ? 'border-edge text-ink-3' : cx('border-current', toneText[tone])
   return (
@@ -35,7 +35,7 @@ export function Tag({ isMain = false, children }: { isMain?: boolean; children: 
   )
 }
 
-/** A filter that is on or off. */
+/** A toggle for filters. */
 export function Chip({ isOn, className, ...button }: ComponentProps<'button'> & { isOn: boolean }) {
   return (
     <button

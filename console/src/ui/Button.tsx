@@ -34,7 +34,7 @@ export type ButtonProps = Omit<ComponentProps<'button'>, 'disabled'> & {
   /** The action is in progress: the button keeps its width, spins and ignores clicks. */
   isPending?: boolean
   isDisabled?: boolean
-  /** Why it cannot be pressed now; shown on hover and focus, and read out. Disables the button. */
+  /** Why it is disabled; shown on hover and focus, and read by screen readers. Disables the button. */
   disabledReason?: string | null
 }
 

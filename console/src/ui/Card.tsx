@@ -3,7 +3,7 @@ import { cx } from './classes.ts'
 
 type Props = { title?: ReactNode; aside?: ReactNode; children: ReactNode; className?: string; isPadded?: boolean }
 
-/** A bordered surface with an optional head. */
+/** A bordered surface with an optional header. */
 export function Card({ title, aside, children, className, isPadded = false }: Props) {
   return (
     <section className={cx('overflow-hidden rounded-lg border border-line bg-canvas', className)}>
@@ -20,7 +20,7 @@ export function Card({ title, aside, children, className, isPadded = false }: Pr
 
 export type KeyValueRow = { label: string; value: ReactNode; isFlush?: boolean }
 
-/** Facts about one thing: name at the left, value at the right. */
+/** A list of labels and values. */
 export function KeyValue({ rows }: { rows: readonly KeyValueRow[] }) {
   return (
     <dl className="divide-y divide-line">

@@ -9,7 +9,7 @@ type Props = Omit<ComponentProps<'input'>, 'type'> & {
   error?: string | undefined
 }
 
-/** A tick and what it means. Takes what `register` of a form gives. */
+/** A checkbox with its label. Accepts the result of a form's `register`. */
 export function Checkbox({ children, description, error, className, ...input }: Props) {
   const id = useId()
   return (

@@ -3,17 +3,17 @@ import { cx } from './classes.ts'
 import { CopyButton } from './CopyButton.tsx'
 
 type Props = {
-  /** What is copied. */
+  /** The text to copy. */
   code: string
   what: string
-  /** The code as it is shown, when it is coloured. */
+  /** The displayed code, if it differs. */
   children?: ReactNode
-  /** Long lines break instead of scrolling. */
+  /** Wrap long lines instead of scrolling. */
   isWrapped?: boolean
   className?: string
 }
 
-/** Code or a command to copy. Scrolls or wraps, never cuts. */
+/** Code or a command with a copy button. */
 export function CodeBlock({ code, what, children, isWrapped = false, className }: Props) {
   return (
     <div className={cx('flex items-start rounded-md border border-line bg-subtle', className)}>

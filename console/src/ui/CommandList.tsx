@@ -20,7 +20,7 @@ export type CommandGroup = { id: string; title: string; commands: readonly Comma
 
 type Props = { label: string; groups: readonly CommandGroup[]; onClose: () => void }
 
-/** A long list of commands over everything, narrowed by typing; Enter runs the chosen one. */
+/** A command palette: typing filters, Enter runs the selected command. */
 export function CommandList({ label, groups, onClose }: Props) {
   const { contains } = useFilter({ sensitivity: 'base' })
   return (
@@ -41,7 +41,7 @@ export function CommandList({ label, groups, onClose }: Props) {
               />
               <Kbd keys="Esc" />
             </SearchField>
-            {/* The list keeps its focus in the search field, so that its scrolling needs a stop of its own. */}
+            {/* The focus stays in the search field, so the list needs its own tab stop for scrolling. */}
             <div tabIndex={0} className="max-h-[52vh] overflow-auto p-1.5 -outline-offset-2">
               <Menu
                 aria-label={label}

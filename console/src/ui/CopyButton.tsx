@@ -36,7 +36,7 @@ export function useCopy(text: string): { isCopied: boolean; copy: () => void } {
   }
 }
 
-/** A value to take along: an identifier, an address, a token. Long ones scroll, they are never cut. */
+/** An identifier, URL or token with a copy button. Long ones scroll. */
 export function CopyField({ text, what }: { text: string; what: string }) {
   return (
     <div className="flex h-8 min-w-0 items-center rounded-md border border-line bg-subtle pr-0.5">

@@ -7,7 +7,7 @@ import { IconButton } from './IconButton.tsx'
 type Props = {
   title: string
   isOpen: boolean
-  /** The cross, Escape and a press outside; the last two only while `isDismissable`. */
+  /** Called by the close button, Escape and a click outside; the last two only while `isDismissable`. */
   onClose: () => void
   isDismissable?: boolean
   /** `alertdialog` is for confirmations. */
@@ -22,7 +22,7 @@ const widths = { narrow: 'max-w-110', wide: 'max-w-160' }
 
 const backdropClass = 'fixed inset-0 z-30 bg-overlay transition-opacity duration-100 data-entering:opacity-0'
 
-/** A modal dialog in the middle of the page. */
+/** A modal dialog. */
 export function Dialog({
   title,
   isOpen,
@@ -74,7 +74,7 @@ const sides = {
   right: 'right-0 border-l data-entering:translate-x-4',
 }
 
-/** A panel that slides in from a side: the navigation on narrow screens, details beside a table. */
+/** A panel that slides in from a side, as the navigation on narrow screens. */
 export function Sheet({ label, isOpen, onClose, side = 'left', children }: SheetProps) {
   return (
     <ModalOverlay isOpen={isOpen} onOpenChange={(open) => !open && onClose()} isDismissable className={backdropClass}>

@@ -7,12 +7,12 @@ export type FieldTexts = {
   isLabelHidden?: boolean
   description?: ReactNode
   error?: string | undefined
-  /** At the right of the label, as the link to restore a password. */
+  /** Next to the label, as the link to restore a password. */
   labelAction?: ReactNode
   className?: string
 }
 
-/** Ids that tie a control to its label, description and error. */
+/** Ids that connect a control to its label, description and error. */
 export function useFieldIds({ description, error }: Pick<FieldTexts, 'description' | 'error'>) {
   const id = useId()
   const describedBy = error ? `${id}-error` : description ? `${id}-description` : undefined
@@ -30,7 +30,7 @@ export const errorClass = 'text-xs text-bad'
 export const controlClass =
   'w-full rounded-md border border-control bg-canvas text-ink transition-colors not-disabled:hover:border-ink-3 focus-visible:-outline-offset-1 disabled:border-line disabled:bg-subtle disabled:text-ink-3 [&[readonly]]:border-line [&[readonly]]:bg-subtle aria-invalid:border-bad data-invalid:border-bad'
 
-/** Label above, control, then the error, or else the description: the field keeps its height when one replaces the other. */
+/** Label, control, then the error or the description: the field keeps its height when one replaces the other. */
 export function Field({ id, children, ...texts }: FieldTexts & { id: string; children: ReactNode }) {
   const { label, isLabelHidden, description, error, labelAction, className } = texts
   return (

@@ -5,12 +5,12 @@ import { cx } from './classes.ts'
 const widths = { 28: 'w-7', 32: 'w-8', 36: 'w-9' }
 
 type Props = Omit<ButtonProps, 'children' | 'aria-label'> & {
-  /** Read out, and shown on hover. */
+  /** Accessible name and tooltip. */
   label: string
   icon: ReactNode
 }
 
-/** A square button without words. */
+/** A square button with an icon. */
 export function IconButton({ label, icon, size = 32, variant = 'ghost', className, ...rest }: Props) {
   return (
     <Button

@@ -1,4 +1,4 @@
-/** A key, or keys pressed one after the other: `g s`. */
+/** A key, or a sequence of keys: `g s`. */
 export function Kbd({ keys }: { keys: string }) {
   return (
     <span className="inline-flex gap-1">

@@ -7,10 +7,10 @@ export type MenuAction = {
   id: string
   label: string
   icon?: ReactNode
-  /** At the right: a shortcut, a tick, a plan. */
+  /** On the right: a shortcut, a check mark, a plan. */
   hint?: ReactNode
   isDanger?: boolean
-  /** Why it cannot be chosen now; shown under its words. */
+  /** Why it is disabled; shown below the label. */
   disabledReason?: string | null
   onAction: () => void
 }
@@ -18,10 +18,10 @@ export type MenuAction = {
 export type MenuGroup = { id: string; title?: string; actions: readonly MenuAction[] }
 
 export type MenuProps = {
-  /** Read out when the menu opens. */
+  /** Accessible name. */
   label: string
   groups: readonly MenuGroup[]
-  /** The element it opens against, which gets the focus back. */
+  /** The element the menu is placed at, which gets the focus back. */
   triggerRef: RefObject<Element | null>
   isOpen: boolean
   onOpenChange: (isOpen: boolean) => void
@@ -29,7 +29,7 @@ export type MenuProps = {
   header?: ReactNode
 }
 
-/** A menu against any element; the trigger is a plain button of the caller (`MenuButton`, a row of a table). */
+/** A menu placed at any element; the trigger is a plain button of the caller (`MenuButton`, a table row). */
 export default function Menu({
   label,
   groups,

@@ -4,7 +4,7 @@ import type { MenuProps } from './Menu.tsx'
 const loadMenu = () => import('./Menu.tsx')
 const Menu = lazy(loadMenu)
 
-/** What the trigger has to carry. */
+/** The props of the trigger. */
 export type TriggerProps = {
   ref: RefObject<HTMLButtonElement | null>
   'aria-haspopup': 'menu'
@@ -20,8 +20,8 @@ type Props = Pick<MenuProps, 'label' | 'groups' | 'placement'> & {
 }
 
 /**
- * A button that opens a menu. The menu's code comes with hover or focus, and is awaited before it opens: a lazy
- * overlay that suspends is five times slower (frontend.md, traps).
+ * A button that opens a menu. The menu's code loads on hover or focus and is awaited before it opens: a lazy overlay
+ * that suspends is five times slower (frontend.md, traps).
  */
 export function MenuButton({ renderTrigger, ...menu }: Props) {
   const ref = useRef<HTMLButtonElement>(null)

@@ -7,8 +7,8 @@ import { type Option } from './control-classes.ts'
 type Props = FieldTexts & { options: readonly Option[]; placeholder?: string } & ComponentProps<'select'>
 
 /**
- * One of many, by the browser's own means: typing finds, phones show their wheel, and what is known of a person fills it in.
- * Takes what `register` of a form gives.
+ * The browser's own select: it has type-ahead, a native picker on phones, and autofill. Accepts the result of a
+ * form's `register`.
  */
 export function NativeSelect({
   label,

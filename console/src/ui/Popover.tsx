@@ -10,7 +10,7 @@ type Props = {
   children: ReactNode
 }
 
-/** A small panel against an element: a picker, a few settings. */
+/** A small panel placed at an element. */
 export function Popover({ label, triggerRef, isOpen, onOpenChange, placement = 'bottom start', children }: Props) {
   return (
     <AriaPopover

@@ -11,12 +11,12 @@ type Props<V extends string> = {
   onChange: (value: V) => void
   description?: ReactNode
   error?: string | undefined
-  /** Side by side, for short words. */
+  /** Side by side, for short labels. */
   isInline?: boolean
   className?: string
 }
 
-/** One of a few, all in sight. */
+/** A choice of one option. */
 export function RadioGroup<V extends string>({
   label,
   options,

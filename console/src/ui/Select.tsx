@@ -21,7 +21,7 @@ type Props<Id extends string> = FieldAppearance & {
   placeholder?: string
 }
 
-/** One of several. */
+/** A choice of one option in a list. */
 export function Select<Id extends string>({
   options,
   value,
@@ -56,12 +56,12 @@ type MultiProps<Id extends string> = FieldAppearance & {
   options: readonly Option<Id>[]
   value: readonly Id[]
   onChange: (ids: Id[]) => void
-  /** What an empty selection means: `Any status`. */
+  /** The text of an empty selection: `Any status`. */
   none: string
   onOpenChange?: (isOpen: boolean) => void
 }
 
-/** Any number of several; nothing chosen means no filter. */
+/** A choice of several options; empty means no filter. */
 export function MultiSelect<Id extends string>({
   options,
   value,
@@ -125,7 +125,7 @@ function SelectParts({
   )
 }
 
-/** One option of a list, with a tick when it is chosen. */
+/** An option, with a check mark if it is selected. */
 function OptionItem({ option }: { option: Option }) {
   return (
     <ListBoxItem id={option.id} textValue={option.label} isDisabled={option.isDisabled ?? false} className={itemClass}>

@@ -1,14 +1,14 @@
 import { cx } from './classes.ts'
 
-/** A place for what is coming, in its final size. Shows itself only after 150 ms. */
+/** A placeholder in the final size. Appears only after 150 ms. */
 export function Skeleton({ className }: { className: string }) {
   return <span aria-hidden className={cx('skeleton block', className)} />
 }
 
-// Uneven, so that it reads as text and not as a barcode.
+// Uneven widths look like text.
 const widths = ['w-2/5', 'w-3/5', 'w-1/2', 'w-2/3', 'w-1/3']
 
-/** Lines of a table or list that load. `rowClass` gives the height of the real ones. */
+/** Placeholder lines of a table or list. `rowClass` sets the height. */
 export function SkeletonRows({ count, rowClass = 'h-10' }: { count: number; rowClass?: string }) {
   return (
     <div role="status" aria-label="Loading" className="divide-y divide-line">

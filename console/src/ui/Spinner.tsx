@@ -1,4 +1,4 @@
-/** Only inside buttons; a page that loads shows a skeleton. */
+/** Only for buttons; pages show a skeleton. */
 export function Spinner({ size = 14 }: { size?: number }) {
   return (
     <svg

@@ -7,7 +7,7 @@ type Props = {
   tabs: readonly { id: string; label: string; content: ReactNode; isDisabled?: boolean }[]
 }
 
-/** Views of one thing on one page. */
+/** Tabs within a page. */
 export function Tabs({ label, tabs }: Props) {
   return (
     <AriaTabs>

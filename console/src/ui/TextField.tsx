@@ -8,7 +8,7 @@ type Props = TextFieldOwnProps &
 
 const heights = { 32: 'h-8 px-2.5', 36: 'h-9 px-3 text-md' }
 
-/** One line of text. Takes what `register` of a form gives. A password can be shown and hidden. */
+/** A single-line input. Accepts the result of a form's `register`. A password can be shown. */
 export function TextField({
   label,
   isLabelHidden,
@@ -51,7 +51,7 @@ export function TextField({
 
 type AreaProps = FieldTexts & { isMono?: boolean } & ComponentProps<'textarea'>
 
-/** Several lines; grows with its text. */
+/** A multi-line input that grows with its text. */
 export function TextArea({
   label,
   isLabelHidden,

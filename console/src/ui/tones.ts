@@ -1,4 +1,4 @@
-/** What a colour may mean. */
+/** The meanings of colours. */
 export type Tone = 'neutral' | 'accent' | 'good' | 'warn' | 'bad' | 'info'
 
 export const toneText: Record<Tone, string> = {

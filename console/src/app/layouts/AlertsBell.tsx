@@ -10,7 +10,7 @@ const AlertsPopover = lazy(loadPopover)
 
 const maxCount = 99
 
-/** How many alerts are open and not muted, in the colour of the worst. Their panel is awaited before it opens, as menus are. */
+/** The number of open, unmuted alerts, in the colour of the most severe. The popover's code loads before it opens. */
 export function AlertsBell() {
   const ref = useRef<HTMLButtonElement>(null)
   const [isOpen, setIsOpen] = useState(false)

@@ -6,7 +6,7 @@ import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { Popover } from '../../ui/Popover.tsx'
 
 type Props = {
-  /** The worst first; undefined while they are not known. */
+  /** The most severe first; undefined while loading. */
   alerts: readonly AlertEvent[] | undefined
   triggerRef: RefObject<Element | null>
   onClose: () => void
@@ -15,7 +15,7 @@ type Props = {
 const maxShown = 5
 const linkClass = 'block px-3.5 py-2 -outline-offset-2 hover:bg-subtle'
 
-/** The worst of the open alerts; a press on one leads to its version. */
+/** The most severe open alerts, each a link to its version. */
 export default function AlertsPopover({ alerts, triggerRef, onClose }: Props) {
   return (
     <Popover

@@ -9,7 +9,7 @@ import { toggleTheme } from '../../lib/theme.ts'
 import { navItems } from './nav.ts'
 import { openKeyboardHelp } from './overlays.ts'
 
-/** Jump to a squid, a page, an organization, or do something. */
+/** Opens a squid, a page or an organization, or runs an action. */
 export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const user = useUser()
   const org = useOrg()

@@ -6,7 +6,7 @@ import { usePageTitle } from '../../components/use-page-title.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 
-/** Spec 2.3: what an unverified user sees instead of the pages. */
+/** Spec 2.3: shown to unverified users instead of the pages. */
 export function ConfirmEmail() {
   usePageTitle('Confirm your email')
   const user = useUser()

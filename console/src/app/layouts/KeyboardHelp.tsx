@@ -2,7 +2,7 @@ import { hotkeys, modKey } from '../../lib/hotkeys.ts'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Kbd } from '../../ui/Kbd.tsx'
 
-/** What can be pressed here and now. */
+/** The hotkeys that are currently registered. */
 export default function KeyboardHelp({ onClose }: { onClose: () => void }) {
   const all = [...hotkeys(), { keys: 'Esc', label: 'Close the open dialog or menu' }]
   return (

@@ -7,9 +7,9 @@ export type NavItem = {
   to: NonNullable<LinkProps['to']>
   icon: LucideIcon
   isBeta?: boolean
-  /** A mark at the right when something is wrong behind the entry. */
+  /** Warning icon on the right of the entry. */
   warning?: { tone: 'warn' | 'bad'; text: string }
-  /** For `g` and then this key. */
+  /** Hotkey after `g`. */
   key: string
 }
 

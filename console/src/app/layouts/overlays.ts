@@ -19,5 +19,5 @@ export const openPalette = (): void => setOpen('palette')
 export const openKeyboardHelp = (): void => setOpen('keyboard')
 export const closeOverlay = (): void => setOpen(null)
 
-/** Which of the app's own overlays is open; there is never more than one. */
+/** The open overlay of the app; at most one is open. */
 export const useOpenOverlay = (): OverlayName | null => useSyncExternalStore(subscribe, () => open)

@@ -33,7 +33,7 @@ export function showStep(index: number, { onPrev, onNext, onSkip }: StepHandlers
   return () => tour.destroy()
 }
 
-/** The cross becomes a button among the others, with its name. */
+/** Moves the close button next to the other buttons and labels it. */
 function moveSkipButton({ closeButton, progress }: PopoverDOM): void {
   closeButton.textContent = 'Skip tour'
   closeButton.removeAttribute('aria-label')

@@ -1,4 +1,7 @@
-/** The steps of the tour, in order (spec 2.4, whose second tour has no texts). `onboardingGuide` of the local settings counts them. */
+/**
+ * The steps of the tour, in order (spec 2.4, whose second tour has no texts). `onboardingGuide` of the local settings
+ * is the index.
+ */
 export const firstTour = ['personal_settings', 'api_key', 'org_menu', 'org_settings', 'done'] as const
 
 type Step = (typeof firstTour)[number]
@@ -10,7 +13,7 @@ export const doneStep = firstTour.indexOf('done')
 
 type ShownStep = { name: (typeof firstTour)[number]; target: string; title: string; text: string }
 
-/** What is shown. */
+/** The steps with a popover. */
 export const shownSteps: readonly ShownStep[] = [
   {
     name: 'personal_settings',

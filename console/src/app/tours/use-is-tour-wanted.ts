@@ -3,7 +3,7 @@ import { useUser } from '../../api/session.ts'
 import { useSetting } from '../../lib/local-settings.ts'
 import { doneStep } from './steps.ts'
 
-/** From here on the sidebar, which the tour points at, is beside the page (spec 2.3, md). */
+/** From this width on the sidebar, which the tour points at, is visible (spec 2.3, md). */
 const wide = matchMedia('(min-width: 1000px)')
 
 function onWidthChange(listener: () => void): () => void {

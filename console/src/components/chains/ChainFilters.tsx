@@ -18,11 +18,10 @@ type Props = {
   filters: ReturnType<typeof useChainFilters>
   label: string
   types: readonly string[]
-  /** At the right. */
   children?: ReactNode
 }
 
-/** A search box and a chip for each type. */
+/** A search field and a chip per type. */
 export function ChainFilters({ filters: { search, chosen, toggle }, label, types, children }: Props) {
   return (
     <div className="mb-4 flex flex-wrap items-center gap-x-4 gap-y-2.5">

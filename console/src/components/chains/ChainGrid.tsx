@@ -13,15 +13,15 @@ const cardClass =
 type Props<T extends ChainListItem> = {
   label: string
   items: readonly T[]
-  /** The page of an item. */
+  /** The route of an item. */
   to: '/rpc/chains/$id' | '/portal/chains/$id'
-  /** A figure at the bottom of the card. */
+  /** A number at the bottom of the card. */
   factOf?: (item: T) => ReactNode
   /** The search text, for the empty state. */
   search: string
 }
 
-/** Cards of chains or datasets, three a row (spec 9). */
+/** Cards of chains or datasets, three per row (spec 9). */
 export function ChainGrid<T extends ChainListItem>({ label, items, to, factOf, search }: Props<T>) {
   if (items.length === 0)
     return (
@@ -63,7 +63,7 @@ function CardContent({ item, fact }: { item: ChainListItem; fact: ReactNode }) {
   )
 }
 
-/** In the size of the real ones. */
+/** In the size of the loaded cards. */
 export function ChainGridSkeleton() {
   return (
     <div role="status" aria-label="Loading" className={gridClass}>

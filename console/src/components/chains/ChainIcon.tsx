@@ -1,4 +1,4 @@
-/** The picture of a chain, or its first letter. */
+/** The icon of a chain, or its first letter. */
 export function ChainIcon({ title, iconUrl }: { title: string; iconUrl: string | null }) {
   if (iconUrl !== null)
     return <img src={iconUrl} alt="" width={32} height={32} loading="lazy" className="size-8 shrink-0 rounded-md" />

@@ -1,4 +1,4 @@
-/** What chains and datasets have in common. */
+/** Fields that chains and datasets share. */
 export type ChainListItem = { id: string; title: string; iconUrl: string | null; type: string; testnet: boolean }
 
 const typeLabels: Record<string, string> = { evm: 'EVM', substrate: 'Substrate' }
@@ -9,13 +9,16 @@ export function typeLabel(type: string): string {
   return typeLabels[type] ?? words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** Those of the specification first, the others by name. */
+/** The types of the specification first, the others by name. */
 export const typesOf = (items: readonly ChainListItem[]): string[] =>
   [...new Set([...Object.keys(typeLabels), ...items.map(({ type }) => type).sort()])].filter((type) =>
     items.some((item) => item.type === type),
   )
 
-/** Those whose title or id holds the text, in any case, and that are of one of the types; of all types when none is chosen. */
+/**
+ * Items whose title or id contains the text, ignoring case, and that have one of the types, or any if none is
+ * selected.
+ */
 export function filterChains<T extends ChainListItem>(
   items: readonly T[],
   search: string,

@@ -33,7 +33,7 @@ export function ChartLegend({ series, hidden, onToggle }: Props) {
 
 type SwatchProps = { series: Omit<ChartSeries, 'label' | 'values'>; at: number; isHidden?: boolean }
 
-/** The colour of a series, how its line is dashed, and whether it is shown. */
+/** The colour, dash and visibility of a series. */
 export function Swatch({ series, at, isHidden = false }: SwatchProps) {
   const color = isHidden ? 'var(--n7)' : `var(--${colorToken(series, at)})`
   if (series.kind === 'limit')

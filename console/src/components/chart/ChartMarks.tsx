@@ -3,17 +3,17 @@ import type { KeyboardEvent } from 'react'
 import { cx } from '../../ui/classes.ts'
 import { groupMarks, type ChartMark, type MarkGroup } from './chart-data.ts'
 
-/** Where the plotted area is within the picture, and which times it shows. */
+/** The plotted area in pixels and its time range. */
 export type ChartFrame = { leftPx: number; widthPx: number; bottomPx: number; from: number; to: number }
 
-/** So far apart that each can be pressed. */
+/** Minimum distance, so that each mark can be clicked. */
 const minDistancePx = 14
-/** Named in one tip. */
+/** Maximum number of deployments in a tooltip. */
 const maxNamed = 6
 
 type Props = { title: string; marks: readonly ChartMark[]; frame: ChartFrame }
 
-/** Handles of the upright marks, on the time axis. One stop of the Tab key; the arrow keys go from one to the next. */
+/** Handles of the vertical marks on the time axis. One tab stop; the arrow keys move between them. */
 export function ChartMarks({ title, marks, frame: { leftPx, widthPx, bottomPx, from, to } }: Props) {
   const visible = marks.filter(({ timeSeconds }) => timeSeconds >= from && timeSeconds <= to)
   const xOf = (seconds: number) => leftPx + ((seconds - from) / (to - from)) * widthPx
@@ -29,7 +29,7 @@ export function ChartMarks({ title, marks, frame: { leftPx, widthPx, bottomPx, f
   )
 }
 
-/** Of several the newest is the one it leads to: the others come apart when one zooms in. */
+/** A group links to its newest deployment; zooming in separates the others. */
 function Handle({ group: { marks }, isFirst }: { group: MarkGroup; isFirst: boolean }) {
   const label = labelOf(marks)
   const markClass = cx(

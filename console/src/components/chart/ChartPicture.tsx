@@ -8,7 +8,7 @@ const Plot = lazy(() => import('./Plot.tsx'))
 
 type Props = PlotInput & { title: string }
 
-/** The drawing. What it shows can also be read as a sentence, and point by point with the arrow keys. */
+/** The plot, with a text summary and keyboard access to its values by the arrow keys. */
 export function ChartPicture({ title, ...input }: Props) {
   const { data, scale, marks, heightPx } = input
   const { ref, hasBeenVisible } = useHasBeenVisible<HTMLDivElement>()
@@ -68,7 +68,7 @@ function isSame(a: object | null, b: object | null): boolean {
 /** Start loading shortly before the chart scrolls into view. */
 const marginPx = 200
 
-/** Whether the element has been in sight, ever. */
+/** Whether the element has ever been in the viewport. */
 function useHasBeenVisible<E extends Element>(): { ref: RefObject<E | null>; hasBeenVisible: boolean } {
   const ref = useRef<E>(null)
   const [hasBeenVisible, setHasBeenVisible] = useState(false)

@@ -2,16 +2,16 @@ import { cx } from '../../ui/classes.ts'
 import { Swatch } from './ChartLegend.tsx'
 import { formatPointTime, formatValue, type ChartData, type ChartScale } from './chart-data.ts'
 
-/** Where the crosshair is: at which point of the data, and how far from the left of the picture. */
+/** The position of the crosshair: the index of the data point and the distance from the left edge. */
 export type ChartCursor = {
   index: number
   leftPx: number
   widthPx: number
-  /** Label of the line it is near to, where there are many. */
+  /** Label of the nearest line, in charts with many lines. */
   nearest: string | null
 }
 
-/** Of a chart of many series the largest. */
+/** Show at most this many series, the largest ones. */
 const maxRows = 8
 
 type Props = { data: ChartData; scale: ChartScale; cursor: ChartCursor }
@@ -55,7 +55,7 @@ function largest<T extends Row>(rows: readonly T[], nearest: string | null = nul
   return rows.toSorted((a, b) => (rank(a) === rank(b) ? 0 : rank(b) - rank(a))).slice(0, maxRows)
 }
 
-/** The same as a sentence. */
+/** The same values as a sentence. */
 export function accessibleValueAt(data: ChartData, scale: ChartScale, index: number): string {
   const time = data.times[index]
   if (time === undefined) return ''

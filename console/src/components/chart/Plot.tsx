@@ -9,15 +9,15 @@ import { queueDraw } from './draw-queue.ts'
 import { alignedData, fadedAlpha, plotOptions, shapeOf, type PlotInput } from './plot-options.ts'
 
 type Props = PlotInput & {
-  /** Where the crosshair is; null when it is nowhere. */
+  /** The position of the crosshair; null outside of the chart. */
   onCursor: (cursor: ChartCursor | null) => void
-  /** Where the plotted area is, after each drawing. */
+  /** Reports the plotted area after each draw. */
   onFrame: (reportFrame: ChartFrame) => void
-  /** The point the crosshair was moved to with the arrow keys; null leaves it to the pointer. */
+  /** The index that the user moved to with the arrow keys; null while the pointer controls the crosshair. */
   keyboardIndex: number | null
 }
 
-/** The canvas. Made once; new data is given to it, and a new theme draws it again. */
+/** The uPlot canvas. Created once; data changes update it, and theme changes redraw it. */
 export default function Plot({ onCursor, onFrame, keyboardIndex, ...input }: Props) {
   const container = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(null)
@@ -67,7 +67,7 @@ export default function Plot({ onCursor, onFrame, keyboardIndex, ...input }: Pro
       plot.current = null
       nearest.current = null
     }
-    // Another shape is another chart; anything else is given to the one there is.
+    // Another shape needs a new plot; all other changes update the existing one.
   }, [shape])
 
   useEffect(

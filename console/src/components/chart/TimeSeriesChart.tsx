@@ -12,12 +12,12 @@ import type { PlotInput } from './plot-options.ts'
 
 type Props = Pick<PlotInput, 'syncKey' | 'formatTime' | 'onZoom' | 'highlighted'> & {
   title: string
-  /** A few words beside the title: a unit, a sum. */
+  /** Next to the title: a unit or a total. */
   note?: ReactNode
   /** Undefined while loading. Keep the object identical while the data is unchanged. */
   data: ChartData | undefined
   scale: ChartScale
-  /** In place of the picture when there is nothing to draw (spec 2.10). */
+  /** Shown instead of the plot when there is no data (spec 2.10). */
   emptyText: string
   heightPx?: 200 | 250
   marks?: readonly ChartMark[]
@@ -27,7 +27,7 @@ type Props = Pick<PlotInput, 'syncKey' | 'formatTime' | 'onZoom' | 'highlighted'
 
 const noMarks: readonly ChartMark[] = []
 
-/** Values over time, as a picture that comes when it is scrolled to, and as a table to read and to copy. */
+/** A time series as a plot, which loads when it scrolls into view, and as a table to read and copy. */
 export function TimeSeriesChart({
   title,
   note,

@@ -2,22 +2,24 @@ import type { LinkProps } from '@tanstack/react-router'
 import { emptyValue, formatDateTime } from '../../lib/format.ts'
 import { formatUtcDate } from '../../lib/utc-dates.ts'
 
-/** What a chart draws. Times are seconds since 1970, ascending; a null is a gap. */
+/** The data of a chart. Times are Unix seconds, ascending; null is a gap. */
 export type ChartData = {
   times: readonly number[] | Float64Array
   series: readonly ChartSeries[]
-  /** Each value is of so many seconds from its time on, and drawn in their middle. Without it: of the instant. */
+  /**
+   * Each value covers this many seconds from its time and is drawn in the middle. By default it is a point in time.
+   */
   bucketSeconds?: number
-  /** Its days and months begin in UTC, and are called by their date there. */
+  /** Buckets are UTC days or months, so times are formatted in UTC. */
   isUtc?: boolean
 }
 
 export type ChartSeries = {
   label: string
-  /** A limit is a dashed line: what the series of its colour may have at most. */
+  /** A limit is a dashed line: the maximum of the series with its colour. */
   kind: 'line' | 'area' | 'bars' | 'points' | 'limit'
   values: readonly (number | null)[]
-  /** Number of a chart token, 1 to 6; given out in order without it. */
+  /** Index of a chart colour, 1 to 6; assigned in order by default. */
   color?: number
   /** Distinguishes lines of one colour; solid by default. */
   dash?: Dash
@@ -25,31 +27,31 @@ export type ChartSeries = {
   isHiddenAtFirst?: boolean
 }
 
-/** Lengths of strokes and gaps, in pixels. */
+/** Lengths of dashes and gaps in pixels. */
 export const dashes = { dashed: [6, 3], dotted: [2, 2.5], mixed: [8, 3, 2, 3] } as const
 export type Dash = keyof typeof dashes
 
 export type ChartScale = {
-  /** Writes a value on the axis. */
+  /** Formats a value on the axis. */
   format: (value: number) => string
-  /** Writes it where there is room: at the crosshair, in the table. As on the axis without it. */
+  /** Formats a value with full precision, at the crosshair and in the table. Defaults to `format`. */
   exact?: (value: number) => string
-  /** Marks on the axis are whole numbers, or those that computers count memory in. */
+  /** Ticks are whole numbers, or powers of two for memory. */
   steps?: 'whole' | 'binary'
-  /** The axis ends here at least; a percentage has 100. */
+  /** Minimum upper end of the axis, as 100 for a percentage. */
   max?: number
-  /** The axis begins near the lowest value instead of at zero. */
+  /** Start the axis near the lowest value instead of at zero. */
   isFromLowest?: boolean
-  /** A line across, as the outage line of spec 2.10. */
+  /** A horizontal line, as the outage line of spec 2.10. */
   threshold?: { value: number; label: string }
   /** Stack the bars of all series. */
   isStacked?: boolean
 }
 
-/** An upright mark with a handle on the time axis: a deployment. */
+/** A vertical mark with a handle on the time axis: a deployment. */
 export type ChartMark = {
   timeSeconds: number
-  /** What happened, shown on hover and read out. Further lines may follow the first. */
+  /** Tooltip and accessible name. May have several lines. */
   label: string
   isBad?: boolean
   link?: LinkProps
@@ -64,15 +66,15 @@ export const colorToken = (series: Pick<ChartSeries, 'color'>, index: number): s
 export const isWithoutValues = ({ series }: ChartData): boolean =>
   series.every(({ values }) => values.every((value) => value === null))
 
-/** Where values are drawn on the time axis. */
+/** Positions of the values on the time axis. */
 export const drawnTimes = ({ times, bucketSeconds = 0 }: ChartData): number[] =>
   Array.from(times, (time) => time + bucketSeconds / 2)
 
-/** Places of values with a gap on both sides: a line through nothing else would not be seen. */
+/** Indexes of values between two gaps, which a line alone would not show. */
 export const isolatedPoints = (values: readonly (number | null | undefined)[]): number[] =>
   values.flatMap((value, at) => (value != null && values[at - 1] == null && values[at + 1] == null ? [at] : []))
 
-/** Where the axis of values begins and ends; `low` and `high` are null where there are none. */
+/** Range of the value axis; `low` and `high` are null without data. */
 export function valueRange(
   { max = 0, isFromLowest = false }: Pick<ChartScale, 'max' | 'isFromLowest'>,
   low: number | null,
@@ -84,7 +86,7 @@ export function valueRange(
   return [Math.max(0, low - room), high + room]
 }
 
-/** Each series on top of the ones before it, for stacked bars. A gap counts as nothing, and of nothing no bar is drawn. */
+/** Cumulative values for stacked bars. A gap counts as zero, and zero draws no bar. */
 export function stacked(series: readonly ChartSeries[]): (number | null)[][] {
   const sums: number[] = []
   return series.map(({ values }) =>
@@ -113,7 +115,7 @@ export function summaryOf(title: string, { series }: ChartData, format: (value: 
   return `${title}. ${parts.join('. ')}.`
 }
 
-/** Everything as text for a spreadsheet: a line for each time, oldest first, numbers as they are, gaps empty. */
+/** Tab-separated text for a spreadsheet: one line per time, oldest first, exact numbers, empty gaps. */
 export function sheetOf({ times, series }: ChartData): string {
   const head = ['Time', ...series.map(({ label }) => label)]
   const lines = Array.from(times, (time, at) => [

@@ -2,7 +2,7 @@ import type uPlot from 'uplot'
 import { tokenValue } from '../../lib/theme.ts'
 import type { ChartMark, ChartScale } from './chart-data.ts'
 
-/** What is drawn over the series, on uPlot's own canvas. Its pixels are the device's. */
+/** Draws over the series on uPlot's canvas, in device pixels. */
 
 export const axisFont = '11px Geist, system-ui, sans-serif'
 

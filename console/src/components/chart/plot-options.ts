@@ -22,9 +22,9 @@ export type PlotInput = {
   heightPx: number
   /** Charts with the same key share their crosshair. */
   syncKey?: string
-  /** Writes a time on the axis, given in ms; by default in the format of spec 2.10. */
+  /** Formats a time on the axis, in ms; by default in the format of spec 2.10. */
   formatTime?: (timeMs: number) => string
-  /** A stretch of the time axis was chosen, in seconds. */
+  /** Called with the selected range in seconds. */
   onZoom?: (from: number, to: number) => void
   /** Labels of highlighted lines; the others fade. */
   highlighted?: ReadonlySet<string> | undefined
@@ -35,11 +35,11 @@ const maxUnfocusedLines = 4
 const focusDistancePx = 24
 export const fadedAlpha = 0.15
 
-/** Beside the plot; how wide a letter of an axis is at most. */
+/** Padding on the right, and the maximum width of a character on an axis. */
 const rightPx = 8
 const characterPx = 6
 
-/** A shorter drag is a slip of the hand. */
+/** Ignore shorter drags as accidental. */
 const minDragPx = 8
 
 const powers = (count: number, of: (power: number) => number[]) => Array.from({ length: count }, (_, n) => of(n)).flat()
@@ -48,7 +48,7 @@ const steps = {
   binary: powers(50, (n) => [2 ** n]),
 }
 
-/** What uPlot draws: times first, then one array a series; stacked series from the top one down. */
+/** uPlot's data: times first, then one array per series; stacked series from top to bottom. */
 export function alignedData({ data, scale }: Pick<PlotInput, 'data' | 'scale'>): uPlot.AlignedData {
   const values = scale.isStacked ? stacked(data.series).toReversed() : data.series.map((series) => [...series.values])
   return [drawnTimes(data), ...values]

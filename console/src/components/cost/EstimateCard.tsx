@@ -6,7 +6,7 @@ import { ManifestField } from './ManifestField.tsx'
 import { initialShape, manifestOfShape } from './profile-manifest.ts'
 import { ShapeFields } from './ShapeFields.tsx'
 
-/** What a squid will cost the organization, before it is deployed: by its manifest, or by profiles. */
+/** Estimates the cost of a squid before its deployment, by manifest or by profiles. */
 export default function EstimateCard({ code }: { code: string }) {
   const [shape, setShape] = useState(initialShape)
   const [manifest, setManifest] = useState('')

@@ -7,7 +7,7 @@ const maxBytes = 200_000
 
 type Props = { manifest: string; onChange: (manifest: string) => void }
 
-/** A manifest to paste, to drop or to choose. It is read here and changes nothing. */
+/** A manifest to paste, drop or choose. It is only read in the browser. */
 export function ManifestField({ manifest, onChange }: Props) {
   const [problem, setProblem] = useState<string>()
   const input = useRef<HTMLInputElement>(null)

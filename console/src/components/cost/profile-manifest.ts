@@ -19,7 +19,7 @@ export const initialShape: SquidShape = {
   storageGb: 10,
 }
 
-/** A manifest of this shape, so that both ways to an estimate are answered by the same call. JSON is YAML, too. */
+/** Builds a manifest from the choices, so that both ways to estimate use the same call. JSON is valid YAML. */
 export function manifestOfShape(shape: SquidShape): string {
   const { isDedicated, apiProfile, apiReplicas, processorProfile, processors, postgresProfile, storageGb } = shape
   const cmd = ['node', 'lib/main.js']

@@ -9,34 +9,34 @@ import { GroupRow, LoadingRows, TableRow } from './rows.tsx'
 import { useVisibleItems } from './use-visible-items.ts'
 
 type Props<T> = {
-  /** Names the table for screen readers. */
+  /** Accessible name. */
   label: string
-  /** Kept from render to render: rows draw again only when their data or the columns change. */
+  /** Keep the array identical: rows render again only when their data or the columns change. */
   columns: readonly Column<T>[]
   /** Undefined while loading. */
   rows: readonly T[] | undefined
   idOf: (row: T) => string
   sort?: Sort | null
   onSort?: (sort: Sort) => void
-  /** Rows under a head of their own, as versions under their squid. */
+  /** Groups rows under a header, as versions under their squid. */
   groupOf?: (row: T) => string
   renderGroupHead?: (name: string, rows: T[]) => ReactNode
-  /** A press anywhere on a row that is not on a link or button of its own. */
+  /** Called on a click on a row outside of its links and buttons. */
   onOpen?: (row: T) => void
   /** The menu at the end of each row; called when it opens. */
   menuOf?: MenuOf<T>
-  /** Why a row's menu cannot be opened now; null when it can. */
+  /** Why a row's menu is disabled; null if it is not. */
   menuDisabledReason?: (row: T) => string | null
   /** Called with the drawn rows after each render. */
   onVisible?: (rows: T[]) => void
-  /** In place of rows when there are none. */
+  /** Rendered when there are no rows. */
   empty: ReactNode
   loadingRows?: number
 }
 
 /**
- * The one table. Rows are plain, memoised `<tr>`; there is one click handler, one menu, and from 50 lines up only the
- * visible ones are in the page (frontend.md, patterns 1 and 2).
+ * The table of all list pages. Rows are plain, memoised `<tr>`; the table has one click handler and one menu, and
+ * from 50 lines on only the visible rows are in the DOM (frontend.md, patterns 1 and 2).
  */
 export function DataTable<T>(props: Props<T>) {
   const {
@@ -89,7 +89,7 @@ export function DataTable<T>(props: Props<T>) {
         className={cx(tableClass, 'table-fixed')}
       >
         <HeadRow columns={columns} sort={sort} onSort={onSort} hasMenu={hasMenu} />
-        {/* Rows are reached with the keyboard through the link in their main cell. */}
+        {/* Keyboard users reach a row through the link in its main cell. */}
         {/* oxlint-disable-next-line jsx-a11y/click-events-have-key-events */}
         <tbody
           onClick={onClick}

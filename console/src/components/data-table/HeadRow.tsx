@@ -13,7 +13,7 @@ type Props<T> = {
 
 const sortLabels = { asc: 'ascending', desc: 'descending' } as const
 
-/** Headers; those of columns that can be sorted are buttons. */
+/** Column headers; a sortable one is a button. */
 export function HeadRow<T>({ columns, sort, onSort, hasMenu }: Props<T>) {
   return (
     <thead>

@@ -9,13 +9,13 @@ export type MenuOf<T> = (row: T) => { label: string; groups: readonly MenuGroup[
 type MenuState<T> = {
   row: T | null
   trigger: RefObject<HTMLElement | null>
-  /** Fetches the menu's code before it is needed. */
+  /** Preloads the menu's code. */
   prepare: () => void
   open: (row: T, trigger: HTMLElement) => void
   close: () => void
 }
 
-/** Which row's menu is open, and against which button. */
+/** The row whose menu is open, and its button. */
 export function useRowMenu<T>(): MenuState<T> {
   const trigger = useRef<HTMLElement>(null)
   const [row, setRow] = useState<T | null>(null)
@@ -32,7 +32,7 @@ export function useRowMenu<T>(): MenuState<T> {
   return { row, trigger, prepare: () => void loadMenu(), open: (nextRow, button) => void open(nextRow, button), close }
 }
 
-/** One menu for the whole table. */
+/** The one menu of the table. */
 export function RowMenu<T>({ menu, menuOf }: { menu: MenuState<T>; menuOf: MenuOf<T> }) {
   if (menu.row === null) return null
   return (

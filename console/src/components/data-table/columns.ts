@@ -6,15 +6,15 @@ export type HideBelow = 'xs' | 'sm' | 'md' | 'lg'
 export type Column<T> = {
   id: string
   header: string
-  /** On hover of the header. */
+  /** Tooltip of the header. */
   headerTip?: string
   cell: (row: T) => ReactNode
-  /** What sorting compares; a column without it cannot be sorted. */
+  /** The value to sort by; without it the column is not sortable. */
   sortBy?: (row: T) => string | number
-  /** Right-aligned, in figures of one width. */
+  /** Right-aligned, with tabular figures. */
   isNumber?: boolean
   hideBelow?: HideBelow
-  /** CSS width; the rest is shared by the columns without one. */
+  /** CSS width; columns without one share the rest. */
   width?: string
 }
 
@@ -27,7 +27,7 @@ export const hideBelowClass: Record<HideBelow, string> = {
   lg: 'max-lg:hidden',
 }
 
-/** Another press on the same header turns it around. */
+/** Clicking the same header again reverses the order. */
 export const nextSort = (current: Sort | null, column: string): Sort => ({
   column,
   order: current?.column === column && current.order === 'asc' ? 'desc' : 'asc',

@@ -1,7 +1,7 @@
 import { createTable, getCoreRowModel, getSortedRowModel, type ColumnDef, type SortingFn } from '@tanstack/react-table'
 import type { Column, Sort } from './columns.ts'
 
-/** A line of the table: a row, or the head of a group of rows. */
+/** A line of the table: a row, or the header of a group. */
 export type Item<T> = { kind: 'row'; id: string; row: T } | { kind: 'group'; id: string; name: string; rows: T[] }
 
 const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' })

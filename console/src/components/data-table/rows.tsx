@@ -13,7 +13,7 @@ type RowProps<T> = {
   isIndented: boolean
   isOpenable: boolean
   hasMenu: boolean
-  /** Why the menu cannot be opened now. */
+  /** Why the menu is disabled. */
   menuDisabledReason: string | null
 }
 
@@ -57,15 +57,12 @@ function Row<T>({ id, row, columns, rowIndex, isIndented, isOpenable, hasMenu, m
   )
 }
 
-/** Draws again only when its data, its place or the columns change: an unchanged poll costs nothing. */
+/** Renders again only when its data, index or the columns change, so an unchanged poll costs nothing. */
 export const TableRow = memo(Row) as typeof Row
 
 type GroupProps<T> = { rowIndex: number; columns: readonly Column<T>[]; hasMenu: boolean; children: ReactNode }
 
-/**
- * The head of a group. A cell for each column rather than one across all: a cell that spans columns folded away would
- * hold their place open.
- */
+/** A group header. It has one cell per column, because a cell that spans hidden columns would keep their space. */
 export function GroupRow<T>({ rowIndex, columns, hasMenu, children }: GroupProps<T>) {
   return (
     <tr aria-rowindex={rowIndex} className="bg-subtle">
@@ -86,7 +83,7 @@ export function GroupRow<T>({ rowIndex, columns, hasMenu, children }: GroupProps
   )
 }
 
-/** Rows of the final height. */
+/** Skeleton rows of the final height. */
 export function LoadingRows<T>({
   columns,
   count,

@@ -7,10 +7,7 @@ const defaultDebounceMs = 250
 
 type Changes = Record<string, string | string[] | undefined>
 
-/**
- * Changes some parameters of the page's query string and leaves the others. Only a `push` is an entry in the history,
- * which the browser's way back undoes.
- */
+/** Changes some parameters of the query string and keeps the others. Only `push` adds a history entry. */
 export function useSetSearch(): (changes: Changes, history?: 'replace' | 'push') => void {
   const navigate = useNavigate()
   return (changes, history = 'replace') =>
@@ -27,8 +24,8 @@ const useParam = (key: string): unknown =>
   useSearch({ strict: false, select: (search) => (search as Record<string, unknown>)[key] })
 
 /**
- * A search box whose text lives in the address. `text` is for the box, `deferred` for filtering: typing never waits
- * for a long table.
+ * A search field whose text is in the URL. `text` is for the field, `deferred` for filtering, so that typing never
+ * waits for a long table.
  */
 export function useSearchText(
   key: string,
@@ -40,7 +37,7 @@ export function useSearchText(
   const [text, setText] = useState(urlText)
   const [appliedText, setAppliedText] = useState(urlText)
   if (urlText !== appliedText) {
-    // Back, forward or a link: the address wins.
+    // After back, forward or a link the URL wins.
     setAppliedText(urlText)
     setText(urlText)
   }
@@ -61,7 +58,7 @@ export function useSearchText(
   return { text, deferred: useDeferredValue(text), setText }
 }
 
-/** Sorting in `sort` and `order`; `initial` is what an address without them means. */
+/** The sort in `sort` and `order`; `initial` is the default. */
 export function useUrlSort(initial: Sort): { sort: Sort; setSort: (sort: Sort) => void } {
   const column = useParam('sort')
   const order = useParam('order')

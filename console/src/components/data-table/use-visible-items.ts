@@ -2,7 +2,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { useLayoutEffect, useState, type RefObject } from 'react'
 import type { Item } from './items.ts'
 
-/** Below this many lines all of them are cheaper than choosing (frontend.md 2). */
+/** Below this many lines rendering all is cheaper than virtualisation (frontend.md 2). */
 const minVirtualItems = 50
 const heightPx = { row: 40, group: 36 }
 const overscan = 12

@@ -14,7 +14,7 @@ const EstimateCard = lazy(() => import('../cost/EstimateCard.tsx'))
 
 const linkClass = 'text-accent underline underline-offset-2'
 
-/** Spec 2.8: from nothing to a running squid, with commands for this installation and organization. */
+/** Spec 2.8: four steps to a running squid, with commands for this installation and organization. */
 export default function DeployGuide() {
   const { code, limits } = useOrg()
   const [token, setToken] = useState('')

@@ -15,7 +15,7 @@ type Props = {
   onTemplate: (template: Template) => void
 }
 
-/** What the new squid is called, and what it begins as. */
+/** The name and template of the new squid. */
 export function SquidNameFields({ name, onName, template, onTemplate }: Props) {
   const [error, setError] = useState<string>()
   const validate = async (typed: string) => {

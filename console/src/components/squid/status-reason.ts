@@ -27,7 +27,7 @@ const deploymentName = ({ lastDeploy }: SquidSummary) => (lastDeploy ? `Deployme
 
 type Cause = { text: string; since: string | null }
 
-/** A line for each, and since when the first of them is known to last. */
+/** One line per cause, and the earliest known start. */
 function joinCauses(causes: Cause[]): string {
   const [first] = causes.flatMap(({ since }) => since ?? []).toSorted()
   const lines = causes.map(({ text }) => text)

@@ -1,7 +1,7 @@
 import { syncPercent, type Processor } from '@shoal/contract'
 import { formatDecimal, formatInteger, formatPercent } from '../../lib/format.ts'
 
-/** `14 min`, of a time that is only estimated: one unit is all it is good for. */
+/** `14 min`: an estimated duration, rounded to one unit. */
 export function formatSpan(seconds: number): string {
   if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`
   const minutes = Math.round(seconds / 60)
@@ -20,7 +20,7 @@ export function lagBlocks({ status, syncState }: Pick<Progress, 'status' | 'sync
   return Math.max(0, syncState.totalBlocks - Math.max(0, syncState.currentBlock))
 }
 
-/** Blocks per second; a slow chain's with decimals. */
+/** Blocks per second, with decimals below 10. */
 export const formatSpeed = (blocksPerSecond: number): string =>
   blocksPerSecond >= 10 ? formatInteger(blocksPerSecond) : formatDecimal(Math.round(blocksPerSecond * 100) / 100)
 
@@ -43,7 +43,7 @@ export function syncSummary(processors: readonly Progress[]): string | null {
   return parts.join(' · ')
 }
 
-/** The same for a row of a table: how far, and how long still. */
+/** The same for a table row: percentage and remaining time. */
 export function shortSyncSummary(processors: readonly Progress[]): string | null {
   const speedless = processors.map((p) => ({ ...p, blocksPerSecond: null }))
   return syncSummary(speedless)?.replace(' synced', '').replace('about ', '') ?? null

@@ -9,7 +9,7 @@ import { useDeniedReason } from '../access.tsx'
 import { confirm } from '../confirm.ts'
 import { endpointOf } from './endpoint-of.ts'
 
-/** What every action on a version makes out of date (spec 4). */
+/** Queries that every action on a version invalidates (spec 4). */
 export const changedByActions: EndpointName[] = [
   'squids.listSummaries',
   'squids.list',
@@ -17,7 +17,7 @@ export const changedByActions: EndpointName[] = [
   'deployments.list',
 ]
 
-/** What can be done with a version, with the questions that come before it (spec 4, Actions). */
+/** The actions on a version, with their confirmations (spec 4, Actions). */
 export function useSquidActions() {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('squids.write')
@@ -83,7 +83,7 @@ export function useSquidActions() {
   }
 }
 
-/** Null when there is one to copy. */
+/** Null if there is an endpoint to copy. */
 export const endpointDisabledReason = (squid: SquidSummary): string | null =>
   endpointOf(squid) === null ? 'This version has no API.' : squidCan.copyEndpoint(squid)
 

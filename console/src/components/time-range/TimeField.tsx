@@ -3,7 +3,7 @@ import { cx } from '../../ui/classes.ts'
 
 type Props = { label: string; value: string | undefined; onChange: (time: string | undefined) => void }
 
-/** A point in time, in the reader's own zone; ISO outside. */
+/** A date and time in the user's time zone; the value is ISO. */
 export function TimeField({ label, value, onChange }: Props) {
   return (
     <label className="flex items-center gap-1.5 text-sm text-ink-2">

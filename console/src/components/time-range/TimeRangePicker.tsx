@@ -6,7 +6,7 @@ const custom = 'custom'
 
 type Props = { ranges: TimeRanges; search: RangeSearch; onChange: (changes: RangeSearch) => void }
 
-/** A range by its name, or from one time to another. */
+/** Picks a named range or custom times. */
 export function TimeRangePicker({ ranges, search, onChange }: Props) {
   const pick = (id: string) =>
     onChange(id === custom ? searchOfCustom(ranges, search, Date.now()) : searchOfNamed(ranges, id))

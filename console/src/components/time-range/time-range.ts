@@ -1,25 +1,25 @@
-/** A time range in the address: one of those the page offers, or `from` and `to`, which go first. */
+/** A time range in the URL: a named one, or `from` and `to`, which take precedence. */
 export type RangeSearch = { range?: string | undefined; from?: string | undefined; to?: string | undefined }
 
 type RangeOption = { id: string; label: string; ms: number }
 
-/** What a page offers, and which of them an address without any means. */
+/** The named ranges of a page and its default. */
 export type TimeRanges = { options: readonly RangeOption[]; defaultRange: RangeOption }
 
-/** The range of the list that the address names, whether or not `from` and `to` go before it. */
+/** The named range in the URL, even if `from` and `to` take precedence. */
 export const namedRange = ({ options, defaultRange }: TimeRanges, { range }: RangeSearch): RangeOption =>
   options.find(({ id }) => id === range) ?? defaultRange
 
 export const isCustom = ({ from, to }: RangeSearch): boolean => Boolean(from || to)
 
-/** What picking one of the list puts into the address. */
+/** The URL parameters of a named range. */
 export const searchOfNamed = ({ defaultRange }: TimeRanges, id: string): RangeSearch => ({
   range: id === defaultRange.id ? undefined : id,
   from: undefined,
   to: undefined,
 })
 
-/** A custom range begins as what was shown before. */
+/** A custom range starts with the previous range. */
 export function searchOfCustom(ranges: TimeRanges, search: RangeSearch, nowMs: number): RangeSearch {
   if (isCustom(search)) return search
   const { ms } = namedRange(ranges, search)

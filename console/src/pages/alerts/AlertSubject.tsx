@@ -6,10 +6,10 @@ const linkClass = 'wrap-anywhere text-accent hover:underline'
 
 type Props = { alert: Pick<AlertEvent, 'squid' | 'container' | 'kind'> }
 
-/** What an alert is subject, leading to where something can be done subject it. */
+/** What an alert is about, as a link to the page where the user can act. */
 export function AlertSubject({ alert: { squid, container, kind } }: Props) {
   const isPlayground = useOrg().limits.playground
-  // Another version may have its name by now.
+  // Another version may have taken the name since.
   if (squid?.isDeleted)
     return (
       <span className="wrap-anywhere text-ink-2">

@@ -13,7 +13,7 @@ import { labelClass } from '../../ui/Field.tsx'
 import { RadioGroup } from '../../ui/RadioGroup.tsx'
 
 type Props = {
-  /** What is chosen at first; both null is everything. */
+  /** The initial selection; both null means everything. */
   subject: Pick<AlertMute, 'kind' | 'squid'>
   onClose: () => void
 }
@@ -33,7 +33,7 @@ const kindOptions = [
   ...alertKinds.map((kind) => ({ id: kind, label: alertRules[kind].title })),
 ] as const
 
-/** Quiet for a while: of a kind, a version, or everything. */
+/** Mutes a kind of alert, a version, or everything for some time. */
 export function MuteDialog({ subject, onClose }: Props) {
   const { code } = useOrg()
   const [kind, setKind] = useState<(typeof kindOptions)[number]['id']>(subject.kind ?? any)

@@ -27,7 +27,7 @@ const columns: Column<AlertEvent>[] = [
   },
 ]
 
-/** What is wrong now, the worst first. */
+/** Open alerts, the most severe first. */
 export default function OpenTab() {
   const { code } = useOrg()
   const { data, error, refetch } = useQuery(openAlertsQuery(code))

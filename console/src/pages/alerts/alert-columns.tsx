@@ -4,7 +4,7 @@ import type { Column } from '../../components/data-table/columns.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { AlertSubject } from './AlertSubject.tsx'
 
-/** What open and ended alerts show alike. */
+/** The columns that open and ended alerts share. */
 export const alertColumns: readonly Column<AlertEvent>[] = [
   {
     id: 'severity',

@@ -14,7 +14,7 @@ export const messageLabels: Record<AlertDelivery['what'], string> = {
   TEST: 'Test message',
 }
 
-/** Why it was not taken, or what was answered; empty for a mail that went out. */
+/** The error or the HTTP status; empty for a sent email. */
 export function answerOf({ httpStatus, error }: Pick<AlertDelivery, 'httpStatus' | 'error'>): string {
   return error ?? (httpStatus === null ? '' : `HTTP ${httpStatus}`)
 }

@@ -24,7 +24,7 @@ export function useEndedAlerts() {
   })
 }
 
-/** What was sent, the newest first. */
+/** Deliveries, the newest first. */
 export function useDeliveries() {
   const { code } = useOrg()
   return useInfiniteQuery({

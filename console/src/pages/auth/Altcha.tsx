@@ -10,7 +10,7 @@ for (const bits of ['256', '384', '512']) {
   globalThis.$altcha.algorithms.set(`SHA-${bits}`, () => new ShaWorker())
 }
 
-/** Our tokens for its variables. */
+/** Maps our design tokens to its variables. */
 const style = {
   '--altcha-max-width': '100%',
   '--altcha-border-color': 'var(--n8)',
@@ -25,7 +25,7 @@ const style = {
   '--altcha-color-error-content': 'var(--on-bad)',
 }
 
-/** Proof of work, solved by the browser while the form is filled in. Needs no account anywhere. */
+/** A proof of work that the browser solves while the user fills in the form. Needs no third party. */
 export default function Altcha({ challengeUrl, isInteractive, onToken }: BotCheckProps & { challengeUrl: string }) {
   const widget = useRef<HTMLElement>(null)
   const reportToken = useEffectEvent(onToken)

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { usePageTitle } from '../../components/use-page-title.ts'
 
-/** The head of a page around signing in; names the tab too. */
+/** The heading of the sign-in pages. Also sets the title of the browser tab. */
 export function AuthHeading({ title, children }: { title: string; children?: ReactNode }) {
   usePageTitle(title)
   return (

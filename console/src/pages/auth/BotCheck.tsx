@@ -11,7 +11,7 @@ const Altcha = lazy(() => import('./Altcha.tsx'))
 export type BotCheckProps = {
   /** Requires a click, for tests of the widget (spec 2.1). */
   isInteractive: boolean
-  /** Empty when the token is no longer good. */
+  /** Empty after the token has expired. */
   onToken: (token: string) => void
 }
 

@@ -13,7 +13,7 @@ import { submitErrorText } from '../../api/error-text.ts'
 /** Spec 2.1, 9. */
 const leaveAfterMs = 500
 
-/** Spec 2.1, `/oauth/{provider}`: a provider sends people back here with a code. */
+/** Spec 2.1, `/oauth/{provider}`: the provider redirects here with a code. */
 export default function OauthReturnPage() {
   const { provider } = useParams({ from: '/guest/oauth/$provider' })
   const { code, state } = useSearch({ from: '/guest/oauth/$provider' })

@@ -60,7 +60,7 @@ export default function SignUpPage() {
             <BotCheck
               isInteractive={turnstileInteractive !== undefined}
               onToken={(token) => form.setValue('turnstileToken', token)}
-              // A token is good for one try.
+              // A token is valid for one attempt.
               attempt={signUp.failureCount + (signUp.isError ? signUp.submittedAt : 0)}
             />
             <Checkbox {...field('subscribeToNewsletter')}>

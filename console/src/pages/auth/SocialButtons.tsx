@@ -10,7 +10,7 @@ import { submitErrorText } from '../../api/error-text.ts'
 
 const providers = { google: { name: 'Google', Logo: GoogleLogo }, github: { name: 'GitHub', Logo: GithubLogo } }
 
-/** A button for each provider that this installation has set up; nothing where it has none. */
+/** A button for each configured provider. */
 export function SocialButtons({ verb }: { verb: 'Sign in' | 'Sign up' }) {
   const options = useQuery(authOptionsQuery)
   const [leavingTo, setLeavingTo] = useState<OauthProvider | null>(null)
@@ -60,7 +60,7 @@ export function SocialButtons({ verb }: { verb: 'Sign in' | 'Sign up' }) {
   )
 }
 
-/** Google's own colours are part of its mark. */
+/** Google requires its own colours. */
 function GoogleLogo() {
   return (
     <svg width="16" height="16" viewBox="0 0 24 24" aria-hidden>

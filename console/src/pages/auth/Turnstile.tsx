@@ -46,7 +46,7 @@ function loadApi(): Promise<Api> {
   return loading
 }
 
-/** Cloudflare Turnstile, for installations that have a key. */
+/** Cloudflare Turnstile, for installations with a site key. */
 export default function Turnstile({ siteKey, isInteractive, onToken }: BotCheckProps & { siteKey: string }) {
   const container = useRef<HTMLDivElement>(null)
   const [isBroken, setIsBroken] = useState(false)

@@ -1,11 +1,11 @@
 const key = 'oauth_search'
 
-/** A provider sends people back without their query string; an invitation in it would be lost. */
+/** Saves the query string: providers redirect back without it, and an invitation in it would be lost. */
 export function saveSearchForReturn(): void {
   sessionStorage.setItem(key, location.search)
 }
 
-/** What was kept, once. */
+/** Returns the saved query string and removes it. */
 export function takeSavedSearch(): string {
   const kept = sessionStorage.getItem(key) ?? ''
   sessionStorage.removeItem(key)

@@ -10,7 +10,7 @@ import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 
-/** Nothing while all is paid; otherwise the texts of spec 8. */
+/** The texts of spec 8 for unpaid organizations; renders nothing for others. */
 export function AccountStatusBanner() {
   const { code, status } = useOrg()
   const { data } = useQuery(q('billing.getSummary', { params: { code } }))

@@ -15,7 +15,7 @@ const pages = [
   { to: '/billing/limits', label: 'Limits' },
 ] as const
 
-/** What the three pages of spec 2.5 have in common. A playground has none of them. */
+/** The layout of the three pages of spec 2.5. Redirects in a playground. */
 export function BillingFrame(props: Props) {
   return (
     <TeamOnly>

@@ -19,7 +19,7 @@ const initialPrograms = {
   postgres: { profile: 'small', count: '1' },
 }
 
-/** What a squid would cost a month, without a manifest at hand. */
+/** Estimates the monthly cost of a squid without a manifest. */
 export default function Calculator() {
   const prices = useQuery(q('billing.getPrices', {}, { staleTime: Infinity }))
   return (

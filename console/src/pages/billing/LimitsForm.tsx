@@ -20,7 +20,7 @@ const atCapOptions = [
   },
 ] as const
 
-/** Caps in words people type; empty means none. */
+/** Caps as strings, as the user types them; empty means none. */
 export function LimitsForm({ code, limits }: { code: string; limits: BillingLimits }) {
   const save = useApiMutation('billing.updateLimits', {
     invalidates: ['billing.getLimits'],

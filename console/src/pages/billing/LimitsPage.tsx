@@ -11,7 +11,7 @@ import { ProgressBar } from '../../ui/ProgressBar.tsx'
 import { BillingFrame } from './BillingFrame.tsx'
 import { LimitsForm } from './LimitsForm.tsx'
 
-/** `/billing/limits`: what a month may cost, and what happens then. The spec leaves its content to us. */
+/** `/billing/limits`: monthly caps, and what happens when one is reached. The spec leaves the content to us. */
 export default function LimitsPage() {
   return (
     <BillingFrame title="Limits">

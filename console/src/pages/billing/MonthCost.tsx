@@ -46,7 +46,7 @@ const columns: Column<SquidRow>[] = [
   },
 ]
 
-/** The running month: so far, where it is heading, who costs what, day by day. */
+/** The current month: cost so far, forecast, cost per squid and per day. */
 export default function MonthCost({ code }: { code: string }) {
   const summary = useQuery(q('billing.getSummary', { params: { code } }, { refetchInterval: 60_000 }))
   return (

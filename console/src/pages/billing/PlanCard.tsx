@@ -6,7 +6,7 @@ import { Button, buttonClass } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { CardDialog } from './cards/CardForm.tsx'
 
-/** What the organization pays by, or how to begin. */
+/** The plan of the organization, or how to upgrade. */
 export function PlanCard({ org }: { org: Org }) {
   const deniedReason = useDeniedReason('billing.write')
   const [isUpgrading, setIsUpgrading] = useState(false)

@@ -7,10 +7,10 @@ type Prices = {
   rpcIncludedMillions: string
 }
 
-/** As in prices by the month. */
+/** The convention for monthly prices. */
 export const hoursPerMonth = 720
 
-/** Dollars a month before tax, at these prices. An idea of the size, so that floats are good enough. */
+/** Dollars per month before tax, at these prices. An estimate, so floats are accurate enough. */
 export function monthlyUsd({ rates, storageGbMonthUsd, rpcIncludedMillions }: Prices, plan: Plan): number {
   const rateOf = (type: string) => Number(rates.find((rate) => rate.type === type)?.rateUsd ?? 0)
   const programs = plan.programs.reduce((sum, { type, count }) => sum + rateOf(type) * count * hoursPerMonth, 0)

@@ -1,7 +1,7 @@
 import { countryCodes } from '@shoal/contract'
 import type { Option } from '../../ui/control-classes.ts'
 
-/** Every country by its English name, in the order of the names; the browser knows them. */
+/** All countries by their English names, sorted; the browser has the names. */
 export function countryOptions(): Option[] {
   const names = new Intl.DisplayNames('en', { type: 'region' })
   return countryCodes

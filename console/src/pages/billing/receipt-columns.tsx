@@ -22,7 +22,7 @@ const typeName: Column<ReceiptItem> = {
   ),
 }
 
-/** A month's few types are not worth cutting on a phone; of the rows of all squids each has its one height. */
+/** Phones show the full type in the merged view; in the view by squid all rows need the same height. */
 const wholeTypeName: Column<ReceiptItem> = {
   ...typeName,
   cell: ({ type }) => <span className="block py-1">{billableLabel(type)}</span>,
@@ -54,5 +54,5 @@ const numbers: Column<ReceiptItem>[] = [
   },
 ]
 
-/** Of the items of a month. */
+/** Columns of the items of a receipt. */
 export const receiptColumns = { merged: [wholeTypeName, ...numbers], bySquid: [squid, typeName, ...numbers] }

@@ -19,7 +19,7 @@ import { LogView } from './view/LogView.tsx'
 import { useDownload } from './use-download.ts'
 import { useLogFeed } from './feed/use-log-feed.ts'
 
-/** Spec 2.9, Logs: history backwards, what comes forwards. */
+/** Spec 2.9, Logs: pages through the history and follows new lines. */
 export default function LogsTab() {
   const { squidName, squidSlot } = useParams({ from: '/app/squids/$squidName/$squidSlot/logs' })
   const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
@@ -85,7 +85,7 @@ type LinesProps = {
   filters: LogsSearch
   isFollowing: boolean
   onFollow: (isFollowing: boolean) => void
-  /** To the newest line, wherever it is. */
+  /** Jumps to the newest line. */
   onResume: () => void
   reference: string
 }

@@ -48,7 +48,7 @@ export type LogsSearch = ReturnType<typeof route.useSearch>
 
 export const useLogsSearch = (): LogsSearch => route.useSearch()
 
-/** Changes filters in the address; a line that was linked to is left then. */
+/** Changes filters in the URL and removes the linked line. */
 export function useSetLogsSearch(): (changes: Partial<LogsSearch>) => void {
   const setSearch = useSetSearch()
   return (changes) => setSearch({ line: undefined, ...changes })

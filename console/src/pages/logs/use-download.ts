@@ -5,7 +5,7 @@ import { saveFile } from '../../lib/save-file.ts'
 import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
 import type { LogsQuery } from './feed/log-feed.ts'
 
-/** Saves all lines of the filters as a file; the browser keeps them on disk while they come. */
+/** Downloads all matching lines as a file. */
 export function useDownload(params: { code: string; reference: string }, { filter, from, to }: LogsQuery) {
   const [isPending, setIsPending] = useState(false)
   const download = async () => {

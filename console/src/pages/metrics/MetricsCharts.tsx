@@ -11,7 +11,7 @@ import { axisFormats } from './ranges.ts'
 import { useIngress, useUsage, type MetricsQuery } from './use-metrics.ts'
 
 const noRequests = 'No requests for the selected time range.'
-/** To the letter of spec 2.10, which has the same charts. */
+/** The text of spec 2.10, which has the same charts. */
 const noData = 'No data available for the selected time range'
 
 type Props = {

@@ -64,7 +64,7 @@ function Metrics({ squid: { id }, code }: { squid: Pick<Squid, 'id'>; code: stri
   )
 }
 
-/** What was chosen with the pointer need not be known to the second. */
+/** Rounds a dragged range outward to minutes. */
 function wholeMinutes(fromSeconds: number, toSeconds: number): { from: string; to: string } {
   const at = (minute: number) => new Date(minute * 60_000).toISOString()
   return { from: at(Math.floor(fromSeconds / 60)), to: at(Math.ceil(toSeconds / 60)) }

@@ -2,7 +2,7 @@ import type { IngressPoint, TimeGroup, UsagePoint } from '@shoal/contract'
 import type { ChartData, ChartScale, ChartSeries } from '../../components/chart/chart-data.ts'
 import { formatCount, formatDecimal, formatInteger, formatMegabytes } from '../../lib/format.ts'
 
-/** What the API answers, as the four charts of spec 2.9. */
+/** Converts API data to the four charts of spec 2.9. */
 
 export type Ingress = { timeGroup: TimeGroup; metrics: readonly IngressPoint[] }
 export type Usage = { timeGroup: TimeGroup; metrics: readonly UsagePoint[] }
@@ -24,7 +24,7 @@ function chartOf<P extends { ts: string }>(
   }
 }
 
-/** Requests to the version: with an answer as it should be, and with an error. */
+/** Total requests to the version: valid ones and failed ones. */
 export function totalsOf({ metrics }: Ingress): { valid: number; invalid: number } {
   const sum = (value: (point: IngressPoint) => string) => metrics.reduce((total, one) => total + Number(value(one)), 0)
   return { valid: sum(({ success }) => success.count), invalid: sum(({ error }) => error.count) }

@@ -22,7 +22,7 @@ export const ranges: TimeRanges = {
   ],
 }
 
-/** How a time on the axis is written (spec 2.9). Days and months are those of UTC, as they are counted. */
+/** Time formats of the axis (spec 2.9). Days and months are in UTC. */
 export const axisFormats: Record<TimeGroup, (timeMs: number) => string> = {
   Minute: formatDayMonthTime,
   Hour: formatDayMonthTime,

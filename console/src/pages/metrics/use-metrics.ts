@@ -38,7 +38,7 @@ export function useUsage(metricsQuery: MetricsQuery) {
   })
 }
 
-/** Those that began since the beginning of the range. */
+/** Deployments since the start of the range. */
 export function useDeploymentsSince(metricsQuery: MetricsQuery) {
   return useQuery({
     queryKey: [

@@ -8,7 +8,7 @@ import type { LineStyle } from './lines.ts'
 
 type Props = {
   lines: readonly LineStyle[]
-  /** The version or line that alone is shown; undefined: all. */
+  /** The only version or line shown; undefined means all. */
   only: string | undefined
   onOnly: (only: string | undefined) => void
   onHighlight: (ids: ReadonlySet<string> | undefined) => void

@@ -10,7 +10,7 @@ import { chartDataOf, type LineStyle } from './lines.ts'
 type Props = {
   spec: ChartSpec
   query: UseQueryResult<MonitoringResult>
-  /** Whose lines there are, in this chart or any other. */
+  /** All charts have loaded or failed, so the lines are known. */
   areAllLoaded: boolean
   shown: readonly LineStyle[]
   marks: readonly ChartMark[]

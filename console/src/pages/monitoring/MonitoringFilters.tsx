@@ -25,7 +25,7 @@ export function MonitoringFilters({ lines }: { lines: readonly LineStyle[] }) {
   const setSearch = useSetSearch()
   const { container_type: type = 'all', tag = [allTags] } = search
   const timeSpan = timeSpanOf(search)
-  // Also those of the address that no version has any more: otherwise they could not be taken away.
+  // Include selected tags that no version has any more, so that the user can clear them.
   const tags = useMemo(() => {
     const known = new Set([...lines.flatMap((className) => className.tags), ...tag])
     known.delete(allTags)
@@ -76,7 +76,7 @@ function spanOf(from: string, to: string): string {
 
 type Props = { tags: readonly string[]; value: readonly string[]; onChange: (tags: string[]) => void }
 
-/** Spec 2.10: a selection that becomes empty is ignored, and the one before it is ticked again when the list closes. */
+/** Spec 2.10: an empty selection is ignored, and the previous one is restored when the list closes. */
 function TagFilter({ tags, value, onChange }: Props) {
   const [isEmptied, setIsEmptied] = useState(false)
   const pick = (ticked: string[]) => {

@@ -23,7 +23,7 @@ const height: ChartScale = { format: formatInteger, steps: 'whole', isFromLowest
 
 const noData = 'No data available for the selected time range'
 
-/** The eight of spec 2.10 in their order, with its heights, maxima and texts. */
+/** The eight charts of spec 2.10 in order, with its heights, maxima and texts. */
 export const charts: readonly ChartSpec[] = [
   {
     query: 'crashes',

@@ -12,7 +12,7 @@ export const timeframes = [
   { id: '7d', label: '7 days', ms: 168 * hourMs },
 ] as const
 export type Timeframe = (typeof timeframes)[number]['id']
-/** What an address without one means. */
+/** The default of the URL. */
 export const defaultTimeframe: Timeframe = '24h'
 
 export const containerTypes = [
@@ -31,7 +31,7 @@ export const useMonitoringSearch = (): MonitoringSearch => route.useSearch()
 /** The displayed time: a timeframe up to now, or a zoomed range. Part of query keys. */
 export type TimeSpan = { timeframe: Timeframe } | { from: string; to: string }
 
-/** A timeSpan that makes no sense is none. */
+/** An invalid zoom falls back to the timeframe. */
 export function timeSpanOf({ timeframe = defaultTimeframe, from, to }: MonitoringSearch): TimeSpan {
   const isZoomed = from !== undefined && to !== undefined && Date.parse(from) < Date.parse(to)
   return isZoomed ? { from, to } : { timeframe }
@@ -47,7 +47,7 @@ export function timesOf(timeSpan: TimeSpan, nowMs: number): { fromMs: number; to
 /** A shorter span shows nothing, since samples are fifteen seconds apart. */
 const minSpanSeconds = 120
 
-/** What dragging over a timeSpan puts into the address, at least two minutes around its middle. */
+/** The URL parameters of a dragged range, extended to at least two minutes around its middle. */
 export function zoomTo(fromSeconds: number, toSeconds: number): { from: string; to: string } {
   const missing = Math.max(0, minSpanSeconds - (toSeconds - fromSeconds)) / 2
   const iso = (seconds: number) => new Date(Math.round(seconds) * 1000).toISOString()
@@ -58,8 +58,8 @@ export function zoomTo(fromSeconds: number, toSeconds: number): { from: string; 
 export const allTags = '*'
 
 /**
- * What is ticked among the tags after a change: `All tags`, or some of them, never both. Nothing means that the change is
- * to be ignored (spec 2.10).
+ * The selected tags after a change: `All tags`, or some of them, never both. Empty means that the change is ignored
+ * (spec 2.10).
  */
 export function pickTags(before: readonly string[], ticked: readonly string[]): string[] {
   const isAllNew = ticked.includes(allTags) && !before.includes(allTags)

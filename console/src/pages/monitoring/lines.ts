@@ -4,13 +4,13 @@ import type { ChartSpec } from './charts.ts'
 import type { ContainerType } from './filters.ts'
 import { allTags } from './filters.ts'
 
-/** A container of a version as all charts draw it: one line has the same colour and stroke everywhere. */
+/** A container of a version with its style, which is the same in all charts. */
 export type LineStyle = Omit<Line, 'values'> & { color: number; dash?: Dash }
 
 const colors = 6
 const strokes: readonly (Dash | undefined)[] = [undefined, 'dashed', 'dotted', 'mixed']
 
-/** Every line of any chart, by version; within one its api, its database and its processors. */
+/** All lines of all charts, sorted by version, then api, database and processors. */
 export function lineStylesOf(results: readonly (MonitoringResult | undefined)[]): LineStyle[] {
   const lines = new Map(results.flatMap((result) => result?.series ?? []).map((line) => [line.id, line]))
   return [...lines.values()].toSorted(bySquidAndContainer).map(({ id, squid, container, tags }, at) => {
@@ -28,7 +28,7 @@ const bySquidAndContainer = (a: Line, b: Line): number =>
   order[typeOf(a.container)] - order[typeOf(b.container)] ||
   names.compare(a.container, b.container)
 
-/** What is neither an api, one of its replicas, nor the database, is a processor. */
+/** A container that is neither an api replica nor the database is a processor. */
 export function typeOf(container: string): Exclude<ContainerType, 'all'> {
   return /^api(-\d+)?$/.test(container) ? 'api' : container === 'db' ? 'db' : 'processor'
 }
@@ -44,7 +44,7 @@ export function filterLines(lines: readonly LineStyle[], { type, tags }: LineFil
   )
 }
 
-/** Those that `only` names: a version or one line; all of them when it names none that there is. */
+/** The lines that `only` names: a version or one line; all lines if it matches none. */
 export function filterToSelected(lines: readonly LineStyle[], only: string | undefined): readonly LineStyle[] {
   const named = lines.filter(({ id, squid }) => id === only || squid === only)
   return named.length > 0 ? named : lines

@@ -76,7 +76,7 @@ test('lines are sorted by version and container, each with its own style', () =>
   expect(ids(lines)).toEqual(['a@v1 api-2', 'b@v2 api', 'b@v2 db', 'b@v2 eth'])
   const many = lineStylesOf([result(...processors)])
   expect(new Set(many.map(({ color, dash }) => `${color} ${dash}`)).size).toBe(24)
-  // Numbers count as numbers.
+  // Natural order.
   expect(ids(lineStylesOf([result(wire('b@v10', 'api'), wire('b@v9', 'api'))]))).toEqual(['b@v9 api', 'b@v10 api'])
 })
 

@@ -6,7 +6,7 @@ import { monitoringResultOf } from './result.ts'
 import { timesOf, type TimeSpan } from './filters.ts'
 
 const refetchMs = 30_000
-/** What happened a moment ago may be sampled yet. */
+/** Samples may arrive this late. */
 const settledAfterMs = 60_000
 
 /** Poll a span that includes the present; the past does not change. */
@@ -35,7 +35,7 @@ export const seriesQuery = (code: string, query: MonitoringQuery, timeSpan: Time
     placeholderData: keepPreviousData,
   })
 
-/** The deployments of the timeSpan, newest first. */
+/** The deployments of the time span, newest first. */
 export const deploymentsQuery = (code: string, timeSpan: TimeSpan) =>
   queryOptions({
     queryKey: ['deployments.list', { params: { code } }, 'since', timeSpan] as const,

@@ -1,13 +1,13 @@
 import type { MonitoringSeries } from '@shoal/contract'
 
-/** One query's result by column, as charts take it: a tenth of the objects of the wire's form. */
+/** The result of one query by column, which needs a tenth of the objects of the wire format. */
 export type MonitoringResult = {
-  /** Beginnings of the points, in seconds. */
+  /** Start times of the points, in seconds. */
   times: number[]
   series: Line[]
-  /** How long a point is; 0 where it cannot be known, of a single one. */
+  /** Length of a point; 0 if unknown, with a single one. */
   bucketSeconds: number
-  /** The last point is not over yet. */
+  /** The last point is still being counted. */
   isLastOpen: boolean
 }
 
@@ -20,7 +20,7 @@ export type Line = {
   values: (number | null)[]
 }
 
-/** Series of a version that is being deleted have no name any more and are left out. */
+/** Series of a version that is being deleted have no name and are left out. */
 export function monitoringResultOf(series: readonly MonitoringSeries[], toMs: number): MonitoringResult {
   const named = series.filter(({ labels }) => labels.squid_name !== '')
   const times = named[0]?.values.map(({ t }) => t) ?? []

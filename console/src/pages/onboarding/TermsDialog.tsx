@@ -9,7 +9,7 @@ import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 
-/** Blocks everything until the terms are accepted. There is no Cancel; the cross logs out (spec 2.3, 4). */
+/** Blocks the app until the user accepts the terms. There is no Cancel; closing logs out (spec 2.3, 4). */
 export default function TermsDialog() {
   const queryClient = useQueryClient()
   const [isAccepted, setIsAccepted] = useState(false)

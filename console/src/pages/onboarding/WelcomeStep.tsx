@@ -5,7 +5,7 @@ import { TextField } from '../../ui/TextField.tsx'
 import { formOf, isComplete, noAnswers, questions } from './answers.ts'
 import { StepHeading } from './StepHeading.tsx'
 
-/** Three questions. The profile that comes back moves on to the invitations. */
+/** Three questions. The updated profile advances to the invitations. */
 export function WelcomeStep() {
   const answer = useApiMutation('user.completeOnboarding', { invalidates: ['user.get'], errorDisplay: 'caller' })
   return (

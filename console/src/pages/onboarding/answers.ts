@@ -1,6 +1,6 @@
 import { occupations, sources, usages, type OnboardingForm } from '@shoal/contract'
 
-/** The questions of the welcome questionnaire and their answer sets (spec 3). */
+/** The questions of the welcome questionnaire and their options (spec 3). */
 export const questions = [
   { name: 'occupation', custom: 'customOccupation', label: 'What do you do?', options: occupations },
   { name: 'source', custom: 'customSource', label: 'How did you hear about us?', options: sources },

@@ -3,7 +3,7 @@ import { useUser } from '../../api/session.ts'
 import { InviteStep } from './InviteStep.tsx'
 import { SetUpStep } from './SetUpStep.tsx'
 
-/** Spec 2.6: without a code the first step, with the code of an organization the second one. */
+/** Spec 2.6: the first step without a code, the second with the code of an organization. */
 export default function CreateOrgPage() {
   const { code } = useParams({ from: '/app/organizations/create/{-$code}' })
   const { organizations } = useUser()

@@ -7,7 +7,7 @@ import { FormShell } from '../../components/FormShell.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
-/** Step one: name, notification email and the code, which follows the name until it is edited (spec 5). */
+/** Step one: name, notification email and code. The code follows the name until the user edits it (spec 5). */
 export function SetUpStep() {
   const { email } = useUser()
   const navigate = useNavigate()

@@ -1,7 +1,7 @@
 import 'graphiql/setup-workers/vite'
 import { DOC_EXPLORER_PLUGIN } from '@graphiql/plugin-doc-explorer'
 import { GraphiQL } from 'graphiql'
-// Not `graphiql/style.css`: most of its 620 KB are fonts of its own.
+// Not `graphiql/style.css`: most of its 620 KB are fonts.
 import '@graphiql/react/style.css'
 import '@graphiql/plugin-doc-explorer/style.css'
 import 'graphiql/graphiql.css'

@@ -17,7 +17,7 @@ import { createFetcher } from './fetcher.ts'
 const GraphiqlEditor = lazy(() => import('./GraphiqlEditor.tsx'))
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/playground')
 
-/** Queries against the API of a version, with its schema at hand. */
+/** Runs queries against the API of a version, with its schema. */
 export default function PlaygroundPage() {
   const { squidName, squidSlot } = route.useParams()
   const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
@@ -99,13 +99,13 @@ function Editor({ endpoint: { url }, params: { code, reference } }: { endpoint: 
 
 type PlaygroundEndpoint = { id: string; label: string; url: string }
 
-/** The addresses of a version's API: by its tags, and last by its slot, which never changes (spec 2.9). */
+/** The URLs of a version's API: by tag, and last by slot, which never changes (spec 2.9). */
 function endpointsOf({ api, slot }: Pick<Squid, 'api' | 'slot'>): PlaygroundEndpoint[] {
   const urls = api?.urls ?? []
   const tags = urls.flatMap(({ type, name, url }) =>
     type === 'tag' && name !== undefined ? [{ id: name, label: `Tag ${name}`, url }] : [],
   )
   const canonical = urls.find(({ type }) => type === 'canonical')
-  // A slot's id cannot be a tag's name.
+  // Not a valid tag name, so it cannot collide with one.
   return canonical ? [...tags, { id: `@${slot}`, label: `Slot ${slot}`, url: canonical.url }] : tags
 }

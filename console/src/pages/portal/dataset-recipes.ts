@@ -3,7 +3,7 @@ import type { Recipe } from '../../components/SetupGuide.tsx'
 
 type Dataset = Pick<PortalDatasetDetails, 'id' | 'type' | 'url'>
 
-/** How to use the dataset from a squid, by a variable of its environment. */
+/** How to use the dataset from a squid, through an environment variable. */
 export function datasetRecipes({ id, type, url }: Dataset): Recipe[] {
   const variable = `PORTAL_${id.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')}_URL`
   const source =

@@ -66,7 +66,7 @@ export default function CreateApiTokenPage() {
 
 const dayMs = 86_400_000
 
-/** Spec 5: how long a token may live; none is the default. */
+/** Spec 5: lifetimes of a token; no expiration is the default. */
 const lifetimes = [
   { value: '7', label: '7 days' },
   { value: '30', label: '30 days' },

@@ -6,7 +6,7 @@ import { TextField } from '../../ui/TextField.tsx'
 
 const empty = { oldPassword: '', password: '', confirmPassword: '' }
 
-/** The other sessions end with the old password. */
+/** Changing the password ends the other sessions. */
 export function PasswordForm() {
   const [changed, setChanged] = useState(0)
   const change = useApiMutation('user.changePassword', {
@@ -19,7 +19,7 @@ export function PasswordForm() {
   })
   return (
     <FormShell
-      // Empty again after a success.
+      // Reset the form after a success.
       key={changed}
       schema={({ contract, newPasswordTwice }) =>
         newPasswordTwice({ oldPassword: contract.user.changePassword.body.shape.oldPassword })

@@ -3,7 +3,7 @@ import { callApi, q } from '../../api/query.ts'
 /** Spec 7, 9: a list that loads immediately would flash its skeleton. */
 const minimumMs = 300
 
-/** The caller's API tokens; the answer takes at least 300 ms. */
+/** The user's API tokens; takes at least 300 ms. */
 export const apiTokensQuery = {
   ...q('user.listApiTokens', {}),
   queryFn: async ({ signal }: { signal: AbortSignal }) => {

@@ -1,4 +1,4 @@
-// In this order: many browsers also call themselves by the names below them.
+// The order matters: many user agents also contain the names below theirs.
 const browsers: [name: string, mark: RegExp][] = [
   ['Edge', /Edg(?:e|A|iOS)?\/(\d+)/],
   ['Opera', /OPR\/(\d+)/],
@@ -15,7 +15,7 @@ const systems: [name: string, mark: RegExp][] = [
   ['Linux', /Linux/],
 ]
 
-/** `Firefox 140 on Linux`, from a user agent; a program's own words when it is no browser. */
+/** `Firefox 140 on Linux`, from a user agent; the user agent itself if it is no browser. */
 export function deviceOf(userAgent: string | null): string {
   if (!userAgent) return 'Unknown device'
   const system = systems.find(([, mark]) => mark.test(userAgent))?.[0]

@@ -42,7 +42,7 @@ function Endpoints() {
   const { deferred } = filters.search
   const shown = useMemo(() => {
     const found = filterChains(chains.data ?? [], deferred, type ?? [])
-    // They come by name.
+    // The server sorts by name.
     return sortBy === 'usage' ? found.sort(byUsage) : found
   }, [chains.data, deferred, type, sortBy])
   return (

@@ -7,7 +7,7 @@ import { requestsChart } from './requests-chart.ts'
 const hourMs = 3_600_000
 const scale = { format: formatCount, isStacked: true }
 
-/** Of the last seven days. Lazy: few come for it, and what draws it is larger than the page. */
+/** Requests of the last seven days. Lazy, because the chart is larger than the page. */
 export default function RequestsChart({ chain, fetchedAtMs }: { chain: RpcChainDetails; fetchedAtMs: number }) {
   const { metrics, timeGroup } = chain
   // Recompute only when the hour or the numbers change.

@@ -3,7 +3,7 @@ import { PageHeader } from '../../components/PageHeader.tsx'
 import { cx } from '../../ui/classes.ts'
 import { tabClass, tabListClass } from '../../ui/control-classes.ts'
 
-/** The head of both tabs of spec 2.11. */
+/** The header of both tabs of spec 2.11. */
 export function RpcHeader() {
   return (
     <>

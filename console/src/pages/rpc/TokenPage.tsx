@@ -43,7 +43,7 @@ function Token() {
       body: 'The current token stops working immediately. Programs that use it need the new one; squids with the rpc addon get it when they restart.',
       confirmLabel: 'Refresh',
       isDanger: true,
-      // Spec 8 has a toast for a refusal, so the dialog closes on it.
+      // Spec 8 requires a toast for a refusal, so the dialog closes.
       action: () => refresh.mutateAsync({ params: { code } }).catch(toastRefusal),
     })
   return (

@@ -64,7 +64,7 @@ const columns: Column<RpcUpstream>[] = [
   },
 ]
 
-/** The nodes behind a chain: health, head and latency of each, as a gateway sees them now. */
+/** The nodes of a chain: health, head and latency of each, as a gateway measures them. */
 export function Upstreams({ chain }: { chain: RpcChainDetails }) {
   if (!chain.isConfigured)
     return (

@@ -3,7 +3,7 @@ import type { Recipe } from '../../components/SetupGuide.tsx'
 
 type Chain = Pick<RpcChainDetails, 'id' | 'type' | 'url' | 'manifestName'>
 
-/** What the `rpc` addon puts into the environment of squids (contract 4.2). */
+/** The variable that the `rpc` addon sets in squids (contract 4.2). */
 const variableOf = (id: string): string => `RPC_${id.toUpperCase().replaceAll('-', '_')}_HTTP`
 
 const bodies: Record<Chain['type'], string> = {
@@ -12,10 +12,10 @@ const bodies: Record<Chain['type'], string> = {
   solana: '{"jsonrpc":"2.0","id":1,"method":"getSlot","params":[]}',
 }
 
-/** The same address takes WebSocket connections. */
+/** The same URL accepts WebSocket connections. */
 export const webSocketUrlOf = (url: string): string => url.replace(/^http/, 'ws')
 
-/** How to use the endpoint; what is copied has the token in it. */
+/** How to use the endpoint; the copied text includes the token. */
 export function chainRecipes(chain: Chain, tokenUrl: string): Recipe[] {
   const variable = variableOf(chain.id)
   const withUrl = (write: (url: string) => string) => ({ code: write(chain.url), copied: write(tokenUrl) })

@@ -3,12 +3,12 @@ import type { ChartData } from '../../components/chart/chart-data.ts'
 
 type Details = Pick<RpcChainDetails, 'metrics' | 'timeGroup'>
 
-/** Methods with a colour of their own; the rest is one series. */
+/** Methods with their own colour; the others are merged. */
 const maxMethods = 5
 const days = 7
 const stepSeconds = { Hour: 3_600, Day: 86_400 }
 
-/** Bars of requests by method over the last seven days, the most used first. Times without requests are zero, not gaps. */
+/** Requests per method over the last seven days, the most used first. Buckets without requests are zero, not gaps. */
 export function requestsChart({ metrics, timeGroup }: Details, nowMs: number): ChartData {
   const totals = new Map<string, number>()
   for (const { method, requests } of metrics) totals.set(method, (totals.get(method) ?? 0) + requests)

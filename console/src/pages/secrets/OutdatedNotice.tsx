@@ -2,7 +2,7 @@ import type { SecretUse } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { Alert } from '../../ui/Alert.tsx'
 
-/** Which versions still run with values from before. */
+/** Lists the versions that still run with old values. */
 export function OutdatedNotice({ secrets }: { secrets: readonly SecretUse[] }) {
   const outdated = new Map(
     secrets

@@ -11,7 +11,6 @@ import { Button } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { useMemberActions } from './member-actions.ts'
 
-/** Leaving and deleting. */
 export default function DangerZone({ org }: { org: Org }) {
   const navigate = useNavigate()
   const { isOwn, leave } = useMemberActions(org)

@@ -11,7 +11,7 @@ import { NameForm } from './NameForm.tsx'
 const DangerZone = lazy(() => import('./DangerZone.tsx'))
 const Members = lazy(() => import('./Members.tsx'))
 
-/** Everything about a team organization. */
+/** The settings of a team organization. */
 export function OrgSettings({ org }: { org: Org }) {
   const deniedReason = useDeniedReason('organization.write')
   return (
@@ -45,7 +45,6 @@ export function OrgSettings({ org }: { org: Org }) {
   )
 }
 
-/** The code, to copy into commands. */
 export function OrgCodeCard({ code }: { code: string }) {
   return (
     <Card title="Organization code" isPadded>

@@ -9,7 +9,7 @@ import { Card } from '../../ui/Card.tsx'
 import { OrgCodeCard, OrgSettings } from './OrgSettings.tsx'
 import { RpcUsage } from './RpcUsage.tsx'
 
-/** Spec 2.6, `/settings`. The link of a confirmation mail ends here, with `emailVerified`. */
+/** Spec 2.6, `/settings`. Links of confirmation emails open it with `emailVerified`. */
 export default function SettingsPage() {
   const org = useOrg()
   useEmailVerifiedToast()

@@ -56,7 +56,7 @@ export function useMemberActions(org: Org) {
         isDanger: true,
         action: () =>
           leaving.mutateAsync({ params: params(role) }).catch((error: unknown) => {
-            // Not a mistake to correct in the dialog: something has to be done about it first (spec 6, 8).
+            // Show a toast instead of an error in the dialog, since the user has to act elsewhere first (spec 6, 8).
             if (!hasStatus(error, 405)) throw error
             toast({
               tone: 'warn',

@@ -13,7 +13,7 @@ const whenIdle = () =>
     typeof requestIdleCallback === 'function' ? requestIdleCallback(idle, { timeout: 1000 }) : setTimeout(idle, 200),
   )
 
-// Its code is larger than the page's: the rows come first.
+// Load the select after the rows, because its code is larger than the page's.
 const MultiSelect = lazy(async () => {
   await whenIdle()
   return { default: (await import('../../ui/Select.tsx')).MultiSelect }

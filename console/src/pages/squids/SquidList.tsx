@@ -24,7 +24,7 @@ const noFilter: readonly string[] = []
 const nameOf = ({ name }: SquidSummary) => name
 const referenceOf = ({ reference }: SquidSummary) => reference
 
-/** The versions under their squids. `squids` is undefined while loading. */
+/** The versions grouped by squid. `squids` is undefined while loading. */
 export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
   const org = useOrg()
   const navigate = useNavigate()
@@ -99,7 +99,6 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
 
 const emptyTitle = (search: string) => (search.trim() === '' ? 'No squids found' : `No squids found: ${search.trim()}`)
 
-/** `disabledReason`: why it cannot be pressed. */
 function DeployButton({ disabledReason }: { disabledReason: string | null }) {
   if (disabledReason !== null)
     return (

@@ -3,12 +3,12 @@ import type { IngressCount } from '@shoal/contract'
 const days = 7
 const dayMs = 86_400_000
 
-/** Requests to one version on each of the last seven days (UTC), oldest first, good and bad together (spec 2.7). */
+/** Requests to one version on each of the last seven UTC days, oldest first, valid and failed together (spec 2.7). */
 export type DailyRequests = { days: readonly number[]; total: number }
 
 const none: DailyRequests = { days: Array.from({ length: days }, () => 0), total: 0 }
 
-/** `dayStartsMs`: the beginnings of the days, oldest first. */
+/** `dayStartsMs`: start of each day, oldest first. */
 export type WeekOfRequests = { dayStartsMs: readonly number[]; of: (squidId: number) => DailyRequests }
 
 export function weekOfRequests(counts: readonly IngressCount[], nowMs: number): WeekOfRequests {

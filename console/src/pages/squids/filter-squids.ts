@@ -2,7 +2,7 @@ import { displayStatus, type SquidSummary, type SquidDisplayStatus } from '@shoa
 
 export type SquidFilters = { search: string; status: readonly string[]; tag: readonly string[] }
 
-/** What passes: the pattern in the full name, any of the statuses, all of the tags (spec 2.7). */
+/** Versions that match the pattern, any of the statuses and all of the tags (spec 2.7). */
 export function filterSquids(squids: readonly SquidSummary[], { search, status, tag }: SquidFilters): SquidSummary[] {
   const isNamed = matcherOf(search)
   const wanted = new Set(status)
@@ -27,6 +27,6 @@ export function matcherOf(search: string): (name: string) => boolean {
   }
 }
 
-/** Every tag in use, once, by name. */
+/** All tags in use, sorted, without duplicates. */
 export const tagsOf = (squids: readonly SquidSummary[]): string[] =>
   [...new Set(squids.flatMap(({ tags }) => tags.map(({ name }) => name)))].toSorted((a, b) => a.localeCompare(b))

@@ -9,7 +9,7 @@ import { formatCount, formatDayMonth, formatInteger, emptyValue } from '../../li
 import { Tag } from '../../ui/Badge.tsx'
 import type { WeekOfRequests } from './daily-requests.ts'
 
-/** `requests` is null while it is loaded. */
+/** `requests` is null while loading. */
 export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSummary>[] => [
   {
     id: 'name',

@@ -1,10 +1,10 @@
 import { limits, type Org, type SquidSummary } from '@shoal/contract'
 
-/** How many versions the organization may still have (spec 2.7). */
+/** How many versions the organization can still deploy (spec 2.7). */
 export const squidsLeft = ({ limits: { squids } }: Pick<Org, 'limits'>, versions: number): number =>
   Math.max(0, squids - versions)
 
-/** The warning, from fewer than three left on; null when there is nothing to warn about. */
+/** The warning below three remaining squids; null without one. */
 export function leftWarning({ limits: { playground } }: Pick<Org, 'limits'>, left: number): string | null {
   if (left >= limits.squidsLeftWarning) return null
   const place = playground ? 'your playground' : 'this organization'
@@ -26,7 +26,7 @@ export function summaryOf(
   return `${countOf(squids.length, 'version')} of ${countOf(names, 'squid')} · ${left.toLocaleString('en-US')} left in this ${place}`
 }
 
-/** Why a new squid cannot be deployed; null when it can. `deniedReason`: why the role may not. */
+/** Why a new squid cannot be deployed; null if it can. `deniedReason`: why the role does not allow it. */
 export function deployDisabledReason(
   { limits: { playground } }: Pick<Org, 'limits'>,
   left: number,

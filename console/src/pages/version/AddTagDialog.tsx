@@ -12,7 +12,7 @@ import { tagHolders } from './tag-holders.ts'
 
 type Props = { squid: Squid; onClose: () => void }
 
-/** A new tag, or one that another version of the same squid has: that one moves, after a question. */
+/** Adds a new tag, or moves the tag of another version of the squid after a confirmation. */
 export default function AddTagDialog({ squid, onClose }: Props) {
   const code = squid.organization.code
   const siblings = useQuery(q('squids.list', { params: { code }, query: { name: squid.name } }))

@@ -7,7 +7,7 @@ type Disk = NonNullable<Squid['addons']['postgres']>['disk']
 const bytesOfMegabyte = 1024 * 1024
 const tones = { LOW: 'good', NORMAL: 'good', UNKNOWN: 'info', WARNING: 'warn', CRITICAL: 'bad' } as const
 
-/** How full a database is, in MB (spec 2.9). */
+/** Disk usage of a database, in MB (spec 2.9). */
 export function DiskUse({ disk: { usedBytes, totalBytes, usageStatus } }: { disk: Disk }) {
   if (totalBytes <= 0 || usageStatus === 'UNKNOWN') return <span className="text-ink-3">not measured yet</span>
   const ratio = usedBytes / totalBytes

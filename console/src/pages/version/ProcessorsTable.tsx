@@ -6,7 +6,7 @@ import { EmptyState } from '../../components/EmptyState.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { compactProcessorColumns, processorColumns } from './processor-columns.tsx'
 
-/** Spec 2.9: the processors of a version, with what can be done about each. */
+/** Spec 2.9: the processors of a version, with their actions. */
 export function ProcessorsTable({ squid, isNarrow = false }: { squid: Squid; isNarrow?: boolean }) {
   const navigate = useNavigate()
   const { name: squidName, slot: squidSlot } = squid

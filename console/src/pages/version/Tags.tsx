@@ -12,7 +12,7 @@ import { MenuButton } from '../../ui/MenuButton.tsx'
 
 const AddTagDialog = lazy(() => import('./AddTagDialog.tsx'))
 
-/** The tags of a version: each opens a menu; more can be added. */
+/** The tags of a version, each with a menu, and a button to add one. */
 export function Tags({ squid }: { squid: Squid }) {
   const [isAdding, setIsAdding] = useState(false)
   const deniedReason = useDeniedReason('squids.write')

@@ -6,7 +6,7 @@ import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Tags } from './Tags.tsx'
 import { VersionActions } from './VersionActions.tsx'
 
-/** Name, slot, status and tags of the version, and what can be done with it. */
+/** Name, slot, status, tags and actions of the version. */
 export function VersionHeader({ squid }: { squid: Squid }) {
   const { name, slot, reference } = squid
   return (

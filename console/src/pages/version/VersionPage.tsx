@@ -32,7 +32,7 @@ export default function VersionPage() {
   )
 }
 
-/** It was deleted, its first deployment failed, or it never was. */
+/** The version was deleted, its first deployment failed, or it never existed. */
 function MissingVersion({ wasLoaded }: { wasLoaded: boolean }) {
   const { code, reference } = useVersionParams()
   const { data, isPending } = useLatestDeployments(code)
@@ -64,7 +64,7 @@ function useLeaveAfterDeletion(isDeleted: boolean): void {
   }, [isDeleted, reference, navigate])
 }
 
-/** The address names a version that the organization does not have (spec 2.2). */
+/** The organization has no version with this reference (spec 2.2). */
 function VersionNotFound() {
   const { reference } = useVersionParams()
   const org = useOrg()

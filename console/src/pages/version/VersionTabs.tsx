@@ -4,7 +4,7 @@ import { cx } from '../../ui/classes.ts'
 import { tabClass, tabListClass } from '../../ui/control-classes.ts'
 import type { VersionTab } from './tabs.ts'
 
-/** The tab that the address is about; undefined on a page below one, as on one deployment. */
+/** The current tab; undefined on a page below a tab, as on one deployment. */
 export function useCurrentTab(tabs: readonly VersionTab[]): VersionTab | undefined {
   const path = useMatches({ select: (matches) => matches.at(-1)?.fullPath.replace(/\/$/, '') })
   return tabs.find(({ to }) => to === path)
@@ -15,7 +15,7 @@ export function VersionTabs({ tabs }: { tabs: readonly VersionTab[] }) {
   const nav = useRef<HTMLElement>(null)
   const path = useRouterState({ select: ({ location }) => location.pathname })
   useEffect(() => {
-    // On a phone the row of tabs is wider than the screen.
+    // On a phone the tabs are wider than the screen.
     nav.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [path])
   return (

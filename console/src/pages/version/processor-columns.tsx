@@ -6,7 +6,7 @@ import type { Tone } from '../../ui/tones.ts'
 import { ProgressBar } from '../../ui/ProgressBar.tsx'
 import { formatSpan, formatSpeed, lagBlocks } from '../../components/squid/sync.ts'
 
-/** Spec 4: what is neither syncing nor synced is starting. */
+/** Spec 4: a processor that is neither syncing nor synced is starting. */
 const statusAppearance: Record<Processor['status'], { label: string; tone: Tone; isMoving: boolean }> = {
   STARTING: { label: 'Starting', tone: 'info', isMoving: true },
   SYNCING: { label: 'Syncing', tone: 'info', isMoving: true },
@@ -135,5 +135,5 @@ const restarts: Column<Processor> = {
 }
 
 export const processorColumns = [name, status, progress, block, lag, speed, eta, restarts]
-/** Beside other things. */
+/** For narrow places. */
 export const compactProcessorColumns = [name, status, progress, block, lag, eta]

@@ -6,16 +6,15 @@ type Part = 'details' | 'processors' | 'logs' | 'metrics' | 'deployments' | 'db'
 export type VersionTab = {
   label: string
   to: typeof page | `${typeof page}/${Part}`
-  /** Why it cannot be opened now. */
+  /** Why the tab is disabled. */
   disabledReason: string | null
-  /** Not for a phone. */
   isHiddenWhenNarrow?: boolean
 }
 
 const hibernatedReason = 'The version is hibernated. Restart it first.'
 const neverDeployedReason = 'The version was never deployed successfully.'
 
-/** Spec 2.9: which tabs a version has, and which of them cannot be opened now. */
+/** Spec 2.9: the tabs of a version, and which of them are disabled. */
 export function versionTabs(squid: Pick<Squid, 'status' | 'addons' | 'manifest' | 'packageJson'>): VersionTab[] {
   const whileRunning = isHibernated(squid) ? hibernatedReason : null
   const tabs: VersionTab[] = [

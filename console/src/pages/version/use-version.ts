@@ -5,10 +5,10 @@ import { useOrg } from '../../api/active-org.ts'
 import { pollWhile } from '../../api/poll.ts'
 import { q } from '../../api/query.ts'
 
-/** Every second while a deployment runs (spec 9), calmly otherwise. */
+/** Every second while a deployment runs (spec 9), every five otherwise. */
 const refetchInterval = pollWhile<Squid>(isDeploying, { fastMs: 1000, slowMs: 5000 })
 
-/** `code` and `reference` of the version that the address names. */
+/** `code` and `reference` of the version in the URL. */
 export function useVersionParams(): { code: string; reference: string } {
   const { squidName, squidSlot } = useParams({ from: '/app/squids/$squidName/$squidSlot' })
   return { code: useOrg().code, reference: `${squidName}@${squidSlot}` }

@@ -25,7 +25,7 @@ const urlHints: Record<NewChannel['type'], string> = {
 
 const initial: NewChannel = { type: 'webhook', name: '', url: '' }
 
-/** Adds a channel. Of a webhook it then shows the signing secret, which must not be lost to a press beside the dialog. */
+/** Adds a channel. For a webhook it then shows the signing secret, which a click outside must not dismiss. */
 export default function AddChannelDialog({ code, onClose }: { code: string; onClose: () => void }) {
   const [signingSecret, setSigningSecret] = useState<string | null>(null)
   const add = useApiMutation('alerts.addChannel', {

@@ -19,11 +19,11 @@ const typeLabels = { email: 'E-mail', webhook: 'Webhook', slack: 'Slack' }
 
 type Props = {
   channel: AlertChannel
-  /** Why nothing of it may be changed; null when it may. */
+  /** Why the user may not change it; null if they may. */
   deniedReason: string | null
 }
 
-/** One channel: where it leads, how the last message went, and what can be done with it. */
+/** One channel: its target, the last delivery and its actions. */
 export function ChannelRow({ channel, deniedReason }: Props) {
   const { type, name, isEnabled } = channel
   const [isEditing, setIsEditing] = useState(false)
@@ -123,7 +123,7 @@ function LastDelivery({ channel: { lastDelivery } }: Pick<Props, 'channel'>) {
 
 type TestOutcomeProps = { delivery: AlertDelivery; isEnabled: boolean }
 
-/** How a test went, below the channel. */
+/** The outcome of a test message. */
 function TestOutcome({ delivery, isEnabled }: TestOutcomeProps) {
   const answer = answerOf(delivery)
   const isDelivered = delivery.status === 'DELIVERED'

@@ -7,7 +7,7 @@ import { verifySnippet } from './verify-snippet.ts'
 
 type Props = { secret: string; onClose: () => void }
 
-/** The secret, this once, and what to do with it. */
+/** Shows the signing secret once, with instructions. */
 export function SigningSecret({ secret, onClose }: Props) {
   return (
     <LazyDialog

@@ -14,12 +14,12 @@ type ChannelActions = {
   setEnabled: (isEnabled: boolean) => void
   isTesting: boolean
   test: () => void
-  /** How the last test of this visit went. */
+  /** The result of the last test since the page was opened. */
   tested: AlertDelivery | undefined
   menu: readonly MenuGroup[]
 }
 
-/** What can be done with a channel; `onEdit` opens the form. */
+/** The actions on a channel; `onEdit` opens the form. */
 export function useChannelActions({ id, type, name, isEnabled }: AlertChannel, onEdit: () => void): ChannelActions {
   const call = { params: { code: useOrg().code, channelId: String(id) } }
   const change = useApiMutation('alerts.changeChannel', { invalidates: changed })

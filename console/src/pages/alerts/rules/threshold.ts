@@ -11,7 +11,7 @@ export const unitLabels: Record<Threshold['unit'], string> = {
   percent: '%',
 }
 
-/** The number, or the sentence why it is none. */
+/** The number, or an error message. */
 export function readThreshold(text: string, { min, max }: Threshold): number | string {
   const digits = text.replaceAll(/[\s,]/g, '')
   const value = Number(digits)

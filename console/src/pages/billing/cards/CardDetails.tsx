@@ -6,7 +6,7 @@ import { Card } from '../../../ui/Card.tsx'
 import { CardDialog, CardForm, settingsQuery } from './CardForm.tsx'
 import { PaymentMethodRow } from './PaymentMethodRow.tsx'
 
-/** Saved payment methods, the default first; without any, the form to add one. */
+/** Saved payment methods, the default first; the form if there are none. */
 export function CardDetails({ code }: { code: string }) {
   const settings = useQuery(settingsQuery(code))
   const [isAdding, setIsAdding] = useState(false)

@@ -17,7 +17,7 @@ type Props = {
   onSaved: () => void
 }
 
-/** The provider's form; what it has set up is taken by the server, which charges what is due with it. */
+/** The provider's form. The server saves the payment method and charges unpaid bills. */
 export function CardForm({ code, replaces, onSaved }: Props) {
   const settings = useQuery(settingsQuery(code))
   const add = useApiMutation('billing.addPaymentMethod', {

@@ -10,7 +10,7 @@ import { expiryOf, expiryStateOf } from './card.ts'
 
 type Props = { code: string; method: PaymentMethod; isDefault: boolean; isOnly: boolean }
 
-/** One way to pay, and what can be done with it. */
+/** One payment method and its actions. */
 export function PaymentMethodRow({ code, method, isDefault, isOnly }: Props) {
   const [isReplacing, setIsReplacing] = useState(false)
   const { makeDefault, confirmRemove } = usePaymentMethodActions(code, method)

@@ -11,7 +11,7 @@ type Props = { code: string; clientSecret: string; isSaving: boolean; onSetUp: (
 
 const empty: CardFields = { number: '', expiry: '', cvc: '' }
 
-/** The form of an installation without Stripe: the same fields, and Stripe's numbers for tests decide what happens. */
+/** The form of an installation without Stripe: the same fields, and Stripe's test numbers decide the outcome. */
 export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
   const [challengedCard, setChallengedCard] = useState<Card | null>(null)
   const enter = useApiMutation('billing.enterTestCard', {

@@ -13,7 +13,7 @@ export function cardOf({ number, expiry, cvc }: CardFields): Card | null {
 
 type CardExpiry = { exp_month: number; exp_year: number }
 
-/** A card is good to the end of its month. `soon`: it ends within a month. */
+/** A card is valid to the end of its month. `soon`: it expires within a month. */
 export function expiryStateOf({ exp_month, exp_year }: CardExpiry, nowMs: number): 'good' | 'soon' | 'expired' {
   const endMs = Date.UTC(exp_year, exp_month)
   if (endMs <= nowMs) return 'expired'

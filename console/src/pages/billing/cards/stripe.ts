@@ -6,7 +6,7 @@ type PaymentElement = {
   on(event: 'loaderror', listener: () => void): void
 }
 export type Elements = { create: (kind: 'payment') => PaymentElement }
-/** What of Stripe.js a card form needs (docs.stripe.com/js). */
+/** The part of Stripe.js that the card form uses (docs.stripe.com/js). */
 export type Stripe = {
   elements: (options: { clientSecret: string; appearance: { theme: 'stripe' | 'night' } }) => Elements
   confirmSetup: (options: {
@@ -24,7 +24,7 @@ declare global {
 
 let loading: Promise<(publishableKey: string) => Stripe> | null = null
 
-/** Stripe allows its script from its own address only. @throws when it cannot be loaded; the next call tries again */
+/** Loads Stripe.js, which has to come from Stripe's own URL. @throws if it cannot be loaded; the next call retries */
 export function loadStripe(): Promise<(publishableKey: string) => Stripe> {
   loading ??= new Promise((resolve, reject) => {
     const fail = () => {

@@ -5,7 +5,7 @@ import { maxLines, openedAround, openedAtEnd, withLive, withNewer, withOlder, ty
 export type HistoryQuery = NonNullable<CallArgument<'logs.history'>['query']>
 export type FollowQuery = NonNullable<CallArgument<'logs.follow'>['query']>
 
-/** Where lines come from: the API, or a test. */
+/** The source of lines: the API, or a fake in tests. */
 export type LogSource = {
   history: (query: HistoryQuery, signal: AbortSignal) => Promise<Payload<'logs.history'>>
   follow: (query: FollowQuery, signal: AbortSignal) => AsyncGenerator<LogEntry[]>
@@ -16,7 +16,7 @@ export type LogsQuery = {
   from: string | undefined
   /** The end of the range: nothing is followed. */
   to: string | undefined
-  /** Id of a line to begin at, instead of the end. */
+  /** Id of the line to start at; by default the end. */
   line: string | undefined
 }
 
@@ -29,7 +29,7 @@ export type FeedState = {
   window: LogWindow
   live: LiveStatus
   loading: 'older' | 'newer' | null
-  /** Why the last page did not come. */
+  /** The error of the last page. */
   pageError: unknown
 }
 
@@ -41,7 +41,7 @@ export type LogFeed = {
   loadNewer: () => void
   /** While the user reads above the end, no line is dropped. */
   hold: (isHeld: boolean) => void
-  /** After a page that did not come. */
+  /** Clears the error of a page, so that it loads again. */
   retry: () => void
   /** Discards all lines and starts again at the end. */
   jumpToEnd: () => void
@@ -55,7 +55,7 @@ const maxRetryMs = 15_000
 
 const emptyWindow: LogWindow = { lines: [], first: 0, older: null, newer: null }
 
-/** Loads pages at both ends of a window and follows its newer one, from `open` to `close`. */
+/** Loads pages at both ends of the window and follows its newer end, from `open` to `close`. */
 export function createLogFeed(source: LogSource, { filter, from, to, line }: LogsQuery): LogFeed {
   let state: FeedState = {
     status: 'loading',

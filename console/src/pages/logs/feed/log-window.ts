@@ -4,21 +4,21 @@ import type { LogEntry } from '@shoal/contract'
 export type PageCursor = { nextPage: string } | { at: string } | null
 
 /**
- * The lines the browser holds, oldest first: a stretch of the log. Each has a number that it keeps while the window moves;
- * `first` is that of the first line, and becomes negative.
+ * The loaded lines, oldest first. Each line keeps its number while the window moves; `first` is the number of the
+ * first line and may be negative.
  */
 export type LogWindow = { lines: readonly LogEntry[]; first: number; older: PageCursor; newer: PageCursor }
 
 type Page = { logs: readonly LogEntry[]; nextPage: string | null }
 
-/** The browser keeps this many lines while it follows; the oldest go, and can be had again. */
+/** Maximum number of lines while following. Older ones are trimmed and can be reloaded. */
 export const maxLines = 100_000
 /** Trim this many lines together, so that not every batch copies all of them. */
 const trimBatchLines = 5_000
 
 const pageCursorOf = ({ nextPage }: Page): PageCursor => (nextPage === null ? null : { nextPage })
 
-/** From a page of the newest lines. */
+/** From the page of the newest lines. */
 export const openedAtEnd = (page: Page): LogWindow => ({
   lines: page.logs.toReversed(),
   first: 0,
@@ -26,7 +26,7 @@ export const openedAtEnd = (page: Page): LogWindow => ({
   newer: null,
 })
 
-/** Around a line, which begins both pages when it passes the filter. */
+/** Around a line, which starts both pages if it matches the filter. */
 export function openedAround(before: Page, after: Page): LogWindow {
   const older = before.logs.toReversed()
   const isTwice = older.length > 0 && older.at(-1)?.id === after.logs[0]?.id
@@ -38,7 +38,7 @@ export function openedAround(before: Page, after: Page): LogWindow {
   }
 }
 
-/** A page of what was before comes newest first. */
+/** Prepends a page of older lines, which arrives newest first. */
 export function withOlder(window: LogWindow, page: Page): LogWindow {
   const { older } = window
   // A page at a line begins with that line, which is already loaded.

@@ -21,9 +21,9 @@ type Props = {
   rowIndex: number
   search: string
   isOpen: boolean
-  /** The address links to it. */
+  /** The URL links to this line. */
   isTarget: boolean
-  /** Only the row below the pointer has buttons: scrolling makes thousands of rows. */
+  /** Only the hovered row renders buttons: scrolling creates thousands of rows. */
   isHovered: boolean
   onResize: (number: number, px: number) => void
 }
@@ -100,7 +100,7 @@ function Row({ entry, number, rowIndex, search, isOpen, isTarget, isHovered, onR
   )
 }
 
-/** Draws again only when something of it changed: scrolling draws what comes into sight, and nothing else. */
+/** Memoised, so that scrolling renders only new rows. */
 export const LogRow = memo(Row)
 
 function RowAction({ act, label, icon }: { act: string; label: string; icon: ReactNode }) {
@@ -118,7 +118,7 @@ function RowAction({ act, label, icon }: { act: string; label: string; icon: Rea
   )
 }
 
-/** Lines that were left out: the reader was too slow for them. */
+/** A marker for lines that were skipped because the reader was too slow. */
 function Gap({ entry, rowIndex }: { entry: LogEntry; rowIndex: number }) {
   return (
     <div
@@ -134,7 +134,7 @@ function Gap({ entry, rowIndex }: { entry: LogEntry; rowIndex: number }) {
 
 const pad = (n: number, digits = 2) => String(n).padStart(digits, '0')
 
-/** `21.11 12:04:31.208`, in the reader's time zone. Written by hand: a view draws thousands of them a second. */
+/** `21.11 12:04:31.208`, in the user's time zone. Formatted by hand, because a view draws thousands per second. */
 function Time({ at }: { at: string }) {
   const time = new Date(at)
   const clock = `${pad(time.getHours())}:${pad(time.getMinutes())}:${pad(time.getSeconds())}.${pad(time.getMilliseconds(), 3)}`
@@ -148,7 +148,7 @@ function Time({ at }: { at: string }) {
   )
 }
 
-/** Text with what was searched for marked. */
+/** Text with its search matches marked. */
 export function Highlighted({ text, search }: { text: string; search: string }) {
   const parts = splitAt(text, search)
   if (parts.length === 1) return text

@@ -26,7 +26,7 @@ type Props = {
   order: Order
   onOrder: (order: Order) => void
   search: string
-  /** Id of the line that the address links to. */
+  /** Id of the line that the URL links to. */
   target: string | undefined
   linkOf: (id: string) => string
   isFollowing: boolean
@@ -155,7 +155,7 @@ function copyText(text: string, done: string): void {
 /** Space below the lines: the table's border and the page's padding. */
 const bottomSpacePx = 25
 
-/** As high as what is left of the screen. */
+/** Fills the remaining height of the screen. */
 function Scroller({ boxRef, ...rest }: { boxRef: RefObject<HTMLDivElement | null> } & ComponentProps<'div'>) {
   const [topPx, setTopPx] = useState(300)
   useLayoutEffect(() => {

@@ -7,7 +7,7 @@ type Props = {
   /** Number after the newest line. */
   last: number
   isFollowing: boolean
-  /** There is more than the browser holds. */
+  /** Newer lines exist that are not loaded. */
   isFar: boolean
   order: Order
   onPress: () => void

@@ -6,7 +6,7 @@ export type LineText = { ns: string; message: string; fields: Record<string, unk
 // eslint-disable-next-line no-control-regex -- that is what colours of terminals are made of
 const ansi = /[\u001b\u009b](?:\[[0-?]*[ -/]*[@-~]|\][^\u0007]*(?:\u0007|\u001b\\)|[0-?]*[ -/]*[@-~])/g
 
-/** Without the colours and other orders to a terminal. */
+/** Removes ANSI escape sequences. */
 export const withoutAnsi = (text: string): string => (text.includes('\u001b') ? text.replaceAll(ansi, '') : text)
 
 export function textOf({ payload }: Pick<LogEntry, 'payload'>): LineText {
@@ -20,7 +20,7 @@ export function textOf({ payload }: Pick<LogEntry, 'payload'>): LineText {
   }
 }
 
-/** An entry as one piece of text, to be pasted into a message. */
+/** An entry as one line of text, for pasting. */
 export function plainLine(entry: LogEntry): string {
   const { ns, message, fields } = textOf(entry)
   const parts = [entry.timestamp, entry.level, entry.container, ns, message, fields && JSON.stringify(fields)]

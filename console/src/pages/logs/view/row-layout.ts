@@ -1,17 +1,17 @@
 /** The height of a closed row, in pixels. */
 export const rowPx = 22
 
-/** What an open row is taller by. Sorted by index. */
+/** The additional height of an open row. Sorted by index. */
 export type ExpandedRow = { index: number; px: number }
 
-/** Where a row begins below the top of the first. */
+/** Offset of a row from the top of the first. */
 export function offsetOf(index: number, expandedRows: readonly ExpandedRow[]): number {
   let px = index * rowPx
   for (const expandedRow of expandedRows) if (expandedRow.index < index) px += expandedRow.px
   return px
 }
 
-/** The row at a height; the first or the last one beyond the ends. */
+/** The row at an offset, clamped to the first and last. */
 export function indexAt(px: number, count: number, expandedRows: readonly ExpandedRow[]): number {
   let taller = 0
   for (const expandedRow of expandedRows) {

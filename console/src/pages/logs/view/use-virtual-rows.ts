@@ -12,7 +12,7 @@ import type { LogWindow } from '../feed/log-window.ts'
 import { indexAt, offsetOf, rowPx, type ExpandedRow } from './row-layout.ts'
 
 const overscan = 8
-/** As near as this is at the end. */
+/** Within this distance the view counts as at the end. */
 const atEndPx = 4
 
 export type Order = 'asc' | 'desc'
@@ -112,7 +112,7 @@ export function useVirtualRows({ scroller, window, order, isFollowing, onFollow 
   const end = Math.min(count, indexAt(viewport.topPx + viewport.viewPx, count, expandedRows) + 1 + overscan)
   const last = count - 1
   return {
-    /** Places in the order of display, with the numbers of their lines. */
+    /** The visible rows in display order, with the numbers of their lines. */
     visible: Array.from({ length: Math.max(0, end - start) }, (_, i) => ({
       index: start + i,
       number: numberAt(start + i),

@@ -12,7 +12,7 @@ const Tabs = lazy(async () => ({ default: (await import('../../../ui/Tabs.tsx'))
 
 type Props = { connection: Connection; isReadOnly: boolean }
 
-/** How to connect to the database. Copying takes the password along, shown or not. */
+/** How to connect to the database. Copying always includes the password, even while hidden. */
 export function ConnectionPanel({ connection, isReadOnly }: Props) {
   const [isShown, setIsShown] = useState(false)
   const { host, port, database, user, password } = connection.params

@@ -26,5 +26,5 @@ export function connectionText(kind: ConnectionKind, connection: Connection, pas
   return `jdbc:postgresql://${address}${pathname}?${properties.join('&')}`
 }
 
-/** Quoted only when a shell would read something else. */
+/** Quotes the text if a shell needs it. */
 const shellWord = (text: string) => (/^[\w.@:/-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)

@@ -14,7 +14,7 @@ type Props = {
   isGrowing: boolean
 }
 
-/** Lines that are drawn, and skipped by the browser while out of sight, as one. */
+/** Lines per block; the browser skips blocks that are off screen. */
 const blockLines = 200
 const linePx = 20
 /** Within this distance of the end, the log follows new lines. */
@@ -79,7 +79,7 @@ export function DeployLog({ lines, startedAt, isGrowing }: Props) {
 
 type BlockProps = { lines: readonly DeploymentLog[]; first: number; count: number; startedAt: string }
 
-/** Lines never change once written: a block is drawn again only when it has more of them. */
+/** Lines never change, so a block renders again only when it has more of them. */
 const Block = memo(
   function Block({ lines, first, count, startedAt }: BlockProps) {
     return (

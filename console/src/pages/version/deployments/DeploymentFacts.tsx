@@ -35,7 +35,7 @@ export function DeploymentFacts({ deployment }: { deployment: Deployment }) {
   )
 }
 
-/** A narrow list of facts: name at the left, value at the right. */
+/** A narrow list of labels and values. */
 function Facts({ facts }: { facts: readonly [label: string, value: ReactNode][] }) {
   return (
     <dl className="px-3.5 py-2">

@@ -5,7 +5,7 @@ import { QueryView } from '../../../components/QueryView.tsx'
 import { DeploymentBody } from './DeploymentBody.tsx'
 import { useDeployment } from './use-deployments.ts'
 
-/** What is left of a version whose first deployment failed: why it did, and its log. */
+/** Shown instead of a version whose first deployment failed: the reason and the log. */
 export function FailedFirstDeployment({ of }: { of: Deployment }) {
   const query = useDeployment(String(of.id))
   return (

@@ -13,7 +13,7 @@ import { RollbackNote, useRollback } from './use-rollback.tsx'
 
 type Props = { squid: Squid; onClose: () => void }
 
-/** The earlier images that are kept, to choose one. */
+/** Lets the user choose one of the kept images. */
 export default function RollbackDialog({ squid, onClose }: Props) {
   const { data, error } = useDeployments()
   const rollback = useRollback(squid)

@@ -23,7 +23,7 @@ const stateLabels: Record<TimelineStep['state'], string> = {
   skipped: 'not reached',
 }
 
-/** The steps of a deployment with the time of each, and all of them together. */
+/** The steps of a deployment with their durations, and the total. */
 export function Timeline({ deployment }: { deployment: Deployment }) {
   const { createdAt, totalElapsedTimeMs } = deployment
   const steps = timelineOf(deployment)
@@ -56,7 +56,7 @@ export function Timeline({ deployment }: { deployment: Deployment }) {
 
 type Props = { startedAt: string; elapsedMs: number | null }
 
-/** How long something took, or takes so far. */
+/** How long something took, or has taken so far. */
 export function Elapsed({ startedAt, elapsedMs }: Props) {
   return (
     <span className="tabular whitespace-nowrap">
@@ -66,6 +66,6 @@ export function Elapsed({ startedAt, elapsedMs }: Props) {
 }
 
 function Running({ startedAt }: { startedAt: string }) {
-  // Whole seconds, so that nothing flickers; the clocks of the server and the browser may differ a little.
+  // Whole seconds avoid flicker; the clocks of server and browser may differ slightly.
   return useTicking((nowMs) => `${Math.max(0, Math.floor((nowMs - Date.parse(startedAt)) / 1000))} s`)
 }

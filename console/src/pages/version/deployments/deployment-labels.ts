@@ -7,7 +7,7 @@ import {
 } from '@shoal/contract'
 import type { Tone } from '../../../ui/tones.ts'
 
-/** What the parts of deployments are called on screen. */
+/** Display names of the steps. */
 const stepLabels: Record<DeploymentStatus, string> = {
   UNPACKING: 'Unpacking',
   IMAGE_BUILDING: 'Building',
@@ -22,7 +22,7 @@ const stepLabels: Record<DeploymentStatus, string> = {
   OK: 'Done',
 }
 
-/** What a step does in a deployment of this type: all that hibernating does to the programs is to stop them. */
+/** The name of a step in a deployment of this type: hibernating only stops the programs. */
 export const stepLabel = (type: DeploymentType, status: DeploymentStatus): string =>
   type === 'HIBERNATE' && status === 'SQUID_SYNCING' ? 'Stopping' : stepLabels[status]
 

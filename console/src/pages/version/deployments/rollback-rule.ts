@@ -2,7 +2,7 @@ import { squidCan, type Deployment, type Squid } from '@shoal/contract'
 
 type RollbackSource = Pick<Deployment, 'image' | 'failed' | 'type'>
 
-/** Types that bring an image about. */
+/** Deployment types that produce an image. */
 const makesImage = (type: Deployment['type']) =>
   type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
 

@@ -4,7 +4,7 @@ import { pollWhile } from '../../../api/poll.ts'
 import { callApi, q } from '../../../api/query.ts'
 import { useVersion, useVersionParams } from '../use-version.ts'
 
-/** Spec 9: every second while one runs, every ten otherwise. */
+/** Spec 9: every second while a deployment runs, every ten otherwise. */
 const speeds = { fastMs: 1000, slowMs: 10_000 }
 const pageSize = 50
 

@@ -49,7 +49,6 @@ export function useRollback(squid: Squid) {
   }
 }
 
-/** What a rollback changes and what it does not. */
 export const RollbackNote = () => (
   <p>
     The version keeps its URLs and tags and runs with the current secrets. The database stays as it is, so older code

@@ -6,7 +6,7 @@ import { SearchField } from '../../../ui/SearchField.tsx'
 import type { Language } from './highlight.ts'
 import { matchesIn, useMatchHighlights } from './use-match-highlights.ts'
 
-/** A file to read: coloured, searchable, to copy. The colours come a moment after the text and move nothing. */
+/** A file with syntax highlighting, search and copy. Colours load after the text and do not shift it. */
 export function CodeView({ name, code, language }: { name: string; code: string; language: Language }) {
   const [search, setSearch] = useState('')
   const [current, setCurrent] = useState(0)
@@ -64,7 +64,7 @@ export function CodeView({ name, code, language }: { name: string; code: string;
   )
 }
 
-/** Null until the colours have come. */
+/** Null until the highlighter has loaded. */
 function useHighlighted(code: string, language: Language): string | null {
   const [done, setDone] = useState<{ code: string; html: string } | null>(null)
   useEffect(() => {

@@ -7,5 +7,5 @@ hljs.registerLanguage('yaml', yaml)
 
 export type Language = 'json' | 'yaml'
 
-/** The code as HTML with its parts in spans; everything else in it is escaped. */
+/** The code as HTML with highlighted tokens; the text is escaped. */
 export const highlight = (code: string, language: Language): string => hljs.highlight(code, { language }).value

@@ -50,7 +50,7 @@ function rangesOf(box: HTMLElement, search: string): Range[] {
   })
 }
 
-/** Where `search` begins in `text`, in any case; nothing for an empty search. Matches do not overlap. */
+/** Start indexes of `search` in `text`, ignoring case; empty for an empty search. Matches do not overlap. */
 export function matchesIn(text: string, search: string): number[] {
   if (search === '') return []
   const [hay, needle] = [text.toLowerCase(), search.toLowerCase()]
@@ -61,7 +61,7 @@ export function matchesIn(text: string, search: string): number[] {
 
 type Piece = { start: number; length: number }
 
-/** The index of the piece that holds a offset, where the pieces lie end to end. */
+/** The index of the piece that contains an offset. The pieces are contiguous. */
 export function pieceAt(pieces: readonly Piece[], offset: number): number {
   let [low, high] = [0, pieces.length - 1]
   while (low < high) {

@@ -13,7 +13,6 @@ const statuses: Record<DatabaseStatus, { label: string; tone: Tone }> = {
   HEALTHY: { label: 'Healthy', tone: 'good' },
 }
 
-/** The Postgres addon of a version. */
 export function PostgresCard({ postgres }: { postgres: NonNullable<Squid['addons']['postgres']> }) {
   const status = statuses[databaseStatus({ addons: { postgres } }) ?? 'PROCESSING']
   return (
@@ -37,7 +36,6 @@ export function PostgresCard({ postgres }: { postgres: NonNullable<Squid['addons
   )
 }
 
-/** The GraphQL API of a version. */
 export function ApiCard({ api }: { api: NonNullable<Squid['api']> }) {
   return (
     <Card
@@ -73,7 +71,6 @@ export function ApiCard({ api }: { api: NonNullable<Squid['api']> }) {
 
 type Addons = Squid['addons']
 
-/** The Hasura addon of a version. */
 export const HasuraCard = ({
   hasura: { status, urls, replicas, profile },
 }: {
@@ -91,7 +88,6 @@ export const HasuraCard = ({
   </Card>
 )
 
-/** The Neon addon of a version. */
 export const NeonCard = ({ neon: { connections } }: { neon: NonNullable<Addons['neon']> }) => (
   <Card title="Neon">
     <KeyValue
@@ -103,7 +99,6 @@ export const NeonCard = ({ neon: { connections } }: { neon: NonNullable<Addons['
   </Card>
 )
 
-/** Whether something of a version answers. */
 function Availability({ status }: Pick<NonNullable<Squid['api']>, 'status'>) {
   const isAvailable = status === 'AVAILABLE'
   return (

@@ -3,7 +3,7 @@ import { ProcessorsTable } from '../ProcessorsTable.tsx'
 import { useVersion } from '../use-version.ts'
 import { ApiCard, HasuraCard, NeonCard, PostgresCard } from './DetailCards.tsx'
 
-/** Spec 2.9: what the version is made of, part by part. */
+/** Spec 2.9: the parts of the version. */
 export default function DetailsTab() {
   const squid = useVersion()
   const { api, scale, processors = [] } = squid

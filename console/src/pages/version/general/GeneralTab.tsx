@@ -100,7 +100,7 @@ function Status({ squid }: { squid: Squid }) {
   )
 }
 
-/** What people should know about the version, the worst first. */
+/** The alerts of the version, the most severe first. */
 function Warnings({ alerts }: { alerts: Squid['alerts'] }) {
   return (
     <ul className="divide-y divide-line">
@@ -121,7 +121,7 @@ function Warnings({ alerts }: { alerts: Squid['alerts'] }) {
   )
 }
 
-/** What the version was built to: a link where it can be fetched from, otherwise its name. */
+/** The image of the version: a link if it can be pulled, otherwise its name. */
 function ImageName({ squid: { image, links } }: { squid: Pick<Squid, 'image' | 'links'> }) {
   if (image === null) return <span className="text-ink-3">none yet</span>
   const name = <code title={image}>{shortImage(image)}</code>

@@ -7,7 +7,7 @@ import { deploymentTitle } from '../../../components/deployment-title.ts'
 import { Timeline } from '../deployments/Timeline.tsx'
 import { useLastDeployment } from '../deployments/use-deployments.ts'
 
-/** What was done to the version last, or is being done now, step by step. */
+/** The last or running deployment, step by step. */
 export function LastDeployment() {
   const deployment = useLastDeployment()
   if (deployment === null) return null

@@ -1,7 +1,7 @@
 import type { SquidUrl } from './urls.ts'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 
-/** Addresses of one kind, each to copy. Long ones break, they are never cut. */
+/** URLs of one kind, each with a copy button. Long ones wrap. */
 export function UrlList({ urls, note }: { urls: readonly SquidUrl[]; note?: string }) {
   return (
     <>

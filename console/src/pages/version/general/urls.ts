@@ -3,10 +3,10 @@ import type { Squid } from '@shoal/contract'
 export type SquidUrl = NonNullable<Squid['api']>['urls'][number]
 export type UrlGroup = { title: string; urls: SquidUrl[]; note?: string }
 
-/** From this spec on a canonical address never changes (spec 2.9). */
+/** Canonical URLs are immutable from this spec version on (spec 2.9). */
 const immutableFromSpec = 4
 
-/** Spec 2.9: the addresses of a version by their kind, with what to know about each. Kinds without one are left out. */
+/** Spec 2.9: the URLs of a version by kind, with a note. Empty kinds are left out. */
 export function urlGroups({ api, addons, spec }: Pick<Squid, 'api' | 'addons' | 'spec'>): UrlGroup[] {
   const all = [...(api?.urls ?? []), ...(addons.hasura?.urls ?? [])]
   const of = (type: SquidUrl['type']) => all.filter((url) => url.type === type)
