@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { zstdDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { addOrg, adminPassword } from './support/org.ts'
 import { played } from './support/played-squid.ts'
 import { connectTo } from './support/postgres.ts'
 import { cliOf, makeDataDir, startShoal, type Shoal } from './support/shoal.ts'
@@ -21,18 +22,16 @@ describe('a backup', () => {
   let shoal: Shoal
   let restored: Shoal | undefined
   let token: string
+  let email: string
   /** Numbers of committed rows before the backup began and after it ended. */
   let written: { before: number; after: number }
   let result: BackupResult
 
   beforeAll(async () => {
     shoal = await startShoal(sim)
-    const email = 'mira@acme.dev'
-    await shoal.cli('user', 'add', '--email', email, '--name', 'Mira', '--password', 'correct-horse')
-    await shoal.cli('org', 'add', '--code', org, '--name', 'Acme', '--email', email)
-    await shoal.cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
-    token = (await shoal.cli<{ token: string }>('token', 'add', '--email', email, '--name', 'laptop')).token
-    const api = shoal.as(token)
+    const admin = await addOrg(shoal, org)
+    const { api } = admin
+    ;({ token, email } = admin)
     await api.secrets.change({
       params: { code: org },
       body: { secrets: [{ action: 'UPDATE', name: 'KEY', value: secret }] },
@@ -83,7 +82,7 @@ describe('a backup', () => {
     restored = await startShoal(sim, restoredDir)
     const api = restored.as(token)
     const params = { code: org }
-    await restored.as('').auth.signIn({ body: { email: 'mira@acme.dev', password: 'correct-horse' } })
+    await restored.as('').auth.signIn({ body: { email, password: adminPassword } })
     expect(await api.secrets.list({ params })).toEqual({ secrets: { KEY: '***' } })
     await until(async () => {
       const [squid] = await api.squids.list({ params })

@@ -13,7 +13,7 @@ describe('a broken update', () => {
   let expected: number
 
   beforeAll(async () => {
-    day = await startDay()
+    day = await startDay({ prebuilt: 'dependencies' })
     await day.api.secrets.change({
       params: { code: day.org },
       body: { secrets: [{ action: 'UPDATE', name: 'RPC_URL', value: day.devnet.rpcUrl }] },

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startProcess, type ServerProcess } from './support/server-process.ts'
-import { endPostgresOf, hostEnvironment, makeDataDir } from './support/shoal.ts'
+import { endPostgresOf, hostEnvironment, makeDataDir, makeReadyDataDir } from './support/shoal.ts'
 
 const root = join(import.meta.dirname, '..')
 /** A separate checkout, because other tests run servers from this one. */
 const folder = mkdtempSync(join(tmpdir(), 'shoal-checkout-'))
-const dataDir = makeDataDir()
+const dataDir = makeReadyDataDir()
 const cliFile = join(folder, 'server/src/cli.ts')
 let server: ServerProcess
 

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openClient, type PublicClient } from '../scripts/public-client.ts'
 import { apiThatAnswers, makeBareSquid } from './support/bare-squid.ts'
+import { addOrg } from './support/org.ts'
 import { startShoal, type Shoal } from './support/shoal.ts'
 import { until } from './support/until.ts'
 
@@ -17,12 +18,9 @@ let api: Client<Contract>
 
 beforeAll(async () => {
   ;[shoal, sqd] = await Promise.all([startShoal(), openClient()])
-  const email = 'mira@acme-labs.dev'
-  await shoal.cli('user', 'add', '--email', email, '--name', 'Mira', '--password', 'correct-horse')
-  await shoal.cli('org', 'add', '--code', org, '--name', 'Acme Labs', '--email', email)
-  await shoal.cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
-  const { token } = await shoal.cli<{ token: string }>('token', 'add', '--email', email, '--name', 'laptop')
-  api = shoal.as(token)
+  const admin = await addOrg(shoal, org)
+  const { token } = admin
+  api = admin.api
   expect((await sqd('auth', '-k', token, '-h', `${shoal.url}/api`)).code).toBe(0)
 }, 180_000)
 

@@ -14,7 +14,7 @@ describe('the public client', () => {
   const endpointOf = (reference: string) => day.endpointOf(reference)
 
   beforeAll(async () => {
-    ;[day, sqd] = await Promise.all([startDay(), openClient()])
+    ;[day, sqd] = await Promise.all([startDay({ prebuilt: 'nothing' }), openClient()])
     const auth = await sqd('auth', '-k', day.token, '-h', `${day.shoal.url}/api`)
     expect(auth.stdout).toContain('admin@acme-labs.dev')
   }, 180_000)

@@ -22,7 +22,7 @@ beforeAll(async () => {
   const upstreams = [{ name: 'anvil', url: `http://127.0.0.1:${devnetPort}`, archive: true }]
   writeFileSync(config, JSON.stringify({ chains: { [chain]: { chainId: 31_337, upstreams } } }))
   silent = createServer().listen(0, '127.0.0.1')
-  day = await startDay({ env: { SHOAL_RPC_CONFIG: config }, devnetPort })
+  day = await startDay({ env: { SHOAL_RPC_CONFIG: config }, devnetPort, prebuilt: 'dependencies' })
   edit('squid.yaml', (text) =>
     text
       .replace('RPC_URL: ${{ secrets.RPC_URL }}', `RPC_URL: \${{ addons.rpc.${chain}.http }}`)

@@ -2,7 +2,7 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { startProcess, type ServerProcess } from './support/server-process.ts'
-import { cliOf, endPostgresOf, makeDataDir, postmasterOf } from './support/shoal.ts'
+import { cliOf, endPostgresOf, makeDataDir, makeReadyDataDir, postmasterOf } from './support/shoal.ts'
 import { until } from './support/until.ts'
 
 const started: ServerProcess[] = []
@@ -13,8 +13,8 @@ const asStart = { SHOAL_ON_EXIT: 'stop' }
 /** As `npm run serve`. */
 const asServe = { SHOAL_ON_EXIT: 'keep' }
 
-function newDataDir(): string {
-  const dir = makeDataDir()
+function newDataDir(make = makeReadyDataDir): string {
+  const dir = make()
   dataDirs.push(dir)
   return dir
 }
@@ -124,7 +124,7 @@ describe('a second start on the same data directory', () => {
   })
 
   test('of two simultaneous starts one serves and one is refused', async () => {
-    const dataDir = newDataDir()
+    const dataDir = newDataDir(makeDataDir)
     const both = await Promise.all([start(dataDir, asStart), start(dataDir, asStart)])
     const outcome = await Promise.all(
       both

@@ -3,12 +3,12 @@ import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { played, type Deployer } from './support/played-squid.ts'
 import { startProcess, type ServerProcess } from './support/server-process.ts'
-import { cliOf, endPostgresOf, freePort, makeDataDir } from './support/shoal.ts'
+import { cliOf, endPostgresOf, freePort, makeReadyDataDir } from './support/shoal.ts'
 import { until } from './support/until.ts'
 
 const restarts = 3
 const org = 'acme-labs'
-const dataDir = makeDataDir()
+const dataDir = makeReadyDataDir()
 const servers: ServerProcess[] = []
 let token: string
 

@@ -8,6 +8,7 @@ import { makeCountingSquid } from './support/counting-squid.ts'
 import { deploy, ended } from './support/deploy.ts'
 import { printFaults, reportFault } from './support/fault-report.ts'
 import { startLoad, type Load } from './support/load.ts'
+import { addOrg } from './support/org.ts'
 import { startInstallation, type Installation, type Role } from './support/role-processes.ts'
 import { processesIn } from './support/shoal.ts'
 import { until } from './support/until.ts'
@@ -32,13 +33,7 @@ describe('two of each role', () => {
     const servers = (role: 'api' | 'gateway') => installation.of(role).map(({ port }) => `127.0.0.1:${port}`)
     apiBalancer = await startNginx({ servers: servers('api'), keepAlive: 32 })
     gatewayBalancer = await startNginx({ servers: servers('gateway'), keepAlive: 32 })
-    const { cli } = installation
-    const email = 'admin@acme.dev'
-    await cli('user', 'add', '--email', email, '--name', 'Mira', '--password', 'correct-horse')
-    await cli('org', 'add', '--code', org, '--name', 'Acme', '--email', email)
-    await cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
-    ;({ token } = await cli<{ token: string }>('token', 'add', '--email', email, '--name', 'laptop'))
-    api = clientOf(apiBalancer.url)
+    ;({ token, api } = await addOrg({ cli: installation.cli, as: (token) => clientOf(apiBalancer.url, token) }, org))
     project = makeCountingSquid()
     const first = await finish(await deployCounting())
     expect(first).toMatchObject({ status: 'OK', failed: 'NO' })
@@ -55,7 +50,7 @@ describe('two of each role', () => {
     if (project) rmSync(dirname(project), { recursive: true, force: true })
   }, 120_000)
 
-  const clientOf = (url: string) => createClient(contract, { baseUrl: `${url}/api`, token: () => token })
+  const clientOf = (url: string, token: string) => createClient(contract, { baseUrl: `${url}/api`, token: () => token })
   const deployCounting = () =>
     deploy({ api, org, token, project, shoal: { url: apiBalancer.url } }, { slot: 'v1', name: 'counting' })
   const finish = (id: number) => ended({ api, org }, id, 120_000)
@@ -137,7 +132,7 @@ describe('two of each role', () => {
 
   test('both apis return every line that the processors wrote', async () => {
     for (const { port } of installation.of('api')) {
-      const lines = await allLines(clientOf(`http://127.0.0.1:${port}`))
+      const lines = await allLines(clientOf(`http://127.0.0.1:${port}`, token))
       const runs = new Map<number, number[]>()
       for (const line of lines) {
         const [, run, block] = /^run (\d+) line (\d+)$/.exec(line) ?? []

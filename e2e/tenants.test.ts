@@ -5,6 +5,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openClient, type PublicClient } from '../scripts/public-client.ts'
 import { deploy, ended } from './support/deploy.ts'
+import { addOrg } from './support/org.ts'
 import { startShoal, type Shoal } from './support/shoal.ts'
 import { fileMark, makeSpySquid } from './support/spy-squid.ts'
 import { until } from './support/until.ts'
@@ -35,12 +36,8 @@ describe.each(kinds)('two tenants that try to reach each other, with $sandbox', 
   let theirs: Tenant
 
   async function addTenant(org: string): Promise<Tenant> {
-    const email = `admin@${org}.dev`
-    await shoal.cli('user', 'add', '--email', email, '--name', 'Mira', '--password', 'correct-horse')
-    await shoal.cli('org', 'add', '--code', org, '--name', org, '--email', email)
-    await shoal.cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
-    const { token } = await shoal.cli<{ token: string }>('token', 'add', '--email', email, '--name', 'laptop')
-    const tenant = { shoal, org, token, api: shoal.as(token), project: makeSpySquid(org) }
+    const { token, api } = await addOrg(shoal, org)
+    const tenant = { shoal, org, token, api, project: makeSpySquid(org) }
     const secrets = [{ action: 'UPDATE' as const, name: 'SECRET', value: `secret-of-${org}` }]
     await tenant.api.secrets.change({ params: { code: org }, body: { secrets } })
     const done = await ended(tenant, await deploy(tenant, { name: org, slot: 'v1' }))

@@ -8,7 +8,9 @@ import { endLeftovers, endProcessesOf } from './leftovers.ts'
 import { makeOpenFolder } from './open-folder.ts'
 import { installClient } from './public-client.ts'
 import { root } from './root.ts'
+import { installTestData } from './test-data.ts'
 import { hostLines, readReport } from './test-report.ts'
+import { installTestSquid } from './test-squid.ts'
 import { readTimes, timeTable } from './test-times.ts'
 import { installTestToolchain } from './test-toolchain.ts'
 
@@ -16,11 +18,19 @@ import { installTestToolchain } from './test-toolchain.ts'
 const folder = makeOpenFolder('st-')
 const counts = { passed: 0, failed: 0, skipped: 0 }
 const toolchain = join(folder, 'toolchain')
+const squid = join(folder, 'squid')
+const data = join(folder, 'data')
 const hosts = join(folder, 'hosts')
 const times = join(folder, 'times')
 
 /** What is too long for every push: `npm run test:full`. */
-const longSuites = ['server/src/modules/deployments/resume.test.ts', 'e2e/kill.test.ts']
+const longSuites = [
+  'server/src/modules/deployments/resume.test.ts',
+  'e2e/kill.test.ts',
+  'e2e/roles.test.ts',
+  'e2e/full',
+  'e2e/console',
+]
 
 async function runTests(args: string[]): Promise<void> {
   const reportFile = join(folder, 'report.json')
@@ -29,7 +39,11 @@ async function runTests(args: string[]): Promise<void> {
   const env = {
     ...process.env,
     TMPDIR: folder,
+    // Tests start hundreds of processes of the same sources: each compiles only what none has compiled before.
+    NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile'),
     SHOAL_TEST_TOOLCHAIN: toolchain,
+    SHOAL_TEST_SQUID: squid,
+    SHOAL_TEST_DATA: data,
     SHOAL_TEST_HOSTS: hosts,
     SHOAL_TEST_TIMES: times,
   }
@@ -46,7 +60,7 @@ function countTests(reportFile: string, args: string[]): void {
     counts.passed += passed
     counts.failed += failed
     counts.skipped += skipped
-    // With -t they are those nobody asked for.
+    // With -t they are those that its pattern leaves out.
     if (!args.includes('-t')) for (const name of skippedNames) console.log(`Skipped: ${name}`)
   } catch (error) {
     console.error(`There is no report of the tests: ${(error as Error).message}`)
@@ -66,7 +80,7 @@ async function failOnLeftovers(): Promise<void> {
   if (leftovers.length === 0) return
   counts.failed++
   console.error(
-    '✗ The tests left processes behind (now ended). Whoever starts one must end it, also when a test fails:',
+    '✗ The tests left processes behind (now ended). The test that starts one must end it, also when it fails:',
   )
   for (const { pid, commandLine } of leftovers) console.error(`  ${pid} ${commandLine}`)
 }
@@ -103,6 +117,8 @@ async function prepareFor(paths: string[]): Promise<string[]> {
   const more = await preparePackages(has('e2e') ? debianPackages.map(({ name }) => name) : ['bubblewrap'])
   await prepare(() => installTestToolchain(toolchain))
   if (has('e2e')) {
+    await prepare(() => installTestSquid(squid, toolchain))
+    await prepare(() => installTestData(data))
     await prepare(ensureConsole)
     await prepare(installClient)
   }

@@ -3,11 +3,11 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { findBrowser } from '../../scripts/browser.ts'
-import type { Shoal } from './shoal.ts'
+import type { RunningShoal } from './shoal.ts'
 
-export const themes = ['light', 'dark'] as const
+const themes = ['light', 'dark'] as const
 /** Widths of a desktop, a small window and a phone, in pixels. */
-export const widths = [1440, 1000, 400] as const
+const widths = [1440, 1000, 400] as const
 
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({
@@ -32,7 +32,11 @@ export type Remembered = Partial<
 export const complaints: string[] = []
 
 /** Opens an isolated browser context for one user. The tour counts as finished unless requested. */
-export async function newPerson(browser: Browser, shoal: Shoal, remembered: Remembered = {}): Promise<BrowserContext> {
+export async function newPerson(
+  browser: Browser,
+  shoal: RunningShoal,
+  remembered: Remembered = {},
+): Promise<BrowserContext> {
   const settings = { onboardingGuide: '4', ...remembered }
   const localStorage = Object.entries(settings).map(([name, value]) => ({ name, value }))
   const context = await browser.newContext({
@@ -74,21 +78,29 @@ export const switchTheme = (page: Page, theme: (typeof themes)[number]): Promise
     requestAnimationFrame(() => requestAnimationFrame(() => done()))
   })`)
 
+/** `npm run test:full` sets it. */
+const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
+const shots = process.env['SHOAL_TEST_SHOTS']
+
 /**
- * Checks the current page in both themes and at every width: saves screenshots called `<name>-<theme>-<width>`, and
- * returns problems, one line each. The structure differs only between the widest and the narrow widths, and a theme
- * changes only colours. The page keeps the last theme and width.
+ * Checks the page as it is now in both themes, and answers what is wrong, one line each: nothing may be wider than the window
+ * at any width, and axe may find nothing serious. A theme changes nothing but colours, so only the light one gets all widths
+ * and all rules of axe, and axe runs at the widest. `npm run test:full` runs axe with all its rules in both themes at every width.
+ * Keeps pictures called `<name>-<theme>-<width>`. Leaves the page in the dark theme, at a width of its own.
+ *
+ * @param height of the window in pixels
  */
-export async function flawsOfLooks(page: Page, name: string): Promise<string[]> {
+export async function flawsOfLooks(page: Page, name: string, height = 900): Promise<string[]> {
   const flaws: string[] = []
   for (const theme of themes) {
     await switchTheme(page, theme)
-    for (const width of [...widths, 480]) {
-      await page.setViewportSize({ width, height: 900 })
+    const checked = theme === 'light' || isFull || shots ? [...widths, 480] : [widths[0]]
+    for (const width of checked) {
+      await page.setViewportSize({ width, height })
       await keepShot(page, `${name}-${theme}-${width}`)
       const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-      const isAudited = width === 1440 || width === 480
-      const found = isAudited ? await seriousFlaws(page, ...(theme === 'light' ? [] : ['color-contrast'])) : []
+      const rules = theme === 'light' || isFull ? [] : ['color-contrast']
+      const found = width === widths[0] || isFull ? await seriousFlaws(page, ...rules) : []
       if (overflowPx > 0) found.push(`${overflowPx} px wider than the window`)
       flaws.push(...found.map((flaw) => `${name}, ${theme}, ${width} px: ${flaw}`))
     }
@@ -98,8 +110,7 @@ export async function flawsOfLooks(page: Page, name: string): Promise<string[]> 
 
 /** Saves a screenshot if SHOAL_TEST_SHOTS names a folder, as in CI. */
 export async function keepShot(page: Page, name: string): Promise<void> {
-  const folder = process.env['SHOAL_TEST_SHOTS']
-  if (!folder) return
-  mkdirSync(folder, { recursive: true })
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+  if (!shots) return
+  mkdirSync(shots, { recursive: true })
+  await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true })
 }

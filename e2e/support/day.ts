@@ -3,6 +3,8 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
+import { addOrg, type Org } from './org.ts'
+import { lendDependencies, useCompiledCode, type Prebuilt } from './prebuilt.ts'
 import { startShoal, type Shoal } from './shoal.ts'
 
 const example = join(import.meta.dirname, '../../examples/erc20-transfers')
@@ -18,7 +20,7 @@ export type Day = {
   project: string
   endpointOf: (reference: string) => string
   /** Creates another organization with its own admin. */
-  addOrg: (code: string) => Promise<{ token: string; api: Client<Contract> }>
+  addOrg: (code: string) => Promise<Org>
   end: () => Promise<void>
 }
 
@@ -27,9 +29,12 @@ type DayOptions = {
   env?: Record<string, string>
   /** For a server that must know the chain's address before the chain is started. */
   devnetPort?: number
+  /** Everything by default. A test that changes the code of the squid needs it compiled, one about building builds everything. */
+  prebuilt?: Prebuilt
 }
 
 export async function startDay(options: DayOptions = {}): Promise<Day> {
+  const { prebuilt = 'dependencies and code' } = options
   const [shoal, devnet] = await Promise.all([
     startShoal(options.env),
     startDevnet({ port: options.devnetPort ?? 0, transfers: options.transfers ?? 25, isStreaming: false }),
@@ -37,24 +42,22 @@ export async function startDay(options: DayOptions = {}): Promise<Day> {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-squid-'))
   const project = join(folder, 'erc20-transfers')
   cpSync(example, project, { recursive: true, filter: (path) => !/\/(node_modules|lib|builds)(\/|$)/.test(path) })
-  const addOrg = async (code: string) => {
-    const email = `admin@${code}.dev`
-    await shoal.cli('user', 'add', '--email', email, '--name', 'Mira', '--password', 'correct-horse')
-    await shoal.cli('org', 'add', '--code', code, '--name', code, '--email', email)
-    await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
-    const { token } = await shoal.cli<{ token: string }>('token', 'add', '--email', email, '--name', 'laptop')
-    return { token, api: shoal.as(token) }
+  if (prebuilt === 'dependencies and code') useCompiledCode(project)
+  const addTenant = async (code: string) => {
+    const made = await addOrg(shoal, code)
+    if (prebuilt !== 'nothing') lendDependencies(shoal.dataDir, made.id)
+    return made
   }
-  const org = 'acme-labs'
-  const admin = await addOrg(org)
+  const { org, token, api } = await addTenant('acme-labs')
   return {
     shoal,
     devnet,
     org,
-    ...admin,
+    token,
+    api,
     project,
     endpointOf: (reference) => `${shoal.gatewayUrl}/${org}/${reference}/api/graphql`,
-    addOrg,
+    addOrg: addTenant,
     end: async () => {
       rmSync(folder, { recursive: true, force: true })
       await devnet.stop()

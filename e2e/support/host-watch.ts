@@ -1,5 +1,6 @@
 import type { Client, Contract } from '@shoal/contract'
 import { printFaults, reportFault } from './fault-report.ts'
+import { addOrg } from './org.ts'
 import { played } from './played-squid.ts'
 import type { Shoal } from './shoal.ts'
 import { startTimeline, type Timeline } from './timeline.ts'
@@ -43,11 +44,8 @@ export const hasHealed = (timeline: Timeline) =>
 /** Creates an organization with a deployed squid on a Shoal with the sim runtime. */
 export async function playOn(shoal: Shoal): Promise<Watched & { endpoint: string; api: Client<Contract> }> {
   const org = 'acme-labs'
-  await shoal.cli('user', 'add', '--email', 'a@b.dev', '--name', 'Mira', '--password', 'correct-horse')
-  await shoal.cli('org', 'add', '--code', org, '--name', org, '--email', 'a@b.dev')
-  await shoal.cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
-  const { token } = await shoal.cli<{ token: string }>('token', 'add', '--email', 'a@b.dev', '--name', 'laptop')
-  const who = { shoal, org, token, api: shoal.as(token) }
+  const { token, api } = await addOrg(shoal, org)
+  const who = { shoal, org, token, api }
   const { status } = await played(who, { name: 'played', slot: 'v1' })
   if (status !== 'OK') throw new Error(`The deployment ended with ${status}`)
   return { ...who, endpoint: `${shoal.gatewayUrl}/${org}/played@v1/api/graphql` }

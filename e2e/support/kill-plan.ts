@@ -25,7 +25,10 @@ export const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
 /** `SHOAL_TEST_SEED` repeats an earlier run. */
 export const seed = Number(process.env['SHOAL_TEST_SEED'] ?? Math.floor(Math.random() * 1_000_000))
 
-/** Returns `count` kills, spread evenly over the steps; the seed determines their order and moments. */
+/**
+ * Returns `count` kills, spread evenly over the steps. The seed determines their order and moments, and the steps if there are
+ * fewer kills than steps.
+ */
 export function planKills(count: number): Kill[] {
   const draw = fc.record({
     order: fc.nat(),
@@ -33,9 +36,13 @@ export function planKills(count: number): Kill[] {
     part: fc.integer({ min: 0, max: 100 }).map((percent) => percent / 100),
   })
   const drawn = fc.sample(draw, { seed, numRuns: count })
+  const [shuffled = [...steps]] = fc.sample(fc.shuffledSubarray([...steps], { minLength: steps.length }), {
+    seed,
+    numRuns: 1,
+  })
   return drawn
     .map(({ order, operation, part }, index) => {
-      const step = steps[index % steps.length] ?? 'UNPACKING'
+      const step = shuffled[index % steps.length] ?? 'UNPACKING'
       return { order, kill: { operation: step === 'RESETTING' ? ('hard reset' as const) : operation, step, part } }
     })
     .sort((a, b) => a.order - b.order)

@@ -1,7 +1,7 @@
 import type { Client, Contract } from '@shoal/contract'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { newPerson } from './browser.ts'
-import type { Shoal } from './shoal.ts'
+import type { RunningShoal } from './shoal.ts'
 import { until } from './until.ts'
 
 type Account = { email: string; password: string; fullName: string }
@@ -31,11 +31,16 @@ export async function signInInBrowser(
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-/** Returns the link in the newest mail to this address, from the outbox page. */
-export function newestLink(shoal: Shoal, email: string): Promise<string> {
+/** Returns the mails to this address, newest first, as HTML of the outbox page. */
+export async function mailsTo(shoal: RunningShoal, email: string): Promise<string[]> {
+  const html = await (await fetch(`${shoal.url}/outbox`)).text()
+  return html.split('<article>').filter((article) => article.includes(`To ${email},`))
+}
+
+/** Returns the link in the newest mail to this address. */
+export function newestLink(shoal: RunningShoal, email: string): Promise<string> {
   return until(async () => {
-    const html = await (await fetch(`${shoal.url}/outbox`)).text()
-    const mail = html.split('<article>').find((article) => article.includes(`To ${email},`))
+    const [mail] = await mailsTo(shoal, email)
     return /href="([^"]+)"/.exec(mail ?? '')?.[1]?.replaceAll('&#38;', '&')
   }, `a mail to ${email}`)
 }
@@ -51,14 +56,18 @@ type How = {
   userOrg?: number
 }
 
-/** Signs in a user with a confirmed account, which is created if it does not exist. */
-export async function personAs(browser: Browser, shoal: Shoal, email: string, how: How = {}): Promise<Person> {
-  const signIn = () => shoal.as('').auth.signIn({ body: { email, password } })
-  const name = email.split(/[@.]/).slice(0, 2).join(' ')
-  const { token } = await signIn().catch(async () => {
+/** `<server> <email>` of the accounts that `personAs` made. */
+const accounts = new Set<string>()
+
+/** Signs in a user with a confirmed account. The first call for an email creates the account. */
+export async function personAs(browser: Browser, shoal: RunningShoal, email: string, how: How = {}): Promise<Person> {
+  const account = `${shoal.url} ${email}`
+  if (!accounts.has(account)) {
+    const name = email.split(/[@.]/).slice(0, 2).join(' ')
     await shoal.cli('user', 'add', '--email', email, '--name', name, '--password', password)
-    return signIn()
-  })
+    accounts.add(account)
+  }
+  const { token } = await shoal.as('').auth.signIn({ body: { email, password } })
   const api = shoal.as(token)
   if (!how.isNew) {
     const onboardingForm = { occupation: 'Analyst', source: 'Google', usage: 'DeFi' }

@@ -26,6 +26,8 @@ export type Shoal = {
   url: string
   gatewayUrl: string
   dataDir: string
+  /** The settings it runs with, as environment variables. */
+  settings: Record<string, string>
   /** The server's output so far. */
   output: () => string
   /** The sandbox, limits and users of its squids, from its log; empty with the sim runtime. */
@@ -41,18 +43,38 @@ export type Shoal = {
   end: () => Promise<void>
 }
 
+/** What tests need of a server that they neither start nor end. */
+export type RunningShoal = Pick<Shoal, 'url' | 'gatewayUrl' | 'cli' | 'as'>
+
+/** The address and the settings of a server that another process started. */
+export type ShoalAddress = Pick<Shoal, 'url' | 'gatewayUrl' | 'settings'>
+
+export const connectToShoal = ({ url, gatewayUrl, settings }: ShoalAddress): RunningShoal => ({
+  url,
+  gatewayUrl,
+  cli: (...args) => runCli({ ...hostEnvironment(), ...settings }, args),
+  as: (token) => createClient(contract, { baseUrl: `${url}/api`, token: () => token }),
+})
+
 /** Creates a data directory for a test server; `end` of the server removes it. */
 export const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'shoal-e2e-'))
+
+/** The same with a cluster of Postgres that has the tables of Shoal, where `npm test` made one: a server starts sooner on it. */
+export function makeReadyDataDir(): string {
+  const dataDir = makeDataDir()
+  const made = process.env['SHOAL_TEST_DATA']
+  if (made && existsSync(made)) execFileSync('cp', ['-a', `${made}/.`, dataDir])
+  return dataDir
+}
 
 /**
  * Starts a real server as a separate process and waits until it is ready; by default on a new data directory. Squids stop with it. If
  * it does not start, its Postgres is stopped too.
  */
 export async function startShoal(env: Record<string, string> = {}, givenDataDir?: string): Promise<Shoal> {
-  const dataDir = givenDataDir ?? makeDataDir()
+  const dataDir = givenDataDir ?? makeReadyDataDir()
   const [port, gatewayPort] = [await freePort(), await freePort()]
-  const settings = {
-    ...hostEnvironment(),
+  const settings: Record<string, string> = {
     SHOAL_DATA_DIR: dataDir,
     SHOAL_PORT: String(port),
     SHOAL_GATEWAY_PORT: String(gatewayPort),
@@ -67,7 +89,7 @@ export async function startShoal(env: Record<string, string> = {}, givenDataDir?
   const start = async () => {
     const child = spawn(process.execPath, serverArguments, {
       cwd: repositoryRoot,
-      env: settings,
+      env: { ...hostEnvironment(), ...settings },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     server = child
@@ -109,13 +131,11 @@ export async function startShoal(env: Record<string, string> = {}, givenDataDir?
   })
   noteHost(env['SHOAL_SANDBOX'] ?? 'auto', host())
   return {
-    url,
-    gatewayUrl: `http://localhost:${gatewayPort}`,
+    ...connectToShoal({ url, gatewayUrl: `http://localhost:${gatewayPort}`, settings }),
+    settings,
     dataDir,
     output: () => output,
     host,
-    cli: (...args) => runCli(settings, args),
-    as: (token) => createClient(contract, { baseUrl: `${url}/api`, token: () => token }),
     kill,
     start,
     end,

@@ -1,0 +1,21 @@
+import type { Client, Contract } from '@shoal/contract'
+import type { Shoal } from './shoal.ts'
+
+export const adminPassword = 'correct-horse'
+
+/** `token` is an API token of the administrator, and `api` uses it. */
+export type Org = { id: number; org: string; email: string; token: string; api: Client<Contract> }
+
+/**
+ * An active organization whose administrator has an API token. The operator does only what the API cannot: each of the
+ * operator's commands is a process that loads the whole server.
+ */
+export async function addOrg({ cli, as }: Pick<Shoal, 'cli' | 'as'>, org: string): Promise<Org> {
+  const email = `admin@${org}.dev`
+  await cli('user', 'add', '--email', email, '--name', 'Mira', '--password', adminPassword)
+  const { token: session } = await as('').auth.signIn({ body: { email, password: adminPassword } })
+  const { id } = await as(session).orgs.create({ body: { code: org, name: org, email } })
+  await cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
+  const { token } = await as(session).user.createApiToken({ body: { name: 'laptop', expiresAt: null } })
+  return { id, org, email, token, api: as(token) }
+}

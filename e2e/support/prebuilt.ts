@@ -1,0 +1,34 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** What of the example squid a test takes from `npm test`, which built it once for all tests. */
+export type Prebuilt = 'nothing' | 'dependencies' | 'dependencies and code'
+
+/** Missing when vitest runs on its own, or when the squid could not be built, which `npm test` reports. */
+const made = process.env['SHOAL_TEST_SQUID']
+const folder = made && existsSync(made) ? made : null
+
+/**
+ * Puts the installed dependencies of the example squid into the server's build cache of this organization, as if it had built
+ * the squid before. Hard links: the builder keeps them sealed. Without `npm test` there are none, and the server installs them.
+ */
+export function lendDependencies(dataDir: string, orgId: number): void {
+  if (!folder) return
+  const tenant = createHash('sha256').update(String(orgId)).digest('hex').slice(0, 32)
+  const cache = join(dataDir, 'builds/cache', tenant)
+  if (existsSync(join(cache, 'deps'))) return
+  mkdirSync(cache, { mode: 0o711 })
+  chmodSync(cache, 0o711)
+  execFileSync('cp', ['-al', join(folder, 'dependencies'), join(cache, 'deps')])
+}
+
+/** Makes the project one whose author has compiled it already: its build takes a second. */
+export function useCompiledCode(project: string): void {
+  if (!folder) return
+  cpSync(join(folder, 'lib'), join(project, 'lib'), { recursive: true })
+  const file = join(project, 'package.json')
+  const { scripts, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as { scripts: Record<string, string> }
+  writeFileSync(file, JSON.stringify({ ...rest, scripts: { ...scripts, build: 'node --version' } }))
+}

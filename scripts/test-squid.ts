@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { chmodSync, createReadStream, existsSync, globSync, mkdirSync, mkdtempSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Image } from '../runtime/src/builder.ts'
+import { createBuilder } from '../runtime/src/build/create-builder.ts'
+import { readNpmConfig } from '../runtime/src/build/npm-config.ts'
+import { ensureToolchain } from '../runtime/src/build/toolchain.ts'
+import { removeCgroupBase } from '../runtime/src/process/cgroup.ts'
+import { prepareHost } from '../runtime/src/process/host.ts'
+import { runCommand } from './command.ts'
+import { withProgress } from './progress.ts'
+import { root } from './root.ts'
+
+const example = join(root, 'examples/erc20-transfers')
+/** Of what the built squid depends on. It is built again when one of them changes. */
+const sources = [
+  'examples/erc20-transfers/{*.json,squid.yaml,src/**/*.ts}',
+  'runtime/src/build/dependency-key.ts',
+  'runtime/toolchain/*.json',
+]
+const kept = join(root, 'node_modules/.cache/test-squid')
+const limits = { memoryBytes: 2 ** 30, cpuCores: 2, timeMs: 600_000 }
+
+/**
+ * Makes `dir`, which must not exist, with the example squid as the builder leaves it: `dependencies/<key>`, as it keeps them
+ * for later builds of a tenant, and `lib`, as the squid's build script wrote it. Tests that are not about building begin with
+ * these, where each of them would install and compile for half a minute.
+ *
+ * @param toolchainDir as `installTestToolchain` made it
+ * @throws Error when the squid cannot be built
+ */
+export async function installTestSquid(dir: string, toolchainDir: string): Promise<void> {
+  const built = join(kept, versionOfSources())
+  if (!existsSync(built))
+    await withProgress('Building the squid of the tests', '  It is there', () => build(built, toolchainDir))
+  await run('sh', ['-c', 'cp -al "$0" "$1" 2>/dev/null || cp -a "$0" "$1"', built, dir])
+}
+
+function versionOfSources(): string {
+  const hash = createHash('sha256')
+  for (const file of globSync(sources, { cwd: root }).sort()) hash.update(file).update(readFileSync(join(root, file)))
+  return hash.digest('hex').slice(0, 20)
+}
+
+async function build(built: string, toolchainDir: string): Promise<void> {
+  rmSync(kept, { recursive: true, force: true })
+  mkdirSync(kept, { recursive: true })
+  // Beside the toolchain: the users of builds may not walk through the folder of the repository.
+  const stateDir = mkdtempSync(join(dirname(toolchainDir), 'squid-'))
+  chmodSync(stateDir, 0o711)
+  try {
+    const { image } = await buildIn(stateDir, toolchainDir)
+    const made = join(kept, 'making')
+    mkdirSync(made)
+    const [deps = ''] = globSync('builds/cache/*/deps', { cwd: stateDir })
+    await run('cp', ['-a', join(stateDir, deps), join(made, 'dependencies')])
+    await run('cp', ['-a', join(stateDir, 'images', image, 'app/lib'), join(made, 'lib')])
+    renameSync(made, built)
+  } finally {
+    rmSync(stateDir, { recursive: true, force: true, maxRetries: 10 })
+  }
+}
+
+async function buildIn(stateDir: string, toolchainDir: string): Promise<Image> {
+  const env = Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => !!entry[1]))
+  const npm = { command: ['npm'], env }
+  const archive = join(stateDir, 'squid.tar.gz')
+  const leftOut = ['node_modules', 'lib', 'builds'].map((name) => `--exclude=./${name}`)
+  await run('tar', ['-czf', archive, ...leftOut, '-C', example, '.'])
+  const host = await prepareHost({ stateDir })
+  const [toolchain, npmConfig] = await Promise.all([
+    ensureToolchain({ dir: toolchainDir, npm, log: () => undefined }),
+    readNpmConfig(npm),
+  ])
+  const builder = await createBuilder({
+    dir: join(stateDir, 'builds'),
+    imagesDir: join(stateDir, 'images'),
+    host,
+    toolchain,
+    npmConfig,
+    concurrency: 1,
+    maxCacheBytes: 10e9,
+    removeAfterMs: 0,
+  })
+  const log: string[] = []
+  try {
+    await builder.unpack({
+      key: 'squid',
+      archive: () => createReadStream(archive),
+      manifestPath: 'squid.yaml',
+      limits: { totalBytes: 50e6, files: 1000, ratio: 100 },
+    })
+    return await builder.build({
+      key: 'squid',
+      tenant: 'tests',
+      nodeVersion: '20',
+      packageManager: 'auto',
+      installCommand: null,
+      buildCommand: null,
+      limits,
+      log: (_, message) => log.push(message),
+      signal: new AbortController().signal,
+    })
+  } catch (error) {
+    throw new Error(`The squid of the tests could not be built:\n${log.slice(-30).join('\n')}`, { cause: error })
+  } finally {
+    if (host.cgroups) await removeCgroupBase(host.cgroups)
+  }
+}
+
+async function run(command: string, args: string[]): Promise<void> {
+  const { code, output } = await runCommand(command, args)
+  if (code !== 0) throw new Error(`${command} ended with ${code}: ${output}`)
+}
