@@ -2,16 +2,17 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readFileSync } from 'node:fs'
 import { flawsOfLooks, openBrowser, seriousFlaws } from '../support/browser.ts'
+import { consoleShoal } from '../support/console-shoal.ts'
+import { clipboard, says } from '../support/page.ts'
 import { personAs } from '../support/people.ts'
 import { played, type Deployer, type PlayedSquid } from '../support/played-squid.ts'
-import { startShoal, type Shoal } from '../support/shoal.ts'
 
-let shoal: Shoal
+const shoal = consoleShoal()
 let browser: Browser
 let page: Page
 let who: Deployer
 
-const code = 'acme-labs'
+const code = 'logs-labs'
 const json = (line: object) => JSON.stringify(line)
 const progress = (n: number) => json({ level: 2, ns: 'sqd:processor', msg: `${n} / 5000, rate: 2 blocks/sec` })
 
@@ -40,11 +41,11 @@ const silent: PlayedSquid = {
 }
 
 beforeAll(async () => {
-  ;[shoal, browser] = await Promise.all([startShoal({ SHOAL_RUNTIME: 'sim' }), openBrowser()])
-  const person = await personAs(browser, shoal, 'mira@acme.dev')
+  browser = await openBrowser()
+  const person = await personAs(browser, shoal, 'mira@logs.dev')
   page = person.page
   who = { shoal, org: code, token: person.token, api: person.api }
-  await who.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@acme.dev' } })
+  await who.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@logs.dev' } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
   const ends = await Promise.all([played(who, talking), played(who, silent)])
   expect(ends.map(({ failed }) => failed)).toEqual(['NO', 'NO'])
@@ -52,15 +53,12 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await browser?.close()
-  await shoal?.end()
 })
 
 const open = (reference: string, query = '') =>
   page.goto(`/squids/${reference.replace('@', '/')}/logs?organization=${code}${query}`)
 const row = (text: string | RegExp) => page.getByRole('row').filter({ hasText: text })
 const button = (name: string | RegExp) => page.getByRole('button', { name })
-const says = (text: string | RegExp) => page.getByText(text).first().waitFor()
-const clipboard = () => page.evaluate<string>('navigator.clipboard.readText()')
 const parameters = () => new URL(page.url()).searchParams
 const pick = async (list: string, option: string) => {
   await button(new RegExp(`${list}$`)).click()
@@ -73,7 +71,7 @@ const rows = async () => Number(await page.getByRole('table', { name: 'Log lines
 
 test('the newest lines stand at the end, and new ones come by themselves', async () => {
   await open('talking@v1')
-  await says('Live')
+  await says(page, 'Live')
   const last = async () =>
     Number(
       /beat (\d+)/.exec(
@@ -92,25 +90,25 @@ test('the newest lines stand at the end, and new ones come by themselves', async
 
 test('scrolling away pauses, loads what was before, and counts what comes', async () => {
   await open('talking@v1')
-  await says('Live')
+  await says(page, 'Live')
   await scroller().hover()
   await page.mouse.wheel(0, -600)
-  await says('Paused')
+  await says(page, 'Paused')
   await button(/\d+ new lines/).waitFor()
   // Each time it is at the top, a page of what was before comes.
   await expect.poll(async () => (await scrollTo(0), row(/ 0 \/ 5000/).count()), { timeout: 30_000 }).toBe(1)
   expect(await rows()).toBeGreaterThan(350)
   await button(/\d+ new lines/).click()
-  await says('Live')
+  await says(page, 'Live')
   await row(/beat \d+/)
     .last()
     .waitFor()
 
   await button('Pause').click()
-  await says('Paused')
+  await says(page, 'Paused')
   await button(/\d+ new lines?/).waitFor()
   await button('Resume').click()
-  await says('Live')
+  await says(page, 'Live')
 })
 
 test('the order turns around', async () => {
@@ -146,7 +144,7 @@ test('filters are those of the specification, and stand in the address', async (
   await page.locator('mark', { hasText: 'needle' }).waitFor()
   await expect.poll(rows).toBe(2)
   await page.getByLabel('Search logs').fill('nowhere to be found')
-  await says('No lines match')
+  await says(page, 'No lines match')
   await button('Clear filters').click()
   await row(/beat/).last().waitFor()
   await pick('Time range', 'Last hour')
@@ -156,7 +154,7 @@ test('filters are those of the specification, and stand in the address', async (
   await page.getByLabel('From', { exact: true }).fill('2001-01-01T00:00:00')
   await page.getByLabel('To', { exact: true }).fill('2001-01-02T00:00:00')
   await page.keyboard.press('Enter')
-  await says('No log lines')
+  await says(page, 'No log lines')
 })
 
 test('a line opens to all that the program said, is copied, and is linked to', async () => {
@@ -166,21 +164,23 @@ test('a line opens to all that the program said, is copied, and is linked to', a
   await line.getByRole('button', { name: /^Whole line/ }).click()
   await line.getByLabel('Whole line', { exact: true }).getByText('"retryMs": 500').waitFor()
   await line.getByRole('button', { name: 'Copy line' }).last().click()
-  await expect.poll(clipboard).toMatch(/^\S+Z WARNING base sqd:rpc rate limited \{"url":"https:.*"retryMs":500\}$/)
+  await expect
+    .poll(() => clipboard(page))
+    .toMatch(/^\S+Z WARNING base sqd:rpc rate limited \{"url":"https:.*"retryMs":500\}$/)
   await row('statement timeout').getByText('2 lines').waitFor()
 
   await open('talking@v1', '&search=+7+/+5000')
   await row('sqd:processor 7 / 5000').hover()
   await row('sqd:processor 7 / 5000').getByRole('button', { name: 'Copy link to line' }).click()
-  await expect.poll(clipboard).toMatch(/\/squids\/talking\/v1\/logs\?organization=acme-labs&line=\d+$/)
-  await page.goto(await clipboard())
+  await expect.poll(() => clipboard(page)).toMatch(/\/squids\/talking\/v1\/logs\?organization=logs-labs&line=\d+$/)
+  await page.goto(await clipboard(page))
   await row('sqd:processor 7 / 5000').waitFor()
   await row('sqd:processor 8 / 5000').waitFor()
   expect(await row('sqd:processor 7 / 5000').evaluate((element) => element.className)).toContain('border-accent')
   await button('Newest lines').click()
-  await says('Live')
+  await says(page, 'Live')
   await open('talking@v1', '&line=99999999')
-  await says('Log line not found')
+  await says(page, 'Log line not found')
 })
 
 test('the download holds what the filter lets through', async () => {
@@ -199,8 +199,8 @@ test('a stream that breaks off goes on where it was', async () => {
     return broken.length === 1 ? route.abort('connectionreset') : route.fulfill({ body: '\n' })
   })
   await open('talking@v1')
-  await says('Reconnecting')
-  await says('Live')
+  await says(page, 'Reconnecting')
+  await says(page, 'Live')
   expect(broken).toHaveLength(2)
   await page.unroute(/logs\/follow/)
   const beats = async () =>
@@ -213,7 +213,7 @@ test('a stream that breaks off goes on where it was', async () => {
 test('the playground asks the version, also where its CORS rules do not know the console', async () => {
   await page.goto(`/squids/talking/v1/playground?organization=${code}`)
   // What the sim driver plays sends no CORS headers.
-  await says('so Shoal forwards your queries')
+  await says(page, 'so Shoal forwards your queries')
   await page.locator('.monaco-editor').first().waitFor()
   await button(/^Execute query/).click()
   await page.locator('.result-window').getByText('"__typename"').waitFor()

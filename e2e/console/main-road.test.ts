@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openClient, type PublicClient } from '../../scripts/public-client.ts'
 import { newPerson, openBrowser } from '../support/browser.ts'
 import { startDay, type Day } from '../support/day.ts'
+import { says } from '../support/page.ts'
 import { totalTransfers } from '../support/squid.ts'
 import { until } from '../support/until.ts'
 
@@ -18,7 +19,7 @@ let api: Client<Contract>
 const reference = 'erc20-transfers@v1'
 
 beforeAll(async () => {
-  ;[day, sqd, browser] = await Promise.all([startDay(), openClient(), openBrowser()])
+  ;[day, sqd, browser] = await Promise.all([startDay({ prebuilt: 'dependencies' }), openClient(), openBrowser()])
   const { shoal, org, token } = day
   const body = { email: `admin@${org}.dev`, password: 'correct-horse' }
   const secrets = [{ action: 'UPDATE' as const, name: 'RPC_URL', value: day.devnet.rpcUrl }]
@@ -43,7 +44,6 @@ afterAll(async () => {
 })
 
 const squid = () => api.squids.get({ params: { code: day.org, reference } })
-const says = (text: string | RegExp, withinMs = 30_000) => page.getByText(text).first().waitFor({ timeout: withinMs })
 const tab = (name: string) => page.getByRole('navigation', { name: 'Version' }).getByRole('link', { name }).click()
 const row = (text: string | RegExp) => page.getByRole('row').filter({ hasText: text })
 const confirm = (name: string) => page.getByRole('alertdialog').getByRole('button', { name }).click()
@@ -70,7 +70,7 @@ test('from an empty list to a deleted version', async () => {
   await page.getByRole('heading', { name: /^erc20-transfers@v1/ }).waitFor()
 
   await tab('Logs')
-  await says('Live')
+  await says(page, 'Live')
   await row(/processor/)
     .first()
     .waitFor()
@@ -81,7 +81,7 @@ test('from an empty list to a deleted version', async () => {
 
   await page.getByRole('link', { name: 'GraphQL playground' }).click()
   await page.locator('.graphiql-doc-explorer-root-type').first().waitFor()
-  // The console is of another origin than the squid, and nobody stands in for it.
+  // The console has another origin than the squid, and sends the query itself.
   expect(await page.getByText('so Shoal forwards your queries').count()).toBe(0)
   await page.locator('.graphiql-query-editor .view-lines').click()
   await page.keyboard.insertText('{ transfersConnection(orderBy: id_ASC) { totalCount } }')
@@ -91,12 +91,12 @@ test('from an empty list to a deleted version', async () => {
 
   await act('Hibernate')
   await confirm('Hibernate')
-  await says('Hibernated')
+  await says(page, 'Hibernated')
   expect(await totalTransfers(endpoint)).toBeNull()
   await act('Restart')
   await until(async () => (await totalTransfers(endpoint)) === transfers, 'it answers again')
   await until(async () => (await squid()).status === 'DEPLOYED', 'the restart has ended')
-  await says('Healthy')
+  await says(page, 'Healthy')
 
   await act('Delete')
   await page.getByRole('alertdialog').getByRole('textbox').fill(reference)

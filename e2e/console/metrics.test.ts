@@ -1,17 +1,18 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { complaints, keepShot, openBrowser, seriousFlaws, switchTheme, themes, widths } from '../support/browser.ts'
+import { complaints, flawsOfLooks, openBrowser } from '../support/browser.ts'
+import { consoleShoal } from '../support/console-shoal.ts'
+import { press, says } from '../support/page.ts'
 import { personAs } from '../support/people.ts'
 import { played, type Deployer, type PlayedSquid } from '../support/played-squid.ts'
-import { startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
-let shoal: Shoal
+const shoal = consoleShoal()
 let browser: Browser
 let page: Page
 let who: Deployer
 
-const code = 'acme-labs'
+const code = 'metrics-labs'
 const [valid, invalid] = [7, 4]
 const transfers: PlayedSquid = {
   name: 'transfers',
@@ -20,16 +21,16 @@ const transfers: PlayedSquid = {
   processors: { eth: { usage: { cpuCores: 0.15, memoryBytes: 64 * 2 ** 20 } } },
 }
 const fails = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'The build failed' }
-/** Times that nobody will ever know anything of. */
+/** A time range without any data. */
 const longAgo = 'from=2001-01-01T00:00:00.000Z&to=2001-01-02T00:00:00.000Z'
 
 beforeAll(async () => {
-  ;[shoal, browser] = await Promise.all([startShoal({ SHOAL_RUNTIME: 'sim' }), openBrowser()])
-  const person = await personAs(browser, shoal, 'mira@acme.dev')
+  browser = await openBrowser()
+  const person = await personAs(browser, shoal, 'mira@metrics.dev')
   page = person.page
   await page.setViewportSize({ width: 1440, height: 1000 })
   who = { shoal, org: code, token: person.token, api: person.api }
-  await who.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@acme.dev' } })
+  await who.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@metrics.dev' } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
   const [first] = await Promise.all([played(who, transfers), played(who, { name: 'asleep', slot: 'v1' })])
   expect(first.failed).toBe('NO')
@@ -42,12 +43,9 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await browser?.close()
-  await shoal?.end()
 })
 
 const open = (query = '', on = page) => on.goto(`/squids/transfers/v1/metrics?organization=${code}&${query}`)
-const says = (text: string | RegExp, on = page) => on.getByText(text).first().waitFor()
-const press = (name: string | RegExp, on = page) => on.getByRole('button', { name }).click()
 const parameter = (name: string) => new URL(page.url()).searchParams.get(name)
 const card = (title: string) => page.locator('section', { has: page.getByRole('heading', { name: title }) })
 const picture = (title: string) => card(title).getByRole('img', { name: new RegExp(`^${title}`) })
@@ -96,7 +94,7 @@ test('what loads holds its place, and what cannot be loaded leaves the rest', as
   await page.route(/metrics\/ingress/, (route) => held.then(() => route.continue()))
   await page.route(/metrics\/usage/, (route) => route.fulfill({ status: 500, json: {} }))
   await open('range=1h')
-  await says('CPU and memory could not be loaded')
+  await says(page, 'CPU and memory could not be loaded')
   await card('Traffic').locator('.skeleton').waitFor()
   expect(await page.getByRole('heading', { name: 'CPU usage' }).count()).toBe(0)
   const before = await card('Traffic').boundingBox()
@@ -104,16 +102,16 @@ test('what loads holds its place, and what cannot be loaded leaves the rest', as
   await card('Traffic').locator('.skeleton').waitFor({ state: 'detached' })
   expect((await card('Traffic').boundingBox())?.height).toBe(before?.height)
   await page.unrouteAll()
-  await press('Try again')
+  await press(page, 'Try again')
   await card('CPU usage').waitFor()
   await open(`from=${new Date(Date.now() - 60_000).toISOString()}&to=2001-01-01T00:00:00.000Z`)
-  await says('The metrics could not be loaded')
+  await says(page, 'The metrics could not be loaded')
 })
 
 test('charts show every request, good and bad, and how long it took', async () => {
   const { ingress } = await known()
   await open('range=1h')
-  await says(`${valid} valid · ${invalid} invalid (36.36%)`)
+  await says(page, `${valid} valid · ${invalid} invalid (36.36%)`)
   const traffic = await tableOf('Traffic')
   expect([sum(numbersOf(traffic, 'Valid')), sum(numbersOf(traffic, 'Invalid'))]).toEqual([valid, invalid])
   // Every request passes the gateway: a time without one is zero.
@@ -133,7 +131,7 @@ test('charts show every request, good and bad, and how long it took', async () =
     )
 })
 
-test('CPU and memory are what was used, against what is requested; where nobody looked is a gap', async () => {
+test('CPU and memory are what was used, against what is requested; a minute without samples is a gap', async () => {
   const { usage } = await known()
   await open('range=1h')
   const cpu = await tableOf('CPU usage')
@@ -176,7 +174,7 @@ test('a drag zooms in, and there is a way back', async () => {
   await page.goBack()
   await page.waitForURL((url) => !url.searchParams.has('from'))
   await drag()
-  await press('Back to last 7 days')
+  await press(page, 'Back to last 7 days')
   await page.waitForURL((url) => !url.searchParams.has('from'))
   await page.getByRole('button', { name: /Time range$/ }).click()
   await page.getByRole('option', { name: 'Last hour' }).click()
@@ -184,7 +182,7 @@ test('a drag zooms in, and there is a way back', async () => {
   await page.reload()
   await page.getByRole('button', { name: /^Last hour/ }).waitFor()
   await open(longAgo)
-  await says('No data available for the selected time range')
+  await says(page, 'No data available for the selected time range')
 })
 
 test('all charts share a crosshair, which the arrow keys move too', async () => {
@@ -240,38 +238,25 @@ test('deployments are marked where they began, and lead to themselves', async ()
 
 test('a hibernated version says why there is nothing; a viewer sees all', async () => {
   await page.goto(`/squids/asleep/v1/metrics?organization=${code}`)
-  await says('Nothing to show now')
-  await says('The version is hibernated. Restart it first.')
+  await says(page, 'Nothing to show now')
+  await says(page, 'The version is hibernated. Restart it first.')
   expect(await page.locator('canvas').count()).toBe(0)
-  const viewer = await personAs(browser, shoal, 'vera@acme.dev')
-  await who.api.orgs.inviteMember({ params: { code }, body: { email: 'vera@acme.dev', roleType: 'viewer' } })
+  const viewer = await personAs(browser, shoal, 'vera@metrics.dev')
+  await who.api.orgs.inviteMember({ params: { code }, body: { email: 'vera@metrics.dev', roleType: 'viewer' } })
   const [invitation] = await viewer.api.user.listInvites({})
   await viewer.api.orgs.acceptInvite({ params: { code, id: String(invitation?.id) } })
   await known()
   await open('range=1h', viewer.page)
-  await says(/7 valid · 4 invalid/, viewer.page)
+  await says(viewer.page, /7 valid · 4 invalid/)
   await viewer.context.close()
 })
 
 test('charts are accessible in both themes and at every width, and browsers are silent', async () => {
-  const flaws: Record<string, string[]> = {}
   await known()
   await open('range=1h')
   for (const title of ['Traffic', 'RAM usage']) await canvas(title).waitFor()
   await tableOf('CPU usage')
   await picture('RAM usage').hover()
-  for (const theme of themes) {
-    await switchTheme(page, theme)
-    for (const width of widths) {
-      await page.setViewportSize({ width, height: 2000 })
-      await canvas('Response latency').waitFor()
-      await keepShot(page, `metrics-${theme}-${width}`)
-      const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-      expect(overflowPx, `wider than ${width} px`).toBeLessThanOrEqual(0)
-      const found = await seriousFlaws(page)
-      if (found.length > 0) flaws[`${theme}, ${width} px`] = found
-    }
-  }
-  expect(flaws).toEqual({})
+  expect(await flawsOfLooks(page, 'metrics', 2000)).toEqual([])
   expect(complaints).toEqual([])
 }, 60_000)

@@ -1,16 +1,17 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { keepShot, openBrowser, seriousFlaws, switchTheme, themes, widths } from '../support/browser.ts'
+import { flawsOfLooks, keepShot, openBrowser, seriousFlaws } from '../support/browser.ts'
+import { consoleShoal } from '../support/console-shoal.ts'
+import { clipboard, says } from '../support/page.ts'
 import { personAs } from '../support/people.ts'
 import { play, played, type Deployer, type PlayedSquid } from '../support/played-squid.ts'
-import { startShoal, type Shoal } from '../support/shoal.ts'
 
-let shoal: Shoal
+const shoal = consoleShoal()
 let browser: Browser
 let page: Page
 let who: Deployer
 
-const code = 'acme-labs'
+const code = 'squids-labs'
 const synced = { sync: { fromBlock: 100, headBlock: 204, headBlocksPerSecond: 0.01, blocksPerSecond: 2000 } }
 const syncing = { sync: { fromBlock: 0, headBlock: 20_849_010, headBlocksPerSecond: 0.5, blocksPerSecond: 2100 } }
 const crashes = { print: ['Error: connect ECONNREFUSED'], ends: { afterMs: 2500, exitCode: 1 } }
@@ -22,23 +23,20 @@ const squids: PlayedSquid[] = [
 ]
 
 beforeAll(async () => {
-  ;[shoal, browser] = await Promise.all([startShoal({ SHOAL_RUNTIME: 'sim' }), openBrowser()])
-  const person = await personAs(browser, shoal, 'mira@acme.dev')
+  browser = await openBrowser()
+  const person = await personAs(browser, shoal, 'mira@squids.dev')
   page = person.page
   who = { shoal, org: code, token: person.token, api: person.api }
-  await who.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@acme.dev' } })
+  await who.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@squids.dev' } })
 }, 120_000)
 
 afterAll(async () => {
   await browser?.close()
-  await shoal?.end()
 })
 
 const open = (query = '', on = page) => on.goto(`/squids?organization=${code}${query}`)
-const says = (text: string | RegExp, on = page) => on.getByText(text).first().waitFor()
 const row = (reference: string, on = page) => on.locator(`[data-row="${reference}"]`)
 const references = () => page.locator('[data-row]').evaluateAll((rows) => rows.map((one) => one.dataset['row']))
-const clipboard = () => page.evaluate<string>('navigator.clipboard.readText()')
 async function openMenu(reference: string) {
   await row(reference).locator('[data-row-menu]').click()
   await page.getByRole('menu').waitFor()
@@ -57,26 +55,26 @@ const reasonOf = async (name: string) => {
 
 test('without a squid the way to a first one is shown, with commands for this place', async () => {
   await open()
-  await says('Waiting for your first deployment…')
-  await says('npm install --global @subsquid/cli@3.2.3 joi@17.13.3')
+  await says(page, 'Waiting for your first deployment…')
+  await says(page, 'npm install --global @subsquid/cli@3.2.3 joi@17.13.3')
   await page.getByLabel('API token', { exact: true }).fill(who.token)
   await page.getByRole('button', { name: 'Copy auth command' }).click()
-  expect(await clipboard()).toBe(`sqd auth -k ${who.token} -h ${shoal.url}/api`)
+  expect(await clipboard(page)).toBe(`sqd auth -k ${who.token} -h ${shoal.url}/api`)
   const name = page.getByLabel('Squid name')
-  await says('Min 3, max 30 symbols. Cannot be changed later.')
+  await says(page, 'Min 3, max 30 symbols. Cannot be changed later.')
   await name.fill('-x')
   await name.blur()
-  await says('Only lowercase alphanumeric symbols and hyphens are allowed')
+  await says(page, 'Only lowercase alphanumeric symbols and hyphens are allowed')
   await name.fill('ab')
   await page.getByText('Min 3, max 30 symbols.', { exact: true }).waitFor()
   await name.fill('')
-  await says('Squid name is required')
+  await says(page, 'Squid name is required')
   expect(await seriousFlaws(page)).toEqual([])
   await name.fill('erc20-transfers')
   await page.getByRole('button', { name: /Template/ }).click()
   await page.getByRole('option', { name: 'gravatar' }).click()
-  await says('sqd init erc20-transfers -t gravatar && cd erc20-transfers')
-  await says(`sqd deploy . -o ${code}`)
+  await says(page, 'sqd init erc20-transfers -t gravatar && cd erc20-transfers')
+  await says(page, `sqd deploy . -o ${code}`)
   await page.getByRole('link', { name: 'Upgrade to Pro' }).waitFor()
   for (const [status, text, plan] of [
     ['ACTIVE', 'For a step-by-step guide to squids', 'Professional'],
@@ -85,7 +83,7 @@ test('without a squid the way to a first one is shown, with commands for this pl
   ] as const) {
     await shoal.cli('org', 'set-status', '--code', code, '--status', status)
     await page.goto('/squids/deploy')
-    await says(text)
+    await says(page, text)
     await page.getByRole('button', { name: new RegExp(plan) }).waitFor()
   }
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
@@ -97,10 +95,10 @@ test('without a squid the way to a first one is shown, with commands for this pl
 
 test('the waiting line turns into the deployment, and the list into the squids', async () => {
   await page.goto(`/squids/deploy?organization=${code}`)
-  await says('Waiting for your first deployment…')
+  await says(page, 'Waiting for your first deployment…')
   await play(who, { name: 'erc20-transfers', slot: 'v1', build: { takesMs: 4000 } })
-  await says(/Deployment \d+ of erc20-transfers@v1 is running/)
-  await says('erc20-transfers@v1 is deployed')
+  await says(page, /Deployment \d+ of erc20-transfers@v1 is running/)
+  await says(page, 'erc20-transfers@v1 is deployed')
   await page.getByRole('link', { name: 'Open erc20-transfers@v1' }).waitFor()
 
   await open()
@@ -113,7 +111,7 @@ test('the waiting line turns into the deployment, and the list into the squids',
   const whyOf = (reference: string, status: string) => row(reference).getByText(status).getAttribute('data-tip')
   expect(await whyOf('lending@v1', 'Degraded')).toMatch(/eth: /)
   expect(await whyOf('erc20-transfers@v2', 'Processing')).toMatch(/^eth: syncing\.\n[^]*Since /)
-  await says('4 versions of 3 squids · 96 left in this organization')
+  await says(page, '4 versions of 3 squids · 96 left in this organization')
 })
 
 test('requests that passed the gateway are counted by day', async () => {
@@ -131,7 +129,7 @@ test('search, filters and order are in the address, and come back with it', asyn
   await page.waitForURL(/search=/)
   expect(await references()).toEqual(['erc20-transfers@v2', 'erc20-transfers@v1'])
   await page.getByLabel('Find squid').fill('nope(')
-  await says('No squids found: nope(')
+  await says(page, 'No squids found: nope(')
   expect(await seriousFlaws(page)).toEqual([])
   await page.getByLabel('Find squid').fill('')
   await page.getByRole('button', { name: /Status$/ }).click()
@@ -168,7 +166,7 @@ test('actions ask first, say why they cannot be done, and are followed as they r
   expect(await seriousFlaws(page)).toEqual([])
   await keepShot(page, 'squids-menu')
   await item('Copy endpoint').click()
-  await expect.poll(clipboard).toBe(`${shoal.gatewayUrl}/${code}/nft-floor@v1/api/graphql`)
+  await expect.poll(() => clipboard(page)).toBe(`${shoal.gatewayUrl}/${code}/nft-floor@v1/api/graphql`)
   await openMenu('nft-floor@v1')
   await item('Hibernate').click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Hibernate' }).click()
@@ -197,9 +195,9 @@ test('actions ask first, say why they cannot be done, and are followed as they r
   await row('nft-floor@v1').waitFor({ state: 'detached' })
 })
 
-test('a viewer may look, and is told why no more', async () => {
-  const viewer = await personAs(browser, shoal, 'vera@acme.dev')
-  await who.api.orgs.inviteMember({ params: { code }, body: { email: 'vera@acme.dev', roleType: 'viewer' } })
+test('a viewer may read, and sees why nothing more', async () => {
+  const viewer = await personAs(browser, shoal, 'vera@squids.dev')
+  await who.api.orgs.inviteMember({ params: { code }, body: { email: 'vera@squids.dev', roleType: 'viewer' } })
   const [invitation] = await viewer.api.user.listInvites({})
   await viewer.api.orgs.acceptInvite({ params: { code, id: String(invitation?.id) } })
   await open('', viewer.page)
@@ -213,13 +211,13 @@ test('a playground has one squid: the warning comes, and the button goes', async
   const playground = organizations.find(({ limits }) => limits.playground)?.code ?? ''
   await played({ ...who, org: playground }, { name: 'first', slot: 'v1' })
   await page.goto(`/squids?organization=${playground}`)
-  await says('No squids are left in your playground. Delete a version to deploy another one.')
+  await says(page, 'No squids are left in your playground. Delete a version to deploy another one.')
   const button = page.getByRole('button', { name: 'Deploy squid' })
   expect(await button.getAttribute('aria-description')).toMatch(/Delete a version first/)
 })
 
 test('a thousand versions: only what is seen is in the page', async () => {
-  const person = await personAs(browser, shoal, 'mira@acme.dev')
+  const person = await personAs(browser, shoal, 'mira@squids.dev')
   const [model] = await who.api.squids.listSummaries({ params: { code } })
   // What a server with so many versions would answer; it is the page that is tested here.
   const payload = Array.from({ length: 1000 }, (_, index) => {
@@ -238,7 +236,7 @@ test('a thousand versions: only what is seen is in the page', async () => {
   })
   await person.page.clock.install()
   await open('', person.page)
-  await says('1,000 versions of 250 squids', person.page)
+  await says(person.page, '1,000 versions of 250 squids')
   const drawn = () => person.page.locator('[data-row]').count()
   expect(await drawn()).toBeLessThan(80)
   expect(await person.page.getByRole('table').getAttribute('aria-rowcount')).toBe('1251')
@@ -264,7 +262,7 @@ test('a thousand versions: only what is seen is in the page', async () => {
 })
 
 test('the tour leads through, back, out, and stays away from small screens', async () => {
-  const { page: newcomer, context } = await personAs(browser, shoal, 'nora@acme.dev', { hasTour: true })
+  const { page: newcomer, context } = await personAs(browser, shoal, 'nora@squids.dev', { hasTour: true })
   const popover = newcomer.locator('.driver-popover')
   const shows = (title: string) => popover.getByText(title, { exact: true }).waitFor()
   const press = (name: string) => popover.getByRole('button', { name }).click()
@@ -301,29 +299,16 @@ test('the tour leads through, back, out, and stays away from small screens', asy
 })
 
 test('list and guide are accessible in both themes and at every width', async () => {
-  const flaws: Record<string, string[]> = {}
-  const drawnInDark = new Set([Math.max(...widths), Math.min(...widths)])
+  const flaws: string[] = []
   for (const [shot, path] of [
     ['squids', '/squids'],
     ['deploy', '/squids/deploy'],
   ] as const) {
     await page.goto(`${path}?organization=${code}`)
-    await says(shot === 'squids' ? '@v2' : 'Waiting for your deployment…')
+    await says(page, shot === 'squids' ? '@v2' : 'Waiting for your deployment…')
     await expect.poll(() => page.locator('[aria-busy=true], .skeleton').count()).toBe(0)
-    for (const theme of themes) {
-      await switchTheme(page, theme)
-      for (const width of [...widths, 480]) {
-        await page.setViewportSize({ width, height: 900 })
-        await keepShot(page, `${shot}-${theme}-${width}`)
-        const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-        expect(overflowPx, `${shot} is wider than ${width} px`).toBeLessThanOrEqual(0)
-        // What is drawn follows the width, colours the theme: dark is looked at where most and least is drawn.
-        if (theme === 'dark' && !drawnInDark.has(width)) continue
-        const found = await seriousFlaws(page)
-        if (found.length > 0) flaws[`${shot}, ${theme}, ${width} px`] = found
-      }
-    }
+    flaws.push(...(await flawsOfLooks(page, shot)))
     await page.setViewportSize({ width: 1440, height: 900 })
   }
-  expect(flaws).toEqual({})
+  expect(flaws).toEqual([])
 }, 60_000)

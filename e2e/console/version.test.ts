@@ -2,17 +2,18 @@ import type { Deployment } from '@shoal/contract'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { flawsOfLooks, keepShot, openBrowser, seriousFlaws } from '../support/browser.ts'
+import { consoleShoal } from '../support/console-shoal.ts'
+import { clipboard, press, says } from '../support/page.ts'
 import { personAs } from '../support/people.ts'
 import { play, played, type Deployer, type PlayedSquid } from '../support/played-squid.ts'
-import { startShoal, type Shoal } from '../support/shoal.ts'
 
-let shoal: Shoal
+const shoal = consoleShoal()
 let browser: Browser
 let page: Page
 let who: Deployer
 let playground: string
 
-const code = 'acme-labs'
+const code = 'version-labs'
 const synced = {
   sync: { fromBlock: 23_881_000, headBlock: 23_881_204, headBlocksPerSecond: 0.01, blocksPerSecond: 2000 },
 }
@@ -42,13 +43,13 @@ async function playRolled(): Promise<Deployment[]> {
 }
 
 beforeAll(async () => {
-  ;[shoal, browser] = await Promise.all([startShoal({ SHOAL_RUNTIME: 'sim' }), openBrowser()])
-  const people = ['mira@acme.dev', 'guest@acme.dev'].map((email) => personAs(browser, shoal, email))
+  browser = await openBrowser()
+  const people = ['mira@version.dev', 'guest@version.dev'].map((email) => personAs(browser, shoal, email))
   const [person, other] = (await Promise.all(people)) as [typeof guest, typeof guest]
   guest = other
   page = person.page
   who = { shoal, org: code, token: person.token, api: person.api }
-  await who.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@acme.dev' } })
+  await who.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@version.dev' } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
   const others = [transfers, { ...transfers, slot: 'v2', tag: 'old' }, crashing, { name: 'leaving', slot: 'v1' }]
   playground = (await who.api.orgs.list({})).find(({ limits }) => limits.playground)?.code ?? ''
@@ -61,21 +62,17 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await browser?.close()
-  await shoal?.end()
 })
 
 const squid = (reference: string) => who.api.squids.get({ params: { code, reference } })
 const open = (reference: string, tab = '', on = page) =>
   on.goto(`/squids/${reference.replace('@', '/')}${tab}?organization=${code}`)
-const says = (text: string | RegExp, on = page) => on.getByText(text).first().waitFor()
-const press = (name: string | RegExp, on = page) => on.getByRole('button', { name }).click()
 const tab = (name: string, on = page) => on.getByRole('navigation', { name: 'Version' }).getByRole('link', { name })
 const answer = (name: string) => page.getByRole('alertdialog').getByRole('button', { name }).click()
 /** By the beginning of its words: a disabled one goes on with the reason. */
 const menuItem = (name: string) => page.getByRole('menuitem', { name: new RegExp(`^${name}`) })
-const clipboard = () => page.evaluate<string>('navigator.clipboard.readText()')
 async function openActions(reference: string) {
-  await press(`Actions for ${reference}`)
+  await press(page, `Actions for ${reference}`)
   await page.getByRole('menu').waitFor()
 }
 const row = (text: string, on = page) => on.getByRole('row').filter({ hasText: text })
@@ -83,16 +80,16 @@ const row = (text: string, on = page) => on.getByRole('row').filter({ hasText: t
 test('the header and the General tab say what the version is and where it answers', async () => {
   await open('erc20-transfers@v1')
   await page.getByRole('heading', { name: /^erc20-transfers@v1/ }).waitFor()
-  await press('Copy reference')
-  expect(await clipboard()).toBe('erc20-transfers@v1')
-  await press('Copy endpoint')
-  expect(await clipboard()).toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers:production/api/graphql`)
-  await says('Tag URLs')
-  await press('Copy URL of production')
-  expect(await clipboard()).toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers:production/api/graphql`)
-  await says(/^Immutable: it always points at this slot/)
-  await says('ERC-20 transfers with balances by holder')
-  await says(/% synced · 2,100 blocks\/s · about \d+ min left/)
+  await press(page, 'Copy reference')
+  expect(await clipboard(page)).toBe('erc20-transfers@v1')
+  await press(page, 'Copy endpoint')
+  expect(await clipboard(page)).toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers:production/api/graphql`)
+  await says(page, 'Tag URLs')
+  await press(page, 'Copy URL of production')
+  expect(await clipboard(page)).toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers:production/api/graphql`)
+  await says(page, /^Immutable: it always points at this slot/)
+  await says(page, 'ERC-20 transfers with balances by holder')
+  await says(page, /% synced · 2,100 blocks\/s · about \d+ min left/)
   const card = page.locator('section').filter({ hasText: 'Last deployment' })
   for (const step of ['Unpacking', 'Building', 'Addons', 'Starting', 'Adding addresses'])
     await card
@@ -108,7 +105,7 @@ test('the header and the General tab say what the version is and where it answer
 test('details and processors follow what is observed', async () => {
   await open('erc20-transfers@v1', '/details')
   await page.locator('section').filter({ hasText: 'API' }).getByText('Available', { exact: true }).waitFor()
-  await says('Collocated: shares a host with other squids')
+  await says(page, 'Collocated: shares a host with other squids')
   await tab('Processors').click()
   await row('eth').getByText('Synced').waitFor()
   await row('eth').getByText('100.00%').waitFor()
@@ -120,7 +117,9 @@ test('details and processors follow what is observed', async () => {
   await expect.poll(() => base.innerText(), { timeout: 20_000 }).not.toBe(before)
   await base.locator('[data-row-menu]').click()
   await menuItem('Copy metrics address').click()
-  await expect.poll(clipboard).toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers@v1/processors/base/metrics`)
+  await expect
+    .poll(() => clipboard(page))
+    .toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers@v1/processors/base/metrics`)
 })
 
 test('database access shows the password only when asked, and copies it all the same', async () => {
@@ -131,17 +130,17 @@ test('database access shows the password only when asked, and copies it all the 
   const panel = page.locator('section').filter({ hasText: 'Connection' })
   await panel.getByText(/^PGPASSWORD=•+ psql -h/).waitFor()
   expect(await page.content()).not.toContain(password)
-  await press('Copy PSQL')
-  expect(await clipboard()).toContain(`PGPASSWORD=${password} psql`)
+  await press(page, 'Copy PSQL')
+  expect(await clipboard(page)).toContain(`PGPASSWORD=${password} psql`)
   await page.getByRole('tab', { name: 'JDBC' }).click()
   await panel.getByText(/^jdbc:postgresql:.*password=•+$/).waitFor()
   await page.getByRole('tab', { name: 'URI' }).click()
-  await press('Show password')
+  await press(page, 'Show password')
   await panel.getByText(connection?.uri ?? '').waitFor()
-  await says(/\d+ of [\d,]+ MB|not measured yet/)
+  await says(page, /\d+ of [\d,]+ MB|not measured yet/)
 
   await page.goto(`/squids/free/v1/db?organization=${playground}`)
-  await says('Database access requires the Pro plan, which a playground cannot have.')
+  await says(page, 'Database access requires the Pro plan, which a playground cannot have.')
   await page.getByRole('link', { name: 'Create an organization' }).waitFor()
   expect(await page.getByText('psql').count()).toBe(0)
 })
@@ -150,40 +149,40 @@ test('files are coloured, searched and copied', async () => {
   await open('erc20-transfers@v1', '/manifest')
   await page.locator('.hljs-attr').filter({ hasText: 'manifest_version' }).waitFor()
   await page.getByLabel('Search squid.yaml').fill('NAME:')
-  await says('1 of 3')
+  await says(page, '1 of 3')
   await page.keyboard.press('Enter')
-  await says('2 of 3')
+  await says(page, '2 of 3')
   expect(await page.evaluate<number>("CSS.highlights.get('code-match').size")).toBe(3)
   await page.getByLabel('Search squid.yaml').fill('nowhere')
-  await says('No match')
-  await press('Copy squid.yaml')
-  expect(await clipboard()).toContain('manifest_version: subsquid.io/v0.1')
+  await says(page, 'No match')
+  await press(page, 'Copy squid.yaml')
+  expect(await clipboard(page)).toContain('manifest_version: subsquid.io/v0.1')
   await tab('Package.json').click()
   await page.locator('.hljs-string').filter({ hasText: 'erc20-transfers' }).waitFor()
 })
 
 test('tags are added, moved from another version after a question, and removed', async () => {
   await open('erc20-transfers@v1')
-  await press('Add tag')
+  await press(page, 'Add tag')
   await page.getByRole('textbox', { name: 'Tag' }).fill('No Tag')
   await page.getByRole('dialog').getByRole('button', { name: 'Add tag' }).click()
-  await says('Only lowercase alphanumeric symbols and hyphens are allowed')
+  await says(page, 'Only lowercase alphanumeric symbols and hyphens are allowed')
   expect(await seriousFlaws(page)).toEqual([])
   await page.getByRole('textbox', { name: 'Tag' }).fill('fresh')
   await page.getByRole('dialog').getByRole('button', { name: 'Add tag' }).click()
   await page.getByRole('button', { name: 'Tag fresh' }).waitFor()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 
-  await press('Add tag')
+  await press(page, 'Add tag')
   await page.getByRole('button', { name: 'old', exact: true }).click()
-  await says('It is on erc20-transfers@v2 and will move from there.')
+  await says(page, 'It is on erc20-transfers@v2 and will move from there.')
   await page.getByRole('dialog').getByRole('button', { name: 'Add tag' }).click()
   await page.getByRole('alertdialog', { name: 'Move old to erc20-transfers@v1?' }).waitFor()
   await answer('Move tag')
   await page.getByRole('button', { name: 'Tag old' }).waitFor()
   expect((await squid('erc20-transfers@v2')).tags).toEqual([])
 
-  await press('Tag fresh')
+  await press(page, 'Tag fresh')
   expect(await seriousFlaws(page)).toEqual([])
   await menuItem('Remove tag').click()
   await answer('Remove tag')
@@ -215,19 +214,19 @@ test('a deployment is followed live, and what failed is said first', async () =>
     .filter({ hasText: 'tsc found 3 errors' })
     .waitFor()
   await log.getByText('tsc found 3 errors').waitFor()
-  await says('ERROR')
+  await says(page, 'ERROR')
   await steps.getByRole('listitem').filter({ hasText: 'Building, failed' }).waitFor()
   expect(await roll.getAttribute('aria-description')).toBe('It failed, so there is nothing to roll back to.')
   await tab('General').click()
-  await says('Last deploy was finished with an error')
+  await says(page, 'Last deploy was finished with an error')
   // Every version has one, so that an empty list is the server's to lose.
   const list = /\/deployments\?.*squidId=/
   await page.route(list, (route) => route.fulfill({ json: { payload: [] } }))
   await open('broken@v1', '/deployments')
-  await says('Deploys not found')
+  await says(page, 'Deploys not found')
   await page.unroute(list)
   await open('broken@v1', '/deployments/99999')
-  await says('Deployment not found')
+  await says(page, 'Deployment not found')
 })
 
 test('a first deployment that fails leaves its log, and no version in the list', async () => {
@@ -240,7 +239,7 @@ test('a first deployment that fails leaves its log, and no version in the list',
     .filter({ hasText: 'The build failed' })
     .filter({ hasText: 'tsc found 7 errors' })
   await failed.waitFor()
-  await says('The first deployment of this version failed')
+  await says(page, 'The first deployment of this version failed')
   await page.getByRole('region', { name: 'Log lines' }).getByText('tsc found 7 errors').waitFor()
   expect(await seriousFlaws(page)).toEqual([])
   await keepShot(page, 'failed-first-light')
@@ -257,14 +256,14 @@ test('a long log is drawn whole and stays at its end', async () => {
   const log = page.getByRole('region', { name: 'Log lines' })
   await log.getByText('line 0 of the build', { exact: true }).waitFor()
   expect(await log.getByText(/line \d+ of the build/).count()).toBe(3000)
-  await press('Copy log')
-  expect((await clipboard()).split('\n').filter((line) => line.startsWith('line '))).toEqual(longLog)
+  await press(page, 'Copy log')
+  expect((await clipboard(page)).split('\n').filter((line) => line.startsWith('line '))).toEqual(longLog)
 })
 
 test('a version goes back to an earlier image after a question', async () => {
   const [first, second] = rolled
   await open('rolled@v1')
-  await says('the second')
+  await says(page, 'the second')
   await openActions('rolled@v1')
   await menuItem('Roll back…').click()
   const dialog = page.getByRole('dialog', { name: 'Roll rolled@v1 back' })
@@ -283,9 +282,9 @@ test('a version goes back to an earlier image after a question', async () => {
   await answer('Roll back')
   await page.waitForURL(/\/deployments\/\d+$/)
   await page.getByRole('heading', { name: /Rollback/ }).waitFor()
-  await says('SUCCEEDED')
+  await says(page, 'SUCCEEDED')
   await tab('General').click()
-  await says('the first')
+  await says(page, 'the first')
 })
 
 test('a hibernated version says so, closes what needs running programs, and wakes', async () => {
@@ -293,31 +292,31 @@ test('a hibernated version says so, closes what needs running programs, and wake
   await openActions('erc20-transfers@v2')
   await menuItem('Hibernate').click()
   await answer('Hibernate')
-  await says('This version is hibernated')
+  await says(page, 'This version is hibernated')
   for (const closed of ['Details', 'Processors', 'Logs', 'Metrics', 'DB access'])
     expect(await tab(closed).getAttribute('data-tip')).toBe('The version is hibernated. Restart it first.')
   expect(await page.getByRole('button', { name: 'GraphQL playground' }).getAttribute('aria-disabled')).toBe('true')
   await open('erc20-transfers@v2', '/db')
-  await says('Nothing to show now')
+  await says(page, 'Nothing to show now')
   await tab('General').click()
-  await press('Restart')
-  await says('Restarting')
+  await press(page, 'Restart')
+  await says(page, 'Restarting')
   await expect.poll(() => tab('Details').getAttribute('aria-disabled'), { timeout: 20_000 }).toBeNull()
 })
 
-test('a processor that crashes is told with its reason', async () => {
+test('a processor that crashes is shown with its reason', async () => {
   await open('crashing@v1')
   await page.getByText('processor keeps crashing').waitFor({ timeout: 60_000 })
   await row('processor').getByText('Stuck').waitFor()
   await tab('Processors').click()
-  await says(/It was started anew \d+ times/)
+  await says(page, /It was started anew \d+ times/)
   expect((await squid('crashing@v1')).alerts[0]?.severity).toBe('CRITICAL')
 })
 
 test('one who may only look sees why they cannot change anything', async () => {
   const { id } = await who.api.orgs.inviteMember({
     params: { code },
-    body: { email: 'guest@acme.dev', roleType: 'viewer' },
+    body: { email: 'guest@version.dev', roleType: 'viewer' },
   })
   await guest.api.orgs.acceptInvite({ params: { code, id: String(id) } })
   await open('erc20-transfers@v1', '', guest.page)
@@ -330,10 +329,10 @@ test('one who may only look sees why they cannot change anything', async () => {
 })
 
 test('an unknown version is not found, and one that is deleted meanwhile is left', async () => {
-  await open('nobody@v9')
-  await says('Version not found')
+  await open('unknown@v9')
+  await says(page, 'Version not found')
   await open('leaving@v1')
-  await says('Canonical URL')
+  await says(page, 'Canonical URL')
   await expect.poll(() => page.title()).toBe('leaving@v1 · Shoal')
   await openActions('leaving@v1')
   expect(await seriousFlaws(page)).toEqual([])
@@ -343,7 +342,7 @@ test('an unknown version is not found, and one that is deleted meanwhile is left
   await page.getByLabel('Type leaving@v1 to confirm').fill('leaving@v1')
   await confirm.click()
   await page.waitForURL(/\/squids(\?|$)/)
-  await says('leaving@v1 has been deleted')
+  await says(page, 'leaving@v1 has been deleted')
 })
 
 test('every tab is accessible in both themes and at every width', async () => {
@@ -359,7 +358,7 @@ test('every tab is accessible in both themes and at every width', async () => {
     ['deployments', 'erc20-transfers@v1', '/deployments'],
     ['deployment', 'erc20-transfers@v1', `/deployments/${first?.id}`],
     ['broken', 'broken@v1', ''],
-    ['not-found', 'nobody@v9', ''],
+    ['not-found', 'unknown@v9', ''],
   ] as const
   const flaws: string[] = []
   const look = async ([shot, reference, part]: (typeof screens)[number], own: Page) => {
@@ -369,7 +368,7 @@ test('every tab is accessible in both themes and at every width', async () => {
     flaws.push(...(await flawsOfLooks(own, `version-${shot}`)))
   }
   // Two at the same time: it is the browser's work that takes long. Tabs of one person would follow each other's theme.
-  const { page: second } = await personAs(browser, shoal, 'mira@acme.dev')
+  const { page: second } = await personAs(browser, shoal, 'mira@version.dev')
   await Promise.all(
     [page, second].map(async (own, half) => {
       for (const [index, screen] of screens.entries()) if (index % 2 === half) await look(screen, own)

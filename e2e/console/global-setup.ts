@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { startIdleNode } from '../support/idle-node.ts'
+import { startShoal, type ShoalAddress } from '../support/shoal.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The Shoal that the test files of the console share. Each works in organizations and with users of its own. */
+    consoleShoal: ShoalAddress
+  }
+}
+
+/** One Shoal for all test files of the console, with what each of them needs. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const node = await startIdleNode()
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-rpc-'))
+  const config = join(folder, 'rpc.json')
+  const nodeUrl = `http://127.0.0.1:${(node.address() as AddressInfo).port}`
+  const upstreams = [{ name: 'own node', url: nodeUrl, archive: true }]
+  writeFileSync(config, JSON.stringify({ chains: { eth: { upstreams } } }))
+  const closeNode = () => {
+    node.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    const shoal = await startShoal({
+      SHOAL_RUNTIME: 'sim',
+      SHOAL_OUTBOX: 'true',
+      SHOAL_TERMS_URL: 'https://example.com/terms',
+      SHOAL_DOCUMENTATION_URL: 'https://example.com/docs',
+      SHOAL_SUPPORT_EMAIL: 'help@example.com',
+      SHOAL_GITHUB_CLIENT_ID: 'a-client',
+      SHOAL_GITHUB_CLIENT_SECRET: 'a-secret',
+      SHOAL_ALERTS_ALLOW_PRIVATE: 'true',
+      SHOAL_RPC_CONFIG: config,
+    })
+    const { url, gatewayUrl, settings } = shoal
+    project.provide('consoleShoal', { url, gatewayUrl, settings })
+    return async () => {
+      closeNode()
+      await shoal.end()
+    }
+  } catch (error) {
+    closeNode()
+    throw error
+  }
+}
