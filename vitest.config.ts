@@ -10,7 +10,7 @@ const full = {
     name: 'full',
     include: ['e2e/full/*.test.ts'],
     fileParallelism: false,
-    sequence: { groupOrder: 3 },
+    sequence: { groupOrder: 2 },
     testTimeout: 180_000,
     hookTimeout: 180_000,
   },
@@ -19,7 +19,7 @@ const full = {
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     projects: [
       {
         test: {
@@ -39,22 +39,21 @@ export default defineConfig({
         },
       },
       {
-        // Whole systems with builds: one after the other, when the machine is free of the rest.
+        // Whole systems, two at a time: they wait for servers and squids more than they work.
         test: {
           name: 'e2e',
           include: ['e2e/*.test.ts'],
-          fileParallelism: false,
           sequence: { groupOrder: 1 },
           testTimeout: 180_000,
           hookTimeout: 180_000,
         },
       },
       {
-        // Each with a server and a browser of its own, which wait more than they work.
         test: {
           name: 'console',
           include: ['e2e/console/*.test.ts'],
-          sequence: { groupOrder: 2 },
+          globalSetup: ['e2e/console/global-setup.ts'],
+          sequence: { groupOrder: 1 },
           testTimeout: 180_000,
           hookTimeout: 180_000,
         },

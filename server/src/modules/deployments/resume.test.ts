@@ -56,7 +56,7 @@ async function workUntilDeath(deployment: Deployment, death: KillPoint): Promise
 async function killEverywhere(
   begin: () => Promise<Deployment>,
   check: (ended: Deployment, death: KillPoint) => Promise<void>,
-  { stride = 3 } = {},
+  { stride = 6 } = {},
 ): Promise<number> {
   const startedMs = performance.now()
   let kills = 0
