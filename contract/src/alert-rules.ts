@@ -1,25 +1,9 @@
-/** What Shoal watches. One rule an organization for each; everything else about it stands in `alertRules`. */
-export const alertKinds = [
-  'CRASH_LOOP',
-  'OUT_OF_MEMORY',
-  'SOURCE_SILENT',
-  'STALLED',
-  'LAGGING',
-  'WRONG_SYNCED',
-  'FROZEN_HEAD',
-  'API_DOWN',
-  'API_SLOW',
-  'LOW_SPACE',
-  'DEPLOY_FAILED',
-  'QUOTA_NEAR',
-  'PAYMENT',
-] as const
-export type AlertKind = (typeof alertKinds)[number]
-
 type Threshold = { unit: 'minutes' | 'blocks' | 'ms' | 'percent'; initial: number; min: number; max: number }
+/** `threshold`: null for a rule without one. */
+type RuleTexts = { title: string; explanation: string; threshold: Threshold | null }
 
-/** How each kind is called, what it says and from what on; `threshold` null where there is nothing to choose. */
-export const alertRules: Record<AlertKind, { title: string; explanation: string; threshold: Threshold | null }> = {
+/** Every alert rule, in the order in which it is shown. How a rule is checked is in `server/src/modules/observing/rules/`. */
+const ruleTexts = {
   CRASH_LOOP: {
     title: 'Crash loop',
     explanation: 'A program repeatedly ends with an error.',
@@ -88,6 +72,10 @@ export const alertRules: Record<AlertKind, { title: string; explanation: string;
     explanation: 'A payment failed, or the organization is in debt.',
     threshold: null,
   },
-}
+} satisfies Record<string, RuleTexts>
+
+export type AlertKind = keyof typeof ruleTexts
+export const alertKinds = Object.keys(ruleTexts) as [AlertKind, ...AlertKind[]]
+export const alertRules: Record<AlertKind, RuleTexts> = ruleTexts
 
 export const alertSeverities = ['WARNING', 'CRITICAL'] as const

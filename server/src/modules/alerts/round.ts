@@ -2,14 +2,14 @@ import type { App } from '../../app.ts'
 import { days, hours } from '../../clock.ts'
 import { every } from '../../db/every.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
-import { limitsOf, type Limits } from '../observing/index.ts'
+import type { Limits } from '../observing/index.ts'
 import { deleteEndedBefore, listAllOpen } from './event-store.ts'
 import { listAllMutes } from './mute-store.ts'
 import { applyTransition, notifyUnmuted } from './rules/apply.ts'
 import { evaluateAlerts, emptyState } from './rules/evaluate.ts'
 import { factsReader } from './rules/read-facts.ts'
 import { listAllChosen } from './rules/rules-store.ts'
-import { rulesOf } from './rules/rules.ts'
+import { limitsOf, rulesOf } from './rules/rules.ts'
 
 const everyMs = 15_000
 const deleteEveryMs = hours(1)
@@ -39,11 +39,7 @@ export function alertsRound(app: App): () => Promise<void> {
   return async () => {
     const now = app.clock.now()
     const limits = await readLimits(app)
-    const [facts, events, mutes] = await Promise.all([
-      readFacts(limits),
-      listAllOpen(app.db),
-      listAllMutes(app.db, now),
-    ])
+    const [facts, events, mutes] = await Promise.all([readFacts(), listAllOpen(app.db), listAllMutes(app.db, now)])
     const open = facts.areQuotasKnown ? events : events.filter(({ kind }) => kind !== 'QUOTA_NEAR')
     const result = evaluateAlerts(facts, limits, open, memory, now.getTime())
     memory = result.memory

@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { minutes } from '../../../clock.ts'
-import { limitsOf } from '../../observing/index.ts'
 import type { AlertSubject } from './alert-subjects.ts'
 import type { ObservedContainer } from '../../observing/progress/parts-store.ts'
 import { observedContainer } from '../../observing/testing/observed.ts'
 import { evaluateAlerts, emptyState, type Facts, type EvaluationState, type OpenAlert } from './evaluate.ts'
-import { rulesOf } from './rules.ts'
+import { limitsOf, rulesOf } from './rules.ts'
 
 const conditions = [
   'well',
@@ -81,7 +80,7 @@ class World {
 
   look(byVersion: readonly Condition[], nowMs: number): void {
     const versions = byVersion.flatMap((condition, id) => versionIn(id, condition, nowMs))
-    const facts: Facts = { versions, latencies: new Map(), ofOrgs: [] }
+    const facts: Facts = { versions, latencies: new Map(), orgs: [] }
     this.#note(byVersion, nowMs)
     const { transitions, memory } = evaluateAlerts(facts, () => limits, this.open, this.#memory, nowMs)
     for (const one of transitions) {

@@ -1,26 +1,32 @@
 import type { AlertKind } from '@shoal/contract'
 import { minutes } from '../../../clock.ts'
-import { isRuleApplicable, findingsOf, type Finding, type Limits } from '../../observing/index.ts'
+import {
+  findingsOf,
+  isRuleApplicable,
+  orgFindingsOf,
+  rules,
+  type Finding,
+  type Latency,
+  type Limits,
+  type OrgFacts,
+} from '../../observing/index.ts'
 import type { AlertSubject } from './alert-subjects.ts'
 import type { EventRow } from '../event-store.ts'
-import { slowFinding, type Latency } from './slow.ts'
 
-/** What is true now. */
+/** Everything that the rules are checked against in one round. */
 export type Facts = {
   versions: AlertSubject[]
-  /** Of the versions that were asked anything lately. */
+  /** By version id, for versions whose API received requests lately. */
   latencies: ReadonlyMap<number, Latency>
-  /** What concerns organizations as a whole, judged by their limits. */
-  ofOrgs: OrgFinding[]
+  orgs: { orgId: number; facts: OrgFacts }[]
 }
-export type OrgFinding = { orgId: number; finding: Finding }
 
 export type OpenAlert = Pick<
   EventRow,
   'id' | 'orgId' | 'kind' | 'severity' | 'squidId' | 'container' | 'label' | 'reason'
 >
 
-/** What the last look left: since when something was found that is no alert yet, and since when an open alert was not. */
+/** State between rounds: since when a finding waits for its alert to open, and since when the cause of an open alert is absent. */
 export type EvaluationState = {
   atMs: number
   pending: ReadonlyMap<string, number>
@@ -39,25 +45,17 @@ export type Transition =
       startedAtMs: number
       text: NoticeText
     }
-  /** People are told once more. */
+  /** Channels are notified once more. */
   | { type: 'worsen'; id: number; text: NoticeText }
-  /** `isQuiet`: nobody mended it; somebody stopped or changed what it was about, or turned its rule off. */
+  /** `isQuiet`: the problem was not solved; a member stopped or changed the version, or turned the rule off. */
   | { type: 'end'; id: number; isQuiet: boolean }
 
-/** What was not found for so long is over: a short gap is no recovery. */
-const clearAfterMs = minutes(1)
-const clearAfterMsByKind: Partial<Record<AlertKind, number>> = {
-  // As long as it takes until a run counts as stable.
-  CRASH_LOOP: minutes(10),
-  LAGGING: minutes(2),
-  API_SLOW: minutes(5),
-}
-/** After a longer time without a look nothing is known of what was in between. */
+/** After a longer gap between rounds, waiting starts from the beginning. */
 const maxGapMs = minutes(1)
 
 /**
- * What has to change so that the open alerts are those of the facts: never two of one organization, kind, version and container.
- * Given the same facts again it changes nothing. `limitsOf` is asked for each organization.
+ * Returns the changes that make the open alerts match the facts: at most one alert per organization, kind, version and container.
+ * The same facts again change nothing.
  */
 export function evaluateAlerts(
   facts: Facts,
@@ -66,8 +64,8 @@ export function evaluateAlerts(
   memory: EvaluationState,
   nowMs: number,
 ): { transitions: Transition[]; memory: EvaluationState } {
-  const wasWatched = nowMs - memory.atMs <= maxGapMs
-  const before = wasWatched ? memory : emptyState
+  const isContinuous = nowMs - memory.atMs <= maxGapMs
+  const before = isContinuous ? memory : emptyState
   const versions = new Map(facts.versions.map((version) => [version.id, version]))
   const found = findAll(facts, limitsOf, nowMs)
   const clearSince = new Map<number, number>()
@@ -81,15 +79,14 @@ export function evaluateAlerts(
     if (finding) transitions.push(...changeOf(alert, finding))
     if (state !== 'well') continue
     const sinceMs = before.clearSince.get(alert.id) ?? nowMs
-    if (nowMs - sinceMs >= (clearAfterMsByKind[alert.kind] ?? clearAfterMs))
-      transitions.push({ type: 'end', id: alert.id, isQuiet: false })
+    if (nowMs - sinceMs >= rules[alert.kind].clearMs) transitions.push({ type: 'end', id: alert.id, isQuiet: false })
     else clearSince.set(alert.id, sinceMs)
   }
   const pending = new Map<string, number>()
   for (const [key, { orgId, finding, version }] of found) {
     if (!finding.isClear) continue
     const sinceMs = before.pending.get(key) ?? nowMs
-    if (nowMs - sinceMs < finding.holdMs) {
+    if (nowMs - sinceMs < rules[finding.kind].holdMs) {
       pending.set(key, sinceMs)
       continue
     }
@@ -102,25 +99,22 @@ export function evaluateAlerts(
 
 type FoundAlerts = { orgId: number; finding: Finding; version: AlertSubject | null }
 
-function findAll({ versions, latencies, ofOrgs }: Facts, limitsOf: (orgId: number) => Limits, nowMs: number) {
+function findAll({ versions, latencies, orgs }: Facts, limitsOf: (orgId: number) => Limits, nowMs: number) {
   const found = new Map<string, FoundAlerts>()
-  const note = (orgId: number, finding: Finding, version: AlertSubject | null) =>
+  const add = (orgId: number, finding: Finding, version: AlertSubject | null) =>
     void found.set(keyOf(orgId, finding.kind, version?.id ?? null, finding.container), { orgId, finding, version })
   for (const version of versions) {
     if (version.isDeleting) continue
-    const { id, orgId, subject: watched } = version
-    const limits = limitsOf(orgId)
-    for (const finding of findingsOf(watched, limits, nowMs)) note(orgId, finding, version)
-    const slow = slowFinding(limits.API_SLOW, latencies.get(id))
-    if (slow) note(orgId, slow, version)
+    const { id, orgId, subject } = version
+    for (const finding of findingsOf({ ...subject, latency: latencies.get(id) }, limitsOf(orgId), nowMs))
+      if (isRuleApplicable(subject, finding.kind, finding.container) !== 'no') add(orgId, finding, version)
   }
-  for (const [key, { finding, version }] of found)
-    if (version && isRuleApplicable(version.subject, finding.kind, finding.container) === 'no') found.delete(key)
-  for (const { orgId, finding } of ofOrgs) if (limitsOf(orgId)[finding.kind] !== null) note(orgId, finding, null)
+  for (const { orgId, facts } of orgs)
+    for (const finding of orgFindingsOf(facts, limitsOf(orgId), nowMs)) add(orgId, finding, null)
   return found
 }
 
-/** Of an alert whose cause was not found. */
+/** The state of an open alert whose cause was not found. */
 function stateOf(
   { kind, squidId, container }: OpenAlert,
   versions: ReadonlyMap<number, AlertSubject>,
@@ -130,13 +124,13 @@ function stateOf(
   if (squidId === null) return 'well'
   const version = versions.get(squidId)
   if (!version || version.isDeleting) return 'moot'
-  const told = isRuleApplicable(version.subject, kind, container)
-  return told === 'yes' ? 'well' : told === 'no' ? 'moot' : 'unknown'
+  const applicable = isRuleApplicable(version.subject, kind, container)
+  return applicable === 'yes' ? 'well' : applicable === 'no' ? 'moot' : 'unknown'
 }
 
 /**
- * An alert may get worse, once: what goes up and down around a limit would be told each time. Otherwise it stays what people were
- * told, since its reason holds numbers that change all the time.
+ * An alert may get worse, once: a value that moves around a limit would notify each time. Otherwise its text stays as it was sent,
+ * since reasons contain numbers that change in every round.
  */
 function changeOf(alert: OpenAlert, { severity, label, reason }: Finding): Transition[] {
   const isWorse = alert.severity === 'WARNING' && severity === 'CRITICAL'

@@ -1,6 +1,6 @@
-import type { AlertKind, Squid } from '@shoal/contract'
+import type { Squid } from '@shoal/contract'
 import { isoTime } from '../../../clock.ts'
-import { findingsOf, usualLimits, type AlertFacts } from '../../observing/index.ts'
+import { warningsOf, type AlertFacts } from '../../observing/index.ts'
 import { willBeGiven } from '../../manifest/index.ts'
 import type { PresentedRow } from './present-store.ts'
 
@@ -14,21 +14,9 @@ type AlertInput = {
   nowMs: number
 }
 
-/** The others take time to be sure of, or stand elsewhere in the version. */
-const shownKinds: ReadonlySet<AlertKind> = new Set([
-  'LOW_SPACE',
-  'CRASH_LOOP',
-  'OUT_OF_MEMORY',
-  'SOURCE_SILENT',
-  'STALLED',
-  'WRONG_SYNCED',
-  'FROZEN_HEAD',
-  'DEPLOY_FAILED',
-])
-
-/** What people should know about a version, the worst first (spec 4). Rules of its organization change nothing of it. */
+/** The warnings of a version, the most severe first (spec 4). The alert rules of its organization do not affect them. */
 export function alertsOf(of: AlertInput): Alert[] {
-  const found = findingsOf(of.subject, usualLimits, of.nowMs).filter((one) => one.isClear && shownKinds.has(one.kind))
+  const found = warningsOf(of.subject, of.nowMs)
   const alerts = [
     ...found.map(({ label, severity, reason, sinceMs }) => ({
       label,

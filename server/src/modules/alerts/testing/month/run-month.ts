@@ -1,11 +1,8 @@
-import type { AlertKind, OrgStatus } from '@shoal/contract'
+import type { AlertKind } from '@shoal/contract'
 import { days, hours, minutes } from '../../../../clock.ts'
-import type { QuotaUse } from '../../../billing/index.ts'
-import { limitsOf, type Limits } from '../../../observing/index.ts'
 import { farBehindBlocks } from '../../../observing/progress/freshness.ts'
-import { evaluateAlerts, emptyState, type Facts, type OpenAlert, type OrgFinding } from '../../rules/evaluate.ts'
-import { paymentFindings, quotaFindings } from '../../rules/org-findings.ts'
-import { rulesOf } from '../../rules/rules.ts'
+import { evaluateAlerts, emptyState, type Facts, type OpenAlert } from '../../rules/evaluate.ts'
+import { limitsOf, rulesOf } from '../../rules/rules.ts'
 import { SeededRandom } from './chance.ts'
 import { awayTimes, episodesOf, faults, follow, type Episode, type Fault } from './episodes.ts'
 import { SimChain, type ChainSpec } from './sim-chain.ts'
@@ -62,7 +59,7 @@ export function runMonth(
   })
   const awayAt = follow(awayTimes(chance, monthMs, { everyMs: days(3), ms: [10_000, minutes(20)], not: faulted }))
   const limits = limitsOf(rulesOf([]))
-  const facts: Facts = { versions: versions.map(({ version }) => version.facts), latencies: new Map(), ofOrgs: [] }
+  const facts: Facts = { versions: versions.map(({ version }) => version.facts), latencies: new Map(), orgs: [] }
   const told = new RecordedNotices()
   let wasAway = false
   let looks = 0
@@ -72,8 +69,8 @@ export function runMonth(
     const latencies = new Map(
       versions.flatMap(({ version }) => (version.latency ? [[version.facts.id, version.latency] as const] : [])),
     )
-    const ofOrgs = orgFindings(nowMs, withFaults, limits)
-    const result = evaluateAlerts({ ...facts, latencies, ofOrgs }, () => limits, told.open, memory, nowMs)
+    const orgs = orgFactsAt(nowMs, withFaults)
+    const result = evaluateAlerts({ ...facts, latencies, orgs }, () => limits, told.open, memory, nowMs)
     memory = result.memory
     told.note(result.transitions, nowMs)
     looks += 1
@@ -127,17 +124,14 @@ const conditionAfterMs: Partial<Record<Fault, number>> = {
   apiDown: minutes(1),
 }
 
-function orgFindings(nowMs: number, withFaults: boolean, limits: Limits): OrgFinding[] {
+function orgFactsAt(nowMs: number, withFaults: boolean): Facts['orgs'] {
   const isIn = ({ fromMs, toMs }: { fromMs: number; toMs: number }) => withFaults && nowMs >= fromMs && nowMs < toMs
   const share = (nowMs / monthMs) * 80
-  const uses: QuotaUse[] = [1, 2, 3].map((orgId) => ({
-    orgId,
-    quota: 'rpc',
-    used: orgId === quotaFault.orgId && isIn(quotaFault) ? 95 : share,
-    cap: 100,
-  }))
-  const status: OrgStatus = isIn(paymentFault) ? 'PAYMENT_ISSUES' : 'ACTIVE'
-  return [...quotaFindings(uses, () => limits), ...paymentFindings([{ orgId: paymentFault.orgId, status }])]
+  return [1, 2, 3].map((orgId) => {
+    const used = orgId === quotaFault.orgId && isIn(quotaFault) ? 95 : share
+    const status = orgId === paymentFault.orgId && isIn(paymentFault) ? 'PAYMENT_ISSUES' : 'ACTIVE'
+    return { orgId, facts: { status, quotas: [{ quota: 'rpc', used, cap: 100 }] } }
+  })
 }
 
 /** What stands in the database of a real one. */

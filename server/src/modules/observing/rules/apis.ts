@@ -1,0 +1,47 @@
+import { minutes } from '../../../clock.ts'
+import type { RuleOf } from './rule.ts'
+
+export const apiDown: RuleOf<'api'> = {
+  appliesTo: 'api',
+  holdMs: minutes(1),
+  clearMs: minutes(1),
+  isWarning: false,
+  find: ({ apiReplicas, image, apis }) => {
+    if (apiReplicas === 0 || image === null || apis.some((row) => row.isAvailable)) return []
+    const since = apis.map((row) => row.sinceMs)
+    const why = apis.find((row) => row.reason !== null)?.reason ?? 'It does not run.'
+    return [
+      {
+        severity: 'CRITICAL',
+        container: 'api',
+        label: 'API is down',
+        reason: `${why} Nobody can query it. Its log may say more.`,
+        sinceMs: since.length > 0 ? Math.max(...since) : null,
+      },
+    ]
+  },
+}
+
+/** With fewer requests the percentile means little. */
+const minRequests = 20
+/** An open alert ends below this share of the threshold. */
+const clearLatencyShare = 0.9
+
+export const apiSlow: RuleOf<'api'> = {
+  appliesTo: 'api',
+  holdMs: 0,
+  clearMs: minutes(5),
+  isWarning: false,
+  find: ({ latency }, thresholdMs) => {
+    if (!latency || latency.requests < minRequests || latency.p95Ms <= thresholdMs * clearLatencyShare) return []
+    return [
+      {
+        severity: 'WARNING',
+        container: 'api',
+        label: 'API is slow',
+        reason: `One request of twenty takes longer than ${Math.round(latency.p95Ms)} ms. A larger profile, more replicas or an index in the schema may help.`,
+        isClear: latency.p95Ms > thresholdMs,
+      },
+    ]
+  },
+}

@@ -1,0 +1,41 @@
+import type { AlertKind } from '@shoal/contract'
+import { isApi } from '../../manifest/index.ts'
+import { isAnswering } from './processors.ts'
+import type { AlertFacts } from './rule.ts'
+import { rules } from './rules.ts'
+
+type Applicability = 'yes' | 'no' | 'unknown'
+
+/**
+ * Whether a rule can be checked for a version now. `no`: it makes no sense at present, such as a rule about running programs of a
+ * hibernated version. `unknown`: observations are missing.
+ */
+export function isRuleApplicable(facts: AlertFacts, kind: AlertKind, container: string | null): Applicability {
+  const isStopped = facts.status === 'DEPLOYING' || facts.status === 'HIBERNATED'
+  const { appliesTo } = rules[kind]
+  switch (appliesTo) {
+    case 'program':
+    case 'processor':
+      if (isStopped) return 'no'
+      return container === null ? 'yes' : isProgramKnown(facts, container, appliesTo)
+    case 'api':
+      return !isStopped && facts.apiReplicas > 0 ? 'yes' : 'no'
+    case 'database':
+      return facts.database === null ? 'no' : facts.database.usedBytes === null ? 'unknown' : 'yes'
+    case 'deployment':
+      // The next deployment may fail for another reason: that is another alert.
+      return facts.status === 'DEPLOYING' ? 'no' : 'yes'
+    case 'organization':
+      return 'yes'
+  }
+}
+
+function isProgramKnown(facts: AlertFacts, container: string, appliesTo: 'program' | 'processor'): Applicability {
+  const exists = facts.processors.includes(container) || (facts.apiReplicas > 0 && isApi({ name: container }))
+  if (!exists) return 'no'
+  const row = facts.containers.find((one) => one.container === container)
+  if (!row || row.state === 'starting') return 'unknown'
+  if (appliesTo === 'program' || row.state === 'finished') return 'yes'
+  const seen = facts.seen.find(({ processor }) => processor === container)
+  return isAnswering(row, seen) ? 'yes' : 'unknown'
+}

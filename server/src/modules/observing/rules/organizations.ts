@@ -1,0 +1,63 @@
+import type { OrgStatus } from '@shoal/contract'
+import { minutes } from '../../../clock.ts'
+import type { Found, OrgFacts, RuleOf } from './rule.ts'
+
+const quotaTexts: Record<OrgFacts['quotas'][number]['quota'], { label: string; advice: string }> = {
+  spend: {
+    label: 'Spend cap',
+    advice:
+      'When it is reached, nothing new is deployed, or squids are hibernated, as was chosen. Raise it under Billing.',
+  },
+  rpc: {
+    label: 'RPC requests',
+    advice: 'When all are used, RPC requests are refused until the month ends.',
+  },
+}
+
+export const quotaNear: RuleOf<'organization'> = {
+  appliesTo: 'organization',
+  holdMs: 0,
+  clearMs: minutes(1),
+  isWarning: false,
+  find: ({ quotas }, thresholdPercent) =>
+    quotas
+      .filter(({ used, cap }) => cap > 0 && used * 100 >= cap * thresholdPercent)
+      .map(({ quota, used, cap }) => {
+        const { label, advice } = quotaTexts[quota]
+        return {
+          severity: used >= cap ? 'CRITICAL' : 'WARNING',
+          container: quota,
+          label: used >= cap ? `${label}: all used` : `${label}: nearly used`,
+          reason: `${Math.floor((used / cap) * 100)} % of this month's is used. ${advice}`,
+        }
+      }),
+}
+
+const paymentProblems: Partial<Record<OrgStatus, Pick<Found, 'severity' | 'label' | 'reason'>>> = {
+  PAYMENT_ISSUES: {
+    severity: 'WARNING',
+    label: 'A payment failed',
+    reason: 'The card could not be charged. It is tried again; please update it under Billing.',
+  },
+  IN_DEBT: {
+    severity: 'CRITICAL',
+    label: 'Payment is overdue',
+    reason: 'Nothing can be deployed and RPC requests are refused until it is paid. Update the card under Billing.',
+  },
+  TERMINATED: {
+    severity: 'CRITICAL',
+    label: 'Squids are stopped for debt',
+    reason: 'All squids are hibernated and their data is kept. They wake when the debt is paid under Billing.',
+  },
+}
+
+export const paymentTrouble: RuleOf<'organization'> = {
+  appliesTo: 'organization',
+  holdMs: 0,
+  clearMs: minutes(1),
+  isWarning: false,
+  find: ({ status }) => {
+    const problem = status && paymentProblems[status]
+    return problem ? [{ container: null, ...problem }] : []
+  },
+}

@@ -1,0 +1,150 @@
+import { minutes } from '../../../clock.ts'
+import {
+  claimsCaughtUp,
+  freshHead,
+  frozenAfterMs,
+  headMovedAt,
+  isFarBehind,
+  lateBlocks,
+} from '../progress/freshness.ts'
+import type { ObservedContainer, ObservedProcessor } from '../progress/parts-store.ts'
+import { isOfCurrentRun, readableTime, whyNotIndexing, whyStuck, whyUnknown } from '../progress/processor-status.ts'
+import type { Limits, ProcessorFacts, RuleOf } from './rule.ts'
+
+/** A processor that advanced this recently is slow, not stuck. */
+const movingMs = minutes(1)
+/** An open alert for lag ends below this share of the threshold. */
+const clearLagShare = 0.8
+
+/**
+ * The facts of one processor. Each cause is reported by one rule: a wrong claim to be synced is not also a stall, and a processor
+ * without progress is not also slow.
+ */
+export function processorFacts(
+  container: ObservedContainer,
+  seen: ObservedProcessor | undefined,
+  limits: Limits,
+  nowMs: number,
+): ProcessorFacts {
+  const current = seen !== undefined && isAnswering(container, seen) ? seen : null
+  const notIndexing = limits.SOURCE_SILENT === null ? null : notIndexingOf(container, seen, nowMs)
+  const isWronglySynced =
+    limits.WRONG_SYNCED !== null && current !== null && claimsCaughtUp(current) && isFarBehind(current, nowMs)
+  const stuck =
+    limits.STALLED === null || isWronglySynced || notIndexing
+      ? null
+      : whyStuck(container, seen, nowMs, minutes(limits.STALLED))
+  return { container, current, notIndexing, isWronglySynced, stuck, isStallRuleOn: limits.STALLED !== null }
+}
+
+/** Whether its metrics describe the present: it runs and responds. */
+export const isAnswering = (container: ObservedContainer, seen: ObservedProcessor | undefined): boolean =>
+  container.state === 'running' && isOfCurrentRun(container, seen) && seen.unansweredSinceMs === null
+
+function notIndexingOf(
+  container: ObservedContainer,
+  seen: ObservedProcessor | undefined,
+  nowMs: number,
+): ProcessorFacts['notIndexing'] {
+  if (container.state !== 'running' || isOfCurrentRun(container, seen)) return null
+  const waiting = whyNotIndexing(container, nowMs)
+  if (waiting) return { ...waiting, severity: 'CRITICAL' }
+  const unknown = whyUnknown(container, nowMs)
+  return unknown && { ...unknown, severity: 'WARNING' }
+}
+
+export const sourceSilent: RuleOf<'processor'> = {
+  appliesTo: 'processor',
+  holdMs: 0,
+  clearMs: minutes(1),
+  isWarning: true,
+  find: ({ container: { container }, notIndexing }) =>
+    notIndexing ? [{ ...notIndexing, container, label: `${container} does not index` }] : [],
+}
+
+export const stalled: RuleOf<'processor'> = {
+  appliesTo: 'processor',
+  holdMs: 0,
+  clearMs: minutes(1),
+  isWarning: true,
+  find: ({ container: { container, exitCode }, stuck }) =>
+    stuck
+      ? [
+          {
+            severity: 'CRITICAL',
+            container,
+            label: `${container} is stuck`,
+            reason: stuck.reason ?? `It ended with code ${exitCode}.`,
+            sinceMs: stuck.sinceMs,
+          },
+        ]
+      : [],
+}
+
+export const wronglySynced: RuleOf<'processor'> = {
+  appliesTo: 'processor',
+  holdMs: minutes(1),
+  clearMs: minutes(1),
+  isWarning: true,
+  find: ({ current, isWronglySynced }, _, nowMs) => {
+    if (!current || !isFarBehind(current, nowMs)) return []
+    const head = freshHead(current, nowMs)?.headBlock ?? current.totalBlocks
+    return [
+      {
+        severity: 'CRITICAL',
+        container: current.processor,
+        label: `${current.processor} only seems to be synced`,
+        reason: `It says that it has caught up at block ${current.currentBlock}, but its chain is at block ${head}. Its data source may have stopped: see its log, and try another one.`,
+        isClear: isWronglySynced,
+      },
+    ]
+  },
+}
+
+export const frozenHead: RuleOf<'processor'> = {
+  appliesTo: 'processor',
+  holdMs: 0,
+  clearMs: minutes(1),
+  isWarning: true,
+  find: ({ container, current, stuck }, thresholdMinutes, nowMs) => {
+    if (!current) return []
+    const movedAtMs = headMovedAt(current, nowMs)
+    const unusualMs = frozenAfterMs(current, nowMs)
+    if (movedAtMs === null || unusualMs === null) return []
+    const sinceMs = Math.max(movedAtMs, container.sinceMs)
+    // Only time with observations counts.
+    if (current.scrapedAtMs - sinceMs < Math.max(minutes(thresholdMinutes), unusualMs)) return []
+    return [
+      {
+        severity: 'WARNING',
+        container: container.container,
+        label: `${container.container} sees no new blocks`,
+        reason: `The head of its chain has been at block ${current.totalBlocks} since ${readableTime(movedAtMs)}. Either the chain rests or the data source does: see the log, and try another source.`,
+        sinceMs: movedAtMs,
+        isClear: !stuck,
+      },
+    ]
+  },
+}
+
+export const lagging: RuleOf<'processor'> = {
+  appliesTo: 'processor',
+  holdMs: minutes(2),
+  clearMs: minutes(2),
+  isWarning: false,
+  find: ({ current, isWronglySynced, stuck, isStallRuleOn }, maxBlocks, nowMs) => {
+    if (!current || current.caughtUpAtMs === null) return []
+    const late = lateBlocks(current, nowMs)
+    if (late <= maxBlocks * clearLagShare) return []
+    const isMoving = current.progressedAtMs !== null && nowMs - current.progressedAtMs < movingMs
+    return [
+      {
+        severity: 'WARNING',
+        container: current.processor,
+        label: `${current.processor} is behind its chain`,
+        reason: `It is ${late} blocks late. It may need a larger profile, or a faster RPC endpoint.`,
+        isClear: late > maxBlocks && (isMoving || !isStallRuleOn) && !isWronglySynced && !stuck,
+      },
+    ]
+  },
+}

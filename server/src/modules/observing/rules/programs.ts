@@ -1,0 +1,47 @@
+import { hours, minutes } from '../../../clock.ts'
+import { crashReason } from '../progress/processor-status.ts'
+import type { RuleOf } from './rule.ts'
+
+/** Must be found in two rounds, 15 seconds apart: containers that start or stop pass through short-lived states. */
+const twoRoundsMs = 10_000
+const outOfMemoryShownMs = hours(24)
+
+export const crashLoop: RuleOf<'program'> = {
+  appliesTo: 'program',
+  holdMs: twoRoundsMs,
+  // As long as a run must last to count as stable.
+  clearMs: minutes(10),
+  isWarning: true,
+  find: ({ container: row, isCrashLooping }) =>
+    isCrashLooping
+      ? [
+          {
+            severity: 'CRITICAL',
+            container: row.container,
+            label: `${row.container} keeps crashing`,
+            reason: crashReason(row),
+            sinceMs: row.sinceMs,
+          },
+        ]
+      : [],
+}
+
+export const outOfMemory: RuleOf<'program'> = {
+  appliesTo: 'program',
+  holdMs: 0,
+  clearMs: minutes(1),
+  isWarning: true,
+  find: ({ container: { container, state, sinceMs, isOutOfMemory } }, _, nowMs) =>
+    isOutOfMemory && nowMs - sinceMs < outOfMemoryShownMs
+      ? [
+          {
+            severity: state === 'running' ? 'WARNING' : 'CRITICAL',
+            container,
+            label: `${container} ran out of memory`,
+            reason:
+              'It used more memory than its profile has. Choose a larger profile under scale in the manifest and deploy again.',
+            sinceMs,
+          },
+        ]
+      : [],
+}

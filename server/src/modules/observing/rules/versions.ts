@@ -1,0 +1,58 @@
+import { minutes } from '../../../clock.ts'
+import { diskUsage } from '../../databases/index.ts'
+import type { AlertFacts, RuleOf } from './rule.ts'
+
+/** Vacuum frees and takes a few per cent: an open alert ends only below this share. */
+const clearSpaceShare = 0.77
+
+export const lowSpace: RuleOf<'database'> = {
+  appliesTo: 'database',
+  holdMs: 0,
+  clearMs: minutes(1),
+  isWarning: true,
+  find: ({ database: { usedBytes, totalBytes } }) => {
+    const usage = diskUsage(usedBytes, totalBytes)
+    const isLow = usage === 'WARNING' || usage === 'CRITICAL'
+    if (usedBytes === null || !(isLow || usedBytes >= totalBytes * clearSpaceShare)) return []
+    const share = Math.floor((usedBytes / totalBytes) * 100)
+    const consequence =
+      usedBytes >= totalBytes ? 'It can only be read now.' : 'When it is full, nothing more can be written.'
+    return [
+      {
+        severity: usage === 'CRITICAL' ? 'CRITICAL' : 'WARNING',
+        container: 'db',
+        // The label is the specification's (4).
+        label: 'Low database space',
+        reason: `${share} % of the database's room is used. ${consequence} Raise scale.addons.postgres.storage in the manifest and deploy again.`,
+        isClear: isLow,
+      },
+    ]
+  },
+}
+
+export const deployFailed: RuleOf<'deployment'> = {
+  appliesTo: 'deployment',
+  holdMs: 0,
+  clearMs: minutes(1),
+  isWarning: true,
+  find: ({ lastDeploy, image, database }) => {
+    if (!lastDeploy || lastDeploy.running || lastDeploy.failed === 'NO') return []
+    const running = lastDeploy.isSwitched ? 'The new code runs all the same.' : 'What ran before goes on.'
+    const consequence = image === null ? nothingRuns(database) : running
+    return [
+      {
+        severity: image === null ? 'CRITICAL' : 'WARNING',
+        container: null,
+        // The label is the specification's (4).
+        label: 'Last deploy was finished with an error',
+        reason: `Deployment ${lastDeploy.id} failed. ${consequence} Its log under Deployments says why and what to do.`,
+      },
+    ]
+  },
+}
+
+/** The database is created before the programs start, and its disk is billed (docs/billing.md). */
+const nothingRuns = (database: AlertFacts['database']) =>
+  database === null
+    ? 'Nothing runs.'
+    : `Nothing runs. Its database is kept, and ${Math.round(database.totalBytes / 2 ** 30)} GB of disk are billed until the version is deleted (a playground pays nothing).`
