@@ -5,18 +5,21 @@ import { fileRules } from './repo-rules/files.ts'
 import { importRules } from './repo-rules/imports.ts'
 import { ownerRules } from './repo-rules/owners.ts'
 import { readRepo, repoOf } from './repo-rules/repo.ts'
+import { tableRules } from './repo-rules/tables.ts'
 import { root } from './root.ts'
 
 const repo = readRepo(root)
 
-describe.each([...importRules, ...ownerRules, ...fileRules, ...documentRules, ...committedRules])('$says', (rule) => {
+const rules = [...importRules, ...ownerRules, ...tableRules, ...fileRules, ...documentRules, ...committedRules]
+
+describe.each(rules)('$says', (rule) => {
   test('is followed', () => {
     const places = rule.find(repo)
     expect(places, `Rule: ${rule.says}\nWhy: ${rule.why}\nFix: ${rule.fix}\nViolations: ${places.length}`).toEqual([])
   })
 
   test('finds every violation', () => {
-    const places = rule.find(repoOf(rule.broken)).join('\n')
+    const places = rule.find(repoOf({ ...rule.sample, ...rule.broken })).join('\n')
     const missed = Object.keys(rule.broken).filter((path) => !places.includes(path))
     expect(missed).toEqual([])
   })

@@ -28,6 +28,8 @@ export type Rule = {
   fix: string
   find(repo: Repo): string[]
   broken: Record<string, string>
+  /** Files beside those of `broken` that do not break it. */
+  sample?: Record<string, string>
 }
 
 const ignored = /(^|\/)(node_modules|dist|lib|\.git|\.shoal|\.vitest|test-results)(\/|$)/

@@ -1,3 +1,5 @@
+// Reads tables of other modules: orgs, squid_tags, squids. Routes join versions with their tags and organizations.
+
 import { sql } from 'drizzle-orm'
 import type { Db } from '../db/database.ts'
 

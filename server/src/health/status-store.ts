@@ -1,3 +1,5 @@
+// Reads tables of other modules: container_states, deployments, orgs, squids, users. Counts the rows of the installation.
+
 import { sql } from 'drizzle-orm'
 import type { Db } from '../db/database.ts'
 

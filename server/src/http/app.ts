@@ -3,32 +3,18 @@ import fastifyHelmet from '@fastify/helmet'
 import fastifyMultipart from '@fastify/multipart'
 import fastifySwagger from '@fastify/swagger'
 import fastifySwaggerUi from '@fastify/swagger-ui'
-import { contract, openApi, type Contract } from '@shoal/contract'
+import { contract, openApi } from '@shoal/contract'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import type { App } from '../app.ts'
 import { Refusal } from '../errors.ts'
 import { healthz, readyz, type HealthResponse } from '../health/health.ts'
-import { alertsHandlers } from '../modules/alerts/index.ts'
-import { authHandlers } from '../modules/auth/index.ts'
-import { billingHandlers } from '../modules/billing/index.ts'
-import type { Handlers } from '../modules/call.ts'
-import { deploymentsHandlers, squidActionHandlers } from '../modules/deployments/index.ts'
-import { logsHandlers } from '../modules/logs/index.ts'
-import { metricsHandlers, monitoringHandlers } from '../modules/metrics/index.ts'
-import { orgsHandlers } from '../modules/orgs/index.ts'
-import { portalHandlers } from '../modules/portal/index.ts'
-import { rpcHandlers } from '../modules/rpc/index.ts'
-import { secretsHandlers } from '../modules/secrets/index.ts'
-import { secretUseHandlers, squidReadHandlers } from '../modules/squids/index.ts'
-import { createUser, userHandlers } from '../modules/user/index.ts'
 import { mountConsole } from './console.ts'
+import { createHandlers } from './handlers.ts'
 import { errorBody, mount, retryAfterSeconds } from './mount.ts'
 import { mountOutbox } from './outbox.ts'
 import { mountServerMetrics } from './server-metrics.ts'
 import { mountStripeEvents } from './stripe-events.ts'
-
-type AllHandlers = { [Area in keyof Contract]: Handlers<Contract[Area]> }
 
 /** Creates the server of the API and the console, ready to `listen()` or `inject()`. */
 export async function createHttpApp(app: App): Promise<FastifyInstance> {
@@ -62,24 +48,9 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
     contentSecurityPolicy: false,
     strictTransportSecurity: app.config.publicUrl.startsWith('https:'),
   })
-  const handlers: AllHandlers = {
-    auth: authHandlers(app, { createUser }),
-    user: userHandlers(app),
-    orgs: orgsHandlers(app),
-    squids: { ...squidReadHandlers(app), ...squidActionHandlers(app) },
-    deployments: deploymentsHandlers(app),
-    logs: logsHandlers(app),
-    metrics: metricsHandlers(app),
-    monitoring: monitoringHandlers(app),
-    secrets: { ...secretsHandlers(app), ...secretUseHandlers(app) },
-    rpc: rpcHandlers(app),
-    portal: portalHandlers(app),
-    billing: billingHandlers(app),
-    alerts: alertsHandlers(app),
-  }
   mountServerMetrics(server, app)
   await mountStripeEvents(server, app)
-  mount(server, app, contract, handlers)
+  mount(server, app, contract, createHandlers(app))
   mountHealth(server, app)
   mountOutbox(server, app)
   await mountDocs(server, openApi(contract, '0.1.0'))

@@ -1,3 +1,5 @@
+// Reads tables of other modules: signing_keys. Its keys are checked before any module is opened.
+
 import type { Database } from '../db/database.ts'
 import type { KeyRing } from './key-ring.ts'
 

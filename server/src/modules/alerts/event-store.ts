@@ -1,3 +1,5 @@
+// Reads tables of other modules: orgs. Selects organizations with payment problems.
+
 import type { OrgStatus } from '@shoal/contract'
 import { and, desc, eq, inArray, isNotNull, isNull, lt, sql, type SQL } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'

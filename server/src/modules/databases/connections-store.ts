@@ -1,3 +1,5 @@
+// Reads tables of other modules: squids. Counts the programs of versions that have a database.
+
 import { sql } from 'drizzle-orm'
 import type { Database, Db } from '../../db/database.ts'
 

@@ -1,3 +1,5 @@
+// Reads tables of other modules: retired_secrets, rpc_tokens, secrets, squids. One query shows whether any hidden value changed.
+
 import { sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
 

@@ -1,3 +1,5 @@
+// Reads tables of other modules: squids. An image that a version runs is in use.
+
 import { and, desc, eq, inArray, notInArray, sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
 import { images, squidImages } from './tables.ts'

@@ -1,3 +1,6 @@
+// Writes tables of other modules: orgs. The row of an organization is deleted after its last version, under the same conditions.
+// Reads tables of other modules: squids. Locks, checks and changes must be one statement.
+
 import type { DeploymentStatus } from '@shoal/contract'
 import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'

@@ -1,3 +1,5 @@
+// Reads tables of other modules: users. Members are listed with their names and emails.
+
 import type { RoleType } from '@shoal/contract'
 import { and, count, eq, isNotNull, isNull, sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'

@@ -1,3 +1,6 @@
+// Writes tables of other modules: quota_usage. Requests are counted against the quota of an organization in the transaction that stores their usage.
+// Reads tables of other modules: orgs. Admission needs the plan and the use of an organization in one query.
+
 import type { OrgStatus, rpcTimeGroups } from '@shoal/contract'
 import { and, asc, eq, gte, isNull, lte, sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'

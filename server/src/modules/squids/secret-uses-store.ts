@@ -1,3 +1,5 @@
+// Reads tables of other modules: squids. Selects the few columns that the list of secrets needs.
+
 import { and, asc, eq, isNotNull } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
 import { squids } from '../versions/index.ts'

@@ -1,3 +1,5 @@
+// Writes tables of other modules: api_tokens, users. The account that signs in and the profile that its user edits are one row; users manage their API tokens.
+
 import { and, desc, eq, inArray, lt } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
 import { apiTokens, users } from '../auth/index.ts'

@@ -1,3 +1,5 @@
+// Reads tables of other modules: orgs, squids. Reads every version in one query, without its long columns.
+
 import { sql } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'
 import type { SquidRow } from '../../versions/index.ts'

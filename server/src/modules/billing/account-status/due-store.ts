@@ -1,3 +1,5 @@
+// Reads tables of other modules: orgs. Selects organizations by account status.
+
 import { sql } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'
 

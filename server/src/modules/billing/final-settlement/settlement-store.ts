@@ -1,3 +1,5 @@
+// Reads tables of other modules: orgs, squids. An organization is settled once its versions are deleted.
+
 import { sql } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'
 

@@ -1,3 +1,5 @@
+// Reads tables of other modules: squids. Selects running versions of organizations that reached a cap.
+
 import { and, eq, ne, sql } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'
 import { billingHibernations } from '../tables.ts'

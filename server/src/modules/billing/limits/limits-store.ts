@@ -1,3 +1,5 @@
+// Reads tables of other modules: orgs, squid_tags. Selects organizations with their caps and tagged versions.
+
 import { and, eq, isNotNull, isNull, or, sql } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'
 import { orgs } from '../../orgs/index.ts'

@@ -1,3 +1,5 @@
+// Reads tables of other modules: orgs, quota_usage. Selects the quotas of all organizations in one query.
+
 import { limits } from '@shoal/contract'
 import { sql } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'

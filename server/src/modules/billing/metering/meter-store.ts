@@ -1,3 +1,5 @@
+// Reads tables of other modules: container_states, orgs, rpc_usage, squid_databases, squids. Usage is metered from what every version has and runs, at one moment.
+
 import { and, eq, gt, gte, lt, sql } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'
 import type { DayUsage } from '../receipts/rate.ts'

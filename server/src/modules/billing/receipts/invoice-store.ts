@@ -1,3 +1,5 @@
+// Reads tables of other modules: orgs. An invoice names its customer.
+
 import type { Receipt } from '@shoal/contract'
 import { and, desc, eq, sql } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'

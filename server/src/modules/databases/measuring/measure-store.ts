@@ -1,3 +1,5 @@
+// Reads tables of other modules: squids. Skips databases of hibernated versions.
+
 import { eq, isNull, ne, or } from 'drizzle-orm'
 import { escapeIdentifier } from 'pg'
 import type { Database, Db } from '../../../db/database.ts'

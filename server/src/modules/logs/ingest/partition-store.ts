@@ -1,3 +1,5 @@
+// Reads tables of other modules: squids. Deletes the logs of deleted versions.
+
 import type { ClientBase } from 'pg'
 import { dropDayPartitionsBefore } from '../../../db/day-partitions.ts'
 

@@ -1,3 +1,5 @@
+// Reads tables of other modules: squids. Selects the versions of an organization in the same query.
+
 import type { TimeGroup } from '@shoal/contract'
 import { sql } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'

@@ -1,3 +1,5 @@
+// Reads tables of other modules: squid_tags, squids. Labels series with the names of versions.
+
 import type { MonitoringQuery } from '@shoal/contract'
 import { sql, type SQL } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'

@@ -1,3 +1,5 @@
+// Reads tables of other modules: squid_databases. Samples the size of databases.
+
 import type { Profile } from '@shoal/contract'
 import type { ClientBase } from 'pg'
 import type { Counters, Sample } from './sample.ts'

@@ -1,3 +1,5 @@
+// Reads tables of other modules: chain_heads, squid_databases, squid_tags, squids. Reads everything about many versions in a fixed number of queries.
+
 import type { Profile } from '@shoal/contract'
 import { sql, type SQL } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'

@@ -1,3 +1,5 @@
+// Reads tables of other modules: squids. Polls which rows changed without reading workloads.
+
 import { and, eq, inArray, isNotNull, sql } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'
 import { squids } from '../../versions/index.ts'

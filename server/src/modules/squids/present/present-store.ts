@@ -1,3 +1,5 @@
+// Reads tables of other modules: orgs, roles, squids. Lists of versions are filtered and sorted in one query.
+
 import type { Profile } from '@shoal/contract'
 import { sql, type SQL } from 'drizzle-orm'
 import { DatabaseError } from 'pg'

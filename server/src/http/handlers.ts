@@ -1,0 +1,54 @@
+import type { Contract } from '@shoal/contract'
+import type { App } from '../app.ts'
+import { alertsHandlers } from '../modules/alerts/index.ts'
+import { authHandlers } from '../modules/auth/index.ts'
+import { billingHandlers } from '../modules/billing/index.ts'
+import type { Handlers } from '../modules/call.ts'
+import { deploymentsHandlers, squidActionHandlers } from '../modules/deployments/index.ts'
+import { logsHandlers } from '../modules/logs/index.ts'
+import { metricsHandlers, monitoringHandlers } from '../modules/metrics/index.ts'
+import { orgsHandlers } from '../modules/orgs/index.ts'
+import { portalHandlers } from '../modules/portal/index.ts'
+import { rpcHandlers } from '../modules/rpc/index.ts'
+import { secretsHandlers } from '../modules/secrets/index.ts'
+import { secretUseHandlers, squidReadHandlers } from '../modules/squids/index.ts'
+import { createUser, userHandlers } from '../modules/user/index.ts'
+
+/**
+ * The files that handle the endpoints of each area, relative to `server/src/modules`. An area has two where its endpoints need two
+ * modules: those that deploy or change a version are the engine's, and which versions use a secret is known to `squids` only.
+ */
+export const handlerFiles: Record<keyof Contract, string[]> = {
+  auth: ['auth/handlers.ts'],
+  user: ['user/handlers.ts'],
+  orgs: ['orgs/handlers.ts'],
+  squids: ['squids/handlers.ts', 'deployments/actions.ts'],
+  deployments: ['deployments/handlers.ts'],
+  logs: ['logs/handlers.ts'],
+  metrics: ['metrics/handlers.ts'],
+  monitoring: ['metrics/monitoring/handlers.ts'],
+  secrets: ['secrets/handlers.ts', 'squids/secret-uses.ts'],
+  rpc: ['rpc/handlers.ts'],
+  portal: ['portal/handlers.ts'],
+  billing: ['billing/handlers.ts'],
+  alerts: ['alerts/handlers.ts', 'alerts/channels/handlers.ts'],
+}
+
+type AllHandlers = { [Area in keyof Contract]: Handlers<Contract[Area]> }
+
+/** The handler of every endpoint, by area and name. */
+export const createHandlers = (app: App): AllHandlers => ({
+  auth: authHandlers(app, { createUser }),
+  user: userHandlers(app),
+  orgs: orgsHandlers(app),
+  squids: { ...squidReadHandlers(app), ...squidActionHandlers(app) },
+  deployments: deploymentsHandlers(app),
+  logs: logsHandlers(app),
+  metrics: metricsHandlers(app),
+  monitoring: monitoringHandlers(app),
+  secrets: { ...secretsHandlers(app), ...secretUseHandlers(app) },
+  rpc: rpcHandlers(app),
+  portal: portalHandlers(app),
+  billing: billingHandlers(app),
+  alerts: alertsHandlers(app),
+})
