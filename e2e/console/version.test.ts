@@ -309,7 +309,7 @@ test('a processor that crashes is shown with its reason', async () => {
   await page.getByText('processor keeps crashing').waitFor({ timeout: 60_000 })
   await row('processor').getByText('Stuck').waitFor()
   await tab('Processors').click()
-  await says(page, /It was started anew \d+ times/)
+  await says(page, /It was restarted \d+ times/)
   expect((await squid('crashing@v1')).alerts[0]?.severity).toBe('CRITICAL')
 })
 

@@ -79,7 +79,7 @@ export async function ensureRole(cluster: Database, role: Role): Promise<void> {
   if (!rows[0]?.super) await cluster.pool.query(`grant ${id(role.name)} to current_user`)
 }
 
-/** Makes the database when it is missing; nobody but its owner and `readRole` may connect. */
+/** Creates the database if it is missing. Only its owner and `readRole` may connect. */
 export async function ensureOwnedDatabase(
   cluster: Database,
   name: string,

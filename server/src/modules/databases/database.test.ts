@@ -65,7 +65,7 @@ test('the owner may do everything in the database, its reader may look at what i
     await expect(query(reader, text), text).rejects.toThrow(/permission denied|must be owner/)
 })
 
-test('nobody gets into the database of another version, nor into any other', async () => {
+test('a version cannot connect to the database of another version, nor to any other', async () => {
   const [mine, theirs] = [await newSquid(), await newSquid()]
   await sync(mine)
   await sync(theirs)

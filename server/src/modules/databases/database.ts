@@ -34,8 +34,8 @@ type DesiredDatabase = {
 }
 
 /**
- * Makes the version's database and roles as the manifest wants them; twice is once, and it may be cut off anywhere.
- * Answers sentences about what the manifest asked for and does not get.
+ * Creates or updates the version's database and roles as its manifest requests. It is idempotent and may be interrupted at any point.
+ * Returns warnings about settings of the manifest that cannot be applied.
  */
 export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<string[]> {
   const { squidId, plan, isPlayground, change = (work) => app.db.transaction(work) } = desired
@@ -74,13 +74,13 @@ export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<
   return [...warnings, ...refused.map((key) => `${key} cannot be set in this installation's Postgres.`)]
 }
 
-/** All its data is gone afterwards; gone is fine. Its passwords stay for the one that `syncDatabase` makes anew. */
+/** Deletes its data; does nothing if there is none. Its passwords stay, for the database that `syncDatabase` creates next. */
 export async function eraseDatabase(app: App, squidId: number): Promise<void> {
   const { database, role, readRole } = await databaseNames(app, squidId)
   await dropDatabaseAndRoles(app.squidsDatabase, database, [readRole, role])
 }
 
-/** Nothing is left of it afterwards; gone is fine. */
+/** Deletes the database and its row; does nothing if there is none. */
 export async function dropDatabase(app: App, squidId: number): Promise<void> {
   await eraseDatabase(app, squidId)
   await deleteSquidDatabase(app.db, squidId)
@@ -88,13 +88,13 @@ export async function dropDatabase(app: App, squidId: number): Promise<void> {
 
 export type SquidConnection = NonNullable<Contexts['addons']['postgres']>
 
-/** How the version's own programs connect; null without a database. */
+/** The connection of the version's own programs; null without a database. */
 export async function ownerConnection(app: App, squidId: number): Promise<SquidConnection | null> {
   const row = await selectSquidDatabase(app.db, squidId)
   return row && connectionOf(app, row, row.role, app.sealer.open(row.sealedPassword, passwordContext(squidId, 'owner')))
 }
 
-/** How people connect, to read only; null without a database or when its manifest or plan allows nobody. */
+/** The read-only connection for users; null without a database, or if its manifest or plan allows none. */
 export async function readerConnection(app: App, squidId: number): Promise<SquidConnection | null> {
   const row = await selectSquidDatabase(app.db, squidId)
   if (!row || row.maxExternalConnections === 0) return null

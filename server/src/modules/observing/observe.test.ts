@@ -75,7 +75,7 @@ test('a processor that stands still while its chain moves is stuck', async () =>
   await until(async () =>
     expect((await get()).processors?.[0]).toMatchObject({ status: 'SYNCING', syncState: { currentBlock: 300 } }),
   )
-  /** What nobody watches is not known: there is a look at least each half minute. */
+  /** Time without observations does not count, so each step is half a minute at most. */
   const watch = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 30_000) {
       clock.advance(30_000)
@@ -181,7 +181,7 @@ test('a processor that ends without an error although its chain goes on is start
   }
   await untilProcessor({
     status: 'STUCK',
-    reason: 'It ended although its chain goes on. It was started anew 2 times.',
+    reason: 'It ended although its chain goes on. It was restarted 2 times.',
     restarts: 2,
   })
   expect((await get()).alerts).toMatchObject([{ label: 'eth keeps crashing', severity: 'CRITICAL' }])
@@ -192,7 +192,7 @@ test('nothing is written while nothing changes', async () => {
   await make({ apis: [{}], processors: { eth: { print: ['nothing to do'], ends: { afterMs: 10, exitCode: 0 } } } })
   clock.advance(100)
   await until(async () => expect(displayStatus(await get())).toBe('HEALTHY'))
-  // A row that is written anew is another one for Postgres.
+  // Postgres gives a rewritten row another xmin.
   const versions = async () =>
     (
       await t.app.database.pool.query(

@@ -9,7 +9,7 @@ import { observeProcessors } from './probing/observe-processors.ts'
 import { createSourceLook } from './sources/observe-sources.ts'
 import { loadObservationCache, type ObservationCache } from './observation-cache.ts'
 
-/** How often is looked. Tests cannot wait as long. */
+/** The interval of each loop. Tests use shorter ones. */
 export type ObservationIntervals = {
   containersMs: number
   processorsMs: number
@@ -29,11 +29,11 @@ const defaultIntervals: ObservationIntervals = {
 }
 
 export type Observing = LeaderHandle & {
-  /** How long ago it last wrote down what it saw of all containers, in milliseconds; null when it has not yet. */
+  /** Milliseconds since all containers were last recorded; null before the first time. */
   lastObservationMs: () => number | null
 }
 
-/** Writes down what is true of every version: its containers, processors, apis and databases. One worker at a time does it. */
+/** Records the observations of every version: its containers, processors, apis and databases. One worker at a time does this. */
 export function startObserving(app: WorkerApp, intervals: ObservationIntervals = defaultIntervals): Observing {
   let lookedMs: number | null = null
   const recordContainers = async (seen: ObservationCache, look: ReturnType<typeof createJudgingLook>) => {
@@ -51,8 +51,8 @@ export function startObserving(app: WorkerApp, intervals: ObservationIntervals =
       if (isFullRound) fullRoundMs = performance.now() + intervals.apisMs
       await observeApis(app, seen, isFullRound)
     }
-    // One failed look changes nothing: the next one comes.
-    const failed = (error: unknown) => app.log.warn({ err: error }, 'a look at the versions failed')
+    // A failed round changes nothing: the next one follows.
+    const failed = (error: unknown) => app.log.warn({ err: error }, 'observing the versions failed')
     const repeat = (ms: number, work: () => Promise<void>) => every(signal, { ms, onError: failed }, work)
     await Promise.all([
       repeat(intervals.containersMs, () => recordContainers(seen, look)),

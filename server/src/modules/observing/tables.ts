@@ -103,7 +103,7 @@ export const processorStates = pgTable(
     chain: text(),
     /** When it was last seen near its head, as it says itself; null: never. */
     caughtUpAt: time(),
-    /** For how long it was seen to stand still although there was something to do; what nobody watched is not in it. */
+    /** For how long it was observed without progress while it had work to do. */
     stillMs: bigId().notNull().default(0),
     /** It was seen at the very head of the chain, as others see it; otherwise it may wait until blocks are final. */
     followsHead: boolean().notNull().default(false),

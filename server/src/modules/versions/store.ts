@@ -7,7 +7,7 @@ import { stopGraceMsOf } from '../manifest/index.ts'
 
 export type SquidRow = typeof squids.$inferSelect
 
-/** Notified with a version's id whenever another generation, tag or wish counts from now on. */
+/** Receives the id of a version whenever its generation, tags or desired state change. */
 export const squidsChannel = 'shoal_squids'
 
 export async function selectSquid(db: Db, id: number): Promise<SquidRow | null> {
@@ -68,7 +68,7 @@ export async function deleteSquid(db: Db, id: number): Promise<void> {
   await announceSquid(db, id)
 }
 
-/** A generation that nobody has used before. */
+/** Returns a generation that was never used before. */
 export async function beginGeneration(db: Db, id: number): Promise<number> {
   const [row] = await db
     .update(squids)

@@ -5,7 +5,7 @@ import { isMuted } from '../mutes.ts'
 import type { MuteRow } from '../mute-store.ts'
 import type { Transition } from './evaluate.ts'
 
-/** Writes down what changed and what is to be told of it, both or neither. */
+/** Stores the change and the messages about it in one transaction. */
 export async function applyTransition(db: Db, transition: Transition, mutes: readonly MuteRow[], now: Date) {
   await db.transaction(async (tx) => {
     if (transition.type === 'open') {
@@ -21,7 +21,7 @@ export async function applyTransition(db: Db, transition: Transition, mutes: rea
   })
 }
 
-/** Those who were not told of an alert, since it was muted, are told when the mute is over and the alert is not. */
+/** Notifies the channels of open alerts whose mute has ended. */
 export async function notifyUnmuted(db: Db, open: readonly EventRow[], mutes: readonly MuteRow[], now: Date) {
   for (const { id } of open.filter((event) => event.isMuted && !isMuted(event, mutes)))
     await db.transaction(async (tx) => {
@@ -46,7 +46,7 @@ function rowOf(opened: Extract<Transition, { type: 'open' }>, mutes: readonly Mu
   }
 }
 
-/** Of a muted alert nobody is told, of its end neither. */
+/** No channel is notified of a muted alert or of its end. */
 async function notifyChannels(
   tx: Db,
   row: EventRow,

@@ -155,7 +155,7 @@ test('whatever happens, of one cause one alert is open, it does not flap, and it
   )
 })
 
-test('what is there long enough is told, also when single looks are missed or a program is away for a moment', () => {
+test('a problem that lasts long enough opens an alert, also when single rounds are missed or a program is gone for a moment', () => {
   const world = new World()
   let nowMs = 0
   const look = (condition: Condition, times = 1) => {
@@ -174,7 +174,7 @@ test('what is there long enough is told, also when single looks are missed or a 
   expect(look('well')).toEqual([])
   expect(look('crashing', 2)).toEqual(['CRASH_LOOP CRITICAL'])
   expect(look('deploying')).toEqual([])
-  // The next deployment may fail for another reason: people are told again.
+  // The next deployment may fail for another reason: channels are notified again.
   expect(look('failed')).toEqual(['DEPLOY_FAILED WARNING'])
   expect(look('deploying')).toEqual([])
   expect(look('failed')).toEqual(['DEPLOY_FAILED WARNING'])

@@ -5,7 +5,7 @@ import { to as copyTo } from 'pg-copy-streams'
 export type ExportConnection = Client
 
 /**
- * Reads as the database's owner, who may see all of it and nothing else. Null while somebody else does: one at a time.
+ * Reads as the database's owner, who can see all of it and nothing else. Null while another export of it runs.
  */
 export async function openExport(url: string, owner: string): Promise<ExportConnection | null> {
   const client = new Client({ connectionString: url, application_name: 'shoal export' })

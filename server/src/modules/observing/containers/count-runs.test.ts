@@ -99,7 +99,7 @@ describe('runs are counted', () => {
       { restarts: 1, crashesInARow: 1, exitCode: 0 },
     ],
     [
-      'a container that counts anew: its record was lost, or its pod replaced',
+      'a container whose ordinals start again: its record was lost, or its pod replaced',
       [
         { lastRun: ended(4, 'error') },
         { run: run(0, 'other') },

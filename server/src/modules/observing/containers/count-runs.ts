@@ -22,7 +22,7 @@ const nothing: RunCounts = {
   runEnd: null,
 }
 
-/** A program that was ended because it was told to, or by its host, has not crashed. */
+/** A program that was stopped on request or evicted by its host has not crashed. */
 export const isCrash = (how: EndedHow): boolean => how === 'error' || how === 'oom'
 
 /**
@@ -49,7 +49,7 @@ function upToNow(counts: RunCounts, { run, lastRun }: Pick<Observation, 'run' | 
 
 function withStart(before: RunCounts, { id, ordinal }: Run): RunCounts {
   const { run, runOrdinal, runEnd } = before
-  // One that counts its runs anew has taken the place of the container that was seen.
+  // A container whose ordinals start again has replaced the one that was observed.
   const goesOn = runOrdinal !== null && ordinal > runOrdinal
   const missed = goesOn ? ordinal - runOrdinal - 1 : ordinal
   const endedUnseen = goesOn && run !== null && runEnd === null ? 1 : 0

@@ -18,7 +18,7 @@ describe('what a processor says at its end', () => {
     ['unknown', [progress(900), 'bye']],
     ['unknown', []],
     ['stopped', [from, progress(900)]],
-    // Each start begins anew.
+    // Each start counts from the beginning.
     ['stopped', [nothing, from]],
     ['unknown', [nothing, fromTo]],
     ['unknown', [fromTo, progress(500), fromTo]],

@@ -17,7 +17,7 @@ const answersMs = 10_000
 
 const maxConcurrent = 64
 
-/** Asks every running processor where it is, and notes what is new. */
+/** Scrapes the metrics of every running processor and records changes. */
 export async function observeProcessors(
   app: App,
   seen: ObservationCache,
@@ -103,7 +103,7 @@ const watchedMs = 60_000
 const stalledMsAfter = (last: ProcessorRow | undefined, now: Date): number =>
   last ? last.stillMs + Math.min(watchedMs, now.getTime() - last.scrapedAt.getTime()) : 0
 
-/** Its node has answered since the last row. A count that begins anew is that of another program. */
+/** Whether its node has responded since the last row. A count that restarts belongs to another run. */
 function isAnsweredSince(last: ProcessorRow | undefined, { rpcRequests, rpcFailures }: ProcessorMetrics): boolean {
   const answers = (rpcRequests ?? 0) - (rpcFailures ?? 0)
   return answers > 0 && answers !== (last?.rpcRequests ?? 0) - (last?.rpcFailures ?? 0)

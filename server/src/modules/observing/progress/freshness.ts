@@ -1,7 +1,7 @@
 import { minutes } from '../../../clock.ts'
 import { msPerBlockOf, msPerMoveOf, type BlockRate } from '../../rpc/index.ts'
 
-/** Where a chain is, as nodes other than the processor's own source show it. */
+/** The head of a chain as shown by nodes other than the processor's own data source. */
 export type ObservedHead = {
   headBlock: number
   finalBlock: number | null
@@ -10,18 +10,18 @@ export type ObservedHead = {
   observedAtMs: number
 }
 
-/** What freshness is judged by. */
+/** The input of the checks of freshness. */
 export type FreshnessInput = {
   currentBlock: number
   totalBlocks: number
   etaSeconds: number | null
   followsHead: boolean
   headPace: BlockRate
-  /** Null when nobody else sees its chain. */
+  /** Null without an independent head. */
   head: ObservedHead | null
 }
 
-/** Between two looks a chain may grow by a few blocks. */
+/** A chain may grow by a few blocks between two observations. */
 const fewBlocks = 5
 /** The SDK says it is done although fast chains are this much ahead: it asks for the head every 10 to 20 seconds only (contract 7). */
 const blocksOfFastChain = 100
@@ -32,10 +32,10 @@ const minFarBehindBlocks = 10
 const finalityBlocks = 256
 /** A head that rests for so many times as long as usual is frozen. */
 const frozenFactor = 20
-/** An older head says nothing of now. */
+/** An older head is ignored. */
 export const headFreshMs = 30_000
 
-/** As it says itself. */
+/** Whether its own metrics report that it has caught up. */
 export function claimsCaughtUp(of: Pick<FreshnessInput, 'currentBlock' | 'totalBlocks' | 'etaSeconds'>): boolean {
   const { currentBlock, totalBlocks, etaSeconds } = of
   const behind = totalBlocks - currentBlock
@@ -43,13 +43,13 @@ export function claimsCaughtUp(of: Pick<FreshnessInput, 'currentBlock' | 'totalB
   return behind <= fewBlocks || (etaSeconds === 0 && behind <= blocksOfFastChain)
 }
 
-/** So many blocks behind the head of a chain with this pace is more than looking at it now and then explains. */
+/** More blocks behind the head than the polling interval can explain, at this rate of the chain. */
 export function farBehindBlocks(pace: BlockRate): number {
   const msPerBlock = msPerBlockOf(pace)
   return msPerBlock === null ? blocksOfFastChain : Math.max(minFarBehindBlocks, Math.ceil(farBehindMs / msPerBlock))
 }
 
-/** The independent head, as long as somebody looks at it. */
+/** The independent head, unless it is outdated. */
 export const freshHead = ({ head }: Pick<FreshnessInput, 'head'>, nowMs: number): ObservedHead | null =>
   head && nowMs - head.observedAtMs <= headFreshMs ? head : null
 
@@ -72,11 +72,11 @@ export function isFarBehind(place: FreshnessInput, nowMs: number): boolean {
   return seen !== null && lateBlocks(place, nowMs) > farBehindBlocks(seen.pace)
 }
 
-/** Its source is at the very head of the chain, as others see it. Whether that is so is not known before the pace is. */
+/** Whether its data source is at the independent head. False until the rate of the chain is known. */
 export const isAtHead = (totalBlocks: number, { headBlock, pace }: Pick<ObservedHead, 'headBlock' | 'pace'>): boolean =>
   msPerBlockOf(pace) !== null && headBlock - totalBlocks <= farBehindBlocks(pace)
 
-/** When the head last moved, by whomever it was seen. */
+/** When the head last moved, as the processor or a gateway saw it. */
 export function headMovedAt(
   of: Pick<FreshnessInput, 'head'> & { headMovedAtMs: number | null },
   nowMs: number,
@@ -86,7 +86,7 @@ export function headMovedAt(
   return Math.max(of.headMovedAtMs, others)
 }
 
-/** For how long the head may rest before that is odd: much longer than it usually does. Null until that is known. */
+/** After how long without a new block the head counts as frozen, in milliseconds. Null until its usual rate is known. */
 export function frozenAfterMs(place: Pick<FreshnessInput, 'head' | 'headPace'>, nowMs: number): number | null {
   const usual = [freshHead(place, nowMs)?.pace, place.headPace].flatMap((pace) => (pace ? [msPerMoveOf(pace)] : []))
   const known = usual.filter((ms) => ms !== null)

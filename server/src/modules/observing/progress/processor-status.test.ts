@@ -15,7 +15,7 @@ const seen = (change: Partial<ObservedProcessor> = {}) => observedProcessor(now,
 
 const status = (c: Parameters<typeof processorStatus>[0], s?: ObservedProcessor) => processorStatus(c, s, now).status
 
-test('since when it has its status is told where it was seen', () => {
+test('the time since when it has its status is reported where it was observed', () => {
   const since = (c: Parameters<typeof processorStatus>[0], s?: ObservedProcessor) => processorStatus(c, s, now).sinceMs
   const startedMs = ago(minutes(60))
   expect(since(undefined)).toBeNull()
@@ -30,7 +30,7 @@ describe('a processor is', () => {
     expect(status(undefined)).toBe('STARTING')
     expect(status(container({ state: 'starting' }))).toBe('STARTING')
     expect(status(container({ sinceMs: ago(1000) }))).toBe('STARTING')
-    // What it said before it was started anew is of no use.
+    // Metrics of the run before do not count.
     expect(status(container({ sinceMs: ago(500) }), seen())).toBe('STARTING')
   })
 
@@ -57,7 +57,7 @@ describe('a processor is', () => {
     expect(status(container(), seen({ ...still, stillMs: 5000 }))).toBe('SYNCING')
     // It had a new beginning since.
     expect(status(container({ sinceMs: ago(minutes(2)) }), seen(still))).toBe('SYNCING')
-    // Nobody has looked for an hour: nothing new is known of it.
+    // Without observations for an hour nothing new is known.
     const unseen = {
       progressedAtMs: ago(minutes(63)),
       headMovedAtMs: ago(minutes(61)),
@@ -77,7 +77,7 @@ describe('a processor is', () => {
     const crashing = { restarts: 5, crashesInARow: 5, exitCode: 1, reason: 'It ended with exit code 1' }
     expect(processorStatus(container({ ...crashing, state: 'backoff' }), undefined, now)).toEqual({
       status: 'STUCK',
-      reason: 'It ended with exit code 1. It was started anew 5 times.',
+      reason: 'It ended with exit code 1. It was restarted 5 times.',
       sinceMs: null,
     })
     expect(status(container({ ...crashing, sinceMs: ago(1000) }), seen({ scrapedAtMs: now }))).toBe('STUCK')

@@ -33,7 +33,7 @@ export function processorStatus(
   if (!container) return { status: 'STARTING', reason: null, sinceMs: null }
   const { state, sinceMs } = container
   const stuck = whyStuck(container, seen, nowMs)
-  // Each try of a crash loop begins anew; when the first was is not known.
+  // Each start of a crash loop resets the time; the first one is not known.
   if (stuck) return { ...stuck, status: 'STUCK', sinceMs: isCrashLooping(container, nowMs) ? null : stuck.sinceMs }
   if (state === 'finished') return { status: 'SYNCED', reason: 'It has finished its work.', sinceMs }
   if (state !== 'running') return { status: 'STARTING', reason: container.reason, sinceMs }
@@ -77,7 +77,7 @@ export function whyStuck(
   }
 }
 
-/** What was seen before the program was started anew says nothing of the new run. */
+/** Whether the metrics are of the current run of the program. */
 export const isOfCurrentRun = (
   container: ObservedContainer,
   seen: ObservedProcessor | undefined,
@@ -95,7 +95,7 @@ export function whyNotIndexing({ sinceMs, source }: ObservedContainer, nowMs: nu
   }
 }
 
-/** The same of a program of which nobody knows what it waits for. */
+/** Like `whyNotIndexing`, for a program whose log does not show what it waits for. */
 export function whyUnknown({ sinceMs }: ObservedContainer, nowMs: number) {
   if (nowMs - sinceMs < unknownAfterMs) return null
   const reason =
@@ -120,7 +120,7 @@ const silences: Record<Silence['sign'], (since: string) => string> = {
 const silenceReason = ({ source }: ObservedContainer, { sign, sinceMs }: Silence): string =>
   [silences[sign](readableTime(sinceMs)), ...(source === null ? [] : [source])].join(' ')
 
-/** It says so, and nobody else knows better. */
+/** It reports so, and the independent head does not contradict it. */
 const hasCaughtUp = (seen: ObservedProcessor, nowMs: number): boolean =>
   claimsCaughtUp(seen) && !isFarBehind(seen, nowMs)
 
@@ -130,7 +130,7 @@ function stalledSince(seen: ObservedProcessor, startedMs: number, nowMs: number,
   const movedAtMs = headMovedAt(seen, nowMs)
   if (progressedAtMs === null || movedAtMs === null) return null
   const sinceMs = Math.max(progressedAtMs, startedMs)
-  // What says that it is synced counts as idle; here somebody else knows better.
+  // A processor that reports to be synced counts as idle, but the independent head contradicts it here.
   const maxMs = claimsCaughtUp(seen) ? Infinity : seen.stillMs
   return movedAtMs > sinceMs && Math.min(scrapedAtMs - sinceMs, maxMs) >= waitMs ? sinceMs : null
 }
@@ -140,5 +140,5 @@ export function crashReason({ reason, restarts, exitCode, isOutOfMemory }: Obser
   const ended = isOutOfMemory
     ? 'It ran out of memory'
     : (reason?.replace(/\.$/, '') ?? `It ended with exit code ${exitCode}`)
-  return `${ended}. It was started anew ${restarts} times.`
+  return `${ended}. It was restarted ${restarts} times.`
 }

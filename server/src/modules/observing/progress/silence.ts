@@ -1,7 +1,7 @@
 import type { BlockRate } from '../../rpc/index.ts'
 import { frozenAfterMs, type ObservedHead } from './freshness.ts'
 
-/** What tells whether the data source of a processor answers. */
+/** The signs of whether the data source of a processor responds. */
 export type SourceSigns = {
   /** When its metrics last answered. */
   scrapedAtMs: number
@@ -27,8 +27,8 @@ const frozenFactor = 3
 const answersNeeded = 4
 
 /**
- * Since when nothing is known of the head of the processor's chain, although it was asked for; null while it is known, and where that
- * cannot be told. Only what was seen counts: while nobody looked, nothing was silent.
+ * Since when the head of the processor's chain is unknown although it was requested; null while it is known, or if that cannot be
+ * determined. Periods without observations do not count as silence.
  */
 export function silenceOf(of: SourceSigns, nowMs: number): Silence | null {
   const { scrapedAtMs, unansweredSinceMs, answeredAtMs, answerPace, headMovedAtMs, head } = of

@@ -15,7 +15,7 @@ export const apiDown: RuleOf<'api'> = {
         severity: 'CRITICAL',
         container: 'api',
         label: 'API is down',
-        reason: `${why} Nobody can query it. Its log may say more.`,
+        reason: `${why} It cannot be queried. Its log may say more.`,
         sinceMs: since.length > 0 ? Math.max(...since) : null,
       },
     ]

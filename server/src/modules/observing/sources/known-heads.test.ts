@@ -20,7 +20,7 @@ afterAll(async () => {
   await devnet?.stop()
 })
 
-test('the chain that an environment names is looked at by gateways, although nobody calls it', async () => {
+test('gateways poll the chain that an environment names, even without calls to it', async () => {
   const org = await t.make.org()
   const squid = await insertSquid(t.app.db, { orgId: org.id, name: 'watched', slot: 'v1', processors: ['eth'] })
   const url = t.gateway.urlOf('devnet', await rpcTokenOf(t.app, org.id))

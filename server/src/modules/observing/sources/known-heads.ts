@@ -6,7 +6,7 @@ import { openWorkload } from '../../versions/index.ts'
 import { sourceName } from './source-log.ts'
 import { listRowVersions, selectSealedWorkloads, type SealedWorkload } from './workload-store.ts'
 
-/** Which chain a processor indexes, and where that chain is as others see it: null while nobody looks at it. */
+/** The chain that a processor indexes, and its independent head; null while no gateway polls it. */
 export type HeadLookup = (of: {
   squidId: number
   container: string
@@ -14,9 +14,9 @@ export type HeadLookup = (of: {
 
 export type ChainHeadCache = {
   headOf: HeadLookup
-  /** Data sources that its code and its environment name, as people may see them. */
+  /** Data sources named in its code and environment, without credentials. */
   sourcesOf: (of: { squidId: number; container: string }) => string[]
-  /** Looks at what versions are told in their environment now, and at the chains they name. */
+  /** Reads the environments of versions that changed, and the heads of the chains in them. */
   look: () => Promise<void>
 }
 

@@ -49,7 +49,7 @@ const processor = async (): Promise<Processor> => {
   if (!one) throw new Error('There is no processor')
   return one
 }
-/** What people would be told of at once. */
+/** The findings that would open an alert immediately. */
 const findings = async () => {
   const [version] = await readAlertSubjects(t.app.db)
   if (!version) throw new Error('There is no version')
@@ -101,7 +101,7 @@ test.each([
   }
 })
 
-test('nothing was silent while nobody looked', async () => {
+test('periods without observations do not count as silence', async () => {
   await make(atHead({ asksEveryMs: 5000 }))
   await pass(minutes(3))
   clock.advance(minutes(60))
@@ -113,7 +113,7 @@ test('nothing was silent while nobody looked', async () => {
 const sdkLine = (fields: object) => JSON.stringify({ level: 3, ns: 'sqd:processor:rpc', ...fields })
 const begun = sdkLine({ ns: 'sqd:processor', msg: 'processing blocks from 0' })
 
-test('a source that never answers is told within three minutes, by the name of its host and nothing of its key', async () => {
+test('a data source that never responds is reported within three minutes, with its host and without its key', async () => {
   await t.as(org.admin).secrets.change({
     params: { code: org.code },
     body: { secrets: [{ action: 'UPDATE', name: 'NODE', value: 'hidden-node-name' }] },

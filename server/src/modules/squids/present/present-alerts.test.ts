@@ -55,7 +55,7 @@ test('metrics that no longer answer, and an end in failure, count from when they
   ])
 })
 
-test('a crash loop is told once, and only of processors that they are stuck', () => {
+test('a crash loop is reported once, and only processors are reported as stuck', () => {
   const crashing = alerts({}, { state: 'failed', crashesInARow: 5, exitCode: 1, sinceMs: ago(1000) })
   expect(crashing.map(({ label }) => label)).toEqual(['eth keeps crashing'])
   expect(alerts({}, { container: 'api', state: 'finished', exitCode: 1 })).toEqual([])
