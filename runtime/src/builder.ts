@@ -66,6 +66,8 @@ export type BuildRequest = {
   limits: BuildLimits
   /** Called for each line of progress and each line of the build's own output. */
   log: (severity: 'info' | 'warn' | 'error', message: string) => void
+  /** Called when the build leaves the queue of the builder and starts. Not called when a stored image is reused. */
+  onStart?: () => Promise<void>
   signal: AbortSignal
 }
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { Header } from 'tar'
 
-/** One entry as a packer, honest or not, would write it. */
+/** One archive entry, valid or malicious. */
 export type Packed = {
   path: string
   type?: EntryType
@@ -16,7 +16,7 @@ type EntryType = 'File' | 'Directory' | 'SymbolicLink' | 'Link' | 'CharacterDevi
 
 const BLOCK = 512
 
-/** The bytes of a tar file with just these entries, in this order; nothing is checked. */
+/** A tar file of exactly these entries, without validation. */
 export function tarOf(entries: Packed[]): Buffer {
   const blocks = entries.flatMap(({ path, type = 'File', content = '', linkpath, mode = 0o644, uid = 0 }) => {
     const body = Buffer.from(content)
@@ -28,7 +28,7 @@ export function tarOf(entries: Packed[]): Buffer {
   return Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)])
 }
 
-/** What `sqd` uploads: gzipped, its root entry `.`. */
+/** An archive as `sqd` uploads it: gzipped, with the root entry `.`. */
 export function archiveOf(entries: Packed[]): () => Readable {
   return streamOf(gzipSync(tarOf([{ path: './', type: 'Directory', mode: 0o755 }, ...entries])))
 }

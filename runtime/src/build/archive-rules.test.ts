@@ -8,8 +8,8 @@ import { plainPath, refusalOf, resolveLink } from './archive-rules.ts'
 const file = (path: string) => refusalOf({ path, type: 'File' })
 const link = (path: string, linkpath: string) => refusalOf({ path, type: 'SymbolicLink', linkpath })
 
-describe('what an archive may hold', () => {
-  test.each(['./', '.'])('the root %s as a folder, and as nothing else', (path) => {
+describe('allowed archive entries', () => {
+  test.each(['./', '.'])('the root %s only as a folder', (path) => {
     expect(refusalOf({ path, type: 'Directory' })).toBeNull()
     expect(refusalOf({ path, type: 'SymbolicLink', linkpath: 'x' })).toContain('root')
   })
@@ -55,11 +55,11 @@ describe('what an archive may hold', () => {
     expect(link(path, target)).toContain('outside of the squid’s folder')
   })
 
-  test('a hard link counts from the root', () => {
+  test('hard links are relative to the root', () => {
     expect(refusalOf({ path: 'a/b/c', type: 'Link', linkpath: '../x' })).toContain('outside')
   })
 
-  test('a lockfile linked to its monorepo says what to do', () => {
+  test('a lockfile linked to its monorepo is refused with advice', () => {
     expect(link('package-lock.json', '../../package-lock.json')).toContain('Put the lockfile itself')
   })
 })
@@ -68,7 +68,7 @@ describe('properties', () => {
   const part = fc.constantFrom('..', '.', '', 'a', 'b', 'c', 'a..', '...')
   const path = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => parts.join('/'))
 
-  test('an accepted path stays in the tree wherever that is', () => {
+  test('an accepted path stays in the tree', () => {
     fc.assert(
       fc.property(path, (wanted) => {
         fc.pre(file(wanted) === null && plainPath(wanted) !== '')
@@ -78,7 +78,7 @@ describe('properties', () => {
     )
   })
 
-  test('links are followed as the kernel follows them, and never out of the tree', () => {
+  test('links are resolved as the kernel does, and never out of the tree', () => {
     const targets = fc.dictionary(fc.constantFrom('l1', 'l2', 'a/l3', 'a/b/l4'), path, { noNullPrototype: true })
     fc.assert(
       fc.property(targets, path, (links, wanted) => {
@@ -105,7 +105,7 @@ describe('properties', () => {
     )
   })
 
-  /** Null for what does not exist or runs in a circle. `join` would shorten `link/..`, so the words are kept. */
+  /** Null for missing paths and link cycles. Concatenates, since `join` would normalize `link/..`. */
   function kernelsPath(root: string, wanted: string): string | null {
     try {
       return realpathSync.native(`${root}/${wanted}`)

@@ -1,9 +1,9 @@
 import { posix } from 'node:path'
 
-/** What an archive says about one of its entries, before anything is written. */
+/** The header of an archive entry. */
 export type ArchiveEntry = {
   path: string
-  /** The name the `tar` package gives the type. */ type: string
+  /** Type name of the `tar` package. */ type: string
   linkpath?: string | undefined
 }
 
@@ -13,13 +13,13 @@ const MAX_DEPTH = 64
 const FILES = new Set(['File', 'OldFile', 'ContiguousFile'])
 const LINKS = new Set(['Link', 'SymbolicLink'])
 
-/** The path without `./`, doubled or trailing slashes; the root of the archive is the empty string. */
+/** The path without `./`, double or trailing slashes; empty for the root of the archive. */
 export function plainPath(path: string): string {
   const parts = path.split('/').filter((part) => part !== '' && part !== '.')
   return parts.join('/')
 }
 
-/** A sentence for the user when the entry may not be unpacked, else null. Looks at the archive's words only. */
+/** Why the entry must not be unpacked, as a sentence for the user; null if allowed. Checks only the entry's header. */
 export function refusalOf(entry: ArchiveEntry): string | null {
   const name = quoted(entry.path)
   const badPath = refusalOfPath(entry.path)
@@ -34,7 +34,7 @@ export function refusalOf(entry: ArchiveEntry): string | null {
     return null
   }
   if (!LINKS.has(entry.type)) {
-    return `${name} is a ${entryTypeName(entry.type)}; a squid may hold only files, folders and links`
+    return `${name} is a ${entryTypeName(entry.type)}; a squid may contain only files, folders and links`
   }
   return refusalOfLink(path, entry.type === 'Link' ? 'hard link' : 'link', entry.linkpath ?? '')
 }
@@ -51,9 +51,9 @@ function refusalOfPath(path: string): string | null {
     return `is more than ${MAX_DEPTH} folders deep`
   }
   if (Buffer.byteLength(path) > MAX_PATH_BYTES || parts.some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES)) {
-    return `is too long: a name may have ${MAX_NAME_BYTES} bytes, a whole path ${MAX_PATH_BYTES}`
+    return `is too long: names are limited to ${MAX_NAME_BYTES} bytes, paths to ${MAX_PATH_BYTES}`
   }
-  if (hasOddCharacters(path)) {
+  if (hasInvalidCharacters(path)) {
     return 'has a name with control characters, a backslash or bytes that are not UTF-8; rename it'
   }
   return null
@@ -65,24 +65,24 @@ function refusalOfLink(path: string, kind: 'link' | 'hard link', target: string)
   if (escapes) {
     return escapingLink(path, kind, target)
   }
-  return hasOddCharacters(target) || Buffer.byteLength(target) > MAX_PATH_BYTES
-    ? `${quoted(path)} is a ${kind} whose target is too long or has odd characters`
+  return hasInvalidCharacters(target) || Buffer.byteLength(target) > MAX_PATH_BYTES
+    ? `${quoted(path)} is a ${kind} whose target is too long or contains invalid characters`
     : null
 }
 
-/** The sentence for a link that leads out of the tree. A lockfile linked to its monorepo's root is the common case. */
+/** Message for a link that points out of the tree, often a lockfile linked to the root of a monorepo. */
 export function escapingLink(path: string, kind: 'link' | 'hard link', target: string): string {
-  const said = `${quoted(path)} is a ${kind} to ${quoted(target)}, outside of the squid’s folder`
+  const problem = `${quoted(path)} is a ${kind} to ${quoted(target)}, outside of the squid’s folder`
   return LOCKFILES.has(posix.basename(path))
-    ? `${said}: the archive holds the link, not the lockfile. Put the lockfile itself into the squid’s folder`
-    : `${said}. Put the file itself there instead`
+    ? `${problem}: the archive contains the link, not the lockfile. Put the lockfile itself into the squid’s folder`
+    : `${problem}. Put the file itself there instead`
 }
 
 const LOCKFILES = new Set(['package-lock.json', 'npm-shrinkwrap.json', 'pnpm-lock.yaml', 'yarn.lock'])
 
 /**
- * Where a link really leads, following the other links of the tree (`links`: path → target); null when it leaves the
- * tree or runs in a circle. What does not exist is taken word by word.
+ * Resolves a link, following the other links of the tree (`links`: path → target). Null when it leaves the tree or is
+ * cyclic. Missing components are taken literally.
  */
 export function resolveLink(links: ReadonlyMap<string, string>, path: string): string | null {
   const done: string[] = []
@@ -112,18 +112,18 @@ export function resolveLink(links: ReadonlyMap<string, string>, path: string): s
   return done.join('/')
 }
 
-/** Absolute on the user's machine, whichever that is. */
+/** Absolute on any operating system. */
 export function isAbsolute(path: string): boolean {
   return path.startsWith('/') || path.startsWith('\\') || /^[A-Za-z]:[\\/]/.test(path)
 }
 
-/** In quotation marks, cut when long, control characters made visible. */
+/** Quoted and truncated, with control characters escaped. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text)
 }
 
-function hasOddCharacters(text: string): boolean {
-  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+function hasInvalidCharacters(text: string): boolean {
+  // oxlint-disable-next-line no-control-regex -- control characters are to be detected
   return /[\u0000-\u001f\u007f\\\ufffd]/.test(text)
 }
 

@@ -8,7 +8,7 @@ import { install, cloneWritable, makeProduction, pruneInPlace, sealInstalled, cl
 import { dependencyKey, scriptOf } from './dependency-key.ts'
 import { commandsOf, managerEnvironment } from './manager-commands.ts'
 
-/** Leaves in `work.dirs.app` the sealed app with its production dependencies; answers the bytes in it. */
+/** Builds the sealed app with its production dependencies in `work.dirs.app`; resolves with its bytes. */
 export async function buildApp(context: BuilderContext, plan: BuildPlan, work: BuildWorkspace): Promise<number> {
   const { key, reason } = await dependencyKey({
     root: plan.source,
@@ -19,7 +19,7 @@ export async function buildApp(context: BuilderContext, plan: BuildPlan, work: B
     hasInstallCommand: plan.request.installCommand !== null,
   })
   if (key === null) {
-    plan.log.say(`Dependencies are installed anew for each build, because ${reason}`)
+    plan.log.info(`Dependencies are installed from scratch for each build, because ${reason}`)
     return await buildInPlace(context, plan, work)
   }
   return await context.cache.withDependencies(plan.request.tenant, key, async (kept) =>
@@ -27,7 +27,7 @@ export async function buildApp(context: BuilderContext, plan: BuildPlan, work: B
   )
 }
 
-/** Everything happens in the app's own folder. */
+/** Installs, builds and prunes in the app's folder, without cached dependencies. */
 async function buildInPlace(context: BuilderContext, plan: BuildPlan, { run, dirs }: BuildWorkspace): Promise<number> {
   const { installCommand } = plan.request
   await withDownloads(context, plan, { run, dirs }, async (installing) => {
@@ -36,7 +36,7 @@ async function buildInPlace(context: BuilderContext, plan: BuildPlan, { run, dir
     if (installCommand === null) {
       await pruneInPlace(run, installing)
     } else {
-      plan.log.say('Dependencies stay as the manifest’s install command left them')
+      plan.log.info('Dependencies stay as the manifest’s install command left them')
     }
   })
   return await run.trees.seal(dirs.app, run.uid)
@@ -49,7 +49,7 @@ async function buildWith(
   kept: KeptDependencies,
 ): Promise<number> {
   const { run, dirs } = work
-  plan.log.say('Dependencies unchanged: installed nothing')
+  plan.log.info('Dependencies unchanged: installed nothing')
   await cloneWritable(run, kept.full, join(dirs.app, 'node_modules'))
   const [shared, built] = await Promise.allSettled([
     cloneReadOnly(run, kept.production, imageModules(dirs)),
@@ -59,7 +59,7 @@ async function buildWith(
   return kept.productionBytes + (await finish(context, work))
 }
 
-/** Installs, and makes the production tree while the build script runs. What was installed serves the next try, too. */
+/** Installs, and creates the production tree while the build script runs. Installed dependencies are cached even if the build fails. */
 async function buildAndKeep(
   context: BuilderContext,
   plan: BuildPlan,
@@ -86,10 +86,10 @@ async function buildAndKeep(
   })
 }
 
-/** The production tree that is to go into the image waits here for the build to end. */
+/** Location of the production tree until the build has ended. */
 const imageModules = (dirs: WorkDirs) => join(dirs.dir, 'image-modules')
 
-/** The build's own `node_modules` goes, the production tree comes. Answers the bytes of the app without it. */
+/** Replaces the build's `node_modules` by the production tree. Resolves with the bytes of the app without dependencies. */
 async function finish({ staging }: BuilderContext, { run, dirs }: BuildWorkspace): Promise<number> {
   const modules = join(dirs.app, 'node_modules')
   await staging.discard(modules)
@@ -106,7 +106,7 @@ function throwRejected(...results: PromiseSettledResult<unknown>[]): void {
   }
 }
 
-/** The manifest's command, else the `build` script of package.json, else nothing (contract 4.1). */
+/** Runs the manifest's command, or else the `build` script of package.json if there is one (contract 4.1). */
 async function runBuildScript(
   { request, packageJson, manager, log }: BuildPlan,
   { run, dirs }: BuildWorkspace,
@@ -114,7 +114,7 @@ async function runBuildScript(
   const script = scriptOf(packageJson, 'build') === null ? null : [manager.name, 'run', 'build']
   const command = request.buildCommand ?? script
   if (command === null) {
-    log.say('package.json has no build script: nothing to build')
+    log.info('package.json has no build script: nothing to build')
     return
   }
   await runStep(run, {
@@ -122,7 +122,7 @@ async function runBuildScript(
     command,
     cwd: dirs.app,
     env: {
-      // What other builds of the tenant will install from is not for the squid's own code.
+      // Own directory: the squid's code must not write to the download cache that other builds of the tenant use.
       ...managerEnvironment(join(dirs.dir, 'tmp/downloads')),
       PATH: `${join(dirs.app, 'node_modules/.bin')}:${run.env.PATH ?? ''}`,
     },

@@ -6,26 +6,26 @@ import type { Staging } from './staging.ts'
 import { walk } from './tree.ts'
 
 /**
- * What builds leave for later builds of the same tenant: installed dependencies, sealed, and what the package managers
- * downloaded. Never for another tenant: install scripts are untrusted and could leave something behind.
+ * Cache of a tenant's builds: sealed dependency trees and downloads of the package managers. Not shared between tenants,
+ * since install scripts are untrusted and could plant files.
  *
- *   <dir>/<hash of the tenant>/deps/<key>/{full,production,entry.json}   ours; read by nobody else
- *   <dir>/<hash of the tenant>/downloads/{files,entry.json}              `files` is the build user's own
+ *   <dir>/<hash of the tenant>/deps/<key>/{full,production,entry.json}   owned by the server, not readable by others
+ *   <dir>/<hash of the tenant>/downloads/{files,entry.json}              `files` is owned by the build user
  */
 export type BuildCache = {
-  /** Hands out what is kept under `key`, null when nothing is; it stays for as long as `work` runs. */
+  /** Passes the dependencies of `key` to `work`, or null; they are not evicted while `work` runs. */
   withDependencies<T>(tenant: string, key: string, work: (kept: KeptDependencies | null) => Promise<T>): Promise<T>
-  /** Moves `dir`, which holds sealed `full` and `production`, into the cache. The first under a key stays. */
+  /** Moves `dir`, which contains the sealed trees `full` and `production`, into the cache. Keeps an existing entry. */
   keepDependencies(tenant: string, key: string, dir: string, sizes: Sizes): Promise<void>
-  /** Hands out the tenant's folder of downloads, which a program of `uid` may write to; it stays for as long as `work` runs. */
+  /** Passes the tenant's download folder, writable by `uid`, to `work`; it is not evicted while `work` runs. */
   withDownloads<T>(tenant: string, uid: number | null, work: (dir: string) => Promise<T>): Promise<T>
-  /** Forgets what was used longest ago until no more than the allowed bytes are kept. */
+  /** Evicts the least recently used entries beyond the size limit. */
   collect(): Promise<void>
 }
 
 export type KeptDependencies = { full: string; production: string; productionBytes: number }
 
-/** `bytes` are those on the disk: the production tree shares the files of the full one. */
+/** `bytes` on disk; the production tree shares files with the full one. */
 type Sizes = { bytes: number; productionBytes: number }
 
 const ENTRY_FILE = 'entry.json'
@@ -35,18 +35,18 @@ export async function openBuildCache(dir: string, staging: Staging, maxBytes: nu
   const tenantDir = (tenant: string) => join(dir, createHash('sha256').update(tenant).digest('hex').slice(0, 32))
   const dependencyDir = (tenant: string, key: string) => join(tenantDir(tenant), 'deps', key)
   const inUse = new Map<string, number>()
-  const holding = async <T>(held: string, work: () => Promise<T>): Promise<T> => {
-    inUse.set(held, (inUse.get(held) ?? 0) + 1)
+  const whileInUse = async <T>(path: string, work: () => Promise<T>): Promise<T> => {
+    inUse.set(path, (inUse.get(path) ?? 0) + 1)
     try {
       return await work()
     } finally {
-      inUse.set(held, (inUse.get(held) ?? 1) - 1)
+      inUse.set(path, (inUse.get(path) ?? 1) - 1)
     }
   }
   return {
     async withDependencies(tenant, key, work) {
       const found = dependencyDir(tenant, key)
-      return await holding(found, async () => {
+      return await whileInUse(found, async () => {
         const entry = await readEntry(found)
         await touch(found)
         const { productionBytes } = entry ?? { productionBytes: 0 }
@@ -69,7 +69,7 @@ export async function openBuildCache(dir: string, staging: Staging, maxBytes: nu
     async withDownloads(tenant, uid, work) {
       const downloads = join(tenantDir(tenant), 'downloads')
       const files = join(downloads, 'files')
-      return await holding(downloads, async () => {
+      return await whileInUse(downloads, async () => {
         await mkdir(files, { recursive: true, mode: 0o711 })
         if (uid !== null) {
           await lchown(files, uid, uid)
@@ -108,7 +108,7 @@ async function listEntries(dir: string): Promise<Entry[]> {
   return entries.filter((entry) => entry !== null)
 }
 
-/** Null when there is none, or none that was finished. */
+/** Null for a missing or incomplete entry. */
 async function readEntry(dir: string): Promise<Entry | null> {
   try {
     const file = join(dir, ENTRY_FILE)
@@ -130,7 +130,7 @@ async function bytesBelow(dir: string): Promise<number> {
       bytes += stats.size
     }
   } catch (error) {
-    // Another build of the tenant moves its temporary files while we look.
+    // A concurrent build of the tenant may move its temporary files.
     if (errorCode(error) !== 'ENOENT') {
       throw error
     }
@@ -138,7 +138,7 @@ async function bytesBelow(dir: string): Promise<number> {
   return bytes
 }
 
-/** Marks an entry as used now, when there is one. */
+/** Updates the time of last use, if the entry exists. */
 async function touch(dir: string): Promise<void> {
   const now = new Date()
   try {

@@ -7,19 +7,19 @@ import { type BuilderHarness, LIMITS, LOCKFILES, PACKAGE_JSON, TINY, openBuilder
 const NPM = { ...TINY, ...LOCKFILES.npm }
 const script = (code: string) => ['node', '-e', code]
 
-describe('a build that fails says what, and what to do', () => {
+describe('a failed build reports the cause and what to do', () => {
   let harness: BuilderHarness
 
   beforeAll(async () => {
     harness = await openBuilderHarness()
-    // The rest finds the dependencies kept.
+    // Later tests use the cached dependencies.
     await harness.build(NPM)
   }, 120_000)
 
   afterAll(() => harness.dispose())
 
   afterEach(async () => {
-    // Nothing half-built stays behind: what is discarded is deleted, the rest was moved to its place.
+    // No incomplete files remain: staging folders are either moved or deleted.
     await expect.poll(() => readdirSync(join(harness.stateDir, 'builds/staging')), { timeout: 20_000 }).toEqual([])
   })
 
@@ -73,7 +73,7 @@ describe('a build that fails says what, and what to do', () => {
     expect(log).toEqual(expect.arrayContaining(['line 0', 'line 49', 'src/main.ts(3,1): error TS1005']))
   })
 
-  test('a command that is not there', async () => {
+  test('a missing command', async () => {
     const { error } = await harness.fail(NPM, { buildCommand: ['nest', 'build'] })
     expect(String(error)).toContain('there is no such command')
   })
@@ -88,7 +88,7 @@ describe('a build that fails says what, and what to do', () => {
   })
 
   test('out of memory beyond the heap', async ({ skip }) => {
-    skip(harness.host.cgroups === null, 'this host lets us make no cgroups')
+    skip(harness.host.cgroups === null, 'cgroups cannot be created on this host')
     const buildCommand = script('for (const all = []; ; ) all.push(Buffer.alloc(1e6, 1))')
     const { error } = await harness.fail(NPM, { limits, buildCommand })
     expect(String(error)).toContain('ran out of memory: a build may use 150 MB')
@@ -104,7 +104,7 @@ describe('a build that fails says what, and what to do', () => {
     expect(String(error)).toMatch(/was stopped: a build may take 0 min|waiting for x/)
   })
 
-  test('cancelled: with the reason of whoever did it', async () => {
+  test('a cancelled build rejects with the reason of the signal', async () => {
     const cancel = new AbortController()
     const { error } = await harness.fail(NPM, {
       buildCommand: script('console.log("going on"); setInterval(() => {}, 1e6)'),
@@ -116,23 +116,23 @@ describe('a build that fails says what, and what to do', () => {
     expect(error).toMatchObject({ message: 'another deployment took over' })
   })
 
-  test('a Node that is not offered', async () => {
+  test('an unsupported version of Node', async () => {
     const { error } = await harness.fail(NPM, { nodeVersion: '16' })
     expect(error).toMatchObject({ kind: 'REQUIREMENTS', message: expect.stringContaining('18, 20') })
   })
 
-  test('a flood of output does not reach the log whole', async () => {
+  test('excessive output is truncated in the log', async () => {
     const flood = script(
       'for (let i = 0; i < 60000; i++) console.log("x".repeat(100)); console.log("the end"); process.exitCode = 1',
     )
     const { error, log } = await harness.fail(NPM, { buildCommand: flood })
     expect(log.length).toBeLessThan(25_000)
-    expect(log.at(-1)).toContain('further output is left out')
+    expect(log.at(-1)).toContain('further output is omitted')
     expect(String(error)).toContain('the end')
   })
 })
 
-describe('what package managers and the system say', () => {
+describe('messages of package managers and of the system', () => {
   const result = { exitCode: 1, outOfMemory: false, timedOut: false, aborted: false }
   const manager = {
     kind: 'npm',
@@ -156,7 +156,7 @@ describe('what package managers and the system say', () => {
     expect(kindOf(step, line)).toBe(kind)
   })
 
-  test('a full disk under the builder’s own work', () => {
+  test('a full disk during the builder’s own work', () => {
     expect(explainOwn(Object.assign(new Error('write'), { code: 'ENOSPC' }))).toMatchObject({ kind: 'UNEXPECTED' })
     const other = new Error('other')
     expect(explainOwn(other)).toBe(other)

@@ -4,7 +4,7 @@ import { errorCode } from '../error-code.ts'
 import { relockCommand } from './manager-commands.ts'
 import type { PackageManager } from './package-manager.ts'
 
-/** A program of a build that did not end well, and all that is known about it. */
+/** A failed program of a build. */
 export type FailedStep = {
   step: 'install' | 'build' | 'prune'
   command: string
@@ -15,7 +15,7 @@ export type FailedStep = {
   manager: PackageManager
 }
 
-/** What failed, in words that tell the user what to do (contract 8: hour-long builds with no clear failure). */
+/** Describes what failed and what the user can do. */
 export function explain(failed: FailedStep): BuildFailure {
   const { tail } = failed
   const known = ofLimits(failed) ?? (failed.step === 'build' ? null : ofInstall(failed)) ?? ofHost(tail)
@@ -37,7 +37,7 @@ function ofLimits({ command, result, limits, tail }: FailedStep): ClassifiedFail
   if (result.timedOut) {
     const limitMin = Math.round(limits.timeMs / 6000) / 10
     return fault(
-      `${command} was stopped: a build may take ${limitMin} min. Look at the last lines for what it waited for.`,
+      `${command} was stopped: a build may take ${limitMin} min. The last lines of its output may show what it was waiting for.`,
     )
   }
   return null
@@ -63,16 +63,16 @@ const UNREACHABLE =
 
 function ofInstall({ tail, manager }: FailedStep): ClassifiedFailure | null {
   const lockfile = manager.lockfile?.name ?? 'the lockfile'
-  const says = (patterns: RegExp[]) => tail.some((line) => patterns.some((pattern) => pattern.test(line)))
-  if (says(OUT_OF_SYNC)) {
+  const matches = (patterns: RegExp[]) => tail.some((line) => patterns.some((pattern) => pattern.test(line)))
+  if (matches(OUT_OF_SYNC)) {
     const message = `${lockfile} does not match package.json. Run \`${relockCommand(manager)}\` in the squid’s folder and deploy again.`
     return { kind: 'REQUIRED_SOURCE_FILE_INVALID', message }
   }
-  if (says(UNREADABLE)) {
+  if (matches(UNREADABLE)) {
     const message = `${lockfile} cannot be read. Run \`${relockCommand(manager)}\` in the squid’s folder and deploy again.`
     return { kind: 'REQUIRED_SOURCE_FILE_INVALID', message }
   }
-  if (says([UNREACHABLE])) {
+  if (matches([UNREACHABLE])) {
     return {
       kind: 'UNEXPECTED',
       message: 'The package registry cannot be reached. This is not the squid’s fault: deploy again in a few minutes.',
@@ -88,7 +88,7 @@ function ofHost(tail: string[]): ClassifiedFailure | null {
   return isFull ? { kind: 'UNEXPECTED', message: DISK_FULL } : null
 }
 
-/** The builder's own work failed: the same words when it was for a full disk, else the error as it is. */
+/** Maps a full disk during the builder's own work to a `BuildFailure`; returns other errors unchanged. */
 export function explainOwn(error: unknown): unknown {
   const code = errorCode(error)
   return code === 'ENOSPC' || code === 'EDQUOT' ? new BuildFailure('UNEXPECTED', DISK_FULL) : error
@@ -100,12 +100,12 @@ function fault(message: string): ClassifiedFailure {
 
 function hint({ result, step }: FailedStep): string {
   if (result.exitCode === 127) {
-    return ': there is no such command. Is the package that brings it among the dependencies'
+    return ': there is no such command. Check that the package that provides it is a dependency'
   }
   return step === 'install' ? ': the dependencies were not installed' : ''
 }
 
-/** The end of the output, without what says nothing. */
+/** The end of the output without uninformative lines. */
 function lastOutput(tail: string[]): string[] {
   const isNoise = (line: string) =>
     line.trim() === '' || /A complete log of this run|^npm error\s*$|npm notice/.test(line)

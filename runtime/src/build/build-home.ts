@@ -2,10 +2,10 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { NpmConfig } from './npm-config.ts'
 
-/** The home folder of a build's programs: nothing but how to reach the registry. */
+/** The home folder of a build's programs. Contains only the registry configuration. */
 export type BuildHome = { dir: string; env: Record<string, string> }
 
-/** As files in the home folder, so that a squid's own `.npmrc` or `.yarnrc.yml` has the last word. */
+/** Writes the configuration as files in the home folder, so that a squid's `.npmrc` or `.yarnrc.yml` overrides it. */
 export async function makeBuildHome(dir: string, config: NpmConfig): Promise<BuildHome> {
   await mkdir(dir, { mode: 0o755 })
   const certificateFile = config.certificates === null ? null : join(dir, 'certificates.pem')
@@ -36,7 +36,7 @@ export async function makeBuildHome(dir: string, config: NpmConfig): Promise<Bui
 
 function environment(config: NpmConfig, certificateFile: string | null): Record<string, string> {
   return {
-    // Every package manager obeys it, npm's own `cafile` only npm.
+    // Respected by every package manager; `cafile` only by npm.
     ...(certificateFile === null ? {} : { NODE_EXTRA_CA_CERTS: certificateFile }),
     ...(config.proxy === null ? {} : { HTTPS_PROXY: config.proxy, HTTP_PROXY: config.proxy }),
     ...(config.noProxy === null ? {} : { NO_PROXY: config.noProxy }),

@@ -7,7 +7,7 @@ import { readTextFile } from './manifest-file.ts'
 import type { PackageManager } from './package-manager.ts'
 import type { InstalledNode, InstalledTool } from './toolchain.ts'
 
-/** One build, everything about it decided, nothing done yet. */
+/** All decisions about a build, made before it starts. */
 export type BuildPlan = {
   image: string
   request: BuildRequest
@@ -17,12 +17,12 @@ export type BuildPlan = {
   packageJson: Record<string, unknown>
   manager: PackageManager
   node: InstalledNode
-  /** Null: the manager is the toolchain's own npm. */
+  /** Null for the npm of the toolchain. */
   managerTool: InstalledTool | null
   log: BuildLog
 }
 
-/** Runs the build and stores its image. Whatever happens, nothing of it runs or lies around afterwards. */
+/** Runs the build and stores its image. Leaves no processes and no temporary files, also when it fails. */
 export async function buildImage(context: BuilderContext, plan: BuildPlan): Promise<Image> {
   const startedAt = performance.now()
   const work = await openWorkspace(context, plan)
@@ -40,14 +40,14 @@ export async function buildImage(context: BuilderContext, plan: BuildPlan): Prom
       createdAt: new Date().toISOString(),
       bytes,
     })
-    log.say(`Image ready: ${megabytes(bytes)}, after ${seconds(performance.now() - startedAt)}`)
+    log.info(`Image ready: ${megabytes(bytes)}, after ${seconds(performance.now() - startedAt)}`)
     return { image, bytes, reused: false }
   } finally {
     await context.staging.discard(work.dirs.dir)
   }
 }
 
-/** The package of the SDK that the squid's processor is made with, such as `@subsquid/evm-processor@1.27.3`. */
+/** The SDK package of the squid's processor, such as `@subsquid/evm-processor@1.27.3`. */
 async function sdkOf(app: string, packageJson: Record<string, unknown>): Promise<string | null> {
   const { dependencies } = packageJson
   const names = typeof dependencies === 'object' && dependencies !== null ? Object.keys(dependencies) : []

@@ -11,7 +11,7 @@ import { type BuilderHarness, LOCKFILES, TINY, buildRequest, openBuilderHarness 
 const NPM = { ...TINY, ...LOCKFILES.npm }
 const isRoot = process.getuid?.() === 0
 
-/** Tries what it must not be able to do and prints what it got. */
+/** Attempts forbidden operations and reports the results. */
 const SPY = `
 const fs = require('node:fs')
 const attempt = (work) => { try { return work() ?? 'done' } catch (error) { return error.code } }
@@ -33,7 +33,7 @@ attempt(() => fs.chmodSync('lib/seen.json', 0o4777))
 const kinds = [{ sandbox: 'auto' }, { sandbox: 'none' }] as const
 
 describeKinds(kinds, (kind) => {
-  describe.runIf(isRoot)('what a build can reach (as root)', () => {
+  describe.runIf(isRoot)('isolation of builds (as root)', () => {
     let harness: BuilderHarness
 
     beforeAll(async () => {
@@ -46,7 +46,7 @@ describeKinds(kinds, (kind) => {
       await harness.dispose()
     })
 
-    test('neither the server’s environment and files nor another tenant’s, and no cache', async () => {
+    test('a build accesses neither the server’s environment and files nor another tenant’s, and no cache', async () => {
       await harness.build(NPM, { tenant: 'other' })
       const secretDir = join(harness.stateDir, 'secrets')
       mkdirSync(secretDir, { mode: 0o700 })
@@ -68,7 +68,7 @@ describeKinds(kinds, (kind) => {
       const { image } = await harness.build(files)
       const seen = JSON.parse(harness.read(image, 'lib/seen.json'))
       const isRefused = (answer: unknown) => ['ENOENT', 'EACCES', 'EROFS', 'ENOTDIR'].includes(String(answer))
-      // In a sandbox the folders above its own exist, with nothing else in them.
+      // In a sandbox the parent folders of its own exist, but contain nothing else.
       const own: string[] = seen.cwd.split('/')
       const isHarmless = (answer: unknown) => Array.isArray(answer) && answer.every((name) => own.includes(name))
       expect(targets.filter((_, index) => !isRefused(seen.read[index]) && !isHarmless(seen.read[index]))).toEqual([])
@@ -77,7 +77,7 @@ describeKinds(kinds, (kind) => {
       expect(Object.keys(seen.env)).not.toContain('SERVER_SECRET')
       expect(JSON.stringify(seen.env)).not.toContain('/root')
 
-      // It could not change what it was lent, could replace it for itself, and neither reaches image or cache.
+      // It cannot modify shared files but can replace its own; neither affects image or cache.
       expect(seen.poison).toBe('EACCES')
       expect(seen.replaced).toBe('done')
       const next = await harness.build({ ...NPM, 'src/next.ts': '' })
@@ -95,7 +95,7 @@ describeKinds(kinds, (kind) => {
   describe('a server killed in the middle of a build', () => {
     let harness: BuilderHarness
 
-    // What comes from the registry, the toolchain too where `npm test` has not installed it, is there before the test begins.
+    // Downloads dependencies, and the toolchain unless `npm test` has installed it, before the test starts.
     beforeAll(async () => {
       harness = await openBuilderHarness(kind)
       await harness.build(NPM)
@@ -103,17 +103,17 @@ describeKinds(kinds, (kind) => {
 
     afterAll(() => harness?.dispose())
 
-    test('leaves what the next one ends, clears and builds again', async () => {
+    test('leaves files and processes that the next one removes, and its build can be repeated', async () => {
       const { key } = await harness.unpack({
         ...NPM,
         'build.js': 'console.log("pid", process.pid); setInterval(() => {}, 1e6)',
       })
       const { stateDir, imagesDir, toolchainDir, npmConfig } = harness
       const request = { ...buildRequest(key, []), log: undefined, signal: undefined }
-      const told = join(stateDir, 'told.json')
-      writeFileSync(told, JSON.stringify({ stateDir, imagesDir, toolchainDir, npmConfig, kind, request }))
+      const optionsFile = join(stateDir, 'options.json')
+      writeFileSync(optionsFile, JSON.stringify({ stateDir, imagesDir, toolchainDir, npmConfig, kind, request }))
       const server = spawn(process.execPath, ['--input-type=module', '-e', SERVER], {
-        env: { PATH: process.env['PATH'], TOLD: told, HOME: process.env['HOME'] },
+        env: { PATH: process.env['PATH'], OPTIONS: optionsFile, HOME: process.env['HOME'] },
         stdio: ['ignore', 'pipe', 'inherit'],
       })
       let isBuilding = false
@@ -129,14 +129,14 @@ describeKinds(kinds, (kind) => {
       expect(isBuilding).toBe(true)
       const staging = join(stateDir, 'builds/staging')
       expect(readdirSync(staging)).not.toEqual([])
-      // bubblewrap ends the build with its server; where it is not used, that is left to the next one.
+      // bubblewrap ends the build together with its server; without it, the next server does.
       expect(programsOf(harness).length > 0 || harness.host.sandbox === 'bwrap').toBe(true)
 
       await harness.reopen()
       await harness.builder.recover()
       expect(readdirSync(staging)).toEqual([])
       expect(programsOf(harness)).toEqual([])
-      // The tree is still there, and the dependencies need not be installed again.
+      // The source tree still exists, and the dependencies are cached.
       const log: string[] = []
       const finished = { buildCommand: ['node', '-e', 'console.log("ended")'] }
       expect(await harness.builder.build(buildRequest(key, log, finished))).toMatchObject({ reused: false })
@@ -148,7 +148,7 @@ describeKinds(kinds, (kind) => {
     import { createBuilder } from ${JSON.stringify(new URL('./create-builder.ts', import.meta.url).href)}
     import { ensureToolchain } from ${JSON.stringify(new URL('./toolchain.ts', import.meta.url).href)}
     import { prepareHost } from ${JSON.stringify(new URL('../process/host.ts', import.meta.url).href)}
-    const { stateDir, imagesDir, toolchainDir, npmConfig, kind, request } = JSON.parse(readFileSync(process.env.TOLD, 'utf8'))
+    const { stateDir, imagesDir, toolchainDir, npmConfig, kind, request } = JSON.parse(readFileSync(process.env.OPTIONS, 'utf8'))
     const toolchain = await ensureToolchain({ dir: toolchainDir, npm: { command: ['npm'], env: process.env }, log: () => {} })
     const host = await prepareHost({ stateDir, ...kind })
     const builder = await createBuilder({ dir: stateDir + '/builds', imagesDir, host, toolchain, npmConfig, concurrency: 1, maxCacheBytes: 1e9, removeAfterMs: 0 })
@@ -157,7 +157,7 @@ describeKinds(kinds, (kind) => {
   })
 })
 
-/** Whatever runs with a home below this state directory, as all programs of builds do. */
+/** Programs with a home below this state directory, as all programs of builds have. */
 function programsOf({ stateDir }: BuilderHarness): number[] {
   return listProcesses()
     .map(({ pid }) => pid)

@@ -1,12 +1,12 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { BuildRequest } from '../builder.ts'
 
-/** What one build may write into the deployment's log; the end of the output is kept for the reason of a failure. */
+/** Maximum output per build in the deployment's log. The end of the output is kept for the failure message. */
 const MAX_LOGGED_BYTES = 2 * 1024 * 1024
 const TAIL_LINES = 100
 const MAX_LINE_CHARACTERS = 4000
 
-/** The output of a build's programs on its way into the log: plain text, bounded. */
+/** Writes the output of a build's programs to the deployment's log as plain text of bounded size. */
 export class BuildLog {
   #log: BuildRequest['log']
   #loggedBytes = 0
@@ -15,7 +15,7 @@ export class BuildLog {
     this.#log = log
   }
 
-  say(message: string): void {
+  info(message: string): void {
     this.#log('info', message)
   }
 
@@ -23,7 +23,7 @@ export class BuildLog {
     this.#log('warn', message)
   }
 
-  /** Takes the lines of one program. `isQuiet`: they are only kept, for when it fails. */
+  /** Captures the lines of one program. `isQuiet`: only keeps them for the failure message. */
   capture(isQuiet: boolean): { onLine: (text: string) => void; tail: string[] } {
     const tail: string[] = []
     const onLine = (text: string) => {
@@ -47,12 +47,12 @@ export class BuildLog {
     }
     this.#log(severityOf(line), line)
     if (this.#loggedBytes > MAX_LOGGED_BYTES) {
-      this.warn('The build writes more than 2 MB: its further output is left out here')
+      this.warn('The build has written more than 2 MB: further output is omitted')
     }
   }
 }
 
-/** As the package managers and compilers mark their lines; everything else is information, on whichever stream it comes. */
+/** By the markers of package managers and compilers. Other lines are informational, also those on stderr. */
 function severityOf(line: string): 'info' | 'warn' | 'error' {
   if (/^\s*(npm (error|ERR!)|ERR_PNPM|error\b|.*\berror TS\d+)/i.test(line)) {
     return 'error'

@@ -6,17 +6,17 @@ import { type BuildLog, seconds } from './build-log.ts'
 import type { PackageManager } from './package-manager.ts'
 import type { TreeTasks } from './tree-tasks.ts'
 
-/** One build under way: what all its programs have in common. */
+/** Settings shared by all programs of one running build. */
 export type BuildRun = {
   host: Host
   trees: TreeTasks
-  /** One word, unique on this host; the names of its boxes begin with it. */
+  /** One word, unique on this host; prefix of the names of its boxes. */
   name: string
-  /** Null: the user we are. */
+  /** Null: the user of the server. */
   uid: number | null
   manager: PackageManager
   limits: BuildLimits
-  /** When the time of the whole build is over, in ms since the epoch. */
+  /** End of the time limit of the whole build, in ms since the epoch. */
   deadlineMs: number
   env: Record<string, string>
   readableDirs: string[]
@@ -32,16 +32,16 @@ export type BuildStep = {
   cwd: string
   env?: Record<string, string>
   writableDirs: string[]
-  /** Its output is of interest only when it fails. */
+  /** Logs the output only if the step fails. */
   isQuiet?: boolean
 }
 
-/** The boxes of builds begin with this; containers have other names. */
+/** Name prefix of the boxes of builds, different from that of containers. */
 export const BOX_PREFIX = 'build-'
 
 /**
- * Runs one program of a build to its end.
- * @throws BuildFailure saying what failed, or the signal's reason when the build was cancelled
+ * Runs one program of a build.
+ * @throws BuildFailure when it failed, or the signal's reason when the build was cancelled
  */
 export async function runStep(
   run: BuildRun,
@@ -50,7 +50,7 @@ export async function runStep(
   run.signal.throwIfAborted()
   const shown = command.join(' ')
   if (!isQuiet) {
-    run.log.say(`$ ${shown}`)
+    run.log.info(`$ ${shown}`)
   }
   const startedAt = performance.now()
   const { onLine, tail } = run.log.capture(isQuiet)
@@ -72,6 +72,6 @@ export async function runStep(
     throw explain({ step, command: shown, result, tail, limits: run.limits, manager: run.manager })
   }
   if (!isQuiet) {
-    run.log.say(`${shown}: done in ${seconds(performance.now() - startedAt)}`)
+    run.log.info(`${shown}: done in ${seconds(performance.now() - startedAt)}`)
   }
 }

@@ -11,7 +11,7 @@ import type { Staging } from './staging.ts'
 import type { Toolchain } from './toolchain.ts'
 import type { TreeTasks } from './tree-tasks.ts'
 
-/** What all builds of one builder share. */
+/** Services shared by all builds of a builder. */
 export type BuilderContext = {
   host: Host
   staging: Staging
@@ -22,19 +22,19 @@ export type BuilderContext = {
   trees: TreeTasks
 }
 
-/** The folders of one build. `dir` is ours; `app` and `downloads` belong to the build's user. */
+/** The folders of one build. `dir` is owned by the server; `app` and `downloads` by the build's user. */
 export type WorkDirs = {
   dir: string
   app: string
-  /** Where package managers keep what they download. */
+  /** Download cache of the package managers. */
   downloads: string
-  /** The unpacked source, which no program touches. */
+  /** The unpacked source, which no program modifies. */
   source: string
 }
 
 export type BuildWorkspace = { run: BuildRun; dirs: WorkDirs }
 
-/** Lays out the folders of a build, the source in `app`. The caller discards `dirs.dir`. */
+/** Creates the folders of a build, with the source in `app`. The caller must discard `dirs.dir`. */
 export async function openWorkspace(
   { host, staging, toolchain, npmConfig, trees }: BuilderContext,
   plan: BuildPlan,
@@ -70,7 +70,7 @@ export async function openWorkspace(
       CI: 'true',
       NO_COLOR: '1',
       NODE_OPTIONS: `--max-old-space-size=${heapMb}`,
-      // Native packages are compiled against the headers that came with Node: there is nothing to download.
+      // Native packages are compiled against the headers of this Node, without downloading them.
       npm_config_nodedir: node.dir,
     },
     readableDirs: [toolchain.dir, node.dir, ...(managerTool === null ? [] : [managerTool.dir])],
@@ -81,6 +81,6 @@ export async function openWorkspace(
   return { run, dirs }
 }
 
-/** Of the memory limit: V8 then says in words that the heap is full, before the kernel kills. */
+/** Share of the memory limit for the heap, so that V8 reports a full heap before the kernel kills the process. */
 const HEAP_SHARE = 0.75
 const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin']

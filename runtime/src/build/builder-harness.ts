@@ -12,14 +12,14 @@ import { createBuilder } from './create-builder.ts'
 import { type NpmConfig, readNpmConfig } from './npm-config.ts'
 import { type Toolchain, ensureToolchain } from './toolchain.ts'
 
-/** `npm test` names one that is complete. Another one stays between runs: what is in it is named after its content. */
+/** `npm test` provides a complete one. Otherwise one in the temporary folder is reused between runs; its entries are content-addressed. */
 const TOOLCHAIN_DIR =
   process.env['SHOAL_TEST_TOOLCHAIN'] ?? join(tmpdir(), `shoal-test-toolchain-${process.getuid?.() ?? 0}`)
 
 const env = Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => !!entry[1]))
 const npm = { command: ['npm'], env }
 
-/** The toolchain of all tests, installed by the first one that asks for it. */
+/** The toolchain of all tests, installed on first use. */
 export const testToolchain = (): Promise<Toolchain> =>
   ensureToolchain({ dir: TOOLCHAIN_DIR, npm, log: () => undefined })
 
@@ -37,10 +37,11 @@ export type BuilderHarness = {
   unpack(files: Files, key?: string): Promise<Unpacked>
   /** Uploads and builds. */
   build(files: Files, more?: Partial<BuildRequest>): Promise<{ image: Image; log: string[] }>
-  /** Uploads and builds what must fail. */
+  /** Uploads and builds, and expects the build to fail. */
   fail(files: Files, more?: Partial<BuildRequest>): Promise<{ error: unknown; log: string[] }>
-  /** A file of an image's app, and the names in one of its folders. */
+  /** Content of a file of an image's app. */
   read(image: Image, path: string): string
+  /** Names in a folder of an image's app. */
   list(image: Image, path: string): string[]
   /** Another builder on the same directories, as after a restart. */
   reopen(changes?: Partial<NpmConfig>): Promise<void>
@@ -141,7 +142,7 @@ export const PACKAGE_JSON = {
   devDependencies: { wrappy: '1.0.2' },
 }
 
-/** A squid with one dependency and one for its build, which writes `lib/main.js`. */
+/** A squid with one dependency and one development dependency, whose build writes `lib/main.js`. */
 export const TINY: Files = {
   'package.json': JSON.stringify(PACKAGE_JSON),
   'build.js': `
@@ -151,7 +152,7 @@ export const TINY: Files = {
     console.log('\\x1b[32mbuilt\\x1b[0m')`,
 }
 
-/** Lockfiles name no host: packages come from the registry that is configured. */
+/** Lockfiles without registry URLs, so that packages come from the configured registry. */
 export const LOCKFILES = {
   npm: {
     'package-lock.json': JSON.stringify({

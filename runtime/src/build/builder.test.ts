@@ -22,10 +22,10 @@ afterAll(() => harness.dispose())
 const NOWHERE = 'http://127.0.0.1:9/'
 
 describe.each(Object.entries(LOCKFILES))('with %s', (manager, lockfile) => {
-  // The other versions of Node are tried in passing.
+  // Also covers another version of Node.
   const nodeVersion = manager === 'pnpm' ? '18' : '20'
 
-  test('a squid is installed by its lockfile, built, and keeps only production dependencies; a second install is none', async () => {
+  test('a squid is installed from its lockfile and built; its image has only production dependencies, and a second build installs nothing', async () => {
     const first = await harness.build({ ...TINY, ...lockfile }, { tenant: manager, nodeVersion })
     const [version, wrappy, ms] = JSON.parse(harness.read(first.image, 'lib/main.js'))
     expect({ version: version.split('.')[0], wrappy, ms }).toEqual({
@@ -41,7 +41,7 @@ describe.each(Object.entries(LOCKFILES))('with %s', (manager, lockfile) => {
       ),
     ).toBe(true)
 
-    // Where nothing can be downloaded, what succeeds has installed nothing.
+    // The registry is unreachable, so a successful build has installed nothing.
     await harness.reopen({ registry: NOWHERE })
     const second = await harness.build({ ...TINY, ...lockfile, 'src/new.ts': '' }, { tenant: manager, nodeVersion })
     await harness.reopen()
@@ -55,23 +55,23 @@ describe.each(Object.entries(LOCKFILES))('with %s', (manager, lockfile) => {
 
 const NPM = { ...TINY, ...LOCKFILES.npm }
 
-test('the same source is the same image, and nothing runs for it', async () => {
+test('building the same source again reuses the image', async () => {
   const first = await harness.build(NPM)
   const again = await harness.build(NPM)
   expect(again.image).toEqual({ ...first.image, reused: true })
-  expect(again.log).toEqual(['This very source was built before: its image is used again'])
+  expect(again.log).toEqual(['This source was built before: its image is reused'])
   await harness.builder.removeImage(first.image.image)
   await harness.builder.removeImage(first.image.image)
   expect(existsSync(join(harness.imagesDir, first.image.image))).toBe(false)
 })
 
-test('two builds of one source at the same time: one builds, one finds', async () => {
+test('of two concurrent builds of the same source, one reuses the image of the other', async () => {
   const source = { ...NPM, 'src/once.ts': '' }
   const ends = await Promise.all([harness.build(source), harness.build(source)])
   expect(ends.filter(({ image }) => image.reused)).toHaveLength(1)
 })
 
-test('an image tells what runs it, and shares the files of its dependencies with the cache', async () => {
+test('an image records its toolchain, and shares the files of its dependencies with the cache', async () => {
   const { image } = await harness.build({ ...NPM, 'src/told.ts': '' })
   const place = imagePlace(harness.imagesDir, image.image)
   const { bin, node } = { bin: place.pathDirs[1] ?? '', node: place.pathDirs.at(-1) ?? '' }
@@ -83,11 +83,11 @@ test('an image tells what runs it, and shares the files of its dependencies with
   const file = statSync(join(place.appDir, 'node_modules/ms/index.js'))
   expect(file.mode & 0o7777).toBe(0o644)
   expect(file.uid).toBe(process.getuid?.())
-  // Where builds run as the user we are, each has copies.
+  // Builds that run as the user of the server use copies.
   expect(file.nlink > 1).toBe(process.getuid?.() === 0)
 })
 
-test('a tenant gets nothing of another’s cache', async () => {
+test('tenants do not share caches', async () => {
   await harness.reopen({ registry: NOWHERE })
   const { error } = await harness.fail({ ...NPM, '.npmrc': 'fetch-retries=0' }, { tenant: 'stranger' })
   await harness.reopen()
@@ -105,7 +105,7 @@ test('commands of the manifest replace install and build', async () => {
   expect(harness.list(own.image, '.')).not.toContain('lib')
 })
 
-test('a dependency in the squid’s folder is installed each time, and pruned all the same', async () => {
+test('a dependency in the squid’s folder is installed for each build, and pruned', async () => {
   const packageJson = {
     ...PACKAGE_JSON,
     dependencies: { local: 'file:./local' },
@@ -129,13 +129,13 @@ test('a dependency in the squid’s folder is installed each time, and pruned al
     'local/package.json': '{"name":"local","version":"1.0.0"}',
   }
   const { image, log } = await harness.build(files)
-  expect(log[0]).toMatch(/installed anew for each build, because package.json has a script “postinstall”/)
+  expect(log[0]).toMatch(/installed from scratch for each build, because package.json has a script “postinstall”/)
   expect(log).toContain('package.json has no build script: nothing to build')
   expect(harness.list(image, 'node_modules')).toEqual(['local'])
   expect(JSON.parse(harness.read(image, 'package.json'))).toEqual(packageJson)
 })
 
-test('unpacking again under a key replaces the tree; removing it twice is once', async () => {
+test('unpacking again under a key replaces the tree; removing it is idempotent', async () => {
   const first = await harness.unpack({ ...NPM, 'old.ts': '' }, 'again')
   const second = await harness.unpack({ ...NPM, '.env': 'A=1' }, 'again')
   expect(second.digest).not.toBe(first.digest)
@@ -145,4 +145,38 @@ test('unpacking again under a key replaces the tree; removing it twice is once',
   await harness.builder.removeTree('again')
   await expect(harness.builder.build(buildRequest('again', []))).rejects.toThrow('ENOENT')
   await expect(harness.unpack(NPM, '../out')).rejects.toThrow('is not one word')
+})
+
+test('a build beyond the concurrency limit reports that it waits, and starts when another one ends', async () => {
+  const cancel = new AbortController()
+  const endless = {
+    installCommand: ['node', '-e', '1'],
+    buildCommand: ['node', '-e', 'console.log("building"); setInterval(() => {}, 1e6)'],
+    signal: cancel.signal,
+  }
+  const running = ['a', 'b'].map(async (name) => {
+    const { promise: isBuilding, resolve } = Promise.withResolvers<void>()
+    const log = (_: string, message: string) => void (message === 'building' && resolve())
+    const failed = harness.fail({ ...NPM, [`src/${name}.ts`]: '' }, { ...endless, log })
+    await isBuilding
+    return { failed }
+  })
+  const ends = await Promise.all(running)
+  const { promise: isWaiting, resolve: onWaiting } = Promise.withResolvers<void>()
+  const events: string[] = []
+  const third = harness.build(NPM, {
+    tenant: 'waiting',
+    log: (_, message) => {
+      if (message !== 'Waiting for other builds to finish') return
+      events.push('waiting')
+      onWaiting()
+    },
+    onStart: async () => void events.push('started'),
+  })
+  await isWaiting
+  expect(events).toEqual(['waiting'])
+  cancel.abort(new Error('cancelled'))
+  await Promise.all(ends.map(({ failed }) => failed))
+  await third
+  expect(events).toEqual(['waiting', 'started'])
 })

@@ -12,13 +12,13 @@ import { join } from 'node:path'
 import { errorCode } from '../error-code.ts'
 
 export type CloneOptions = {
-  /** The owner of the new folders, links and copies; null: the user we are. */
+  /** The owner of the new folders, links and copies; null: the user of the server. */
   uid: number | null
-  /** Files that the clone shares with the original as hard links: none, all, or all but what package managers rewrite. */
+  /** Files shared with the original as hard links: none, all, or all except those that package managers rewrite. */
   shares: 'nothing' | 'everything' | 'packages'
 }
 
-/** Makes `to`, which must not exist, a clone of the folder `from`. Links stay as they are, modes too. */
+/** Clones the folder `from` to `to`, which must not exist. Keeps symbolic links and modes. */
 export function cloneTree(from: string, to: string, options: CloneOptions): void {
   cloneFolder(from, to, '', options)
 }
@@ -36,20 +36,20 @@ function cloneFolder(from: string, to: string, below: string, options: CloneOpti
     } else if (entry.isSymbolicLink()) {
       symlinkSync(readlinkSync(source), target)
       own(target, uid)
-    } else if (shares === 'nothing' || (shares === 'packages' && isManagersOwn(path)) || !isLinked(source, target)) {
+    } else if (shares === 'nothing' || (shares === 'packages' && isManagerMetadata(path)) || !tryLink(source, target)) {
       copyFileSync(source, target, constants.COPYFILE_FICLONE)
       own(target, uid)
     }
   }
 }
 
-/** What package managers note about their tree and rewrite in place. */
-function isManagersOwn(path: string): boolean {
+/** Metadata files that package managers rewrite in place. */
+function isManagerMetadata(path: string): boolean {
   return /^\.[^/]+$/.test(path) || path === '.pnpm/lock.yaml'
 }
 
-/** Makes a hard link. False where there is no room for another one, or none across file systems. */
-function isLinked(source: string, target: string): boolean {
+/** Creates a hard link. False when the file system does not allow one. */
+function tryLink(source: string, target: string): boolean {
   try {
     linkSync(source, target)
     return true

@@ -17,28 +17,28 @@ import { openStaging } from './staging.ts'
 import type { InstalledNode, Toolchain } from './toolchain.ts'
 import { NODE_VERSIONS } from './tools.ts'
 import { TreeTasks } from './tree-tasks.ts'
-import { Semaphore, KeyedMutex } from './semaphore.ts'
+import { Semaphore, KeyedMutex } from '../concurrency.ts'
 
 export type BuilderOptions = {
-  /** Source trees, caches and half-built things; every uid must be able to walk here. */
+  /** Source trees, caches and temporary files. Must be traversable for every uid. */
   dir: string
-  /** On the same file system as `dir`. */
+  /** Must be on the same file system as `dir`. */
   imagesDir: string
   host: Host
   toolchain: Toolchain
   npmConfig: NpmConfig
-  /** How many builds may run at once; others wait. */
+  /** Maximum number of concurrent builds; others wait. */
   concurrency: number
-  /** Of what is kept for later builds. Images are not counted: they go when `removeImage` says so. */
+  /** Maximum size of the build cache. Images are not counted; they are deleted by `removeImage`. */
   maxCacheBytes: number
-  /** The end of a build is when its programs start: thousands of deletions would take a core and the disk from them. */
+  /** Delay before temporary files are deleted: the squid starts right after its build, and deletions would take CPU and disk from it. */
   removeAfterMs: number
 }
 
-/** Raised when the same source and versions would give another image. */
+/** Increased when the same source and versions would give another image. */
 const FORMAT = 1
 
-/** A builder on this host. Call `recover` once before the first build. */
+/** Creates a builder on this host. Call `recover` once before the first build. */
 export async function createBuilder(options: BuilderOptions): Promise<Builder> {
   const { dir, imagesDir, host, toolchain, npmConfig, concurrency, maxCacheBytes, removeAfterMs } = options
   const staging = await openStaging(join(dir, 'staging'), removeAfterMs)
@@ -47,20 +47,21 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
   const images = await openImageStore(imagesDir, staging)
   const context: BuilderContext = { host, staging, cache, images, toolchain, npmConfig, trees: new TreeTasks() }
   const semaphore = new Semaphore(concurrency)
-  const turns = new KeyedMutex()
+  const mutex = new KeyedMutex()
 
   async function buildOnce(plan: BuildPlan): Promise<Image> {
     const { image, log, request } = plan
     const known = await images.find(image)
     if (known !== null) {
-      log.say('This very source was built before: its image is used again')
+      log.info('This source was built before: its image is reused')
       return { image, bytes: known.bytes, reused: true }
     }
-    if (semaphore.areAllTaken) {
-      log.say('Waiting for another build to end')
+    if (semaphore.isFull) {
+      log.info('Waiting for other builds to finish')
     }
-    const release = await semaphore.take(request.signal)
+    const release = await semaphore.acquire(request.signal)
     try {
+      await request.onStart?.()
       return await buildImage(context, plan)
     } finally {
       release()
@@ -72,8 +73,8 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
     unpack: (request) => explained(trees.unpack(request)),
     async build(request) {
       const plan = await makePlan(request, trees, toolchain)
-      // A second build of the same image finds the first one's.
-      return await explained(turns.run(plan.image, request.signal, () => buildOnce(plan)))
+      // Serializes builds of the same image, so that the second one reuses it.
+      return await explained(mutex.run(plan.image, request.signal, () => buildOnce(plan)))
     },
     listImages: () => images.list(),
     removeImage: (image) => images.remove(image),
@@ -95,7 +96,7 @@ async function explained<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Decides everything that is known before anything runs. @throws BuildFailure */
+/** Makes all decisions before anything runs. @throws BuildFailure */
 async function makePlan(request: BuildRequest, trees: SourceTrees, toolchain: Toolchain): Promise<BuildPlan> {
   const { tenant, installCommand, buildCommand, packageManager } = request
   const { root, unpacked } = await trees.find(request.key)
@@ -103,7 +104,7 @@ async function makePlan(request: BuildRequest, trees: SourceTrees, toolchain: To
   if (packageJson === null) {
     throw new BuildFailure(
       'REQUIRED_SOURCE_FILE_MISSED',
-      'There is no package.json in the archive. Deploy the folder that holds it, and check that .squidignore does not leave it out.',
+      'There is no package.json in the archive. Deploy the folder that contains it, and check that .squidignore does not exclude it.',
     )
   }
   const log = new BuildLog(request.log)
@@ -111,7 +112,7 @@ async function makePlan(request: BuildRequest, trees: SourceTrees, toolchain: To
     packageManager,
     hasInstallCommand: installCommand !== null,
   })
-  manager.notes.forEach((note) => log.say(note))
+  manager.notes.forEach((note) => log.info(note))
   const node = await nodeOf(request, toolchain)
   const managerTool = manager.tool === null ? null : await toolchain.install(manager.tool)
   const parts = [
@@ -135,7 +136,7 @@ async function nodeOf({ nodeVersion }: BuildRequest, toolchain: Toolchain): Prom
     const offered = NODE_VERSIONS.filter((version) => toolchain.offers(version)).join(', ')
     throw new BuildFailure(
       'REQUIREMENTS',
-      `Node ${nodeVersion} is not offered here. Set build.node_version to one of ${offered}.`,
+      `Node ${nodeVersion} is not available here. Set build.node_version to one of ${offered}.`,
     )
   }
   return await toolchain.node(known)

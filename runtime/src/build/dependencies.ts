@@ -7,7 +7,7 @@ import { type BuildRun, runStep } from './build-step.ts'
 import type { WorkDirs } from './build-work.ts'
 import { commandsOf, managerEnvironment, prepareForPrune } from './manager-commands.ts'
 
-/** Installs into the app with the manager's own command, or the manifest's, strictly by the lockfile. */
+/** Installs the dependencies strictly from the lockfile, or with the manifest's install command. */
 export async function install(run: BuildRun, dirs: WorkDirs, installCommand: string[] | null): Promise<void> {
   await runStep(run, {
     step: 'install',
@@ -18,7 +18,7 @@ export async function install(run: BuildRun, dirs: WorkDirs, installCommand: str
   })
 }
 
-/** Takes the installed `node_modules` out of the app's reach, sealed; answers its bytes. The app gets its own view of it. */
+/** Moves the installed `node_modules` to `full` and seals it; the app gets a clone. Resolves with its bytes. */
 export async function sealInstalled(run: BuildRun, dirs: WorkDirs, full: string): Promise<number> {
   const installed = join(dirs.app, 'node_modules')
   try {
@@ -36,43 +36,43 @@ export async function sealInstalled(run: BuildRun, dirs: WorkDirs, full: string)
 }
 
 /**
- * Lets the build's user work in `to` with a sealed tree: it may add and remove files, but a file it did not write is ours
- * and stays as it is. Where builds run as the user we are, nothing would keep them from writing, so each gets copies.
+ * Clones a sealed tree for the build's user, who may add and remove files but not modify shared ones. Builds that run as the
+ * user of the server get copies, since nothing would prevent them from writing.
  */
 export async function cloneWritable({ trees, uid }: BuildRun, sealed: string, to: string): Promise<void> {
   await trees.clone(sealed, to, { uid, shares: uid === null ? 'nothing' : 'packages' })
 }
 
-/** The same files once more, still sealed: the production tree's way into an image. */
+/** Clones a sealed tree as sealed, to put the production tree into an image. */
 export async function cloneReadOnly({ trees, uid }: BuildRun, sealed: string, to: string): Promise<void> {
   await trees.clone(sealed, to, { uid: null, shares: uid === null ? 'nothing' : 'everything' })
 }
 
 /**
- * Makes the sealed `production` tree out of the sealed `full` one, beside the build that goes on with the full one. When the
- * package manager cannot, the full tree serves: larger, but no reason to fail. Answers its bytes.
+ * Creates the sealed `production` tree from the sealed `full` one, concurrently with the build. If the package manager fails to
+ * prune, uses the full tree, which is larger but works. Resolves with its bytes.
  */
 export async function makeProduction(run: BuildRun, dirs: WorkDirs, full: string, production: string): Promise<number> {
-  const place = join(dirs.dir, 'production')
-  await mkdir(place)
-  await copyManagersFiles(run, dirs.source, place)
-  await cloneWritable(run, full, join(place, 'node_modules'))
-  if (await prune(run, dirs, place)) {
-    await rename(join(place, 'node_modules'), production)
+  const workDir = join(dirs.dir, 'production')
+  await mkdir(workDir)
+  await copyManagerFiles(run, dirs.source, workDir)
+  await cloneWritable(run, full, join(workDir, 'node_modules'))
+  if (await prune(run, dirs, workDir)) {
+    await rename(join(workDir, 'node_modules'), production)
   } else {
     await cloneReadOnly(run, full, production)
   }
   return await run.trees.seal(production, run.uid)
 }
 
-/** Removes development dependencies where the app itself was installed to, and puts back what that changed of the source. */
+/** Removes development dependencies in the app's folder and restores source files that the package manager changed. */
 export async function pruneInPlace(run: BuildRun, dirs: WorkDirs): Promise<void> {
-  await copyManagersFiles(run, dirs.source, dirs.app)
+  await copyManagerFiles(run, dirs.source, dirs.app)
   await prune(run, dirs, dirs.app)
-  await copyManagersFiles(run, dirs.source, dirs.app)
+  await copyManagerFiles(run, dirs.source, dirs.app)
 }
 
-/** False, with a line in the log, when the package manager could not do it. */
+/** False when the package manager failed, which is logged. */
 async function prune(run: BuildRun, dirs: WorkDirs, cwd: string): Promise<boolean> {
   const { prune: command, pruneEnv } = commandsOf(run.manager)
   await prepareForPrune(run.manager, cwd)
@@ -90,13 +90,13 @@ async function prune(run: BuildRun, dirs: WorkDirs, cwd: string): Promise<boolea
     if (!(error instanceof BuildFailure)) {
       throw error
     }
-    run.log.warn(`Development dependencies stay in the image. ${error.message}`)
+    run.log.warn(`Development dependencies remain in the image. ${error.message}`)
     return false
   }
 }
 
-/** Fresh files in `to`, whatever is there: a build may have left links in their places. */
-async function copyManagersFiles(run: BuildRun, from: string, to: string): Promise<void> {
+/** Replaces the files in `to`, since a build may have put links there. */
+async function copyManagerFiles(run: BuildRun, from: string, to: string): Promise<void> {
   const { settings } = commandsOf(run.manager)
   const names = ['package.json', ...(run.manager.lockfile === null ? [] : [run.manager.lockfile.name]), ...settings]
   for (const name of names.filter((name) => existsSync(join(from, name)))) {

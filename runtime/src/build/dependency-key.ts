@@ -5,14 +5,14 @@ import { commandsOf } from './manager-commands.ts'
 import { readTextFile } from './manifest-file.ts'
 import type { PackageManager } from './package-manager.ts'
 
-/** What makes two installs the same. */
+/** Inputs that determine the result of an install. */
 export type DependencyInputs = {
   /** The unpacked source. */
   root: string
   packageJson: Record<string, unknown>
   manager: PackageManager
   nodeVersion: string
-  /** Of the toolchain, whose npm may be the one that installs. */
+  /** Version of the toolchain, whose npm may run the install. */
   toolchainVersion: string
   /** True when the manifest replaces the install. */
   hasInstallCommand: boolean
@@ -20,10 +20,10 @@ export type DependencyInputs = {
 
 export type DependencyKey = { key: string; reason: null } | { key: null; reason: string }
 
-/** Raised when the stored form of dependencies changes. */
+/** Increased when the stored form of dependencies changes. */
 const FORMAT = 1
 
-/** The fields of package.json that an install obeys. */
+/** The fields of package.json that affect an install. */
 const FIELDS = [
   'dependencies',
   'devDependencies',
@@ -39,7 +39,7 @@ const FIELDS = [
   'engines',
   'packageManager',
 ]
-/** npm, pnpm and yarn run these of the squid's own scripts during an install. */
+/** Scripts of the squid that npm, pnpm and yarn run during an install. */
 const INSTALL_SCRIPTS = [
   'preinstall',
   'install',
@@ -52,8 +52,8 @@ const INSTALL_SCRIPTS = [
 ]
 
 /**
- * The name under which installed dependencies may be kept for later builds; none, with the reason, where what an install
- * leaves depends on more than lockfile and settings, or lies outside of the root's node_modules.
+ * The cache key of installed dependencies; null with the reason when the result of the install depends on more than lockfile and
+ * settings, or is not limited to the root's node_modules.
  */
 export async function dependencyKey(inputs: DependencyInputs): Promise<DependencyKey> {
   const { root, packageJson, manager } = inputs
@@ -61,7 +61,7 @@ export async function dependencyKey(inputs: DependencyInputs): Promise<Dependenc
   for (const name of commandsOf(manager).settings) {
     settings[name] = await readTextFile(root, name)
   }
-  const reason = reasonNotToKeep(inputs, settings)
+  const reason = reasonNotToCache(inputs, settings)
   if (reason !== null) {
     return { key: null, reason }
   }
@@ -80,7 +80,7 @@ export async function dependencyKey(inputs: DependencyInputs): Promise<Dependenc
   return { key: createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32), reason: null }
 }
 
-function reasonNotToKeep(
+function reasonNotToCache(
   { root, packageJson, manager, hasInstallCommand }: DependencyInputs,
   settings: Record<string, string | null>,
 ): string | null {
@@ -93,22 +93,22 @@ function reasonNotToKeep(
     [/^packages:/m.test(settings['pnpm-workspace.yaml'] ?? ''), 'pnpm-workspace.yaml has packages'],
     [existsSync(join(root, '.pnpmfile.cjs')), 'it has a .pnpmfile.cjs'],
     [/^plugins:/m.test(settings['.yarnrc.yml'] ?? ''), '.yarnrc.yml has plugins'],
-    [hasLocalDependency(packageJson, manager), 'a dependency lies in the squid’s own folder'],
+    [hasLocalDependency(packageJson, manager), 'a dependency is located in the squid’s own folder'],
   ]
   return reasons.find(([holds]) => holds)?.[1] ?? null
 }
 
-/** Words of all package managers for a package, or a patch of one, that is not from the registry but from the disk. */
+/** Detects the notations of all package managers for packages and patches from the local disk. */
 function hasLocalDependency(packageJson: Record<string, unknown>, manager: PackageManager): boolean {
   const declared = JSON.stringify(FIELDS.map((field) => packageJson[field]))
-  // yarn patches a few packages by itself, from what it brings along.
+  // yarn patches a few packages with built-in patches.
   const locked = (manager.lockfile?.text ?? '').replace(/patch:[^"\n]*builtin<[^"\n]*/g, '')
   const isDeclared = /"(file|link|portal|workspace|patch|exec):|"\.{1,2}\/|"~?\/|patchedDependencies/.test(declared)
   const isLocked = /"resolved": "(file:|\.)|"link": true|directory: |\b(file|link|portal|patch|exec):\S/.test(locked)
   return isDeclared || isLocked
 }
 
-/** The text of a script of package.json, null when there is none. */
+/** A script of package.json; null when it is missing. */
 export function scriptOf(packageJson: Record<string, unknown>, name: string): string | null {
   const { scripts } = packageJson
   const script: unknown = typeof scripts === 'object' && scripts !== null ? Reflect.get(scripts, name) : null

@@ -6,22 +6,22 @@ import { errorCode } from '../error-code.ts'
 import { type ImageManifest, imageDir } from '../image.ts'
 import type { Staging } from './staging.ts'
 
-/** What the builder notes in `image.json` beside what those who run the image read. */
+/** Content of `image.json`: what the driver needs, and build information. */
 export type ImageRecord = ImageManifest & {
   nodeVersion: string
   /** Such as `npm` or `pnpm 9.15.9`. */
   packageManager: string
-  /** Of the source it was built from. */
+  /** Digest of the source. */
   digest: string
   createdAt: string
   bytes: number
 }
 
-/** Finished images. They share their dependencies' files with the cache; whichever goes last frees the disk. */
+/** Finished images. They share dependency files with the cache through hard links. */
 export type ImageStore = {
-  /** Null when there is none, or what it runs with is no longer installed. */
+  /** Null when there is no such image, or its toolchain is no longer installed. */
   find(image: string): Promise<ImageRecord | null>
-  /** Makes the tree `app` an image in one step. The first of a name stays. */
+  /** Atomically stores the tree `app` as an image. Keeps an existing image of the name. */
   keep(image: string, app: string, record: ImageRecord): Promise<void>
   remove(image: string): Promise<void>
   list(): Promise<StoredImage[]>
@@ -29,15 +29,15 @@ export type ImageStore = {
 
 export async function openImageStore(imagesDir: string, staging: Staging): Promise<ImageStore> {
   await mkdir(imagesDir, { recursive: true, mode: 0o711 })
-  const place = (image: string) => {
+  const pathOf = (image: string) => {
     if (!/^[0-9a-f]+$/.test(image)) {
-      throw new Error(`${JSON.stringify(image)} is no image`)
+      throw new Error(`${JSON.stringify(image)} is not an image`)
     }
     return imageDir(imagesDir, image)
   }
   const find = async (image: string): Promise<ImageRecord | null> => {
     try {
-      const record: ImageRecord = JSON.parse(await readFile(join(place(image), 'image.json'), 'utf8'))
+      const record: ImageRecord = JSON.parse(await readFile(join(pathOf(image), 'image.json'), 'utf8'))
       const { nodeBinDir, toolchainBinDir, managerBinDir } = record
       const binDirs = [nodeBinDir, toolchainBinDir, ...(managerBinDir ? [managerBinDir] : [])]
       return binDirs.every((dir) => existsSync(dir)) ? record : null
@@ -56,9 +56,9 @@ export async function openImageStore(imagesDir: string, staging: Staging): Promi
         await rename(app, join(path, 'app'))
         await writeFile(join(path, 'image.json'), JSON.stringify(record, null, 2))
         if ((await find(image)) === null) {
-          await staging.discard(place(image))
+          await staging.discard(pathOf(image))
         }
-        await rename(path, place(image))
+        await rename(path, pathOf(image))
       } catch (error) {
         const isThereAlready = errorCode(error) === 'ENOTEMPTY' || errorCode(error) === 'EEXIST'
         if (!isThereAlready) {
@@ -69,13 +69,13 @@ export async function openImageStore(imagesDir: string, staging: Staging): Promi
       }
     },
     async remove(image) {
-      await staging.discard(place(image))
+      await staging.discard(pathOf(image))
     },
     async list() {
       const names = (await readdir(imagesDir)).filter((name) => /^[0-9a-f]+$/.test(name))
       const found = await Promise.all(
         names.map(async (image) => {
-          const record = await stat(join(place(image), 'image.json')).catch(() => null)
+          const record = await stat(join(pathOf(image), 'image.json')).catch(() => null)
           return record && { image, storedAtMs: record.mtimeMs }
         }),
       )

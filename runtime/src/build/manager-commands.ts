@@ -2,16 +2,16 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PackageManager } from './package-manager.ts'
 
-/** How each package manager is driven; always by the lockfile alone. */
+/** Commands of a package manager. Installs use the lockfile only. */
 export type ManagerCommands = {
   install: string[]
   /** Removes development dependencies from an installed tree, without network and without running scripts. */
   prune: string[]
-  /** What `prune` needs besides the common environment. */
+  /** Additional environment of `prune`. */
   pruneEnv: Record<string, string>
-  /** Of the files beside package.json, those the install obeys. */
+  /** Configuration files beside package.json that affect the install. */
   settings: string[]
-  /** True where every package is checked against the lockfile whenever it is taken from the download cache. */
+  /** True when packages from the download cache are verified against the lockfile. */
   verifiesDownloads: boolean
 }
 
@@ -59,7 +59,7 @@ export function commandsOf(manager: PackageManager): ManagerCommands {
   return MANAGERS[manager.kind]
 }
 
-/** Makes the files in `dir` such that `prune` leaves only production dependencies there. */
+/** Adapts the files in `dir` so that `prune` leaves only production dependencies. */
 export async function prepareForPrune(manager: PackageManager, dir: string): Promise<void> {
   if (manager.kind === 'yarn-berry') {
     const file = join(dir, 'package.json')
@@ -68,12 +68,12 @@ export async function prepareForPrune(manager: PackageManager, dir: string): Pro
   }
 }
 
-/** How the user mends a lockfile that does not match package.json. */
+/** The command with which the user updates a lockfile that does not match package.json. */
 export function relockCommand(manager: PackageManager): string {
   return `${manager.name} install`
 }
 
-/** Settings that make each manager keep to `downloadsDir`, ask nothing, and leave our inodes alone. */
+/** Settings that make all managers use `downloadsDir`, run non-interactively, and not modify shared files. */
 export function managerEnvironment(downloadsDir: string): Record<string, string> {
   return {
     npm_config_cache: join(downloadsDir, 'npm'),
@@ -81,9 +81,9 @@ export function managerEnvironment(downloadsDir: string): Record<string, string>
     npm_config_progress: 'false',
     npm_config_color: 'false',
     npm_config_store_dir: join(downloadsDir, 'pnpm'),
-    // A hard link into the store would let one build change the packages of the next.
+    // With hard links into the store, one build could change the packages of the next.
     npm_config_package_import_method: 'copy',
-    // Else pnpm writes this build's paths into its commands.
+    // Otherwise pnpm writes the paths of this build into its commands.
     npm_config_prefer_symlinked_executables: 'true',
     npm_config_manage_package_manager_versions: 'false',
     npm_config_package_manager_strict: 'false',
@@ -93,7 +93,7 @@ export function managerEnvironment(downloadsDir: string): Record<string, string>
     YARN_ENABLE_TELEMETRY: 'false',
     YARN_ENABLE_COLORS: 'false',
     YARN_ENABLE_PROGRESS_BARS: 'false',
-    // Squids run as `node lib/main.js` and look commands up in node_modules/.bin: Plug'n'Play has neither.
+    // Squids run as `node lib/main.js` with commands from node_modules/.bin, which Plug'n'Play does not support.
     YARN_NODE_LINKER: 'node-modules',
     YARN_NM_MODE: 'classic',
     YARN_IGNORE_PATH: 'true',

@@ -31,7 +31,7 @@ test.each([
 })
 
 test.each(['other.yaml', 'x/squid.yaml', 'manifests', '/srv/me/other.yaml', '..'])(
-  '-m %s is missing, by name',
+  '-m %s is reported as missing by name',
   async (wanted) => {
     await expect(findManifest(root, wanted)).rejects.toMatchObject({ kind: 'REQUIRED_SOURCE_FILE_MISSED' })
     await expect(findManifest(root, wanted)).rejects.toThrow(JSON.stringify(wanted))

@@ -6,13 +6,13 @@ import { isAbsolute, plainPath, quoted } from './archive-rules.ts'
 const MAX_TEXT_BYTES = 1024 * 1024
 
 /**
- * The manifest that the user's `-m` text means: a path in the tree, or one of the user's own machine, of which the longest
- * suffix that exists counts (contract 2.4).
+ * Resolves the user's `-m` argument: a path in the tree, or a path on the user's machine, whose longest existing suffix is used
+ * (contract 2.4).
  * @throws BuildFailure REQUIRED_SOURCE_FILE_MISSED naming the file
  */
 export async function findManifest(root: string, manifestPath: string): Promise<{ path: string; raw: string }> {
-  const wanted = manifestPath.trim() === '' ? 'squid.yaml' : manifestPath.trim()
-  for (const path of candidates(wanted)) {
+  const requested = manifestPath.trim() === '' ? 'squid.yaml' : manifestPath.trim()
+  for (const path of candidates(requested)) {
     const raw = await readTextFile(root, path)
     if (raw !== null) {
       return { path, raw }
@@ -20,15 +20,15 @@ export async function findManifest(root: string, manifestPath: string): Promise<
   }
   throw new BuildFailure(
     'REQUIRED_SOURCE_FILE_MISSED',
-    `The manifest ${quoted(wanted)} is not in the archive. Check the path given with -m, and that .squidignore does not leave it out.`,
+    `The manifest ${quoted(requested)} is not in the archive. Check the path given with -m, and that .squidignore does not exclude it.`,
   )
 }
 
-/** The paths in the tree that `wanted` may mean, the best first. */
-export function candidates(wanted: string): string[] {
-  const path = wanted.replaceAll('\\', '/')
+/** Possible paths in the tree for a requested path, best first. */
+export function candidates(requested: string): string[] {
+  const path = requested.replaceAll('\\', '/')
   const parts = plainPath(path.replace(/^[A-Za-z]:/, '')).split('/')
-  const isOfTheTree = !isAbsolute(wanted) && !parts.includes('..')
+  const isOfTheTree = !isAbsolute(requested) && !parts.includes('..')
   if (isOfTheTree) {
     return [parts.join('/')]
   }
@@ -47,7 +47,7 @@ export async function readPackageJson(root: string): Promise<Record<string, unkn
   }
   const parsed = parseJson(raw)
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new BuildFailure('REQUIRED_SOURCE_FILE_INVALID', 'package.json must hold a JSON object.')
+    throw new BuildFailure('REQUIRED_SOURCE_FILE_INVALID', 'package.json must contain a JSON object.')
   }
   return { ...parsed }
 }
@@ -62,7 +62,7 @@ function parseJson(raw: string): unknown {
 }
 
 /**
- * The text of a file of the tree, null when it is not there. Links are followed as long as they stay in the tree.
+ * The text of a file of the tree; null when it is missing. Follows links only within the tree.
  * @throws BuildFailure REQUIRED_SOURCE_FILE_INVALID when it is larger than `maxBytes`
  */
 export async function readTextFile(root: string, path: string, maxBytes = MAX_TEXT_BYTES): Promise<string | null> {

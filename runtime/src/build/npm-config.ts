@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
-/** The npm of the host, run with the server's own rights and environment. */
+/** The npm of the host, which runs with the permissions and environment of the server. */
 export type HostNpm = { command: string[]; env: Record<string, string> }
 
-/** How builds reach the package registry: all they get of the host's configuration. Null: npm's own default. */
+/** The registry configuration of builds, the only part of the host's configuration they get. Null: npm's default. */
 export type NpmConfig = {
   registry: string | null
   /** PEM text of the certificate authorities to trust besides Node's own. */
@@ -15,8 +15,8 @@ export type NpmConfig = {
 }
 
 /**
- * What the host's npm uses, for builds: registry, certificates and proxy. Credentials never: a registry or proxy URL loses
- * its user and password.
+ * Reads registry, certificates and proxy from the configuration of the host's npm. Removes credentials from registry and proxy
+ * URLs.
  */
 export async function readNpmConfig(npm: HostNpm): Promise<NpmConfig> {
   const keys = ['registry', 'cafile', 'https-proxy', 'noproxy']
@@ -36,7 +36,7 @@ export async function readNpmConfig(npm: HostNpm): Promise<NpmConfig> {
   }
 }
 
-/** npm answers lists (`noproxy`) too. */
+/** npm returns some values as lists (`noproxy`). */
 function text(value: unknown): string | undefined {
   const joined = Array.isArray(value) ? value.join(',') : value
   return typeof joined === 'string' && joined !== '' ? joined : undefined

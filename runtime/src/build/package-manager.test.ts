@@ -54,39 +54,39 @@ describe('the package manager', () => {
     expect(manager.tool?.version ?? null).toBe(version)
   })
 
-  test('with two lockfiles it says which is taken', async () => {
+  test('with two lockfiles it reports which one is used', async () => {
     const { notes } = await choose({ 'package-lock.json': '{}', 'yarn.lock': YARN_1 })
     expect(notes).toEqual(['Installing from package-lock.json; yarn.lock is not used'])
   })
 
-  test('the manifest has the last word', async () => {
+  test('the manifest has precedence', async () => {
     const files = { 'package-lock.json': '{}', 'yarn.lock': YARN_1 }
     expect(await choose(files, { packageManager: 'npm@10.0.0' }, { packageManager: 'yarn' })).toMatchObject({
       name: 'yarn',
     })
   })
 
-  test('no lockfile fails with how to make one, unless the manifest installs by itself', async () => {
+  test('a missing lockfile fails with advice, unless the manifest has an install command', async () => {
     await expect(choose({})).rejects.toMatchObject({ kind: 'REQUIRED_SOURCE_FILE_MISSED' })
     await expect(choose({})).rejects.toThrow(/`npm install` .*`pnpm install` .*`yarn install`/)
     await expect(choose({}, {}, { packageManager: 'pnpm' })).rejects.toThrow('Run `pnpm install`')
     expect(await choose({}, {}, { hasInstallCommand: true })).toMatchObject({ kind: 'npm', lockfile: null })
   })
 
-  test('another lockfile than the one asked for is named', async () => {
+  test('a lockfile of another package manager than the requested one is reported', async () => {
     await expect(choose({ 'yarn.lock': YARN_1 }, {}, { packageManager: 'pnpm' })).rejects.toThrow(
-      'holds yarn.lock and no pnpm-lock.yaml',
+      'contains yarn.lock and no pnpm-lock.yaml',
     )
   })
 
-  test('a lockfile that no version here reads is refused', async () => {
+  test('a lockfile that no available version reads is refused', async () => {
     await expect(choose({ 'pnpm-lock.yaml': 'lockfileVersion: 5.4\n' })).rejects.toMatchObject({
       kind: 'REQUIRED_SOURCE_FILE_INVALID',
     })
   })
 })
 
-describe('the key of dependencies', () => {
+describe('the cache key of dependencies', () => {
   const keyOf = async (packageJson: Record<string, unknown>, files: Record<string, string>) => {
     const manager = await choose(files, packageJson)
     const versions = { nodeVersion: '20.20.2', toolchainVersion: '1', hasInstallCommand: false }
@@ -119,14 +119,14 @@ describe('the key of dependencies', () => {
     ['a local link in the lockfile', plain, { 'package-lock.json': '{"packages":{"a":{"link": true}}}' }],
     ['a pnpm workspace', plain, { 'pnpm-lock.yaml': PNPM_9, 'pnpm-workspace.yaml': 'packages:\n  - a\n' }],
     ['a patch', plain, { 'yarn.lock': `${berry(8)}"a@patch:a@npm%3A1.0.0#~/.yarn/patches/a.patch":\n` }],
-  ])('there is none with %s', async (_, packageJson, files) => {
+  ])('is null with %s', async (_, packageJson, files) => {
     rmSync(join(root, 'package-lock.json'), { force: true })
     const { key, reason } = await keyOf(packageJson, files)
     expect(key).toBeNull()
     expect(reason).toBeTruthy()
   })
 
-  test('yarn’s own patches do not count', async () => {
+  test('ignores built-in patches of yarn', async () => {
     const own = '"typescript@patch:typescript@npm%3A5.5.4#optional!builtin<compat/typescript>":\n  version: 5.5.4\n'
     expect((await keyOf(plain, { 'yarn.lock': berry(8) + own })).key).not.toBeNull()
   })

@@ -7,19 +7,19 @@ import { type ManagerTool, PNPM_TOOLS, type Tool, YARN_BERRY_TOOLS, YARN_CLASSIC
 
 export type ManagerName = 'npm' | 'pnpm' | 'yarn'
 
-/** Which package manager installs a squid, and from what. */
+/** The package manager and lockfile of a squid. */
 export type PackageManager = {
   kind: 'npm' | 'pnpm' | 'yarn-classic' | 'yarn-berry'
   name: ManagerName
   /** Null: the npm of the toolchain. */
   tool: Tool | null
-  /** Null only where the manifest has its own install command. */
+  /** Null only if the manifest has its own install command. */
   lockfile: { name: string; text: string } | null
-  /** What the user should know about the choice. */
+  /** Remarks about the choice for the user. */
   notes: string[]
 }
 
-/** In the order in which they are taken when there are several; npm prefers its shrinkwrap itself. */
+/** In order of precedence; npm itself prefers its shrinkwrap. */
 const LOCKFILES: { name: string; manager: ManagerName }[] = [
   { name: 'npm-shrinkwrap.json', manager: 'npm' },
   { name: 'package-lock.json', manager: 'npm' },
@@ -29,13 +29,13 @@ const LOCKFILES: { name: string; manager: ManagerName }[] = [
 
 export type PackageManagerRequest = {
   packageManager: 'auto' | ManagerName
-  /** True when the manifest's `build.install.cmd` replaces the install: then a lockfile may be missing. */
+  /** True when the manifest's `build.install.cmd` replaces the install, so that no lockfile is required. */
   hasInstallCommand: boolean
 }
 
 /**
  * Chooses by manifest, then lockfile, then the `packageManager` field of package.json.
- * @throws BuildFailure when there is no lockfile, or none of our versions reads it
+ * @throws BuildFailure when there is no lockfile, or no available version reads it
  */
 export async function choosePackageManager(
   root: string,
@@ -44,13 +44,13 @@ export async function choosePackageManager(
 ): Promise<PackageManager> {
   const field = parseField(packageJson.packageManager)
   const found = LOCKFILES.filter(({ name }) => existsSync(join(root, name)))
-  const asked = desired.packageManager === 'auto' ? null : desired.packageManager
-  const taken = takeLockfile(found, asked, field?.name ?? null)
+  const requested = desired.packageManager === 'auto' ? null : desired.packageManager
+  const taken = takeLockfile(found, requested, field?.name ?? null)
   if (taken === null) {
     if (desired.hasInstallCommand) {
-      return await withTool(asked ?? field?.name ?? 'npm', null, field, [])
+      return await withTool(requested ?? field?.name ?? 'npm', null, field, [])
     }
-    throw missingLockfile(asked, found[0]?.name ?? null)
+    throw missingLockfile(requested, found[0]?.name ?? null)
   }
   const others = found.filter(({ manager }) => manager !== taken.manager).map(({ name }) => name)
   const notes = others.length > 0 ? [`Installing from ${taken.name}; ${others.join(' and ')} is not used`] : []
@@ -68,28 +68,28 @@ const MAX_LOCKFILE_BYTES = 32 * 1024 * 1024
 
 type Found = (typeof LOCKFILES)[number]
 
-function takeLockfile(found: Found[], asked: ManagerName | null, field: ManagerName | null): Found | null {
+function takeLockfile(found: Found[], requested: ManagerName | null, field: ManagerName | null): Found | null {
   const of = (manager: ManagerName) => found.find((lockfile) => lockfile.manager === manager)
-  if (asked !== null) {
-    return of(asked) ?? null
+  if (requested !== null) {
+    return of(requested) ?? null
   }
   return (field === null ? undefined : of(field)) ?? found[0] ?? null
 }
 
-function missingLockfile(asked: ManagerName | null, other: string | null): BuildFailure {
+function missingLockfile(requested: ManagerName | null, other: string | null): BuildFailure {
   const names = { npm: 'package-lock.json', pnpm: 'pnpm-lock.yaml', yarn: 'yarn.lock' }
   const message =
-    asked !== null && other !== null
-      ? `The manifest asks for ${asked}, but the archive holds ${other} and no ${names[asked]}. Run \`${asked} install\` in the squid’s folder, or set build.package_manager to auto.`
-      : asked === null
-        ? 'There is no lockfile beside package.json. Make one in the squid’s folder with the package manager you use, `npm install` (package-lock.json), `pnpm install` (pnpm-lock.yaml) or `yarn install` (yarn.lock), and deploy again. In a monorepo the squid needs a lockfile of its own.'
-        : `There is no lockfile (${names[asked]}) beside package.json. Run \`${asked} install\` in the squid’s folder and deploy again. In a monorepo the squid needs a lockfile of its own.`
+    requested !== null && other !== null
+      ? `The manifest requires ${requested}, but the archive contains ${other} and no ${names[requested]}. Run \`${requested} install\` in the squid’s folder, or set build.package_manager to auto.`
+      : requested === null
+        ? 'There is no lockfile beside package.json. Create one in the squid’s folder with the package manager you use, `npm install` (package-lock.json), `pnpm install` (pnpm-lock.yaml) or `yarn install` (yarn.lock), and deploy again. In a monorepo the squid needs a lockfile of its own.'
+        : `There is no lockfile (${names[requested]}) beside package.json. Run \`${requested} install\` in the squid’s folder and deploy again. In a monorepo the squid needs a lockfile of its own.`
   return new BuildFailure('REQUIRED_SOURCE_FILE_MISSED', message)
 }
 
 type Field = { name: ManagerName; major: number }
 
-/** Of Node's `packageManager`, such as `pnpm@9.4.0+sha512.…`; null when it says nothing of use. */
+/** Parses the `packageManager` field, such as `pnpm@9.4.0+sha512.…`; null when it is missing or unknown. */
 function parseField(value: unknown): Field | null {
   const match = typeof value === 'string' ? /^(npm|pnpm|yarn)@(\d+)\./.exec(value) : null
   const name = match?.[1]
@@ -116,7 +116,7 @@ async function withTool(
     : { kind: 'yarn-classic', name, tool: YARN_CLASSIC, lockfile, notes }
 }
 
-/** The version that package.json names where it reads the lockfile, else the newest that does. */
+/** The version in package.json if it reads the lockfile, otherwise the latest that does. */
 function pick(
   tools: ManagerTool[],
   major: number | null,
@@ -130,7 +130,7 @@ function pick(
     const known = [...new Set(tools.flatMap(({ reads }) => reads))].sort((a, b) => a - b).join(', ')
     throw new BuildFailure(
       'REQUIRED_SOURCE_FILE_INVALID',
-      `${lockfile?.name ?? ''} has format ${quoted(String(version))}; ${known} can be installed here. Make it anew with another version of the package manager.`,
+      `${lockfile?.name ?? ''} has format ${quoted(String(version))}; ${known} are supported. Create it again with another version of the package manager.`,
     )
   }
   return tool

@@ -2,14 +2,14 @@ import { type Stats, chmodSync, lchownSync, lstatSync, readdirSync, rmSync } fro
 import { join } from 'node:path'
 import { BuildFailure } from '../builder.ts'
 
-/** More than any squid has, few enough to be walked. */
+/** More than any squid has; bounds the time to traverse a tree. */
 const MAX_ENTRIES = 500_000
 
 /**
- * Takes a tree away from the untrusted program that wrote it: everything becomes ours, unwritable for others and free of
- * special bits; pipes, sockets and devices are removed. No program of `uid` may be running. Answers the bytes in the files.
- * `uid` null: the program ran as the user we are, so only modes can be set.
- * @throws BuildFailure when the tree is too large, or holds a hard link to a file that is not the program's
+ * Makes a tree read-only for the untrusted program that wrote it: the server becomes the owner, special bits are cleared, and
+ * pipes, sockets and devices are removed. No program of `uid` may be running. Returns the total size of the files in bytes.
+ * `uid` null: the program ran as the user of the server, so only modes are set.
+ * @throws BuildFailure when the tree is too large, or contains a hard link to a file of another user
  */
 export function sealTree(root: string, uid: number | null): number {
   const progress = { uid, entries: 0, bytes: 0 }
@@ -46,7 +46,7 @@ function sealFile(absolute: string, path: string, stats: Stats, uid: number | nu
     chownToServer(absolute, uid)
     setMode(absolute, mode, stats)
   } else if (stats.uid !== process.getuid?.() || (stats.mode & 0o7777) !== mode) {
-    // Changing the mode or owner of a foreign file would change it wherever else it is linked.
+    // Changing the mode or owner would also affect the other links of the file.
     const name = JSON.stringify(path)
     throw new BuildFailure(
       'SOURCE_FILES_BUILD_FAILED',
@@ -61,7 +61,7 @@ function chownToServer(path: string, uid: number | null): void {
   }
 }
 
-/** A change of owner may have cleared special bits, but must not be relied on to. */
+/** Also clears special bits, since a change of owner does so only on some systems. */
 function setMode(path: string, mode: number, stats: Stats): void {
   if ((stats.mode & 0o7777) !== mode) {
     chmodSync(path, mode)

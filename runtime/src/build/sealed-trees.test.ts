@@ -22,7 +22,7 @@ import { openStaging } from './staging.ts'
 import { TreeTasks } from './tree-tasks.ts'
 
 const isRoot = process.getuid?.() === 0
-/** As builds have one: nobody else's. */
+/** A uid used by no one else, as builds have. */
 const BUILD_UID = isRoot ? 200_777 : null
 
 let dir: string
@@ -48,7 +48,7 @@ const as = (uid: number, script: string) =>
   })
 
 describe('sealing', () => {
-  test('takes special bits, pipes and foreign write permission', () => {
+  test('removes special bits, pipes and write permission of others', () => {
     chmodSync(join(root, 'index.js'), 0o4777)
     chmodSync(join(root, 'bin'), 0o2777)
     execFileSync('mkfifo', [join(root, 'pipe')])
@@ -60,7 +60,7 @@ describe('sealing', () => {
     expect(lstatSync(join(root, 'bin/index')).uid).toBe(process.getuid?.())
   })
 
-  test.runIf(isRoot)('refuses a hard link to a file that is not the build’s, and leaves that as it is', () => {
+  test.runIf(isRoot)('refuses a hard link to a file of another user and does not change that file', () => {
     const secret = join(dir, 'secret')
     writeFileSync(secret, 'secret', { mode: 0o600 })
     linkSync(secret, join(root, 'stolen'))
@@ -77,24 +77,24 @@ describe('sealing', () => {
   })
 })
 
-describe.runIf(isRoot)('a lent tree', () => {
+describe.runIf(isRoot)('a cloned tree', () => {
   test('can be changed by the build without the original changing', () => {
     sealTree(root, BUILD_UID)
-    const lent = join(dir, 'lent')
-    cloneTree(root, lent, { uid: BUILD_UID, shares: 'packages' })
-    expect(statSync(join(lent, 'index.js')).ino).toBe(statSync(join(root, 'index.js')).ino)
-    expect(() => as(200_777, `echo poison > ${lent}/index.js`)).toThrow('Permission denied')
-    expect(() => as(200_777, `chmod 666 ${lent}/index.js`)).toThrow('not permitted')
+    const clone = join(dir, 'clone')
+    cloneTree(root, clone, { uid: BUILD_UID, shares: 'packages' })
+    expect(statSync(join(clone, 'index.js')).ino).toBe(statSync(join(root, 'index.js')).ino)
+    expect(() => as(200_777, `echo poison > ${clone}/index.js`)).toThrow('Permission denied')
+    expect(() => as(200_777, `chmod 666 ${clone}/index.js`)).toThrow('not permitted')
     as(
       200_777,
-      `rm ${lent}/index.js && echo own > ${lent}/index.js && echo note > ${lent}/.package-lock.json && mkdir ${lent}/new`,
+      `rm ${clone}/index.js && echo own > ${clone}/index.js && echo note > ${clone}/.package-lock.json && mkdir ${clone}/new`,
     )
     expect(readFileSync(join(root, 'index.js'), 'utf8')).toBe('original')
     expect(readFileSync(join(root, '.package-lock.json'), 'utf8')).toBe('{}')
   })
 })
 
-test('work on trees happens on another thread, and its failures arrive', async () => {
+test('tree tasks run on another thread and report failures', async () => {
   const tasks = new TreeTasks()
   await tasks.clone(root, join(dir, 'copy'), { uid: null, shares: 'nothing' })
   expect(await tasks.seal(join(dir, 'copy'), null)).toBe('original'.length + '#!/bin/sh'.length + 2)
@@ -119,12 +119,12 @@ describe('the cache', () => {
     return { cache, keep, has, staging }
   }
 
-  test('keeps to its bytes by dropping what was used longest ago', async () => {
+  test('evicts the least recently used entries beyond its size', async () => {
     const { cache, keep, has } = await open(250)
     for (const key of ['a', 'b', 'c']) {
       await keep('acme', key, 100)
     }
-    // Times of files are what it goes by; a was used last.
+    // Use is tracked by file times; a was used last.
     execFileSync('touch', ['-d', '2020-01-02', ...(await entryFiles('b'))])
     execFileSync('touch', ['-d', '2020-01-01', ...(await entryFiles('c'))])
     await has('acme', 'a')
@@ -132,7 +132,7 @@ describe('the cache', () => {
     expect(await Promise.all(['a', 'b', 'c'].map((key) => has('acme', key)))).toEqual([true, true, false])
   })
 
-  test('drops nothing that is in use', async () => {
+  test('does not evict entries in use', async () => {
     const { cache, keep } = await open(0)
     await keep('acme', 'a', 100)
     await cache.withDependencies('acme', 'a', async (kept) => {
@@ -145,7 +145,7 @@ describe('the cache', () => {
     })
   })
 
-  test('gives one tenant nothing of another', async () => {
+  test('separates tenants', async () => {
     const { keep, has, cache } = await open(1000)
     await keep('acme', 'a', 100)
     expect(await has('other', 'a')).toBe(false)

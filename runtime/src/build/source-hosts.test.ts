@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { findSourceHosts } from './source-hosts.ts'
 
-test('hosts that a processor is configured with are found, without keys, and no others', async () => {
+test('finds only the hosts that a processor is configured with, without keys', async () => {
   const root = mkdtempSync(join(tmpdir(), 'shoal-hosts-'))
   const files = {
     'src/processor.ts': `// See https://docs.example.com

@@ -7,17 +7,17 @@ import { findSourceHosts } from './source-hosts.ts'
 import { summarizeTree } from './tree.ts'
 import { unpackArchive } from './unpack-archive.ts'
 
-/** The unpacked sources, `<dir>/<key>/app` with what `unpack` answered in `tree.json` beside it. */
+/** The unpacked sources in `<dir>/<key>/app`, with the result of `unpack` in `tree.json`. */
 export type SourceTrees = {
   unpack(request: UnpackRequest): Promise<Unpacked>
-  /** @throws when `key` was not unpacked here, or removed */
+  /** @throws when `key` was not unpacked here or was removed */
   find(key: string): Promise<{ root: string; unpacked: Unpacked }>
   remove(key: string): Promise<void>
 }
 
 export async function openSourceTrees(dir: string, staging: Staging): Promise<SourceTrees> {
   await mkdir(dir, { recursive: true, mode: 0o700 })
-  const place = (key: string) => {
+  const pathOf = (key: string) => {
     if (!/^[\w-][\w.-]*$/.test(key)) {
       throw new Error(`${JSON.stringify(key)} is not one word`)
     }
@@ -25,7 +25,7 @@ export async function openSourceTrees(dir: string, staging: Staging): Promise<So
   }
   return {
     async unpack({ key, archive, manifestPath, limits }) {
-      const target = place(key)
+      const target = pathOf(key)
       const { path } = await staging.make()
       try {
         const root = join(path, 'app')
@@ -46,11 +46,11 @@ export async function openSourceTrees(dir: string, staging: Staging): Promise<So
       }
     },
     async find(key) {
-      const unpacked: Unpacked = JSON.parse(await readFile(join(place(key), 'tree.json'), 'utf8'))
-      return { root: join(place(key), 'app'), unpacked }
+      const unpacked: Unpacked = JSON.parse(await readFile(join(pathOf(key), 'tree.json'), 'utf8'))
+      return { root: join(pathOf(key), 'app'), unpacked }
     },
     async remove(key) {
-      await staging.discard(place(key))
+      await staging.discard(pathOf(key))
     },
   }
 }

@@ -6,26 +6,26 @@ import { errorCode } from '../error-code.ts'
 import { TreeTasks } from './tree-tasks.ts'
 
 /**
- * Folders in which things are made before they are moved to their place in one step. Each is named after the process that
- * made it, so that another one can tell what a killed server left behind from what is still being worked on.
+ * Temporary folders for files that are then moved into place atomically. Each is named after the process that created it, so that
+ * leftovers of a killed server can be distinguished from folders in use.
  */
 export type Staging = {
   dir: string
-  /** A new empty folder. Its name is one word, unique on this host for ever. */
+  /** Creates an empty folder. Its name is one word, unique on this host. */
   make(): Promise<{ name: string; path: string }>
-  /** `path` is gone at once; what was in it is deleted some time later, in the background. Gone is fine. */
+  /** Removes `path` immediately and deletes its content later in the background. A missing path is no error. */
   discard(path: string): Promise<void>
-  /** Names of the owners (the part of a name before its last dot) whose process is gone. */
+  /** Owners (the part of a name before its last dot) whose process no longer exists. */
   deadOwners(): Promise<string[]>
   /** Deletes everything of `owner`. */
   discardAllOf(owner: string): Promise<void>
 }
 
-/** What a server leaves undeleted is found again by `deadOwners` of the next. */
+/** Folders left by a killed server are found by `deadOwners`. */
 export async function openStaging(dir: string, removeAfterMs = 0): Promise<Staging> {
   await mkdir(dir, { recursive: true, mode: 0o711 })
   const owner = ownerName(process.pid)
-  // A thread of its own: a build does not wait for the end of what others left.
+  // A separate thread, so that builds do not wait for deletions.
   const removals = new TreeTasks()
   let made = 0
   const next = () => `${owner}.${(made += 1)}-${Date.now().toString(36)}`
@@ -38,16 +38,16 @@ export async function openStaging(dir: string, removeAfterMs = 0): Promise<Stagi
       return { name, path }
     },
     async discard(path) {
-      const doomed = join(dir, next())
+      const trash = join(dir, next())
       try {
-        await rename(path, doomed)
+        await rename(path, trash)
       } catch (error) {
         if (errorCode(error) === 'ENOENT') {
           return
         }
         throw error
       }
-      setTimeout(() => void removals.remove(doomed).catch(() => undefined), removeAfterMs).unref()
+      setTimeout(() => void removals.remove(trash).catch(() => undefined), removeAfterMs).unref()
     },
     async deadOwners() {
       const owners = new Set((await readdir(dir)).map((name) => name.slice(0, name.lastIndexOf('.'))))
@@ -61,7 +61,7 @@ export async function openStaging(dir: string, removeAfterMs = 0): Promise<Stagi
   return staging
 }
 
-/** The pid alone would soon name another process. */
+/** Contains the start time, since pids are reused. */
 function ownerName(pid: number): string {
   const startedAt = findProcess(pid)?.startedAt ?? ''
   return `${pid}-${createHash('sha256').update(startedAt).digest('hex').slice(0, 8)}`

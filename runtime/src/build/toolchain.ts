@@ -10,18 +10,18 @@ import type { HostNpm } from './npm-config.ts'
 import { type Staging, openStaging } from './staging.ts'
 import { DEFAULT_NODE, NODE_TOOLS, type NodeVersion, type Tool } from './tools.ts'
 
-/** Programs that builds and squids run with, installed from npm and readable by every uid. */
+/** The programs that builds and squids use, installed from npm and readable for every uid. */
 export type Toolchain = {
-  /** Changes when anything in the toolchain itself does. */
+  /** Changes with any part of the toolchain. */
   version: string
-  /** Holds `sqd`, `npm` and `npx`; its parent must be readable for them to work. */
+  /** Contains `sqd`, `npm` and `npx`, which require the parent directory to be readable. */
   binDir: string
   dir: string
-  /** False for a version that cannot be had for this kind of machine. */
+  /** False for a version that is not available for this platform. */
   offers(version: NodeVersion): boolean
-  /** @throws when this version is not offered, or the registry cannot be reached */
+  /** @throws when the version is not available, or the registry cannot be reached */
   node(version: NodeVersion): Promise<InstalledNode>
-  /** A package manager; answers where its commands are. @throws when the registry cannot be reached */
+  /** Installs a package manager. @throws when the registry cannot be reached */
   install(tool: Tool): Promise<InstalledTool>
 }
 
@@ -29,24 +29,24 @@ export type InstalledNode = {
   /** The full version, such as 20.20.2. */
   version: string
   binDir: string
-  /** Must be readable; holds the headers for native packages, too. */
+  /** Must be readable; also contains the headers for native packages. */
   dir: string
 }
 
 export type InstalledTool = { binDir: string; dir: string }
 
 export type ToolchainOptions = {
-  /** Everything is installed below; must be reachable by every uid. */
+  /** Installation directory; must be traversable for every uid. */
   dir: string
   npm: HostNpm
   log: (message: string) => void
 }
 
 const SOURCE = fileURLToPath(new URL('../../toolchain/', import.meta.url))
-/** Part of the toolchain's version: raised when what is made around the packages changes. */
+/** Part of the toolchain's version: increased when the layout around the packages changes. */
 const LAYOUT = '1'
 
-/** Installs what every squid needs, once for each lockfile; several servers may do so at the same time. */
+/** Installs the programs that every squid needs, once per lockfile. Safe for concurrent servers. */
 export async function ensureToolchain(options: ToolchainOptions): Promise<Toolchain> {
   const packageJson = await readFile(join(SOURCE, 'package.json'), 'utf8')
   const lockfile = await readFile(join(SOURCE, 'package-lock.json'), 'utf8')
@@ -65,14 +65,14 @@ export async function ensureToolchain(options: ToolchainOptions): Promise<Toolch
     version,
     binDir,
     dir,
-    offers: (wanted) => wanted === DEFAULT_NODE || nodeTool(wanted) !== null,
-    async node(wanted) {
-      if (wanted === DEFAULT_NODE) {
+    offers: (requested) => requested === DEFAULT_NODE || nodeTool(requested) !== null,
+    async node(requested) {
+      if (requested === DEFAULT_NODE) {
         return nodeOfToolchain
       }
-      const tool = nodeTool(wanted)
+      const tool = nodeTool(requested)
       if (tool === null) {
-        throw new Error(`Node ${wanted} is not to be had for ${process.platform}-${process.arch}`)
+        throw new Error(`Node ${requested} is not available for ${process.platform}-${process.arch}`)
       }
       return await nodeIn(await installer.installTool(tool), tool.name)
     },
@@ -126,7 +126,7 @@ class Installer {
     return dir
   }
 
-  /** Twice at the same time is once. */
+  /** Concurrent calls share one installation. */
   async install(installation: Installation): Promise<void> {
     const { dir } = installation
     const running = this.#running.get(dir) ?? this.#installNew(installation).finally(() => this.#running.delete(dir))
@@ -145,7 +145,7 @@ class Installer {
       await writeFile(join(path, 'package-lock.json'), lockfile)
       await this.#npmCi(path, what)
       await finish(path)
-      await openToAll(path)
+      await makeReadable(path)
       await rename(path, dir)
     } catch (error) {
       const isThereAlready = errorCode(error) === 'ENOTEMPTY' || errorCode(error) === 'EEXIST'
@@ -199,8 +199,8 @@ async function linkCommands(dir: string): Promise<void> {
   }
 }
 
-/** Whatever our umask: programs of other uids read and run this. */
-async function openToAll(path: string): Promise<void> {
+/** Makes files readable for programs of other uids, regardless of the umask. */
+async function makeReadable(path: string): Promise<void> {
   const stats = await lstat(path)
   if (stats.isSymbolicLink()) {
     return
@@ -208,6 +208,6 @@ async function openToAll(path: string): Promise<void> {
   const isRunnable = stats.isDirectory() || (stats.mode & 0o100) !== 0
   await chmod(path, isRunnable ? 0o755 : 0o644)
   if (stats.isDirectory()) {
-    await Promise.all((await readdir(path)).map((name) => openToAll(join(path, name))))
+    await Promise.all((await readdir(path)).map((name) => makeReadable(join(path, name))))
   }
 }

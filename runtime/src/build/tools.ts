@@ -1,20 +1,20 @@
-/** One npm package with no dependencies and no install scripts, pinned. */
+/** A pinned npm package without dependencies and install scripts. */
 export type Tool = {
   name: string
   version: string
   integrity: string
-  /** The commands it brings, as its package.json says; npm makes those that the lockfile names. */
+  /** Its commands from its package.json; npm creates those listed in the lockfile. */
   bin?: Record<string, string>
 }
 
-/** The versions of Node a manifest may ask for (contract 4). */
+/** The versions of Node that a manifest may request (contract 4). */
 export const NODE_VERSIONS = ['18', '20', '21'] as const
 export type NodeVersion = (typeof NODE_VERSIONS)[number]
 
-/** The version that comes with the toolchain itself, pinned by its lockfile; the others are fetched when first asked for. */
+/** The version in the toolchain, pinned by its lockfile; others are installed on first use. */
 export const DEFAULT_NODE = '20' satisfies NodeVersion
 
-/** Node as npm packages, by `process.platform-process.arch`. What the registry does not hold is not here. */
+/** Node as npm packages, by `process.platform-process.arch`. Without versions that are not in the registry. */
 export const NODE_TOOLS: Record<Exclude<NodeVersion, typeof DEFAULT_NODE>, Partial<Record<string, Tool>>> = {
   '18': {
     'linux-x64': {
@@ -53,7 +53,7 @@ export type ManagerTool = Tool & { reads: number[] }
 const PNPM_BIN = { pnpm: 'bin/pnpm.cjs', pnpx: 'bin/pnpx.cjs' }
 const YARN_BIN = { yarn: 'bin/yarn.js', yarnpkg: 'bin/yarn.js' }
 
-/** Newest first. pnpm 11 and later ask for a Node that squids do not have. */
+/** Newest first. pnpm 11 and later require a newer Node than squids have. */
 export const PNPM_TOOLS: ManagerTool[] = [
   {
     name: 'pnpm',

@@ -6,7 +6,7 @@ import { cloneTree } from './clone-tree.ts'
 import { sealTree } from './seal-tree.ts'
 import type { TreeAnswer, TreeTask } from './tree-tasks.ts'
 
-/** The thread behind `TreeTasks`: one task after the other. */
+/** The worker thread of `TreeTasks`. Runs tasks one by one. */
 parentPort?.on('message', ({ id, task }: { id: number; task: TreeTask }) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage(answer(id, task))

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 export type TreeEntry = { path: string; absolute: string; stats: Stats }
 
-/** Everything below `root`, folders before what is in them, in the order of the names; links are not followed. */
+/** All entries below `root` ordered by name, folders before their content. Does not follow links. */
 export async function* walk(root: string, below = ''): AsyncGenerator<TreeEntry> {
   const names = await readdir(join(root, below))
   for (const name of names.sort()) {
@@ -22,8 +22,8 @@ export async function* walk(root: string, below = ''): AsyncGenerator<TreeEntry>
 export type TreeSummary = { digest: string; files: number; bytes: number }
 
 /**
- * sha256 over paths, contents, link targets and the owner's x. Sets every mode to 755 or 644, so that the server's umask
- * changes neither the digest nor what other uids may read.
+ * Computes a sha256 over paths, contents, link targets and the owner's executable bit. Sets every mode to 755 or 644, so that the
+ * server's umask affects neither the digest nor the permissions.
  */
 export async function summarizeTree(root: string): Promise<TreeSummary> {
   const hash = createHash('sha256')

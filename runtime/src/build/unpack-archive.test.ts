@@ -31,7 +31,7 @@ beforeEach(() => {
 })
 
 afterEach(() => {
-  // Nothing but the tree may have changed, whatever was unpacked.
+  // Nothing outside of the tree may have changed.
   const above = readdirSync(join(dir, 'above'))
   const outside = readFileSync(join(dir, 'above/outside'), 'utf8')
   const top = readdirSync(dir)
@@ -54,8 +54,8 @@ async function refusal(archive: () => Readable, limits = LIMITS): Promise<string
   return error.message
 }
 
-describe('an honest archive', () => {
-  test('arrives with contents, links and the owner’s x, and with nothing else of modes and owners', async () => {
+describe('a valid archive', () => {
+  test('keeps contents, links and the owner’s executable bit, but no other modes and owners', async () => {
     const notes = await unpack(
       archiveOf([
         { path: './src/', type: 'Directory', mode: 0o700 },
@@ -74,14 +74,14 @@ describe('an honest archive', () => {
     expect(readlinkSync(join(root, 'current'))).toBe('src/main.ts')
   })
 
-  test('loses its .env, node_modules and .git, and says so', async () => {
+  test('is unpacked without .env, node_modules and .git, which is reported', async () => {
     const notes = await unpack(
       archiveOf([
         { path: './.env', content: 'DB_URL=postgres://elsewhere' },
         { path: './node_modules/x/index.js', content: '' },
         { path: './packages/a/node_modules/y/index.js', content: '' },
         { path: './.git/config', content: '' },
-        { path: './config/.env', content: 'kept: nothing reads it by itself' },
+        { path: './config/.env', content: 'kept: nothing reads it automatically' },
         { path: './package.json', content: '{}' },
       ]),
     )
@@ -92,7 +92,7 @@ describe('an honest archive', () => {
     expect(notes[0]).toContain('sqd secrets set')
   })
 
-  test('twice gives the same digest, whatever the order and the times; another x gives another', async () => {
+  test('has a digest that is independent of order and times, but not of the executable bit', async () => {
     const entries: Packed[] = [
       { path: 'b', content: '1' },
       { path: 'a/c', content: '2' },
@@ -113,7 +113,7 @@ describe('an honest archive', () => {
   })
 })
 
-describe('a hostile archive is refused and nothing of it escapes', () => {
+describe('a malicious archive is refused, and nothing is written outside of the tree', () => {
   const evil = 'evil'
   test.each<[string, Packed[], string]>([
     ['a path with ..', [{ path: '../outside', content: evil }], 'outside'],
@@ -144,7 +144,7 @@ describe('a hostile archive is refused and nothing of it escapes', () => {
       'behind a link',
     ],
     [
-      'links that lead out only together',
+      'links that only in combination point outside',
       [
         { path: 'deep/er/x', content: '' },
         { path: 'in', type: 'SymbolicLink', linkpath: 'deep/er' },
@@ -154,7 +154,7 @@ describe('a hostile archive is refused and nothing of it escapes', () => {
       'outside',
     ],
     [
-      'a circle',
+      'a link cycle',
       [
         { path: 'a', type: 'SymbolicLink', linkpath: 'b' },
         { path: 'b', type: 'SymbolicLink', linkpath: 'a' },
@@ -194,7 +194,7 @@ describe('a hostile archive is refused and nothing of it escapes', () => {
     expect(await refusal(bomb)).toContain('100 times its size')
   })
 
-  test('a bomb of long names, which are no entries', async () => {
+  test('a bomb of long names, which are not entries', async () => {
     const one = tarOf([{ path: 'x', content: Buffer.alloc(900_000, 'a') }])
     one[156] = 'L'.charCodeAt(0)
     const header = one.subarray(0, 512)
@@ -222,13 +222,13 @@ describe('a hostile archive is refused and nothing of it escapes', () => {
   })
 })
 
-test('an upload that breaks off is not the user’s fault', async () => {
+test('an interrupted upload is not the user’s fault', async () => {
   const broken = () =>
     new Readable({
       read() {
-        this.destroy(new Error('the store went away'))
+        this.destroy(new Error('the store is unavailable'))
       },
     })
-  await expect(unpack(broken)).rejects.toThrow('the store went away')
+  await expect(unpack(broken)).rejects.toThrow('the store is unavailable')
   await expect(unpack(broken)).rejects.not.toBeInstanceOf(BuildFailure)
 })

@@ -8,18 +8,17 @@ import { ReadEntry, Unpack } from 'tar'
 import { BuildFailure, type UnpackLimits } from '../builder.ts'
 import { escapingLink, plainPath, quoted, refusalOf, resolveLink } from './archive-rules.ts'
 
-/** Below this an archive may be as well compressed as it likes: small trees of zeros are no bombs. */
+/** Unpacked size below which the compression ratio is not limited: small trees of zeros are harmless. */
 const RATIO_FREE_BYTES = 4 * 1024 * 1024
-/** What the tar format may add to each entry: headers, padding, long names. */
+/** Maximum overhead of the tar format per entry: headers, padding, long names. */
 const OVERHEAD_BYTES = 4096
-/** What `sqd` never packs, at any depth; from another packer it would only be in the way of the install. */
+/** Folders that `sqd` never packs; from other packers they would interfere with the install. */
 const IGNORED_FOLDERS = new Set(['node_modules', '.git'])
 
 /**
- * Writes an untrusted `.tar.gz` into the empty folder `dir` and answers notes for the user.
- * Links are made last, so that nothing is ever written through one. Owners and special bits are not kept; of the modes
- * only the owner's x is.
- * @throws BuildFailure REQUIRED_SOURCE_FILE_INVALID when the archive is damaged, hostile or beyond the limits
+ * Unpacks an untrusted `.tar.gz` into the empty folder `dir`; resolves with notes for the user.
+ * Creates links last, so that nothing is written through them. Keeps only the owner's executable bit of modes and owners.
+ * @throws BuildFailure REQUIRED_SOURCE_FILE_INVALID when the archive is damaged, malicious or beyond the limits
  */
 export async function unpackArchive(archive: Readable, dir: string, limits: UnpackLimits): Promise<string[]> {
   const admission = new Admission(limits)
@@ -28,7 +27,7 @@ export async function unpackArchive(archive: Readable, dir: string, limits: Unpa
     strict: true,
     preserveOwner: false,
     noMtime: true,
-    // The gzip layer is read here, where it is counted; another one inside may not inflate anything.
+    // The gzip layer is decompressed and measured here; a nested one must not be decompressed.
     maxDecompressionRatio: 1,
     zstd: false,
     filter: (_path, entry) => entry instanceof ReadEntry && admission.admits(entry),
@@ -40,9 +39,9 @@ export async function unpackArchive(archive: Readable, dir: string, limits: Unpa
     await pipeline(archive, countedBy(admission), createGunzip(), async (inflated: AsyncIterable<Buffer>) => {
       for await (const chunk of inflated) {
         admission.inflate(chunk)
-        const mayGoOn = unpack.write(chunk)
+        const mayContinue = unpack.write(chunk)
         admission.check()
-        if (!mayGoOn) {
+        if (!mayContinue) {
           await once(unpack, 'drain')
         }
       }
@@ -57,9 +56,9 @@ export async function unpackArchive(archive: Readable, dir: string, limits: Unpa
   return admission.notes()
 }
 
-/** Decides entry by entry what may be written, and stops the reading at the limits. */
+/** Decides for each entry whether it is written, and aborts at the limits. */
 class Admission {
-  /** The first thing that went wrong; what comes after it is only noise. */
+  /** The first failure; later ones are consequences of it. */
   failure: unknown = null
   readonly links = new Map<string, string>()
   #limits: UnpackLimits
@@ -85,7 +84,7 @@ class Admission {
     this.#inflatedBytes += chunk.length
     const { totalBytes, files, ratio } = this.#limits
     if (this.#inflatedBytes > RATIO_FREE_BYTES && this.#inflatedBytes > ratio * this.#compressedBytes) {
-      throw invalid(`The archive unpacks to more than ${ratio} times its size, which only a bomb does`)
+      throw invalid(`The archive unpacks to more than ${ratio} times its size, which looks like a decompression bomb`)
     }
     if (this.#inflatedBytes > totalBytes + (files + 1) * OVERHEAD_BYTES) {
       throw tooLarge(totalBytes)
@@ -98,7 +97,7 @@ class Admission {
     }
     this.#entries += 1
     this.#bytes += entry.size
-    this.failure = this.#judge(entry)
+    this.failure = this.#check(entry)
     if (this.failure !== null) {
       return false
     }
@@ -117,14 +116,14 @@ class Admission {
     return true
   }
 
-  #judge(entry: ReadEntry): BuildFailure | null {
+  #check(entry: ReadEntry): BuildFailure | null {
     const refusal = refusalOf(entry)
     if (refusal !== null) {
       return invalid(refusal)
     }
     if (this.#entries > this.#limits.files) {
       return invalid(
-        `The archive holds more than ${this.#limits.files} files. Leave out with .squidignore what the squid does not need`,
+        `The archive contains more than ${this.#limits.files} files. Use .squidignore to exclude files that the squid does not need`,
       )
     }
     return this.#bytes > this.#limits.totalBytes ? tooLarge(this.#limits.totalBytes) : null
@@ -146,8 +145,8 @@ class Admission {
   notes(): string[] {
     return [...this.#ignored].map((name) =>
       name === '.env'
-        ? 'The .env file was left out: give variables in the manifest and secrets with `sqd secrets set`'
-        : `The archive’s ${name} was left out`,
+        ? 'The .env file was ignored: set variables in the manifest and secrets with `sqd secrets set`'
+        : `The archive’s ${name} was ignored`,
     )
   }
 }
@@ -159,7 +158,7 @@ async function makeLinks(dir: string, links: ReadonlyMap<string, string>): Promi
     }
     const above = path.split('/').slice(0, -1)
     if (above.some((_, depth) => links.has(above.slice(0, depth + 1).join('/')))) {
-      throw invalid(`${quoted(path)} lies behind a link`)
+      throw invalid(`${quoted(path)} is located behind a link`)
     }
   }
   for (const [path, target] of links) {
@@ -177,7 +176,7 @@ function countedBy(admission: Admission) {
   }
 }
 
-/** The user's fault when the archive is damaged or contradicts itself; ours when the disk is full or the source broke. */
+/** Maps errors of damaged or contradictory archives to a `BuildFailure`; returns errors of the disk or the source unchanged. */
 function asFailure(error: unknown): unknown {
   if (error instanceof BuildFailure || !(error instanceof Error)) {
     return error
@@ -187,14 +186,14 @@ function asFailure(error: unknown): unknown {
     return invalid('The archive is damaged or not a .tar.gz file. Deploy again')
   }
   if (code === 'EEXIST' || code === 'ENOTDIR' || code === 'EISDIR' || code === 'ENOTEMPTY') {
-    return invalid(`The archive holds the same path twice (${messageWithoutPaths(error)})`)
+    return invalid(`The archive contains the same path twice (${messageWithoutPaths(error)})`)
   }
   const isFromTar = 'tarCode' in error
   const isDisk = isFromTar && /^E[A-Z]+$/.test(code) && code !== 'ENOENT'
   return isFromTar && !isDisk ? invalid(`The archive cannot be unpacked (${messageWithoutPaths(error)})`) : error
 }
 
-/** What the error says, without the paths of this host. */
+/** The message without paths of this host. */
 function messageWithoutPaths(error: Error): string {
   return error.message.replace(/^[A-Z_]+: /, '').replace(/'?\/[^']*'?/g, '…')
 }
@@ -202,7 +201,7 @@ function messageWithoutPaths(error: Error): string {
 function tooLarge(totalBytes: number): BuildFailure {
   const limitMb = Math.round(totalBytes / 1e6)
   return invalid(
-    `The archive unpacks to more than ${limitMb} MB. Leave out with .squidignore what the squid does not need`,
+    `The archive unpacks to more than ${limitMb} MB. Use .squidignore to exclude files that the squid does not need`,
   )
 }
 

@@ -10,17 +10,17 @@ import { bothOrNone, describeKinds } from './host-harness.ts'
 import { type ProcessHarness, containerPids, makeImage, openProcessHarness } from './process-harness.ts'
 import { signal } from './processes.ts'
 
-/** Counts as fast as it is read; \`ends\` ends it. */
+/** Prints a counter; exits after \`ENDS_AFTER_MS\`, if set. */
 const COUNTER = `
 let n = 0
 setInterval(() => console.log(n++), 2)
 if (process.env.ENDS_AFTER_MS) setTimeout(() => process.exit(9), Number(process.env.ENDS_AFTER_MS))
 `
 
-/** A server that applies what it is told and prints each batch of the log; it is killed while it does. */
+/** A server that applies a workload and prints each batch of its log, to be killed meanwhile. */
 const SERVER = `
 const { createProcessRuntime } = await import(${JSON.stringify(new URL('./process-driver.ts', import.meta.url).href)})
-const { options, workload } = JSON.parse(process.env.TOLD)
+const { options, workload } = JSON.parse(process.env.OPTIONS)
 const runtime = createProcessRuntime(options)
 await runtime.start()
 await runtime.apply(workload)
@@ -49,13 +49,13 @@ describeKinds(bothOrNone, (kind) => {
     stopGraceMs: 5000,
   })
 
-  /** Runs a server until \`enough\` lines came, and kills it. */
+  /** Runs a server until it has printed \`enough\` lines, and kills it. */
   const serveAndKill = async (containers: ContainerSpec[], enough: number) => {
     await host.runtime.close('keep')
     const workload: Workload = { id: 'one', tenant: 'org', version: 'one', image: 'counter', containers }
     const { clock: _, ...options } = host.options
     const server = spawn(process.execPath, ['--input-type=module', '-e', SERVER], {
-      env: { PATH: process.env['PATH'], TMPDIR: tmpdir(), TOLD: JSON.stringify({ options, workload }) },
+      env: { PATH: process.env['PATH'], TMPDIR: tmpdir(), OPTIONS: JSON.stringify({ options, workload }) },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const lines: string[] = []
@@ -70,7 +70,7 @@ describeKinds(bothOrNone, (kind) => {
     return { lines, cursor }
   }
 
-  test('what runs when the server is killed goes on with the same pids, and no line is lost', async () => {
+  test('programs survive a killed server with the same pids, and no log line is lost', async () => {
     const { lines, cursor } = await serveAndKill([container('processor', {})], 50)
     const pids = containerPids(host.host)
     expect(pids).not.toEqual([])
@@ -87,10 +87,10 @@ describeKinds(bothOrNone, (kind) => {
     expect(containerPids(host.host)).toEqual(pids)
   })
 
-  test('an end that no server saw is known afterwards', async () => {
+  test('an exit while no server is running is recorded', async () => {
     await serveAndKill([container('processor', { ENDS_AFTER_MS: '700' })], 1)
     await vi.waitFor(() => expect(containerPids(host.host)).toEqual([]), { timeout: 10_000 })
-    // The shim ends what the program left before it writes down how that ended.
+    // The shim kills leftover processes before it records the exit.
     const exit = join(host.options.stateDir, 'containers/one/processor/runs/1/exit')
     await vi.waitFor(() => expect(existsSync(exit)).toBe(true), { timeout: 10_000 })
     await host.revive()
@@ -99,7 +99,7 @@ describeKinds(bothOrNone, (kind) => {
     ])
   })
 
-  test('a wish that was recorded and not done yet is done by the next server', async () => {
+  test('a recorded desired state that was not applied yet is applied by the next server', async () => {
     await serveAndKill([container('processor', {})], 1)
     const file = join(host.options.stateDir, 'containers/one/workload.json')
     const desired: Workload = JSON.parse(readFileSync(file, 'utf8'))
@@ -112,7 +112,7 @@ describeKinds(bothOrNone, (kind) => {
     expect(existsSync(join(host.options.stateDir, 'containers/one/processor'))).toBe(false)
   })
 
-  test('a container whose shim was killed is ended and started again', async () => {
+  test('a container whose shim was killed is stopped and restarted', async () => {
     await serveAndKill([container('processor', {})], 1)
     await host.revive()
     const [shim] = readFileSync(join(host.options.stateDir, 'containers/one/processor/runs/1/pids'), 'utf8').split(' ')
@@ -143,7 +143,7 @@ describeKinds(bothOrNone, (kind) => {
     writeFileSync(desired, JSON.stringify({ ...workload, containers: withoutGrace }))
   }
 
-  test('what an earlier release recorded as running goes on, as a run that keeps its id', async () => {
+  test('a running container recorded by an earlier release continues, with a stable run id', async () => {
     await serveAndKill([container('processor', {})], 1)
     const pids = containerPids(host.host)
     writeOldRecord({ isRunOpen: true, run: 1 })
@@ -157,12 +157,12 @@ describeKinds(bothOrNone, (kind) => {
     await host.revive()
     expect(await host.runtime.observe()).toEqual(adopted)
     expect(containerPids(host.host)).toEqual(pids)
-    // It has no grace recorded, and still ends.
+    // It has no recorded grace period, and can still be stopped.
     await host.runtime.remove('one')
     expect(containerPids(host.host)).toEqual([])
   })
 
-  test('what an earlier release recorded as waiting for its next try starts again, counted on', async () => {
+  test('a container in backoff recorded by an earlier release is restarted, and its counters continue', async () => {
     await serveAndKill([container('processor', { ENDS_AFTER_MS: '100' })], 1)
     await vi.waitFor(() => expect(containerPids(host.host)).toEqual([]), { timeout: 10_000 })
     writeOldRecord({
@@ -180,7 +180,7 @@ describeKinds(bothOrNone, (kind) => {
     )
   })
 
-  test('a record that the power took is no reason to run twice or not at all', async () => {
+  test('after a power failure destroyed its record, a container runs exactly once', async () => {
     await serveAndKill([container('processor', {})], 1)
     const before = containerPids(host.host)
     writeFileSync(join(host.options.stateDir, 'containers/one/processor/record.json'), '')

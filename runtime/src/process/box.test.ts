@@ -57,7 +57,7 @@ describeKinds(kinds, (kind) => {
     return { ...result, lines }
   }
 
-  test('answers the exit code and every line, the last one without its end too', async () => {
+  test('returns the exit code and every line, including an unterminated last one', async () => {
     const { exitCode, lines } = await run({
       script: 'console.log("out"); console.error("err"); process.stdout.write("last"); process.exitCode = 3',
     })
@@ -65,7 +65,7 @@ describeKinds(kinds, (kind) => {
     expect(lines.toSorted()).toEqual(['stderr: err', 'stdout: last', 'stdout: out'])
   })
 
-  test('gives the program the environment it was given and nothing of ours', async () => {
+  test('passes only the given environment to the program', async () => {
     process.env['OUR_PASSWORD'] = 'hidden'
     const { lines } = await run({ script: 'console.log(JSON.stringify(process.env))' })
     delete process.env['OUR_PASSWORD']
@@ -74,13 +74,13 @@ describeKinds(kinds, (kind) => {
     expect(env).not.toHaveProperty('OUR_PASSWORD')
   })
 
-  test('says when the command does not exist', async () => {
+  test('reports a missing command', async () => {
     const { exitCode, lines } = await run({ command: ['no-such-command'] })
     expect(exitCode).toBe(127)
     expect(lines.join()).toContain('no-such-command')
   })
 
-  test('leaves no process of the tree behind', async () => {
+  test('leaves no process of the tree running', async () => {
     const stubborn = 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)'
     const { exitCode } = await run({
       script: `const child = require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(stubborn)}], { detached: true, stdio: "inherit" }); child.unref()`,
@@ -89,17 +89,17 @@ describeKinds(kinds, (kind) => {
     expect(listProcesses().filter(({ pid }) => markOf(startEnvironment(pid)) === `${host.label}/box-1`)).toEqual([])
   })
 
-  test('ends in time', async () => {
+  test('is killed at the time limit', async () => {
     const { timedOut, exitCode } = await run({ script: 'setInterval(() => {}, 1000)', timeMs: 300 })
     expect({ timedOut, exitCode }).toEqual({ timedOut: true, exitCode: 137 })
   })
 
-  test('ends when it is called off, also before it began', async () => {
+  test('is killed when aborted, also before it has started', async () => {
     const { aborted } = await run({ script: 'setInterval(() => {}, 1000)', signal: AbortSignal.abort() })
     expect(aborted).toBe(true)
   })
 
-  test('writes only where it may, as a user of its own', async ({ skip }) => {
+  test('writes only to writable folders, as a separate user', async ({ skip }) => {
     if (!isRoot) skip('needs root')
     const uid = host.uidOf('tenant') ?? 0
     const own = join(stateDir, 'own')
@@ -128,8 +128,8 @@ describeKinds(kinds, (kind) => {
     ])
   })
 
-  test('is killed for its memory and says so', async ({ skip }) => {
-    if (!host.cgroups) skip('this host lets us make no cgroups')
+  test('reports that it was killed for exceeding its memory limit', async ({ skip }) => {
+    if (!host.cgroups) skip('cgroups cannot be created on this host')
     const { outOfMemory, exitCode } = await run({
       script: 'const all = []; for (;;) all.push(Buffer.alloc(1024 * 1024, 1))',
       resources: { cpuCores: 1, memoryBytes: 96 * MIB },

@@ -11,16 +11,16 @@ import { findProcess, listProcesses, startEnvironment } from './processes.ts'
 import { endPrograms } from './program-tree.ts'
 import { type Confinement, PLAIN_ENV, confine } from './sandbox.ts'
 
-/** One program with limits, its own user and its own view of the files, that ends with everything it started. */
+/** One program with limits, its own user and a restricted view of the files. Its child processes end with it. */
 export type Box = Program &
   Confinement & {
-    /** One word, unique on this host's state directory; names the cgroup and marks the processes. */
+    /** One word, unique in the state directory; names the cgroup and marks the processes. */
     name: string
     resources: Resources
   }
 
 export type BoxRun = Box & {
-  /** After this the whole tree is killed. */
+  /** Time limit, after which the whole process tree is killed. */
   timeMs: number
   signal: AbortSignal
   onLine: (text: string, stream: 'stdout' | 'stderr') => void
@@ -34,12 +34,12 @@ export type BoxResult = {
   aborted: boolean
 }
 
-/** Shell text: joins the cgroups named before `--`, then becomes what stands behind it. */
+/** Shell script: joins the cgroups listed before `--`, then executes the command after it. */
 const ENTER = 'while [ "$1" != -- ]; do echo 0 >"$1" || exit 125; shift; done; shift; exec "$@"'
 
 /**
- * Runs the program to its end and answers how it ended; nothing of it is left then. It dies with this process where
- * bubblewrap is used; `endBoxes` ends what an earlier process left elsewhere.
+ * Runs the program to its end, after which none of its processes is left. With bubblewrap it is killed together with this process;
+ * otherwise `endBoxes` kills what an earlier process left.
  * @throws only when the host fails (no more processes, a cgroup that cannot be made)
  */
 export async function runInBox(host: Host, run: BoxRun): Promise<BoxResult> {
@@ -53,7 +53,7 @@ export async function runInBox(host: Host, run: BoxRun): Promise<BoxResult> {
   }
 }
 
-/** Ends the boxes that an earlier server left behind: those whose name begins with `prefix`, without the `spared`. */
+/** Kills boxes of an earlier server whose name starts with `prefix`, except the `spared`. */
 export async function endBoxes(host: Host, prefix: string, spared: ReadonlySet<string> = new Set()): Promise<void> {
   const marks = listProcesses().map(({ pid }) => markOf(startEnvironment(pid)))
   const ours = boxMark(host, '')
@@ -72,7 +72,7 @@ const KILL = { graceMs: 0, spare: null }
 
 async function runToEnd(host: Host, run: BoxRun, cgroup: Cgroup | null): Promise<BoxResult> {
   const argv = [...(cgroup?.joinFiles ?? []), '--', ...confine(host.sandbox, run), '/bin/sh', '-s']
-  // A session of its own, so that signals to our terminal do not reach it.
+  // A separate session, so that signals to the terminal of the server do not reach it.
   const child = spawn('/bin/sh', ['-c', ENTER, 'shoal-box', ...argv], { cwd: '/', env: PLAIN_ENV, detached: true })
   const root = child.pid === undefined ? null : findProcess(child.pid)
   const tree = { mark: boxMark(host, run.name), cgroup, root }
@@ -90,7 +90,7 @@ async function runToEnd(host: Host, run: BoxRun, cgroup: Cgroup | null): Promise
   try {
     if (run.signal.aborted) kill()
     const output = [readLines(child.stdout, 'stdout', run.onLine), readLines(child.stderr, 'stderr', run.onLine)]
-    // The shell may be gone before it has read its script.
+    // The shell may exit before it has read its script.
     child.stdin.on('error', () => undefined)
     child.stdin.end(launchScript(markProgram(run, boxMark(host, run.name))))
     const [code, signalName]: (number | NodeJS.Signals | null)[] = await once(child, 'exit')

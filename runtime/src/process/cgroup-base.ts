@@ -7,8 +7,8 @@ const V1_CONTROLLERS = ['memory', 'cpu', 'cpuacct', 'pids'] as const
 const V2_CONTROLLERS = ['memory', 'cpu', 'pids']
 
 /**
- * Finds a place where this process may make cgroups: `label`, for all of ours. It lies below our own cgroup, so that limits set
- * for the server by its operator hold for the containers too. Null when there is none.
+ * Creates the parent cgroup `label` for all cgroups of this server, below the server's own cgroup where possible, so that limits
+ * set by the operator also apply to containers. Null when this process may not create cgroups.
  */
 export function makeCgroupBase(label: string): CgroupBase | null {
   if (process.platform !== 'linux') return null
@@ -28,24 +28,24 @@ function makeV1Base(label: string): CgroupBase | null {
   }
   const { memory, cpu, cpuacct, pids } = dirs
   if (!memory || !cpu || !cpuacct || !pids) return null
-  for (const dir of [memory, cpu, cpuacct, pids]) tryToMake(dir)
+  for (const dir of [memory, cpu, cpuacct, pids]) checkCreatable(dir)
   return { version: 1, memory, cpu, cpuacct, pids }
 }
 
-/** Made again with the first cgroup in it: who only looks at the host leaves nothing behind. */
-function tryToMake(dir: string): void {
+/** Removes the directory again until the first cgroup needs it, so that a mere check of the host leaves nothing. */
+function checkCreatable(dir: string): void {
   mkdirSync(dir, { recursive: true })
   try {
     rmdirSync(dir)
   } catch {
-    // An earlier server's containers are in it.
+    // It contains containers of an earlier server.
   }
 }
 
 function makeV2Base(label: string): CgroupBase | null {
   const mount = mountPoints('cgroup2')[0]
   if (!mount) return null
-  // Root of the host: beside the other slices, as container engines do. Else: below our own cgroup, where it was delegated to us.
+  // As root of the host: beside the other slices, as container engines do. Otherwise below the server's cgroup, if delegated.
   for (const parent of [mount.path, join(mount.path, ownCgroups().get('') ?? '/')]) {
     if (!firstWritable([parent]) || !delegateControllers(parent)) continue
     const unified = join(parent, label)
@@ -56,8 +56,8 @@ function makeV2Base(label: string): CgroupBase | null {
 }
 
 /**
- * Lets children of `dir` have limits. A cgroup with processes of its own may not do that (the kernel's "no internal
- * processes" rule), so those move to a leaf beside the containers.
+ * Enables controllers for children of `dir`. The kernel forbids that for a cgroup with processes of its own ("no internal
+ * processes" rule), so these are moved to a leaf beside the containers.
  */
 function delegateControllers(dir: string): boolean {
   const file = join(dir, 'cgroup.subtree_control')
@@ -97,7 +97,7 @@ function moveProcessesToLeaf(dir: string): void {
   }
 }
 
-/** Controller → path of our own cgroup in its hierarchy; the unified one has the empty name. */
+/** Path of the server's cgroup by controller; the unified hierarchy has the empty name. */
 function ownCgroups(): Map<string, string> {
   const paths = new Map<string, string>()
   for (const line of readFileSync('/proc/self/cgroup', 'utf8').split('\n')) {

@@ -2,20 +2,20 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Resources } from '../driver.ts'
 
-/** More processes and threads than any squid needs, few enough that a fork bomb harms nobody else. */
+/** Limit of processes and threads: more than any squid needs, low enough to contain fork bombs. */
 export const MAX_PROCESSES = 512
 
-/** Where a group of cgroups lives. JSON, because a later server may sit in another cgroup and must find the old ones. */
+/** Location of the cgroups. Stored as JSON, since a later server may run in another cgroup and must find the old ones. */
 export type CgroupBase =
   { version: 1; memory: string; cpu: string; cpuacct: string; pids: string } | { version: 2; unified: string }
 
-/** Null: not known. */
+/** Null: unknown. */
 export type RunCounters = { cpuSeconds: number | null; throttledSeconds: number | null; oomKills: number | null }
 
-/** Counters since the cgroup was made, `memoryBytes` of now (what is in use, without file cache that can be dropped). */
+/** Counters since the creation of the cgroup, and its current memory without reclaimable file cache. */
 export type CgroupUsage = { cpuSeconds: number; throttledSeconds: number; memoryBytes: number; oomKills: number }
 
-/** What differs between the two versions of the kernel's interface. */
+/** Abstraction of the two versions of the kernel's interface. */
 export type CgroupFiles = {
   dirs: string[]
   setLimits(resources: Resources): void

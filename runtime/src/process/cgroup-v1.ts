@@ -34,7 +34,7 @@ export function cgroupV1(base: Extract<CgroupBase, { version: 1 }>, name: string
   }
 }
 
-/** Memory and memory + swap get the same limit, so that swap gives nothing. The kernel insists on memory ≤ memory + swap at each step. */
+/** Disables swap by setting the same limit for memory and memory + swap. The kernel requires memory ≤ memory + swap at each step. */
 function setMemoryLimit(dir: string, bytes: number): void {
   const limit = join(dir, 'memory.limit_in_bytes')
   const withSwap = join(dir, 'memory.memsw.limit_in_bytes')
@@ -43,7 +43,7 @@ function setMemoryLimit(dir: string, bytes: number): void {
     try {
       writeFileSync(file, String(bytes))
     } catch (error) {
-      // The kernel was built without swap accounting: then there is no such file.
+      // The file does not exist in kernels without swap accounting.
       if (file === limit || errorCode(error) !== 'ENOENT') throw error
     }
   }

@@ -12,7 +12,7 @@ export function cgroupV2(base: Extract<CgroupBase, { version: 2 }>, name: string
     dirs: [dir],
     setLimits({ cpuCores, memoryBytes }) {
       write(dir, 'memory.max', String(Math.floor(memoryBytes)))
-      writeIfThere(dir, 'memory.swap.max', '0')
+      writeIfExists(dir, 'memory.swap.max', '0')
       write(dir, 'cpu.max', `${Math.max(1000, Math.round(cpuCores * PERIOD_US))} ${PERIOD_US}`)
       write(dir, 'pids.max', String(MAX_PROCESSES))
     },
@@ -32,8 +32,8 @@ export function cgroupV2(base: Extract<CgroupBase, { version: 2 }>, name: string
 
 const write = (dir: string, file: string, value: string): void => writeFileSync(join(dir, file), value)
 
-/** Kernels without swap, or older than 4.19, lack some files. */
-function writeIfThere(dir: string, file: string, value: string): void {
+/** Ignores missing files: kernels without swap, or older than 4.19, lack some. */
+function writeIfExists(dir: string, file: string, value: string): void {
   try {
     write(dir, file, value)
   } catch (error) {

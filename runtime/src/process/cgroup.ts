@@ -7,23 +7,23 @@ import type { CgroupBase, CgroupUsage } from './cgroup-files.ts'
 import { cgroupV1 } from './cgroup-v1.ts'
 import { cgroupV2 } from './cgroup-v2.ts'
 
-/** The limits around one container or one build. All calls are plain reads and writes of the kernel's own files. */
+/** The cgroup of one container or one build step. All calls synchronously read and write files of the kernel. */
 export type Cgroup = {
-  /** A process that writes `0` into each of these is inside. */
+  /** A process joins by writing `0` to each of these. */
   joinFiles: string[]
-  /** Makes it when it is not there, and sets the limits anew. */
+  /** Creates the cgroup if needed, and sets its limits. */
   create(resources: Resources): void
   /** Pids inside, threads not counted. Empty when there is no such cgroup. */
   processes(): number[]
-  /** Nothing inside can start another process any more. */
+  /** Prevents processes inside from starting others. */
   forbidForks(): void
   /** Null when there is no such cgroup. */
   usage(): CgroupUsage | null
-  /** Gone afterwards. The last process needs a moment to leave: EBUSY is retried. */
+  /** Removes the cgroup. Retries EBUSY, since the last process needs a moment to exit. */
   remove(): Promise<void>
 }
 
-/** The cgroup `name` under `base`; nothing is touched yet. */
+/** The cgroup `name` under `base`, without creating it. */
 export function openCgroup(base: CgroupBase, name: string): Cgroup {
   const files = base.version === 1 ? cgroupV1(base, name) : cgroupV2(base, name)
   const [first = ''] = files.dirs
@@ -33,9 +33,9 @@ export function openCgroup(base: CgroupBase, name: string): Cgroup {
       for (const dir of files.dirs) mkdirSync(dir, { recursive: true })
       files.setLimits(resources)
     },
-    processes: () => unlessGone(() => readPids(first)) ?? [],
-    forbidForks: () => unlessGone(() => files.forbidForks()),
-    usage: () => unlessGone(() => files.usage()),
+    processes: () => unlessRemoved(() => readPids(first)) ?? [],
+    forbidForks: () => unlessRemoved(() => files.forbidForks()),
+    usage: () => unlessRemoved(() => files.usage()),
     async remove() {
       for (const dir of files.dirs) await removeDir(dir)
     },
@@ -45,11 +45,11 @@ export function openCgroup(base: CgroupBase, name: string): Cgroup {
 /** Names of the cgroups under `base`. */
 export function cgroupNames(base: CgroupBase): string[] {
   const dir = base.version === 1 ? base.memory : base.unified
-  const entries = unlessGone(() => readdirSync(dir, { withFileTypes: true })) ?? []
+  const entries = unlessRemoved(() => readdirSync(dir, { withFileTypes: true })) ?? []
   return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
 }
 
-/** Removes the base itself when nothing is left in it. */
+/** Removes the base if it is empty. */
 export async function removeCgroupBase(base: CgroupBase): Promise<void> {
   if (cgroupNames(base).length > 0) return
   const dirs = base.version === 1 ? [base.memory, base.cpu, base.cpuacct, base.pids] : [base.unified]
@@ -69,16 +69,16 @@ async function removeDir(dir: string): Promise<void> {
       const code = errorCode(error)
       if (code === 'ENOENT') return
       if (code !== 'EBUSY' || attempt >= 100)
-        throw new Error(`cgroup ${basename(dir)} cannot be removed`, { cause: error })
+        throw new Error(`cgroup ${basename(dir)} could not be removed`, { cause: error })
     }
     await sleep(20)
   }
 }
 
-/** A cgroup vanishes while we look (ENOENT at open, ENODEV at read): that is an answer, not an error. */
-function unlessGone<T>(look: () => T): T | null {
+/** Returns null if the cgroup was removed during the read (ENOENT on open, ENODEV on read). */
+function unlessRemoved<T>(read: () => T): T | null {
   try {
-    return look()
+    return read()
   } catch (error) {
     const code = errorCode(error)
     if (code === 'ENOENT' || code === 'ENODEV') return null

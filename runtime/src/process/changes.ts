@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import type { ContainerName, WorkloadId } from '../driver.ts'
 import { errorCode } from '../error-code.ts'
 
-/** Read again from the start of a new file when the present one is longer than this. */
-const MOST_BYTES = 1_000_000
+/** Size after which a new file is started. */
+const MAX_BYTES = 1_000_000
 
 const fileIn = (stateDir: string): string => join(stateDir, 'changes')
 
 export type Change = [WorkloadId, ContainerName]
 
 /**
- * Tells other processes which containers' endpoints may have changed: a file with a line for each, which they poll. It is only
- * a hint; what is true is in the wishes and records. A new file says that anything may have changed.
+ * Reports containers whose endpoints may have changed to other processes, which poll this file of one line per change. It is only
+ * a hint; the truth is in the desired states and records. A new file means that anything may have changed.
  */
 export class ChangeWriter {
   readonly #file: string
@@ -21,15 +21,15 @@ export class ChangeWriter {
 
   constructor(stateDir: string) {
     this.#file = fileIn(stateDir)
-    this.#begin()
+    this.#startFile()
   }
 
-  /** Never throws: on a full disk the hint is lost, and the next one that can be written starts a new file. */
-  note(...change: Change): void {
+  /** Never throws: with a full disk the hint is lost, and the next successful write starts a new file. */
+  add(...change: Change): void {
     try {
-      if (this.#descriptor === null || this.#bytes > MOST_BYTES) return this.#begin()
+      if (this.#descriptor === null || this.#bytes > MAX_BYTES) return this.#startFile()
       const line = `${JSON.stringify(change)}\n`
-      // A part of a line must not be taken for one: the rest of it may not fit.
+      // After a partial write, start a new file, so that readers never parse an incomplete line.
       if (writeSync(this.#descriptor, line) < Buffer.byteLength(line)) this.close()
       this.#bytes += line.length
     } catch {
@@ -42,7 +42,7 @@ export class ChangeWriter {
     this.#descriptor = null
   }
 
-  #begin(): void {
+  #startFile(): void {
     this.close()
     this.#descriptor = openSync(`${this.#file}.new`, 'w', 0o600)
     this.#bytes = 0
@@ -52,18 +52,18 @@ export class ChangeWriter {
 
 export class ChangeReader {
   readonly #file: string
-  /** Held open, so that no later file can have the same inode. */
+  /** Kept open, so that no later file can get the same inode. */
   #open: { descriptor: number; inode: number } | null = null
   #offset = 0
 
-  /** Begins at the end of the file: the caller knows nothing yet that could change. */
+  /** Starts at the end of the file, since the caller has no state that could be outdated. */
   constructor(stateDir: string) {
     this.#file = fileIn(stateDir)
     this.#openNewest()
     if (this.#open) this.#offset = fstatSync(this.#open.descriptor).size
   }
 
-  /** Since the last call; `all`: anything may have changed. */
+  /** Changes since the last call; `all`: anything may have changed. */
   read(): Change[] | 'all' {
     const inode = statSync(this.#file, { throwIfNoEntry: false })?.ino
     if (inode === undefined) return []

@@ -11,10 +11,10 @@ import { workFolder } from './work-folder.ts'
 
 const SYSTEM_DIRS = ['/usr/local/bin', '/usr/bin', '/bin']
 
-/** Of the memory limit, what V8 may use: it then ends with an error people can read, before the kernel kills without a word. */
+/** Share of the memory limit for the V8 heap, so that a full heap ends with a readable error before the kernel kills the process. */
 const HEAP_SHARE = 0.7
 
-/** Why a container cannot be started at all: a sentence for people. */
+/** A container cannot be started; the message is a sentence for users. */
 export class StartError extends Error {
   override name = 'StartError'
 }
@@ -22,7 +22,7 @@ export class StartError extends Error {
 export type LaunchContext = {
   host: Host
   imagesDir: string
-  /** What every Node program of a container loads first, where all of them can read it. */
+  /** Scripts that every Node program of a container preloads, readable for all of them. */
   preloads: string[]
   files: ContainerFiles
   /** See `markProgram`. */
@@ -32,20 +32,20 @@ export type LaunchContext = {
 }
 
 /**
- * What to run for a wish, in an image that is there, with a command that is there. `words` come before those of the confinement.
+ * Determines how to run a container, after checking image and command. `words` precede those of the confinement.
  * @throws StartError
  */
 export function containerProgram(
-  place: LaunchContext,
+  context: LaunchContext,
   desired: DesiredContainer,
 ): { program: Program; confinement: Confinement; words: string[] } {
-  const image = findImage(place.imagesDir, desired.image)
+  const image = findImage(context.imagesDir, desired.image)
   const [name = ''] = desired.spec.command
   if (!isCommand(name, image))
     throw new StartError(`There is no command "${name}": it is neither in node_modules/.bin nor on the system`)
-  const { host, files, socketDir, uid } = place
+  const { host, files, socketDir, uid } = context
   const gid = host.uidOf(`tenant ${desired.tenant}`)
-  if (gid !== null) chownTo(imageDir(place.imagesDir, desired.image), gid)
+  if (gid !== null) chownTo(imageDir(context.imagesDir, desired.image), gid)
   const scratch = host.sandbox === 'bwrap' ? [] : [files.tmp]
   for (const dir of [files.home, ...scratch]) makeOwned(dir, uid)
   const folder = workFolder(host.workFolders, image.appDir, files.workFolder, uid)
@@ -53,13 +53,13 @@ export function containerProgram(
   return {
     words: folder.words,
     program: markProgram(
-      { command: desired.spec.command, cwd: folder.cwd, env: containerEnv(place, desired.spec, image, scratch[0]) },
-      place.mark,
+      { command: desired.spec.command, cwd: folder.cwd, env: containerEnv(context, desired.spec, image, scratch[0]) },
+      context.mark,
     ),
     confinement: {
       uid,
       gid,
-      readableDirs: [...readableDirs, ...place.preloads],
+      readableDirs: [...readableDirs, ...context.preloads],
       writableDirs: [...folder.writableDirs, files.home, socketDir, ...scratch],
     },
   }
@@ -96,7 +96,7 @@ function findImage(imagesDir: string, image: string): ImagePaths {
   }
 }
 
-/** As execvp(3) would find it. */
+/** Searches as execvp(3) does. */
 function isCommand(name: string, { appDir, pathDirs }: ImagePaths): boolean {
   if (name.includes('/')) return isExecutable(isAbsolute(name) ? name : resolve(appDir, name))
   return [...pathDirs, ...SYSTEM_DIRS].some((dir) => isExecutable(join(dir, name)))
@@ -111,7 +111,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** Other tenants must not read it, also where there is no sandbox to hide it. */
+/** Prevents other tenants from reading the directory, also without a sandbox. */
 function chownTo(dir: string, gid: number): void {
   chownSync(dir, -1, gid)
   chmodSync(dir, 0o750)

@@ -5,10 +5,10 @@ import type { ContainerSpec, ContainerState, LastRun, Workload } from '../driver
 import { errorCode } from '../error-code.ts'
 import type { CgroupBase, RunCounters } from './cgroup-files.ts'
 
-/** What a container is made from: the part of the wish that, when it changes, makes another container of it. */
+/** The desired state of one container. Most changes of it require a new container; see `desiredKey`. */
 export type DesiredContainer = Pick<Workload, 'tenant' | 'version' | 'image'> & { spec: ContainerSpec }
 
-/** Tells two wishes apart, but for how they are stopped; the order in which the environment is listed does not matter. */
+/** Equal for desired states that do not require a new container: ignores the stop grace period and the order of the environment. */
 export function desiredKey({ tenant, version, image, spec }: DesiredContainer): string {
   const { name, command, env, resources, restart, ports } = spec
   const parts = [
@@ -26,44 +26,44 @@ export function desiredKey({ tenant, version, image, spec }: DesiredContainer): 
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
-/** A `Run` and a `LastRun` as JSON: times are ISO texts. */
+/** A `Run` and a `LastRun` as JSON, with ISO times. */
 export type RecordedRun = { id: string; ordinal: number; startedAt: string }
 export type RecordedEnd = RecordedRun & Pick<LastRun, 'exitCode' | 'how' | 'oomKills'> & { endedAt: string }
 
-/** What is known of a container; on disk, so that a later server knows it too. */
+/** The state of a container, stored on disk for later servers. */
 export type ContainerRecord = {
-  /** The wish it stands for; a wish with another key replaces it. */
+  /** `desiredKey` of its desired state; a desired state with another key replaces the container. */
   key: string
   state: ContainerState
   /** ISO times. */
   since: string
   retryAt: string | null
   reason: string | null
-  /** Ends in a row that were failures, for the back-off alone. */
+  /** Number of consecutive failures, for the backoff. */
   crashes: number
-  /** Number of the newest run's directory; 0: never run. */
+  /** Number of the latest run's directory; 0: never run. */
   run: number
-  /** How many runs have begun: the ordinal of the next. */
+  /** How many runs have started; the ordinal of the next one. */
   begun: number
-  /** The run that goes on, or is about to begin. */
+  /** The run that is running or about to start. */
   current: RecordedRun | null
   lastRun: RecordedEnd | null
-  /** What `lastRun` had used when it ended; null: not known. */
+  /** Total usage of `lastRun`; null: unknown. */
   used: RunCounters | null
-  /** What the cgroup had counted, and how long the log was, when the newest run began. */
+  /** Counters of the cgroup and length of the log at the start of the latest run. */
   countedBefore: RunCounters
   logBytesBefore: number
-  /** Of the newest wish: known when the container is removed, also by a later server. */
+  /** Of the latest desired state, so that it is known when the container is removed, also by a later server. */
   stopGraceMs: number
-  /** Where its cgroup is; null without. */
+  /** Location of its cgroup; null without cgroups. */
   cgroups: CgroupBase | null
   uid: number | null
   logId: string
 }
 
-const nothingCounted: RunCounters = { cpuSeconds: 0, throttledSeconds: 0, oomKills: 0 }
+const zeroCounters: RunCounters = { cpuSeconds: 0, throttledSeconds: 0, oomKills: 0 }
 
-/** A container of the same name writes its log where the one before wrote, and its runs are counted on. */
+/** A new container of the same name continues the log and the numbering of runs. */
 export function newRecord(
   key: string,
   now: Date,
@@ -81,7 +81,7 @@ export function newRecord(
     current: null,
     lastRun: before?.lastRun ?? null,
     used: before?.used ?? null,
-    countedBefore: nothingCounted,
+    countedBefore: zeroCounters,
     logBytesBefore: 0,
     stopGraceMs,
     cgroups: null,
@@ -90,18 +90,18 @@ export function newRecord(
   }
 }
 
-/** The run that begins now. */
+/** A run that starts now. */
 export const newRun = ({ begun }: ContainerRecord, now: Date): RecordedRun => ({
   id: randomUUID(),
   ordinal: begun,
   startedAt: now.toISOString(),
 })
 
-/** The run that goes on; null for one that is only about to begin. */
-export const runGoingOn = ({ state, current }: ContainerRecord): RecordedRun | null =>
+/** The current run; null when it has not started yet. */
+export const currentRun = ({ state, current }: ContainerRecord): RecordedRun | null =>
   state === 'running' ? current : null
 
-/** What earlier releases wrote: counters in the place of runs. */
+/** Format of earlier releases, with counters instead of runs. */
 type CountingRecord = Omit<
   ContainerRecord,
   'begun' | 'current' | 'lastRun' | 'used' | 'countedBefore' | 'stopGraceMs'
@@ -112,7 +112,7 @@ type CountingRecord = Omit<
   oomKillsBefore: number
 }
 
-/** Null when there is no record. One of an earlier release becomes one of ours; its runs get new ids, so it must be saved. */
+/** Null when there is no record. Converts records of earlier releases; their runs get new ids, so the result must be saved. */
 export function readRecord(file: string): ContainerRecord | null {
   const read = readJson(file) as ContainerRecord | CountingRecord | null
   if (read === null || 'begun' in read) return read
@@ -131,12 +131,12 @@ export function readRecord(file: string): ContainerRecord | null {
     lastRun:
       exitCode === null ? null : { ...runAt(run - (isRunOpen ? 2 : 1)), exitCode, how, endedAt: since, oomKills: null },
     used: null,
-    countedBefore: { ...nothingCounted, oomKills: oomKillsBefore },
+    countedBefore: { ...zeroCounters, oomKills: oomKillsBefore },
     stopGraceMs: STOP_GRACE_MS,
   }
 }
 
-/** What is wished of a workload; null when it is to be removed. Earlier releases did not write how long programs have to end. */
+/** The desired state of a workload; null when it is to be removed. Earlier releases did not store the stop grace period. */
 export function readDesired(file: string): Workload | null {
   const desired = readJson(file) as Workload | null
   return (
@@ -147,14 +147,14 @@ export function readDesired(file: string): Workload | null {
   )
 }
 
-/** Of a container of which it is not known. */
+/** Default stop grace period of containers without a recorded one. */
 export const STOP_GRACE_MS = 5000
 
-/** `<stateDir>/containers/<workload>/` holds `workload.json`, the wish, and a directory for each container. */
+/** `<stateDir>/containers/<workload>/` contains the desired state, `workload.json`, and a directory for each container. */
 export const WORKLOAD_FILE = 'workload.json'
 export const workloadsDirIn = (stateDir: string): string => join(stateDir, 'containers')
 
-/** The files of one container. Others may walk through its directory; everything but `home`, `tmp` and `workFolder` is ours alone. */
+/** The files of one container. Its directory is traversable; everything except `home`, `tmp` and `workFolder` is private to the server. */
 export function containerFiles(dir: string) {
   return {
     dir,
@@ -170,13 +170,13 @@ export function containerFiles(dir: string) {
 
 export type ContainerFiles = ReturnType<typeof containerFiles>
 
-/** Replaces a JSON file in one step: whoever reads it sees the old or the new. */
+/** Replaces a JSON file atomically. */
 export function writeJson(file: string, value: unknown): void {
   writeFileSync(`${file}.new`, JSON.stringify(value), { mode: 0o600 })
   renameSync(`${file}.new`, file)
 }
 
-/** Null when there is no such file, or none that can be read (the power failed while it was written). */
+/** Null when the file is missing or not valid JSON (after a power failure during a write). */
 export function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
@@ -186,11 +186,11 @@ export function readJson(file: string): unknown {
   }
 }
 
-/** An id as a file name: nothing in it can lead elsewhere, and `idOf` gives it back. */
+/** Encodes an id as a safe file name; `idOf` decodes it. */
 export const nameOf = (id: string): string => encodeURIComponent(id).replace(/^\./, '%2E')
 export const idOf = (name: string): string => decodeURIComponent(name)
 
-/** A directory others may walk through and not list. */
+/** Creates a directory that others may traverse but not list. */
 export function makeTraversable(dir: string): void {
   mkdirSync(dir, { recursive: true })
   chmodSync(dir, 0o711)

@@ -24,27 +24,27 @@ import { type Run, type RunStart, topProcess } from './run.ts'
 import { confine } from './sandbox.ts'
 import type { Sockets } from './sockets.ts'
 
-/** What all containers of a host have in common. */
+/** Services and settings shared by all containers of a host. */
 export type HostContext = {
   host: Host
   imagesDir: string
-  /** What every Node program of a container loads first, where all of them can read it. */
+  /** Scripts that every Node program of a container preloads, readable for all of them. */
   preloads: string[]
-  /** shim.sh where no upgrade changes it. */
+  /** A copy of shim.sh that upgrades do not change. */
   shimFile: string
   sockets: Sockets
   logs: LogStore
-  /** Told of each start and end of a program. */
+  /** Receives each start and end of a program. */
   changes: ChangeWriter
   clock: Clock
-  /** How long a program may use a whole core when it starts, however little its profile has. */
+  /** How long a program may use a whole core when it starts, even if its profile has less. */
   startUpMs: number
 }
 
-/** One container's place on the host. `key` is unique there. */
+/** One container on the host. `key` is unique there. */
 export type ContainerContext = { hostContext: HostContext; key: string; files: ContainerFiles }
 
-/** A name short enough for cgroups, from which a process's container is told. */
+/** A name short enough for cgroups, which identifies the container of a process. */
 export const BOX_PREFIX = 'c-'
 export const boxName = (key: string): string => `${BOX_PREFIX}${shortHash(key)}`
 
@@ -52,10 +52,10 @@ export function containerCgroup({ key }: ContainerContext, record: ContainerReco
   return record.cgroups && openCgroup(record.cgroups, boxName(key))
 }
 
-export function programTree(place: ContainerContext, record: ContainerRecord, run: Run | null): ProgramTree {
+export function programTree(context: ContainerContext, record: ContainerRecord, run: Run | null): ProgramTree {
   return {
-    mark: boxMark(place.hostContext.host, boxName(place.key)),
-    cgroup: containerCgroup(place, record),
+    mark: boxMark(context.hostContext.host, boxName(context.key)),
+    cgroup: containerCgroup(context, record),
     root: run?.shim ?? null,
     isRootSpared: true,
     isOver: () => run?.hasEnded() ?? true,
@@ -63,15 +63,15 @@ export function programTree(place: ContainerContext, record: ContainerRecord, ru
 }
 
 /**
- * Makes everything a run needs: user, directories, limits, sockets. Answers how to start it and what to remember of it.
+ * Prepares everything a run needs: user, directories, limits, sockets. Resolves with how to start it and changes to the record.
  * @throws StartError
  */
-export async function prepareRun(place: ContainerContext, desired: DesiredContainer, record: ContainerRecord) {
-  const { hostContext, key, files } = place
+export async function prepareRun(context: ContainerContext, desired: DesiredContainer, record: ContainerRecord) {
+  const { hostContext, key, files } = context
   const uid = hostContext.host.uidOf(`version ${desired.version}`)
   makeTraversable(files.dir)
   const run = record.run + 1
-  // Only of the run before: the shim makes the new one's.
+  // Removes the directory of the previous run; the shim creates the new one.
   removeTree(files.runs)
   mkdirSync(files.runs, { mode: 0o700 })
   const socketDir = hostContext.sockets.prepare(key, uid)
@@ -87,8 +87,8 @@ export async function prepareRun(place: ContainerContext, desired: DesiredContai
     },
     desired,
   )
-  const resources = record.crashes === 0 ? whileStarting(place, desired) : desired.spec.resources
-  const limits = await moveToOurCgroups(place, record, resources)
+  const resources = record.crashes === 0 ? whileStarting(context, desired) : desired.spec.resources
+  const limits = await moveToOurCgroups(context, record, resources)
   const changes: Partial<ContainerRecord> = { ...limits.changes, uid, run, logBytesBefore: logBytes(files.log) }
   const start: RunStart = {
     shimFile: hostContext.shimFile,
@@ -102,40 +102,40 @@ export async function prepareRun(place: ContainerContext, desired: DesiredContai
   return { start, changes }
 }
 
-/** Node alone needs a second of a core before a squid's first line: on a fifth of one, every start would take five. */
+/** Node needs a second of CPU time before a squid's first line, which would take five seconds on a fifth of a core. */
 function whileStarting({ hostContext }: ContainerContext, { spec: { resources } }: DesiredContainer): Resources {
   return hostContext.startUpMs > 0 ? { ...resources, cpuCores: Math.max(1, resources.cpuCores) } : resources
 }
 
-/** The program has had its time to start: from now on it gets what its profile has. */
-export function endStartUp(place: ContainerContext, desired: DesiredContainer, record: ContainerRecord): void {
-  const cgroup = containerCgroup(place, record)
+/** Applies the limits of the profile after the start-up time. */
+export function endStartUp(context: ContainerContext, desired: DesiredContainer, record: ContainerRecord): void {
+  const cgroup = containerCgroup(context, record)
   if (cgroup?.usage()) cgroup.create(desired.spec.resources)
 }
 
-/** A server that was started elsewhere makes its cgroups elsewhere. */
-async function moveToOurCgroups(place: ContainerContext, record: ContainerRecord, resources: Resources) {
-  const base = place.hostContext.host.cgroups
+/** Moves to this server's cgroups, since a server in another cgroup creates its cgroups elsewhere. */
+async function moveToOurCgroups(context: ContainerContext, record: ContainerRecord, resources: Resources) {
+  const base = context.hostContext.host.cgroups
   const isSame = JSON.stringify(base) === JSON.stringify(record.cgroups)
-  if (!isSame) await containerCgroup(place, record)?.remove()
-  const cgroup = base && openCgroup(base, boxName(place.key))
+  if (!isSame) await containerCgroup(context, record)?.remove()
+  const cgroup = base && openCgroup(base, boxName(context.key))
   cgroup?.create(resources)
   const { cpuSeconds = 0, throttledSeconds = 0, oomKills = 0 } = cgroup?.usage() ?? {}
   const changes: Partial<ContainerRecord> = { cgroups: base, countedBefore: { cpuSeconds, throttledSeconds, oomKills } }
   return { cgroup, changes }
 }
 
-/** Removes what a container without programs has outside of its own directory. Answers what to remember of it. */
+/** Removes sockets and cgroup of a container without programs. Resolves with changes to the record. */
 export async function releaseHostResources(
-  place: ContainerContext,
+  context: ContainerContext,
   record: ContainerRecord,
 ): Promise<Partial<ContainerRecord>> {
-  place.hostContext.sockets.remove(place.key)
-  await containerCgroup(place, record)?.remove()
+  context.hostContext.sockets.remove(context.key)
+  await containerCgroup(context, record)?.remove()
   return { cgroups: null }
 }
 
-/** Ends programs of a container of which no record is left (its file was lost with the power). */
+/** Kills programs of a container whose record was lost, for example by a power failure. */
 export async function killOrphans({ hostContext, key }: ContainerContext): Promise<void> {
   const name = boxName(key)
   const cgroup = hostContext.host.cgroups && openCgroup(hostContext.host.cgroups, name)
@@ -143,21 +143,21 @@ export async function killOrphans({ hostContext, key }: ContainerContext): Promi
   await cgroup?.remove()
 }
 
-/** Ends all programs of a run, gently first. Answers as `Run.ended` does. */
-export async function stopRun(place: ContainerContext, record: ContainerRecord, run: Run): Promise<number | null> {
-  // Where bwrap is used it is the top process, and a SIGTERM to it kills the whole sandbox at once.
-  const spare = place.hostContext.host.sandbox === 'bwrap' ? await topProcess(run) : null
-  await endPrograms(programTree(place, record, run), { graceMs: record.stopGraceMs, spare })
+/** Stops all programs of a run, with a grace period. Resolves as `Run.ended`. */
+export async function stopRun(context: ContainerContext, record: ContainerRecord, run: Run): Promise<number | null> {
+  // bwrap is the top process of a sandbox, and a SIGTERM to it kills the whole sandbox immediately.
+  const spare = context.hostContext.host.sandbox === 'bwrap' ? await topProcess(run) : null
+  await endPrograms(programTree(context, record, run), { graceMs: record.stopGraceMs, spare })
   return run.ended
 }
 
-/** The run's main program has ended: nothing of it is left afterwards, and its log is whole. */
-export async function cleanUpRun(place: ContainerContext, record: ContainerRecord, run: Run | null): Promise<void> {
-  await endPrograms(programTree(place, record, run), { graceMs: 0, spare: null })
-  sealLog(place.files.log)
+/** Kills remaining processes after the main program has ended, and completes the log. */
+export async function cleanUpRun(context: ContainerContext, record: ContainerRecord, run: Run | null): Promise<void> {
+  await endPrograms(programTree(context, record, run), { graceMs: 0, spare: null })
+  sealLog(context.files.log)
 }
 
-/** What the newest run has used of what its cgroup has `counted`. */
+/** The share of the latest run in the counters of its cgroup. */
 export function countedInRun(
   { countedBefore }: ContainerRecord,
   counted: CgroupUsage,
@@ -170,44 +170,54 @@ export function countedInRun(
   }
 }
 
-/** `exitCode`: as `Run.ended` answers. `survived`: kills for memory that did not end the run. `isStopped`: we ended it. */
-export type SeenEnd = { exitCode: number | null; survived: number; isStopped: boolean; restart: Restart | undefined }
+/** `exitCode`: see `Run.ended`. `survived`: out-of-memory kills that did not end the run. `isStopped`: stopped by the driver. */
+export type ObservedEnd = {
+  exitCode: number | null
+  survived: number
+  isStopped: boolean
+  restart: Restart | undefined
+}
 
 /**
- * How a run that just ended did so. A kill for memory is how it ended, whatever the programs around the killed one made of it: its
- * exit code is never 0 then.
+ * Determines how a run ended. An out-of-memory kill takes precedence over the exit code of wrapper programs, and its exit code is
+ * never 0.
  */
-export function endOf(place: ContainerContext, record: ContainerRecord, run: RecordedRun, end: SeenEnd): RecordedEnd {
-  const counted = containerCgroup(place, record)?.usage()
+export function endOf(
+  context: ContainerContext,
+  record: ContainerRecord,
+  run: RecordedRun,
+  end: ObservedEnd,
+): RecordedEnd {
+  const counted = containerCgroup(context, record)?.usage()
   const byKernel = counted ? countedInRun(record, counted).oomKills : null
-  const isHeapFull = end.exitCode !== 0 && !byKernel && endedForHeap(place.files.log, record.logBytesBefore)
+  const isHeapFull = end.exitCode !== 0 && !byKernel && endedForHeap(context.files.log, record.logBytesBefore)
   const isOutOfMemory = (byKernel ?? 0) > end.survived || isHeapFull
   const exitCode = isOutOfMemory ? end.exitCode || KILLED : end.exitCode
-  const byItself: EndedHow = exitCode === 0 && isFinal(end.restart, exitCode) ? 'done' : 'error'
+  const ownEnd: EndedHow = exitCode === 0 && isFinal(end.restart, exitCode) ? 'done' : 'error'
   return {
     ...run,
     exitCode,
-    how: end.isStopped ? 'stopped' : isOutOfMemory ? 'oom' : byItself,
-    endedAt: endedAt(place, record, run).toISOString(),
+    how: end.isStopped ? 'stopped' : isOutOfMemory ? 'oom' : ownEnd,
+    endedAt: endedAt(context, record, run).toISOString(),
     oomKills: isHeapFull ? 1 : byKernel,
   }
 }
 
-/** As the shim wrote down its end, which may be long ago when no server was there. */
+/** Time of the end as recorded by the shim, possibly long ago when no server was running. */
 function endedAt({ hostContext, files }: ContainerContext, record: ContainerRecord, { startedAt }: RecordedRun): Date {
   const exit = statSync(join(files.run(record.run), 'exit'), { throwIfNoEntry: false })
   const agoMs = exit ? Math.max(0, Date.now() - exit.mtimeMs) : 0
   return new Date(Math.max(new Date(startedAt).getTime(), hostContext.clock.now().getTime() - agoMs))
 }
 
-/** The exit code of what was killed. */
+/** Exit code of a killed program. */
 const KILLED = 137
 
-/** Removes every trace of a container that has no programs any more. */
-export async function removeFiles(place: ContainerContext, record: ContainerRecord | null): Promise<void> {
+/** Removes all files and resources of a container without programs. */
+export async function removeFiles(context: ContainerContext, record: ContainerRecord | null): Promise<void> {
   if (record) {
-    await releaseHostResources(place, record)
-    place.hostContext.logs.end(record.logId)
+    await releaseHostResources(context, record)
+    context.hostContext.logs.end(record.logId)
   }
-  removeTree(place.files.dir)
+  removeTree(context.files.dir)
 }

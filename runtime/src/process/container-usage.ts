@@ -2,10 +2,10 @@ import type { RunCounters } from './cgroup-files.ts'
 import type { ProcessInfo } from './processes.ts'
 import { type ProgramTree, treeOf } from './program-tree.ts'
 
-/** What a run uses. */
+/** Usage of a run. */
 export type RunUsage = RunCounters & { memoryBytes: number }
 
-/** Counts what a run uses on a host without cgroups: sums over processes, those included that ended meanwhile. */
+/** Measures a run on a host without cgroups, as the sum over its processes, including ended ones. */
 export class ProcessMeter {
   readonly #cpuSeconds = new Map<string, number>()
 
@@ -18,14 +18,14 @@ export class ProcessMeter {
     }
   }
 
-  /** As last measured. Who is held back or killed for memory, nobody tells here. */
+  /** As last measured. Throttling and out-of-memory kills are unknown without cgroups. */
   counted(): RunCounters {
     const seconds = [...this.#cpuSeconds.values()]
     const cpuSeconds = seconds.length === 0 ? null : seconds.reduce((total, one) => total + one, 0)
     return { cpuSeconds, throttledSeconds: null, oomKills: null }
   }
 
-  /** A run begins. */
+  /** Call at the start of a run. */
   reset(): void {
     this.#cpuSeconds.clear()
   }

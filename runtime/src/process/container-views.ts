@@ -1,11 +1,19 @@
 import type { LastRun, Observation, Resources, Run, ContainerUsage } from '../driver.ts'
-import { type ContainerRecord, type RecordedEnd, type RecordedRun, runGoingOn } from './container-record.ts'
+import { type ContainerRecord, type RecordedEnd, type RecordedRun, currentRun } from './container-record.ts'
 import type { RunUsage } from './container-usage.ts'
 
 type Names = { workload: string; container: string }
 
+export type UsageInput = {
+  names: Names
+  at: Date
+  record: ContainerRecord
+  limits: Resources
+  measure: () => RunUsage
+}
+
 export function observationOf(names: Names, record: ContainerRecord): Observation {
-  const run = runGoingOn(record)
+  const run = currentRun(record)
   return {
     ...names,
     state: record.state,
@@ -32,19 +40,13 @@ const lastRunOf = ({ exitCode, how, endedAt, oomKills, ...run }: RecordedEnd): L
   oomKills,
 })
 
-/** Of the run that goes on, by what `measure` says now; else of the last one, as it was at its end. Null when there was none. */
-export function usageOf(
-  names: Names,
-  at: Date,
-  record: ContainerRecord,
-  limits: Resources,
-  measure: () => RunUsage,
-): ContainerUsage | null {
-  const open = runGoingOn(record)
+/** Usage of the current run as measured now, or of the last run at its end; null when there was none. */
+export function usageOf({ names, at, record, limits, measure }: UsageInput): ContainerUsage | null {
+  const open = currentRun(record)
   const run = open ?? record.lastRun
   if (!run) return null
   const unknown = { cpuSeconds: null, throttledSeconds: null, oomKills: null }
-  // What is left in the cgroup after a run is file cache nobody uses.
+  // After a run, the cgroup only contains unused file cache.
   const used = open ? measure() : { ...(record.used ?? unknown), memoryBytes: 0 }
   return {
     ...names,

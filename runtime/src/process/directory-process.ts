@@ -1,12 +1,12 @@
 import { createProcessDirectory } from './process-directory.ts'
 
-/** For tests: a directory in a process of its own, asked over the channel to its parent. */
+/** For tests: runs a directory in a separate process, queried over the IPC channel. */
 const directory = createProcessDirectory({ stateDir: process.argv[2] ?? '' })
 const changes: string[] = []
 await directory.start()
 directory.changed((id, container) => changes.push(`${id}/${container}`))
-process.on('message', ({ asked }: { asked: [string, string, number] | null }) => {
-  process.send?.(asked ? directory.endpoint(...asked) : changes.splice(0))
+process.on('message', ({ query }: { query: [string, string, number] | null }) => {
+  process.send?.(query ? directory.endpoint(...query) : changes.splice(0))
 })
 process.on('disconnect', () => process.exit())
 process.send?.('ready')

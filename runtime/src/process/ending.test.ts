@@ -10,7 +10,7 @@ const kinds: Partial<Kind>[] = (['auto', 'none'] as const).flatMap((sandbox) =>
   (['auto', 'none'] as const).map((limits) => ({ sandbox, limits })),
 )
 
-/** Like `npx` and `sqd`: a launcher that goes at once, and children of children that stay, in sessions of their own. */
+/** Like `npx` and `sqd`: a launcher whose grandchildren run in separate sessions and ignore SIGTERM. */
 const LAUNCHER = `
 const { spawn } = require('node:child_process')
 const depth = Number(process.env.DEPTH ?? 0)
@@ -24,14 +24,14 @@ if (process.env.MODE === 'launcher ends' && depth === 0) setTimeout(() => proces
 setInterval(() => {}, 60_000)
 `
 
-/** Ends on SIGTERM, but takes its time. */
+/** Exits on SIGTERM with a delay. */
 const SLOW = `
 process.on('SIGTERM', () => { console.log('I end'); setTimeout(() => { console.log('bye'); process.exit(0) }, 1500) })
 console.log('hello')
 setInterval(() => {}, 60_000)
 `
 
-/** Like the SDK's API: closes on SIGTERM and says so. */
+/** Like the SDK's API: exits on SIGTERM with a message. */
 const POLITE = `
 process.on('SIGTERM', () => { console.log('bye'); process.exit(0) })
 console.log('hello')
@@ -68,7 +68,7 @@ describeKinds(kinds, (kind) => {
     return host.runtime.apply({ id: 'one', tenant: 'org', version: 'one', image, containers: [api] })
   }
 
-  /** Reads the log from its beginning until `enough` lines came. */
+  /** Reads the log from its beginning until it has `enough` lines. */
   const allLines = async (enough: number) => {
     const texts: string[] = []
     const cursor: LogCursor = {}
@@ -83,7 +83,7 @@ describeKinds(kinds, (kind) => {
   const lastLine = async () => (await host.runtime.tail('one', 'api', 1))[0]
   const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000, interval: 10 })
 
-  test('stopping ends the whole tree, those too that do not want to', async () => {
+  test('stopping ends the whole process tree, including processes that ignore SIGTERM', async () => {
     await apply('launcher')
     await until(async () => expect(await lastLine()).toBe('deep'))
     expect(containerPids(host.host)).toHaveLength(3)
@@ -92,7 +92,7 @@ describeKinds(kinds, (kind) => {
     expect(await host.traces()).toEqual([])
   })
 
-  test('a container ends with its main program: what that left behind is ended too', async () => {
+  test('a container ends with its main program, and remaining processes are killed', async () => {
     await apply('launcher', { MODE: 'launcher ends' })
     await until(async () =>
       expect(await host.runtime.observe()).toMatchObject([{ state: 'finished', lastRun: { exitCode: 0 } }]),
@@ -100,21 +100,21 @@ describeKinds(kinds, (kind) => {
     expect(containerPids(host.host)).toEqual([])
   })
 
-  test('a program is asked to end before it is made to, and its last words are kept', async () => {
+  test('a program gets SIGTERM before SIGKILL, and its last output is kept', async () => {
     await apply('polite')
     await until(async () => expect(await lastLine()).toBe('hello'))
     await host.runtime.remove('one')
     expect(await allLines(2)).toEqual(['hello', 'bye'])
   })
 
-  test('a program has as long to end as its container says, and no longer', async () => {
+  test('a program has exactly the grace period of its container to stop', async () => {
     await apply('slow', {}, 10_000)
     await until(async () => expect(await lastLine()).toBe('hello'))
     await host.runtime.close('stop')
     await host.revive()
     await until(async () => expect(await host.runtime.observe()).toMatchObject([{ run: { ordinal: 1 } }]))
     expect(await host.runtime.observe()).toMatchObject([{ lastRun: { how: 'stopped', exitCode: 0 } }])
-    // Only how it is stopped changes: it goes on.
+    // Only the grace period changes, so the program continues.
     await apply('slow', {}, 200)
     await until(async () => expect(await lastLine()).toBe('hello'))
     expect(await host.runtime.observe()).toMatchObject([{ run: { ordinal: 1 } }])
@@ -123,12 +123,12 @@ describeKinds(kinds, (kind) => {
   })
 
   test.for([
-    { graceMs: 10_000, said: ['hello', 'I end', 'bye'] },
-    { graceMs: 200, said: ['hello', 'I end'] },
+    { graceMs: 10_000, output: ['hello', 'I end', 'bye'] },
+    { graceMs: 200, output: ['hello', 'I end'] },
   ])(
-    'what its program leaves behind has $graceMs ms too, also while no server is there',
-    async ({ graceMs, said }, { skip }) => {
-      if (!host.host.cgroups) skip('without cgroups the shim does not know what is left')
+    'remaining processes also get $graceMs ms, even while no server is running',
+    async ({ graceMs, output }, { skip }) => {
+      if (!host.host.cgroups) skip('without cgroups the shim cannot find remaining processes')
       if (host.host.sandbox === 'bwrap') skip('a sandbox ends with its first program')
       await apply('slow', {}, graceMs, ['sh', '-c', 'node main.cjs & wait'])
       await until(async () => expect(await lastLine()).toBe('hello'))
@@ -136,11 +136,11 @@ describeKinds(kinds, (kind) => {
       for (const pid of containerPids(host.host)) signal(pid, 'SIGTERM')
       await until(async () => expect(containerPids(host.host)).toEqual([]))
       await host.revive()
-      expect(await host.runtime.tail('one', 'api', 10)).toEqual(said)
+      expect(await host.runtime.tail('one', 'api', 10)).toEqual(output)
     },
   )
 
-  test('a later server that only knows that it must go gives it its time too', async () => {
+  test('a later server without the desired state respects the grace period too', async () => {
     await apply('slow', {}, 10_000)
     await until(async () => expect(await lastLine()).toBe('hello'))
     await host.kill()

@@ -7,7 +7,7 @@ import { type Host, type HostOptions, prepareHost } from './host.ts'
 
 export type Kind = Required<Pick<HostOptions, 'sandbox' | 'limits' | 'workFolders'>>
 
-/** As the server finds this host when nothing is switched off. */
+/** The features of this host when nothing is disabled. */
 const found = await findHost()
 
 async function findHost(): Promise<
@@ -25,16 +25,16 @@ async function findHost(): Promise<
 
 const isRoot = process.getuid?.() === 0
 
-/** Why a kind cannot be tested here; null when it can. */
+/** Why a kind cannot be tested on this host; null when it can. */
 function obstacle({ sandbox, limits }: Partial<Kind>): string | null {
   if (sandbox !== 'none' && found.sandbox === 'none') {
     return found.isInstalled ? 'bubblewrap does not work here' : 'bubblewrap is not installed'
   }
-  if (limits === 'auto' && !found.cgroups) return 'no cgroups can be made here'
+  if (limits === 'auto' && !found.cgroups) return 'cgroups cannot be created here'
   return null
 }
 
-/** Both together, and none; where there are no cgroups, as for an ordinary user, the sandbox without them too. */
+/** Sandbox and limits together, and neither; without cgroups, as for an ordinary user, also only the sandbox. */
 export const bothOrNone: readonly Partial<Kind>[] = [
   { sandbox: 'auto', limits: 'auto' },
   { sandbox: 'none', limits: 'none' },
@@ -42,8 +42,9 @@ export const bothOrNone: readonly Partial<Kind>[] = [
 ]
 
 /**
- * Tests of each kind of host, named by what they really have. What this host cannot offer is skipped, with the reason in its name.
- * @throws Error as root without bubblewrap, who could have installed it
+ * Describes tests for each kind of host, named after the features in use. Skips kinds that this host does not support, with the
+ * reason in the name.
+ * @throws Error when run as root without bubblewrap, which root can install
  */
 export function describeKinds<K extends Partial<Kind>>(kinds: readonly K[], body: (kind: K) => void): void {
   for (const kind of kinds) {
@@ -62,7 +63,7 @@ export function describeKinds<K extends Partial<Kind>>(kinds: readonly K[], body
   }
 }
 
-/** Notes what a suite runs with, for the line that `npm test` prints about it. */
+/** Records the features that a suite runs with, for the summary of `npm test`. */
 export function noteHost({ summary }: Pick<Host, 'summary'>): void {
   const file = process.env['SHOAL_TEST_HOSTS']
   const suite = relative(process.cwd(), expect.getState().testPath ?? '')

@@ -8,18 +8,18 @@ import { type BwrapState, type Sandbox, canDropTo, tryBwrap } from './sandbox.ts
 import { uidFor } from './uids.ts'
 import { type WorkFolders, canMountOverlay } from './work-folder.ts'
 
-/** What this host can do for us, found out once. */
+/** The features of this host, detected once. */
 export type Host = {
-  /** Everything the runtime keeps. Others may walk through it, not list it. */
+  /** Directory for all state of the runtime. Others may traverse but not list it. */
   stateDir: string
-  /** Ten characters that tell this state directory from others on the host. */
+  /** Ten characters that distinguish this state directory from others on the host. */
   label: string
   sandbox: Sandbox
   workFolders: WorkFolders
   cgroups: CgroupBase | null
-  /** The uid of `key` (a version or a tenant), the same for ever; null when programs run as the user we are. */
+  /** The permanent uid of `key` (a version or a tenant); null when programs run as the user of the server. */
   uidOf(key: string): number | null
-  /** One line for the log: which sandbox, limits and users programs get here. */
+  /** One line for the log about sandbox, limits and users of programs. */
   summary: string
   shortcomings: HostLimitation[]
 }
@@ -28,24 +28,24 @@ export type HostOptions = {
   stateDir: string
   /** `auto`: bubblewrap when it works here. */
   sandbox?: 'auto' | 'none'
-  /** `auto`: cgroups when we may make them. */
+  /** `auto`: cgroups if they can be created. */
   limits?: 'auto' | 'none'
-  /** `auto`: overlays when we may mount them. */
+  /** `auto`: overlays if they can be mounted. */
   workFolders?: 'auto' | 'links'
 }
 
-/** Looks at the host. Two calls with the same directory share its uids and cgroups. */
+/** Detects the features of the host. Calls with the same directory share uids and cgroups. */
 export async function prepareHost(options: HostOptions): Promise<Host> {
-  const { stateDir: wanted, sandbox = 'auto', limits = 'auto', workFolders = 'auto' } = options
-  mkdirSync(wanted, { recursive: true })
-  const stateDir = realpathSync(wanted)
+  const { stateDir: requestedDir, sandbox = 'auto', limits = 'auto', workFolders = 'auto' } = options
+  mkdirSync(requestedDir, { recursive: true })
+  const stateDir = realpathSync(requestedDir)
   chmodSync(stateDir, 0o711)
   const label = shortHash(stateDir)
   const isRoot = process.getuid?.() === 0
   const hasUids = isRoot && (await canDropTo(65_534))
   const bwrap = sandbox === 'auto' ? await tryBwrap(hasUids ? 65_534 : null) : { is: 'off' as const }
   const cgroups = limits === 'auto' ? makeCgroupBase(`shoal-${label}`) : null
-  // Without a uid of its own a program could change the image all the same.
+  // Without a separate uid, programs could modify the image despite the overlay.
   const hasOverlays = workFolders === 'auto' && hasUids && (await canMountOverlay(stateDir))
   const uids = join(stateDir, 'uids.json')
   return {
@@ -65,15 +65,15 @@ export async function prepareHost(options: HostOptions): Promise<Host> {
   }
 }
 
-/** What the programs of a box are marked with: its name, told from those of other servers on the host. */
+/** The mark of the programs of a box: its name, distinguished from those of other servers on the host. */
 export const boxMark = (host: Pick<Host, 'label'>, name: string): string => `${host.label}/${name}`
 
-/** Ten lower-case characters out of any text: names that must be short and safe. */
+/** Ten lower-case characters for names that must be short and safe. */
 export function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 10)
 }
 
-/** What is missing on a host, and what stays open without it: each a sentence for operators. */
+/** Missing features of the host and their consequences, as sentences for operators. */
 export function shortcomings(has: {
   isRoot: boolean
   hasUids: boolean
@@ -83,7 +83,7 @@ export function shortcomings(has: {
   const found: HostLimitation[] = []
   if (!has.hasCgroups)
     found.push(
-      'Memory and CPU limits of squids are not enforced: this host lets us make no cgroups (only the JavaScript heap is limited).',
+      'Memory and CPU limits of squids are not enforced: cgroups cannot be created on this host (only the JavaScript heap is limited).',
     )
   if (has.bwrap.is !== 'usable') found.push(`${withoutBwrap(has.bwrap)} ${openWithoutBwrap(has.hasUids)}`)
   if (has.isRoot && !has.hasUids)
@@ -92,7 +92,7 @@ export function shortcomings(has: {
 }
 
 function withoutBwrap(bwrap: Exclude<BwrapState, { is: 'usable' }> | { is: 'off' }): string {
-  if (bwrap.is === 'off') return 'The sandbox is switched off (SHOAL_SANDBOX=none).'
+  if (bwrap.is === 'off') return 'The sandbox is disabled (SHOAL_SANDBOX=none).'
   if (bwrap.is === 'missing') return 'The package bubblewrap is not installed (apt-get install bubblewrap).'
   return `bubblewrap is installed but does not work here: ${bwrap.reason.replace(/\.$/, '')}.`
 }

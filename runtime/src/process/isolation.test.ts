@@ -9,12 +9,12 @@ import { describeKinds } from './host-harness.ts'
 import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
 
 const MIB = 1024 * 1024
-/** Numbers that no server of this machine is likely to use. */
+/** Ports that are unlikely to be in use on this machine. */
 const PORT = 41_217
 const OTHER_PORT = 41_218
 const isRoot = process.getuid?.() === 0
 
-/** Answers on its ports; tries on request to read a file, to list one's processes, to end another one. */
+/** Serves HTTP on its ports; on request attempts to read, list and write files or to kill a process. */
 const SPY = `
 const http = require('node:http')
 const fs = require('node:fs')
@@ -69,7 +69,7 @@ describeKinds(kinds, ({ sandbox }) => {
     return status === 200 ? JSON.parse(text) : new Error(text)
   }
 
-  test('two may listen on one port, which is there through their endpoints and not on the network', async () => {
+  test('two containers may listen on the same port, which is reachable through their endpoints and not over the network', async () => {
     await applySpies()
     const [own, other] = (await ask('one', '/address')) as { address: string; port: number }[]
     expect(own).toEqual({ address: '::', family: 'IPv6', port: PORT })
@@ -79,14 +79,14 @@ describeKinds(kinds, ({ sandbox }) => {
     await expect(get({ kind: 'tcp', host: '127.0.0.1', port: PORT }, '/env')).rejects.toThrow('ECONNREFUSED')
   })
 
-  test('a container sees its own environment and not the one of the server', async () => {
+  test('a container sees its own environment and not that of the server', async () => {
     process.env['SERVER_SECRET'] = 'of the server'
     await applySpies()
     const env = await ask('one', '/env')
     delete process.env['SERVER_SECRET']
     expect(env).toMatchObject({ SECRET: 'known to api only' })
     expect(env).not.toHaveProperty('SERVER_SECRET')
-    // Without either it is one of the shortcomings that the driver tells of.
+    // Without root and sandbox this is one of the limitations that the driver reports.
     if (!isRoot && host.host.sandbox === 'none') return
     expect(await ask('one', `/read?/proc/${process.pid}/environ`)).toBeInstanceOf(Error)
   })
@@ -125,7 +125,7 @@ describeKinds(kinds, ({ sandbox }) => {
     expect(await ask('one', '/read?main.cjs')).toContain('createServer')
   })
 
-  test('a socket that leads to somebody else is not connected to', async () => {
+  test('a socket that links to another container is not used', async () => {
     await applySpies()
     const { path: theirs } = host.directory.endpoint('two', 'api', PORT) as Extract<Endpoint, { kind: 'unix' }>
     const socketDir = ((await ask('one', '/env')) as Record<string, string>)['SHOAL_SOCKETS'] ?? ''

@@ -163,7 +163,7 @@ class ProcessRuntime implements Runtime {
     // Without its wish a workload is taken as removed, also by a later server.
     rmSync(join(this.#workloadDir(id), WORKLOAD_FILE), { force: true })
     const containers = [...(this.#containers.get(id)?.values() ?? [])]
-    for (const { name } of containers) this.#started().changes.note(id, name)
+    for (const { name } of containers) this.#started().changes.add(id, name)
     await Promise.all(containers.map((container) => container.setDesired(null)))
     const left = containers.map((container) => container.observation()).find((observation) => observation !== null)
     if (left) throw new Error(`Container ${left.container} of ${id} could not be removed: ${left.reason}`)

@@ -17,7 +17,7 @@ export class SurvivedKills {
   }
 
   /** While the run goes on: the kernel has counted so many kills since it began. */
-  note(kills: number, atMs: number): void {
+  record(kills: number, atMs: number): void {
     this.at(atMs)
     if (kills === this.#counted) return
     this.#counted = kills

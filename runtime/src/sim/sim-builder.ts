@@ -57,13 +57,14 @@ export class SimBuilder implements Builder {
   }
 
   /** @throws BuildFailure */
-  async build({ key, tenant, nodeVersion, log, signal }: BuildRequest): Promise<Image> {
+  async build({ key, tenant, nodeVersion, log, onStart, signal }: BuildRequest): Promise<Image> {
     const tree = this.#trees.get(key)
     if (!tree) throw new Error(`${key} was not unpacked`)
     const image = createHash('sha256').update(`${tenant} ${nodeVersion} ${tree.digest}`).digest('hex').slice(0, 40)
     if (this.#images.has(image)) return { image, bytes: tree.bytes, reused: true }
     const { takesMs = 0, prints = [], fails } = simBuildOf(tree)
-    log('info', 'Playing a build: nothing is installed')
+    await onStart?.()
+    log('info', 'Simulating a build: nothing is installed')
     for (const line of prints) log('info', line)
     await sleep(takesMs, undefined, { signal })
     if (fails) throw new BuildFailure(fails.kind, fails.message)

@@ -178,7 +178,7 @@ describe('subscriptions', () => {
   test('without a running squid get an error of the gateway', async () => {
     await bed.version()
     await expect(open(api())).rejects.toThrow('503')
-    await expect(open(`${bed.url}/acme/nobody@v1/api/graphql`)).rejects.toThrow('404')
+    await expect(open(`${bed.url}/acme/unknown@v1/api/graphql`)).rejects.toThrow('404')
   })
 })
 

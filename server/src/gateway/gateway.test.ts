@@ -167,8 +167,8 @@ describe('errors of the gateway are JSON', () => {
   }
 
   test('404 for unknown squids and programs', async () => {
-    expect(await refusal('nobody@v1/api/graphql')).toMatchObject({ status: 404, code: 'SQUID_NOT_FOUND', cors: '*' })
-    expect(await refusal('nobody@v1/graphql')).toMatchObject({
+    expect(await refusal('unknown@v1/api/graphql')).toMatchObject({ status: 404, code: 'SQUID_NOT_FOUND', cors: '*' })
+    expect(await refusal('unknown@v1/graphql')).toMatchObject({
       status: 404,
       code: 'NOT_FOUND',
       error: expect.stringContaining('/api/graphql'),

@@ -35,7 +35,7 @@ test('a first deployment goes through every step and ends with its address', asy
   ])
   expect(deployment.steps.every((s) => s.elapsedMs !== null)).toBe(true)
   const log = deployment.logs.map((l) => l.message)
-  expect(log).toContain('Playing a build: nothing is installed')
+  expect(log).toContain('Simulating a build: nothing is installed')
   expect(log.at(-1)).toBe(`GraphQL: http://localhost:4001/${d.org.code}/test-squid@v1/api/graphql`)
   const squid = await d.api.squids.get({ params: { code: d.org.code, reference: 'test-squid:prod' } })
   expect(squid).toMatchObject({ slot: 'v1', status: 'DEPLOYED', lastDeploy: { id: deployment.id, running: false } })
@@ -54,7 +54,7 @@ test('an update with unchanged content builds nothing and moves to a new generat
   const first = await d.deployed({}, { name: 'update', slot: 'v1' })
   const second = await d.deployed({}, { name: 'update', slot: 'v1' })
   expect(second.squid?.id).toBe(first.squid?.id)
-  expect(second.logs.map((l) => l.message)).not.toContain('Playing a build: nothing is installed')
+  expect(second.logs.map((l) => l.message)).not.toContain('Simulating a build: nothing is installed')
   expect(await running(first.squid?.id ?? 0)).toEqual(['2/api', '2/processor'])
 })
 

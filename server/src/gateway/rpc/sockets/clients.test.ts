@@ -208,7 +208,7 @@ test('notifications have the format of nodes; unsupported subscriptions are refu
     [['syncing'], -32601, /use eth_syncing/],
     [['everything'], -32601, /only newHeads and logs are supported/],
     [[], -32602, /takes a string/],
-    [['logs', { address: 'nobody' }], -32602, /address must be/],
+    [['logs', { address: 'unknown' }], -32602, /address must be/],
     [['logs', { topics: ['0x1'] }], -32602, /topics/],
     [['logs', 5], -32602, /the filter must be an object/],
   ] as const

@@ -1,5 +1,5 @@
 import type { App } from '../../../app.ts'
-import { mapConcurrently } from '../../../map-concurrently.ts'
+import { mapConcurrently } from '@shoal/runtime'
 import type { ApiRow, ContainerRow } from '../observe-store.ts'
 import { probeApi } from './probe.ts'
 import type { ObservationCache } from '../observation-cache.ts'

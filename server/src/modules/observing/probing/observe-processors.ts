@@ -1,5 +1,5 @@
 import type { App } from '../../../app.ts'
-import { mapConcurrently } from '../../../map-concurrently.ts'
+import { mapConcurrently } from '@shoal/runtime'
 import { nextBlockRate, unknownBlockRate } from '../../rpc/index.ts'
 import { claimsCaughtUp, headFreshMs, isAtHead } from '../progress/freshness.ts'
 import type { HeadLookup } from '../sources/known-heads.ts'

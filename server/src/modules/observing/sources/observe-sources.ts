@@ -1,5 +1,5 @@
 import type { WorkerApp } from '../../../app.ts'
-import { mapConcurrently } from '../../../map-concurrently.ts'
+import { mapConcurrently } from '@shoal/runtime'
 import { createRedactorSource, type RedactorSource } from '../../databases/index.ts'
 import type { ChainHeadCache } from './known-heads.ts'
 import type { ContainerRow, ProcessorRow, SourceRow } from '../observe-store.ts'

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { KeyedMutex, mapConcurrently, Semaphore } from './concurrency.ts'
+
+const never = new AbortController().signal
+
+test('a semaphore admits callers in order and skips aborted ones', async () => {
+  const semaphore = new Semaphore(1)
+  const order: string[] = []
+  const release = await semaphore.acquire(never)
+  const second = semaphore.acquire(never).then((free) => (order.push('second'), free))
+  const cancel = new AbortController()
+  const third = semaphore.acquire(cancel.signal).catch((error: unknown) => error)
+  const fourth = semaphore.acquire(never).then((free) => (order.push('fourth'), free))
+  cancel.abort(new Error('cancelled'))
+  expect(await third).toMatchObject({ message: 'cancelled' })
+  expect(semaphore.isFull).toBe(true)
+  release()
+  ;(await second)()
+  ;(await fourth)()
+  expect(order).toEqual(['second', 'fourth'])
+  expect(semaphore.isFull).toBe(false)
+})
+
+test('a keyed mutex runs one task per key, others concurrently, and continues after a failure', async () => {
+  const mutex = new KeyedMutex()
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const log: string[] = []
+  const first = mutex.run('a', never, async () => {
+    log.push('first starts')
+    await held
+    log.push('first ends')
+    throw new Error('failed')
+  })
+  const second = mutex.run('a', never, async () => log.push('second'))
+  await mutex.run('b', never, async () => log.push('other key'))
+  release()
+  await expect(first).rejects.toThrow('failed')
+  await second
+  expect(log).toEqual(['first starts', 'other key', 'first ends', 'second'])
+})
+
+test('mapConcurrently bounds concurrent calls and keeps the order of the items', async () => {
+  let running = 0
+  let maxRunning = 0
+  const double = async (n: number) => {
+    running += 1
+    maxRunning = Math.max(maxRunning, running)
+    await new Promise((done) => setTimeout(done, n))
+    running -= 1
+    return 2 * n
+  }
+  expect(await mapConcurrently([5, 1, 3, 2, 4], 2, double)).toEqual([10, 2, 6, 4, 8])
+  expect(maxRunning).toBe(2)
+})

@@ -1,0 +1,85 @@
+/** Limits concurrency; waiting callers proceed in the order of their calls. */
+export class Semaphore {
+  #free: number
+  #waiting: (() => void)[] = []
+
+  constructor(max: number) {
+    this.#free = max
+  }
+
+  get isFull(): boolean {
+    return this.#free === 0
+  }
+
+  /** Resolves with a function that releases the slot. @throws the signal's reason when aborted while waiting */
+  async acquire(signal?: AbortSignal): Promise<() => void> {
+    signal?.throwIfAborted()
+    if (this.#free > 0) {
+      this.#free -= 1
+    } else {
+      await this.#wait(signal)
+    }
+    return () => this.#release()
+  }
+
+  /** Runs `work` in a slot. @throws the signal's reason when aborted while waiting */
+  async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const release = await this.acquire(signal)
+    try {
+      return await work()
+    } finally {
+      release()
+    }
+  }
+
+  async #wait(signal?: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const leave = () => {
+      this.#waiting = this.#waiting.filter((next) => next !== resolve)
+      reject(signal?.reason)
+    }
+    this.#waiting.push(resolve)
+    signal?.addEventListener('abort', leave, { once: true })
+    await promise
+    signal?.removeEventListener('abort', leave)
+  }
+
+  #release(): void {
+    const next = this.#waiting.shift()
+    if (next === undefined) {
+      this.#free += 1
+    } else {
+      next()
+    }
+  }
+}
+
+/** Runs at most one task per key at a time. */
+export class KeyedMutex {
+  #entries = new Map<string, { semaphore: Semaphore; users: number }>()
+
+  /** @throws the signal's reason when aborted while waiting */
+  async run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const entry = this.#entries.get(key) ?? { semaphore: new Semaphore(1), users: 0 }
+    entry.users += 1
+    this.#entries.set(key, entry)
+    try {
+      return await entry.semaphore.run(work, signal)
+    } finally {
+      entry.users -= 1
+      if (entry.users === 0) {
+        this.#entries.delete(key)
+      }
+    }
+  }
+}
+
+/** Maps items with at most `max` calls of `work` at a time. Results are in the order of the items. Rejects with the first failure. */
+export async function mapConcurrently<T, R>(
+  items: readonly T[],
+  max: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const semaphore = new Semaphore(max)
+  return await Promise.all(items.map((item) => semaphore.run(() => work(item))))
+}

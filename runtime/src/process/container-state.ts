@@ -1,0 +1,97 @@
+import { backoffMs } from '../backoff.ts'
+import type { ContainerState as State, Observation } from '../driver.ts'
+import {
+  type ContainerRecord,
+  type DesiredContainer,
+  desiredKey,
+  makeTraversable,
+  newRecord,
+  readRecord,
+  removeTree,
+  writeJson,
+} from './container-record.ts'
+import { type ContainerContext, removeFiles } from './container-run.ts'
+import { observationOf } from './container-views.ts'
+
+/** The recorded state of one container. Each change is written to disk before it takes effect. */
+export class ContainerState {
+  readonly names: { workload: string; container: string }
+  readonly #context: ContainerContext
+  #record: ContainerRecord | null = null
+
+  constructor(context: ContainerContext, workload: string, container: string) {
+    this.#context = context
+    this.names = { workload, container }
+  }
+
+  /** Null before the first desired state was applied. */
+  get record(): ContainerRecord | null {
+    return this.#record
+  }
+
+  observation(): Observation | null {
+    return this.#record && observationOf(this.names, this.#record)
+  }
+
+  /** Reads the record of an earlier server. */
+  load(): ContainerRecord | null {
+    this.#record = readRecord(this.#context.files.record)
+    if (!this.#record) return null
+    this.save({})
+    this.#addLog(this.#record)
+    return this.#record
+  }
+
+  save(changes: Partial<ContainerRecord>): void {
+    if (!this.#record) return
+    this.#record = { ...this.#record, ...changes }
+    writeJson(this.#context.files.record, this.#record)
+  }
+
+  enter(state: State, changes: Partial<ContainerRecord>): void {
+    this.save({ retryAt: null, ...changes, state, since: this.#now().toISOString() })
+    this.#reportChange()
+  }
+
+  /** Replaces the previous container of the same name. */
+  renew(desired: DesiredContainer): void {
+    const { dir, home, tmp, workFolder } = this.#context.files
+    for (const scratch of [home, tmp, workFolder]) removeTree(scratch)
+    makeTraversable(dir)
+    const { stopGraceMs } = desired.spec
+    this.#record = newRecord(desiredKey(desired), this.#now(), { stopGraceMs, before: this.#record })
+    this.save({})
+    this.#addLog(this.#record)
+  }
+
+  /** Deletes all files of the container, which must not have programs. */
+  async remove(): Promise<void> {
+    await removeFiles(this.#context, this.#record)
+    this.#record = null
+    this.#reportChange()
+  }
+
+  /** True when the container is to be started now. */
+  isDue(): boolean {
+    if (!this.#record) return false
+    const { state, retryAt } = this.#record
+    return state === 'starting' || (retryAt !== null && new Date(retryAt) <= this.#now())
+  }
+
+  nextTry(crashes: number): Pick<ContainerRecord, 'crashes' | 'retryAt'> {
+    return { crashes, retryAt: new Date(this.#now().getTime() + backoffMs(crashes)).toISOString() }
+  }
+
+  #reportChange(): void {
+    this.#context.hostContext.changes.add(this.names.workload, this.names.container)
+  }
+
+  #addLog({ logId }: ContainerRecord): void {
+    const { hostContext, files } = this.#context
+    hostContext.logs.add({ id: logId, ...this.names, file: files.log })
+  }
+
+  #now(): Date {
+    return this.#context.hostContext.clock.now()
+  }
+}
