@@ -1,30 +1,30 @@
 import type { Readable } from 'node:stream'
 
-/** Where builds happen. Like the driver it knows no orgs and no database of ours. */
+/** Builds images. Like the driver, it is independent of organizations and of the server's database. */
 export interface Builder {
   /**
    * Unpacks an untrusted `.tar.gz` safely (no path escape, no absolute or escaping links, no devices, no bombs) and reads
-   * what the engine needs to decide. Twice is once: the same `key` gives a fresh, complete tree.
+   * what the engine needs. Idempotent: unpacking the same `key` again replaces the tree.
    * @throws BuildFailure with kind REQUIRED_SOURCE_FILE_MISSED or REQUIRED_SOURCE_FILE_INVALID
    */
   unpack(request: UnpackRequest): Promise<Unpacked>
 
   /**
-   * Installs, builds and stores an image; the same content for the same tenant answers the stored image without work.
+   * Installs, builds and stores an image; returns the stored image for the same content of the same tenant.
    * @throws BuildFailure
    */
   build(request: BuildRequest): Promise<Image>
 
-  /** All that are stored, finished ones only. `storedAtMs` is real time. */
+  /** All stored images, without incomplete ones. `storedAtMs` is real time. */
   listImages(): Promise<StoredImage[]>
 
-  /** The image is gone afterwards; gone is fine. */
+  /** Deletes an image. Idempotent. */
   removeImage(image: string): Promise<void>
 
-  /** The tree of `key` is gone afterwards; gone is fine. */
+  /** Deletes the tree of `key`. Idempotent. */
   removeTree(key: string): Promise<void>
 
-  /** Ends what an earlier process left behind (half-built trees, build programs still running). */
+  /** Removes leftovers of an earlier process (incomplete trees, running build programs). */
   recover(): Promise<void>
 }
 
@@ -46,9 +46,9 @@ export type Unpacked = {
   manifestRaw: string
   manifestPath: string
   packageJson: Record<string, unknown> | null
-  /** Hosts that the code names where it says where a processor gets its data; not all that it may use. */
+  /** Hosts of the data sources configured in the code; possibly incomplete. */
   sourceHosts: string[]
-  /** Sentences for the deployment's log, such as that the packed `.env` was left out. */
+  /** Sentences for the deployment's log, such as that the packed `.env` was ignored. */
   notes: string[]
   files: number
   bytes: number
@@ -77,7 +77,7 @@ export type Image = {
   /** Opaque; goes into `Workload.image`. */
   image: string
   bytes: number
-  /** True when it was there already and nothing was run. */
+  /** True when a stored image was reused without a build. */
   reused: boolean
 }
 

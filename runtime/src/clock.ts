@@ -1,4 +1,4 @@
-/** Time as the runtime sees it. Business time (back-off, what a simulation lives by) goes through it; tests inject their own. */
+/** The clock of the runtime, for backoff and simulations. Tests inject their own. */
 export type Clock = {
   now(): Date
   /** Calls back once after `ms`. */

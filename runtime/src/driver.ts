@@ -1,5 +1,5 @@
 /**
- * What a runtime driver is: a `Runtime`, which makes workloads run somewhere, and a `Directory`, which says where their ports are.
+ * A runtime driver: a `Runtime`, which runs workloads, and a `Directory`, which resolves their ports.
  * Nothing here may assume one host, a shared file system or reading a file a container writes (design section 12).
  */
 
@@ -8,7 +8,7 @@ export type WorkloadId = string
 
 export type ContainerName = string
 
-/** What a container may use. CPU in cores, memory in bytes. */
+/** Resource limits of a container. CPU in cores, memory in bytes. */
 export type Resources = { cpuCores: number; memoryBytes: number }
 
 /**
@@ -50,7 +50,7 @@ export type ContainerState =
   | 'finished'
   /** Ended; starts again at `retryAt`. */
   | 'backoff'
-  /** Cannot be started at all (no such command, image gone). `reason` says why. Is retried like a crash. */
+  /** Cannot be started (missing command or image), with a `reason`. Retried like a crash. */
   | 'failed'
 
 /** One start of a container's program. */
@@ -66,8 +66,8 @@ export type Run = {
 
 /**
  * `done`: exit code 0, and the container's `restart` accepts that as the end. `error`: any other end by itself, an exit code 0 that
- * is not accepted (`always`, or `retry` was called) included. `oom`: killed for its memory. `evicted`: the host ended it, no fault
- * of the program. `stopped`: this driver ended it because it was told to.
+ * is not accepted (`always`, or `retry` was called) included. `oom`: killed for exceeding its memory limit. `evicted`: stopped by the host,
+ * no fault of the program. `stopped`: stopped by this driver on request.
  */
 export type EndedHow = 'done' | 'error' | 'oom' | 'evicted' | 'stopped'
 
@@ -87,12 +87,12 @@ export type Observation = {
   state: ContainerState
   /** Since when it is in this state. */
   since: Date
-  /** The run that goes on; null while none does. */
+  /** The current run; null while none is running. */
   run: Run | null
   /** The newest run that ended, for as long as the host remembers it. */
   lastRun: LastRun | null
   retryAt: Date | null
-  /** A sentence for people, when there is something to say. */
+  /** A sentence for users, if there is something to report. */
   reason: string | null
 }
 
@@ -139,7 +139,7 @@ export type Endpoint = { kind: 'tcp'; host: string; port: number } | { kind: 'un
 /** What a driver cannot enforce on this host, each a plain sentence an operator reads once at start. */
 export type HostLimitation = string
 
-/** The worker's half: makes workloads run somewhere and tells the truth about them. */
+/** The worker's part: runs workloads and reports their state. */
 export interface Runtime {
   readonly name: 'process' | 'sim' | 'kubernetes'
 
@@ -153,21 +153,21 @@ export interface Runtime {
   start(): Promise<HostLimitation[]>
 
   /**
-   * Makes it so; twice is once. Containers missing from `workload.containers` are stopped, new ones started, changed
-   * ones replaced, unchanged ones left alone. Answers when the wish is recorded, not when programs run.
+   * Applies the desired state; idempotent. Containers missing from `workload.containers` are stopped, new ones started, changed
+   * ones replaced, unchanged ones kept. Resolves when the desired state is recorded, not when programs run.
    */
   apply(workload: Workload): Promise<void>
 
   /**
-   * A finished container has not done its work: its end becomes an `error`, `reason` (a sentence without its full stop) is told,
-   * and it starts again after its back-off. Does nothing to one that is not finished any more, is not known, or runs only once.
+   * A finished container has not done its work: its end becomes an `error` with `reason` (a sentence without its full stop),
+   * and it restarts after its backoff. Does nothing to one that is not finished any more, is not known, or runs only once.
    */
   retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void>
 
-  /** Everything that exists, in one consistent look. */
+  /** All containers, as one consistent snapshot. */
   observe(): Promise<Observation[]>
 
-  /** Stops every program of the workload (SIGTERM, then SIGKILL after its `stopGraceMs`) and forgets it; gone is fine. */
+  /** Stops every program of the workload (SIGTERM, then SIGKILL after its `stopGraceMs`) and removes it. Idempotent. */
   remove(id: WorkloadId): Promise<void>
 
   usage(): Promise<ContainerUsage[]>
@@ -202,7 +202,7 @@ export interface Directory {
 
   /**
    * Calls back within 1 s when an endpoint came, went or moved, or its program began to listen; also when that may have
-   * happened. Answers how to stop.
+   * happened. Returns a function to stop.
    */
   changed(listener: EndpointListener): () => void
 

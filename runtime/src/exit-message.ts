@@ -3,7 +3,7 @@ import type { Restart } from './driver.ts'
 
 export const IMAGE_GONE = 'Its image is gone: deploy the squid again'
 
-/** How a run ended, as a sentence for people; null when all is well. `exitCode` null: nobody saw the end. */
+/** Describes how a run ended, as a sentence for users; null after a success. `exitCode` null: the end was not observed. */
 export function exitMessage(exitCode: number | null, outOfMemory: boolean): string | null {
   if (exitCode === 0) return null
   if (outOfMemory) return 'It used more memory than its profile allows and was stopped'
@@ -15,6 +15,6 @@ export function exitMessage(exitCode: number | null, outOfMemory: boolean): stri
 /** How a run ended with exit code 0 that was not meant to end. */
 export const ENDED = 'It ended with exit code 0'
 
-/** True when a container that ended so is not started again. */
+/** True when a container that ended with this code is not restarted. */
 export const isFinal = (restart: Restart | undefined, exitCode: number | null): boolean =>
   restart === 'never' || (restart === 'on-failure' && exitCode === 0)

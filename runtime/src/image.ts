@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
-/** What `image.json` beside an image's tree says. Written by the builder, read by whoever runs the image. */
+/** Content of `image.json` beside an image's tree. Written by the builder, read by the driver. */
 export type ImageManifest = {
   /** Absolute; holds `node` of the version the squid asked for. */
   nodeBinDir: string
@@ -9,11 +9,11 @@ export type ImageManifest = {
   toolchainBinDir: string
   /** Absolute; holds `pnpm` or `yarn` where the squid is installed with one. */
   managerBinDir?: string | null
-  /** Version of the SDK the squid uses, null when it cannot be told. */
+  /** Version of the SDK the squid uses; null when unknown. */
   sdk: string | null
 }
 
-/** An image as a program inside it sees it. */
+/** Paths of an image for a program that runs in it. */
 export type ImagePaths = {
   /** The squid's tree with its production dependencies; the working directory. */
   appDir: string
@@ -45,7 +45,7 @@ export function imagePlace(imagesDir: string, image: string): ImagePaths {
   }
 }
 
-/** A directory of commands is of no use without what its links and programs lead to. */
+/** Also includes the targets of the links in a directory of commands. */
 function packageOf(binDir: string): string {
   const dir = dirname(binDir)
   if (basename(dir) === 'node_modules') return dirname(dir)

@@ -2,7 +2,7 @@ import type { Clock, Timer } from './clock.ts'
 
 type Waiting = { at: number; callback: () => void }
 
-/** A clock that stands still until it is moved. What becomes due on the way is called in its order, at its time. */
+/** A clock that only advances when told to, calling due timers in order. */
 export class ManualClock implements Clock {
   #now: number
   readonly #waiting = new Set<Waiting>()

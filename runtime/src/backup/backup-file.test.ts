@@ -182,7 +182,7 @@ describe('what squids run from', () => {
   })
 })
 
-describe('a backup that somebody tampered with', () => {
+describe('a manipulated backup', () => {
   const link = (path: string, type: 'Link' | 'SymbolicLink', linkpath: string): TarEntry => ({
     ...about,
     path,

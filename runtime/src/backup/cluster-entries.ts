@@ -28,7 +28,7 @@ const LEFT_OUT = new Set([
   'backup_manifest',
   'postgres.log',
 ])
-/** Temporary files and relations, and a cache that Postgres makes anew. */
+/** Temporary files and relations, and a cache that Postgres recreates. */
 const TEMPORARY = /(^|\/)(pgsql_tmp[^/]*|t\d+_\d+(_\w+)?(\.\d+)?|pg_internal\.init(\.\d+)?)$/
 const CONTROL = 'global/pg_control'
 

@@ -31,8 +31,8 @@ export const bufferEntry = (path: string, content: Buffer, mode: number, mtime: 
 })
 
 /**
- * Everything below `absolute`, folders before what is in them; whatever vanishes meanwhile is passed over, and so are pipes, sockets
- * and devices. `leavesOut` is told the path below `absolute`: of a folder it leaves out all that is in it, too.
+ * All entries below `absolute`, folders before their content. Skips files that are deleted in the meantime, pipes, sockets and
+ * devices. `leavesOut` receives the path below `absolute` and can exclude files and whole folders.
  */
 export async function* treeEntries(
   absolute: string,

@@ -19,8 +19,8 @@ export type StateSummary = {
 const MOST_SHARED = 300_000
 
 /**
- * What squids run from: images, the tools of the toolchain that these images name, and who has which uid. Left out is what is made
- * anew: containers (with their environment in clear), caches, half-built things, sockets, tools that nothing runs with.
+ * The state that squids need: images, the tools that these images reference, and the uids. Excludes what can be recreated: containers
+ * (with their environment in clear text), caches, temporary files, sockets, unused tools.
  */
 export async function* stateEntries(stateDir: string, summary: StateSummary): AsyncGenerator<TarEntry> {
   const uids = await fileEntry(join(stateDir, 'uids.json'), 'uids.json')

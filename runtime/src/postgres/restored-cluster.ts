@@ -19,7 +19,7 @@ export async function recoverCluster(dir: string): Promise<void> {
   }
   const password = randomBytes(24).toString('base64url')
   const program = join(reachableBinaries(dir), 'bin/postgres')
-  // Without a server: nobody can connect before the password is set.
+  // In single-user mode, so that no client can connect before the password is set.
   const args = ['--single', '-D', dataDir, '-c', 'log_min_messages=fatal', '-c', 'log_statement=none', 'postgres']
   const output = await run(program, args, owner, `alter role ${superuser} password '${password}'\n`)
   if (/\b(ERROR|FATAL|PANIC):/.test(output)) throw new Error(`The password could not be set: ${output.slice(-2000)}`)

@@ -21,8 +21,8 @@ const maxFailures = 3
 const withinMs = 60_000
 
 /**
- * Starts the embedded Postgres again when it has ended by itself: it is nobody's child, as it outlives the server. One that is stopped (SIGSTOP)
- * or busy has not ended. Several processes may watch the same one.
+ * Restarts the embedded Postgres when it has crashed. It is not a child of the server, since it outlives it. A stopped (SIGSTOP) or
+ * busy Postgres has not crashed. Several processes may watch the same one.
  * @returns how to stop watching; to be called before Postgres is stopped on purpose
  */
 export function watchEmbeddedPostgres({ log, gaveUp, ...options }: WatchOptions): () => Promise<void> {

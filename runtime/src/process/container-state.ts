@@ -49,7 +49,7 @@ export class ContainerState {
   }
 
   enter(state: State, changes: Partial<ContainerRecord>): void {
-    this.save({ retryAt: null, ...changes, state, since: this.#now().toISOString() })
+    this.save({ retryAt: null, ...changes, state, since: this.now().toISOString() })
     this.#reportChange()
   }
 
@@ -59,7 +59,7 @@ export class ContainerState {
     for (const scratch of [home, tmp, workFolder]) removeTree(scratch)
     makeTraversable(dir)
     const { stopGraceMs } = desired.spec
-    this.#record = newRecord(desiredKey(desired), this.#now(), { stopGraceMs, before: this.#record })
+    this.#record = newRecord(desiredKey(desired), this.now(), { stopGraceMs, before: this.#record })
     this.save({})
     this.#addLog(this.#record)
   }
@@ -75,11 +75,11 @@ export class ContainerState {
   isDue(): boolean {
     if (!this.#record) return false
     const { state, retryAt } = this.#record
-    return state === 'starting' || (retryAt !== null && new Date(retryAt) <= this.#now())
+    return state === 'starting' || (retryAt !== null && new Date(retryAt) <= this.now())
   }
 
   nextTry(crashes: number): Pick<ContainerRecord, 'crashes' | 'retryAt'> {
-    return { crashes, retryAt: new Date(this.#now().getTime() + backoffMs(crashes)).toISOString() }
+    return { crashes, retryAt: new Date(this.now().getTime() + backoffMs(crashes)).toISOString() }
   }
 
   #reportChange(): void {
@@ -91,7 +91,7 @@ export class ContainerState {
     hostContext.logs.add({ id: logId, ...this.names, file: files.log })
   }
 
-  #now(): Date {
+  now(): Date {
     return this.#context.hostContext.clock.now()
   }
 }

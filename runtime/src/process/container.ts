@@ -57,7 +57,7 @@ export class Container {
     if (!record) return killOrphans(this.#context)
     if (!record.current) return
     const found = await adoptRun(this.#context.files.run(record.run))
-    if (found === 'never began') this.#state.save({ current: null })
+    if (found === 'never started') this.#state.save({ current: null })
     else if ('exitCode' in found) await this.#handleExit(found.exitCode)
     else this.#watch(found)
   }
@@ -120,7 +120,7 @@ export class Container {
     const counted = containerCgroup(this.#context, record)?.usage()
     if (!counted) return this.#meter.measure(programTree(this.#context, record, this.#run), all())
     const inRun = countedInRun(record, counted)
-    this.#survivedKills.record(inRun.oomKills, this.#now().getTime())
+    this.#survivedKills.record(inRun.oomKills, this.#state.now().getTime())
     return { ...inRun, memoryBytes: counted.memoryBytes }
   }
 
@@ -156,7 +156,7 @@ export class Container {
     if (!this.#state.record) return
     try {
       const { start, changes } = await prepareRun(this.#context, desired, this.#state.record)
-      this.#state.save({ ...changes, current: newRun(this.#state.record, this.#now()) })
+      this.#state.save({ ...changes, current: newRun(this.#state.record, this.#state.now()) })
       this.#survivedKills.reset()
       this.#meter.reset()
       this.#watch(await startRun(start))
@@ -188,7 +188,7 @@ export class Container {
       if (this.#run === run && this.#desired && this.#state.record)
         endStartUp(this.#context, this.#desired, this.#state.record)
     }
-    const leftMs = Math.max(0, sinceMs + hostContext.startUpMs - this.#now().getTime())
+    const leftMs = Math.max(0, sinceMs + hostContext.startUpMs - this.#state.now().getTime())
     this.#startUpTimer = hostContext.clock.setTimeout(() => void this.#step(end), leftMs)
   }
 
@@ -222,7 +222,7 @@ export class Container {
     this.#run = null
     if (!record.current) return {}
     const counted = containerCgroup(this.#context, record)?.usage()
-    const survived = this.#survivedKills.at(this.#now().getTime())
+    const survived = this.#survivedKills.at(this.#state.now().getTime())
     const restart = this.#desired?.spec.restart
     const lastRun = endOf(this.#context, record, record.current, { exitCode, survived, isStopped, restart })
     const used = counted ? countedInRun(record, counted) : this.#meter.counted()
@@ -244,11 +244,7 @@ export class Container {
     this.#retry?.cancel()
     const retryAt = this.#state.record?.retryAt
     if (!retryAt || this.#isDetached) return
-    const ms = Math.max(0, new Date(retryAt).getTime() - this.#now().getTime())
+    const ms = Math.max(0, new Date(retryAt).getTime() - this.#state.now().getTime())
     this.#retry = this.#context.hostContext.clock.setTimeout(() => void this.#step(() => this.#reconcile()), ms)
-  }
-
-  #now(): Date {
-    return this.#context.hostContext.clock.now()
   }
 }

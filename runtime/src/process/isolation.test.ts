@@ -151,7 +151,7 @@ function get(endpoint: Endpoint | null, path: string): Promise<{ status: number;
 
 const LOOPBACK = '0100007F'
 
-/** Local addresses, as the kernel writes them, on which anybody listens on `port` over TCP. */
+/** Local addresses, as the kernel writes them, with a TCP listener on `port`. */
 function listeningAddresses(port: number): string[] {
   const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => readFileSync(file, 'utf8').split('\n'))
   const sockets = lines.map((line) => line.trim().split(/\s+/)).filter(([, , , state]) => state === '0A')

@@ -1,25 +1,25 @@
-/** A program to run: nothing of our own environment reaches it. */
+/** A program to run, with its complete environment. */
 export type Program = { command: string[]; env: Record<string, string>; cwd: string }
 
-/** Variables in which some shells take no value, or not any. */
+/** Variables that are special or read-only in some shells. */
 const SHELLS_OWN = new Set(['OPTIND', 'PPID', 'UID', 'EUID', 'BASHOPTS', 'SHELLOPTS'])
 
 const MARKER = 'SHOAL_BOX='
 
-/** The program with a mark in its environment, by which it is found where there are no cgroups. */
+/** Adds a mark to the environment, by which the program is found without cgroups. */
 export function markProgram(program: Program, mark: string): Program {
   return { ...program, env: { ...program.env, SHOAL_BOX: mark } }
 }
 
-/** The mark of a process, given the variables it was started with. */
+/** The mark of a process, from its initial environment. */
 export function markOf(environment: string[]): string | null {
   return environment.find((variable) => variable.startsWith(MARKER))?.slice(MARKER.length) ?? null
 }
 
 /**
- * Shell text that sets the environment and becomes the program. The shell reads it as the container's own user, after all
- * rights were dropped: an `LD_PRELOAD` among the user's variables must never act on the programs that drop them, and values
- * (passwords) must not stand in an argument list that others can read.
+ * Shell script that sets the environment and executes the program. The shell runs it as the container's user, after dropping all
+ * privileges: an `LD_PRELOAD` of the user must not affect the programs that drop them, and secrets must not be visible in
+ * argument lists.
  */
 export function launchScript({ command, env, cwd }: Program): string {
   const isShellName = (name: string) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !SHELLS_OWN.has(name)
@@ -28,9 +28,9 @@ export function launchScript({ command, env, cwd }: Program): string {
   const others = entries.filter(([name]) => !isShellName(name)).map(([name, value]) => quote(`${name}=${value}`))
   return [
     'umask 022',
-    // No core dumps: they hold secrets and fill disks.
+    // No core dumps: they contain secrets and fill disks.
     'ulimit -c 0',
-    // When the host itself has no memory left, squids go before the server does.
+    // When the host runs out of memory, squids are killed before the server.
     'echo 500 2>/dev/null >/proc/self/oom_score_adj',
     ...exports,
     `cd -- ${quote(cwd)} || exit 126`,
@@ -40,7 +40,7 @@ export function launchScript({ command, env, cwd }: Program): string {
   ].join('\n')
 }
 
-/** One word for the shell. NUL cannot stand in any program's environment or arguments. */
+/** Quotes one shell word. Removes NUL, which environments and arguments cannot contain. */
 function quote(text: string): string {
   return `'${text.replaceAll('\0', '').replaceAll("'", `'\\''`)}'`
 }

@@ -52,24 +52,24 @@ describeKinds(kinds, (kind) => {
   const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 15_000, interval: 20 })
   const usage = async () => (await host.runtime.usage())[0]
 
-  test('CPU beyond the limit is throttled and seen', async () => {
+  test('CPU beyond the limit is throttled and reported', async () => {
     await apply('spins', { cpuCores: 0.2 })
     await until(async () => expect((await usage())?.cpuSeconds).toBeGreaterThan(1))
-    // While it starts it has a whole core, then what its profile has.
+    // It has a whole core during start-up, then the limit of its profile.
     const { throttledSeconds: whileStarting = 0 } = (await usage()) ?? {}
     expect(whileStarting).toBeLessThan(0.5)
     host.advance(10_000)
     await until(async () => expect((await usage())?.throttledSeconds).toBeGreaterThan(0.5))
     const { cpuSeconds = 0, throttledSeconds = 0, cpuLimitCores } = (await usage()) ?? {}
     expect(cpuLimitCores).toBe(0.2)
-    // Held to a fifth of a core it waits about four times as long as it runs.
+    // Limited to a fifth of a core, it waits about four times as long as it runs.
     await until(async () => expect((await usage())?.throttledSeconds).toBeGreaterThan((throttledSeconds ?? 0) + 1))
     const later = await usage()
     const grown = (now: number | null | undefined, before: number | null) => (now ?? 0) - (before ?? 0)
     expect(grown(later?.throttledSeconds, throttledSeconds)).toBeGreaterThan(grown(later?.cpuSeconds, cpuSeconds))
   })
 
-  test('a heap that is full is a death by memory too, with an error that people can read', async () => {
+  test('a full heap counts as out of memory too, with a readable error', async () => {
     await apply('fills its heap', { memoryBytes: 96 * MIB })
     await until(async () =>
       expect(await host.runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { how: 'oom', oomKills: 1 } }]),
@@ -78,14 +78,14 @@ describeKinds(kinds, (kind) => {
     expect(lines.join('\n')).toContain('JavaScript heap out of memory')
   })
 
-  test('a program cannot start processes without end', async () => {
+  test('the number of processes is limited', async () => {
     await apply('forks')
     await until(async () => expect(await host.runtime.tail('one', 'processor', 1)).toEqual(['EAGAIN']))
     await host.runtime.remove('one')
     expect(await host.traces()).toEqual([])
   })
 
-  test('what a run has used is known over a restart of the server, and after its end', async () => {
+  test('the usage of a run is known after a restart of the server and after its end', async () => {
     await apply('idle')
     await until(async () => expect((await usage())?.cpuSeconds).toBeGreaterThan(0))
     const { run, cpuSeconds } = (await usage()) ?? {}

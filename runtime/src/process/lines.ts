@@ -1,29 +1,29 @@
-/** Longest line that is handed on whole. */
+/** Longer lines are truncated. */
 const MAX_LINE_BYTES = 64 * 1024
 
 const CUT = ' … (cut: the line is longer than 64 KiB)'
 export const NEWLINE = 0x0a
 const RETURN = 0x0d
 
-/** A line as it may be handed on. */
+/** Truncates a line that is too long. */
 export function cutLine(line: string): string {
   if (line.length * 3 <= MAX_LINE_BYTES) return line
   const bytes = Buffer.from(line)
   return bytes.length <= MAX_LINE_BYTES ? line : bytes.toString('utf8', 0, MAX_LINE_BYTES) + CUT
 }
 
-/** Puts lines together from pieces of a byte stream. Works on bytes, so that no character is torn between two pieces. */
+/** Splits a byte stream into lines. Works on bytes, so that characters split between two pieces stay intact. */
 export class LineSplitter {
   #rest: Buffer[] = []
   #restBytes = 0
-  /** True while the rest of a line that was cut is thrown away. */
+  /** True while the rest of a truncated line is discarded. */
   #isSkipping: boolean
 
   constructor(isSkipping = false) {
     this.#isSkipping = isSkipping
   }
 
-  /** Bytes of a begun line that are kept here and were not handed on. */
+  /** Bytes of an incomplete line that are buffered. */
   get pendingBytes(): number {
     return this.#restBytes
   }
@@ -55,7 +55,7 @@ export class LineSplitter {
   }
 
   #keep(piece: Buffer): void {
-    // A copy: the piece is a view of a reader's buffer that is filled anew.
+    // Copies the piece, since it is a view of the reader's buffer, which is reused.
     this.#rest.push(Buffer.from(piece))
     this.#restBytes += piece.length
   }

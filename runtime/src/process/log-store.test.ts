@@ -48,7 +48,7 @@ describe('the logs of a host', () => {
     return { lines, cursor }
   }
 
-  test('many lines of many containers come whole, in order and in few batches', async () => {
+  test('many lines of many containers are complete, in order and in few batches', async () => {
     const names = ['a', 'b', 'c', 'd']
     const count = 50_000
     const text = Array.from(
@@ -73,14 +73,14 @@ describe('the logs of a host', () => {
     expect(batches).toBeLessThan(100)
   })
 
-  test('a loud container does not keep the others waiting', async () => {
+  test('a container with much output does not delay the others', async () => {
     add('loud', 'x\n'.repeat(2_000_000))
     add('quiet', 'here\n')
     const { lines } = await read({}, (lines) => lines.some((line) => line.startsWith('quiet')))
     expect(lines.length).toBeLessThan(100_000)
   })
 
-  test('a line that is begun is told when it ends, torn characters and all', async () => {
+  test('an incomplete line is delivered when it ends, including split characters', async () => {
     const file = add('a', 'whole\nbegun ')
     const { cursor } = await read({}, (lines) => lines.length === 1)
     appendFileSync(file, Buffer.from('Ü').subarray(0, 1))
@@ -92,7 +92,7 @@ describe('the logs of a host', () => {
     expect((await reading).lines).toEqual(['a begun Ü', 'a last'])
   })
 
-  test('the rest of a line that was cut is not told after a restart either', async () => {
+  test('the rest of a truncated line is discarded after a restart too', async () => {
     const file = add('a', 'x'.repeat(300_000))
     const { lines, cursor } = await read({}, (lines) => lines.length === 1)
     expect(lines[0]?.length).toBeLessThan(66_000)
@@ -100,8 +100,8 @@ describe('the logs of a host', () => {
     expect((await read(cursor, (lines) => lines.length === 1)).lines).toEqual(['a next'])
   })
 
-  test('what was acknowledged is given back to the disk, and the reading goes on after it', async ({ skip }) => {
-    if (process.platform !== 'linux') skip('holes are made by fallocate(1)')
+  test('disk space of acknowledged lines is freed, and reading continues after it', async ({ skip }) => {
+    if (process.platform !== 'linux') skip('holes require fallocate(1)')
     const count = 200_000
     const file = add('a', Array.from({ length: count }, (_, index) => `${'-'.repeat(50)} ${index}\n`).join(''))
     const { cursor } = await read({}, (lines) => lines.length === count)
@@ -110,12 +110,12 @@ describe('the logs of a host', () => {
     appendFileSync(file, 'new\n')
     expect((await read(cursor, (lines) => lines.length > 0)).lines).toEqual(['a new'])
     expect(lastLines(file, 2)).toEqual([`${'-'.repeat(50)} ${count - 1}`, 'new'])
-    // Who has lost the cursor gets whole lines of what is kept.
+    // A reader without a cursor gets complete lines of the kept part.
     const again = await read({}, (lines) => lines.at(-1) === 'a new')
     expect(again.lines[0]).toMatch(/^a -{50} \d+$/)
   })
 
-  test('the oldest part of a backlog without end is given up, and the log says so', async () => {
+  test('the oldest part of an excessive backlog is dropped, which the log reports', async () => {
     const file = add('a', 'first\n')
     const { cursor } = await read({}, (lines) => lines.length === 1)
     truncateSync(file, 1500 * MIB)
@@ -124,7 +124,7 @@ describe('the logs of a host', () => {
     expect(lines[0]).toMatch(/^a \d+ MiB of log were dropped here/)
   })
 
-  test('the log of a container that is gone waits for its reader, over a restart too, and goes with it', async () => {
+  test('the log of a removed container is kept until it was read, also across a restart', async () => {
     const file = add('a', 'one\ntwo\n')
     const { cursor } = await read({}, (lines) => lines.length === 2)
     appendFileSync(file, 'three\n')
@@ -137,7 +137,7 @@ describe('the logs of a host', () => {
     expect(readdirSync(join(dir, 'unread'))).toEqual([])
   })
 
-  test('a line is told within 200 ms of its writing', async () => {
+  test('a line is delivered within 200 ms', async () => {
     const file = add('a', '')
     const delays: number[] = []
     const stop = new AbortController()
@@ -147,7 +147,7 @@ describe('the logs of a host', () => {
       if (delays.length < 5) setTimeout(() => appendFileSync(file, `${Date.now()}\n`), 30)
       else stop.abort()
     }
-    // The median: one pause of a busy machine is not ours.
+    // The median, so that a single pause of a busy machine does not matter.
     expect(delays.sort((a, b) => a - b)[2]).toBeLessThan(200)
   })
 })

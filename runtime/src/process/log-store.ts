@@ -4,19 +4,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogBatch, LogCursor, LogLine } from '../driver.ts'
 import { LogTail, keptFromFile } from './log-tail.ts'
 
-/** Lines are handed on within 200 ms of their writing. */
+/** Lines must be delivered within 200 ms. */
 const POLL_MS = 100
-/** Lines of one batch: enough to make batches cheap, few enough to hold in memory. */
+/** Maximum lines per batch; bounds memory. */
 const BATCH_LINES = 5000
-/** Logs that nobody came for in this time go. */
+/** Logs of removed containers that were not read for this long are deleted. */
 const UNREAD_DAYS = 7
 
-/** One container's log: a file that its programs append to, stdout and stderr in one, so that their order is kept. */
+/** The log file of one container. stdout and stderr are in one file, to keep their order. */
 export type LogSource = { id: string; workload: string; container: string; file: string }
 
 /**
- * All logs of this host. When a container goes its log waits in a directory of its own until it was read to the end. A cursor
- * is made of log ids, so that a new container of the same name is never taken for the old one.
+ * All logs of this host. The log of a removed container is kept in a separate directory until it was read completely. Cursors
+ * consist of log ids, so that a new container of the same name is not confused with the old one.
  */
 export class LogStore {
   readonly #unreadDir: string
@@ -33,7 +33,7 @@ export class LogStore {
     this.#sources.set(source.id, { ...source, isEnded: false })
   }
 
-  /** Nothing will be written any more: the log is kept elsewhere until it was read. */
+  /** Marks a log as complete and moves it to the directory of unread logs. */
   end(id: string): void {
     const source = this.#sources.get(id)
     if (!source || source.isEnded) return
@@ -50,7 +50,7 @@ export class LogStore {
     source.file = file
   }
 
-  /** See `Runtime.logs`. One reader at a time: what it acknowledges is gone for others. */
+  /** See `Runtime.logs`. Supports one reader: acknowledged lines are deleted. */
   async *read(from: LogCursor, signal: AbortSignal): AsyncGenerator<LogBatch> {
     const tails = new Map<string, LogTail>()
     try {
@@ -58,11 +58,11 @@ export class LogStore {
         const batch = this.#nextBatch(tails, from)
         if (batch) {
           yield batch
-          // The next batch was asked for: this one is safe.
+          // Requesting the next batch acknowledges this one.
           for (const id of Object.keys(batch.cursor)) tails.get(id)?.acknowledge()
         } else {
-          const forgotten = this.#forgetRead(tails)
-          if (forgotten) yield forgotten
+          const removed = this.#removeRead(tails)
+          if (removed) yield removed
           else await sleep(POLL_MS, undefined, { signal }).catch(() => undefined)
         }
       }
@@ -71,7 +71,7 @@ export class LogStore {
     }
   }
 
-  /** One piece of every log that has something new. */
+  /** Reads one piece of every log with new content. */
   #nextBatch(tails: Map<string, LogTail>, from: LogCursor): LogBatch | null {
     const lines: LogLine[] = []
     const cursor: LogCursor = {}
@@ -92,7 +92,7 @@ export class LogStore {
     return Object.keys(cursor).length > 0 ? { lines, cursor } : null
   }
 
-  /** Who was just read comes last in the next round, so that a loud container keeps no other waiting. */
+  /** Moves a log to the end of the next round, so that one with much output does not delay others. */
   #moveToEnd(id: string): void {
     const source = this.#sources.get(id)
     if (!source) return
@@ -100,8 +100,8 @@ export class LogStore {
     this.#sources.set(id, source)
   }
 
-  /** Ended logs that were read to the end: their files go, and the reader may drop their places in the cursor. */
-  #forgetRead(tails: Map<string, LogTail>): LogBatch | null {
+  /** Deletes completed logs that were read entirely; the reader may drop their positions from the cursor. */
+  #removeRead(tails: Map<string, LogTail>): LogBatch | null {
     const cursor: LogCursor = {}
     for (const { id, file, isEnded } of this.#sources.values()) {
       const tail = tails.get(id)
@@ -129,7 +129,7 @@ export class LogStore {
   }
 }
 
-/** Null while nothing was ever written. */
+/** Null if nothing was written yet. */
 function openTail(source: LogSource, from: string | undefined): LogTail | null {
   return existsSync(source.file) ? new LogTail(() => source.file, from) : null
 }

@@ -16,7 +16,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(sockets, { recursive: true }))
 
-/** Calls \`listen\` as \`call\` says and answers the address that the program sees, and the sockets there are then. */
+/** Runs \`call\` and returns the address that the program sees, and the existing sockets. */
 async function listen(
   call: string,
   env: Record<string, string> = { SHOAL_SOCKETS: sockets, SHOAL_PORTS: '3000,4000' },
@@ -41,7 +41,7 @@ test.each([
   'server.listen(4000, undefined, cb)',
   'server.listen({ port: 4000, host: "::" }, cb)',
   'server.listen({ port: "4000" }); cb()',
-])('a declared port is a socket that looks like a port: %s', async (call) => {
+])('a declared port is a unix socket with the address of a port: %s', async (call) => {
   expect(await listen(call)).toEqual({
     address: { address: '::', family: 'IPv6', port: 4000 },
     called: true,
@@ -60,12 +60,12 @@ test.each([
   expect({ called, sockets }).toEqual({ called: true, sockets: [] })
 })
 
-test('a path is left alone', async () => {
+test('a path is not changed', async () => {
   const { address } = await listen(`server.listen(${JSON.stringify(join(sockets, 'own'))}, cb)`)
   expect(address).toBe(join(sockets, 'own'))
 })
 
-test('a socket that a killed program left is taken over', async () => {
+test('the socket of a killed program is replaced', async () => {
   writeFileSync(join(sockets, '4000.sock'), '')
   expect(await listen('server.listen(4000, cb)')).toMatchObject({ sockets: ['4000.sock'] })
   expect(readdirSync(sockets)).toEqual([])

@@ -14,22 +14,22 @@ import { shortHash } from './host.ts'
 import { Sockets } from './sockets.ts'
 
 const POLL_MS = 200
-/** A program that does not listen for so long is not waited for any more; `endpoint` tells when it is asked. */
-const MOST_WAITED_MS = 600_000
-/** Of containers that were asked for and are no longer there, the oldest are forgotten beyond this. */
-const MOST_ASKED = 50_000
+/** A program that does not listen for this long is no longer polled; `endpoint` still finds it. */
+const MAX_WAIT_MS = 600_000
+/** Maximum number of remembered queries; the oldest are evicted. */
+const MAX_QUERIES = 50_000
 
 export type ProcessDirectoryOptions = { stateDir: string }
 
 /**
- * Where the ports of the containers of this host are: for every process of the user that the `process` runtime runs as, on the
- * same host. It reads what the runtime has written into the state directory and holds nothing that could be out of date.
+ * Finds the endpoints of containers of this host, in any process of the user that runs the `process` runtime. Reads the files of the
+ * runtime in the state directory, so that it is always up to date.
  */
 export function createProcessDirectory(options: ProcessDirectoryOptions): Directory {
   return new ProcessDirectory(options)
 }
 
-/** Which sockets a container that was asked for has; a change of it is told. */
+/** A query and its last result, whose changes are reported to listeners. */
 type EndpointQuery = {
   id: WorkloadId
   container: ContainerName
@@ -44,9 +44,9 @@ class ProcessDirectory implements Directory {
   readonly #options: ProcessDirectoryOptions
   readonly #ports = new Map<WorkloadId, Read<Map<ContainerName, number[]>>>()
   readonly #uids = new Map<string, Read<number | null>>()
-  readonly #asked = new Map<string, EndpointQuery>()
+  readonly #queries = new Map<string, EndpointQuery>()
   readonly #listeners = new Set<EndpointListener>()
-  #place: { workloadsDir: string; sockets: Sockets; changes: ChangeReader; timer: NodeJS.Timeout } | null = null
+  #started: { workloadsDir: string; sockets: Sockets; changes: ChangeReader; timer: NodeJS.Timeout } | null = null
 
   constructor(options: ProcessDirectoryOptions) {
     this.#options = options
@@ -55,7 +55,7 @@ class ProcessDirectory implements Directory {
   async start(): Promise<void> {
     mkdirSync(this.#options.stateDir, { recursive: true })
     const stateDir = realpathSync(this.#options.stateDir)
-    this.#place = {
+    this.#started = {
       workloadsDir: workloadsDirIn(stateDir),
       sockets: new Sockets({ label: shortHash(stateDir) }),
       changes: new ChangeReader(stateDir),
@@ -64,68 +64,68 @@ class ProcessDirectory implements Directory {
   }
 
   endpoint(id: WorkloadId, container: ContainerName, port: number): Endpoint | null {
-    if (!this.#place) throw new Error('The directory was not started')
+    if (!this.#started) throw new Error('The directory was not started')
     const key = `${id}/${container}`
     const uid = this.#uidOf(id, container, port)
-    this.#note(key, { id, container, port, socket: this.#socketOf(key, port, uid), waitingSinceMs: null })
-    return uid === undefined ? null : { kind: 'unix', path: this.#place.sockets.publish(key, port, uid) }
+    this.#remember(key, { id, container, port, socket: this.#socketOf(key, port, uid), waitingSinceMs: null })
+    return uid === undefined ? null : { kind: 'unix', path: this.#started.sockets.publish(key, port, uid) }
   }
 
   changed(listener: EndpointListener): () => void {
-    // Its own function, so that one listener may be added twice.
+    // A separate function, so that one listener may be added twice.
     const own: EndpointListener = (...change) => listener(...change)
     this.#listeners.add(own)
     return () => this.#listeners.delete(own)
   }
 
   async close(): Promise<void> {
-    if (!this.#place) return
-    clearInterval(this.#place.timer)
-    this.#place.changes.close()
-    this.#place = null
+    if (!this.#started) return
+    clearInterval(this.#started.timer)
+    this.#started.changes.close()
+    this.#started = null
   }
 
-  /** The user the container runs as, null for our own; undefined when there is no such container or port. */
+  /** Uid of the container, null for that of the server; undefined for an unknown container or port. */
   #uidOf(id: WorkloadId, container: ContainerName, port: number): number | null | undefined {
-    const dir = join(this.#place?.workloadsDir ?? '', nameOf(id))
+    const dir = join(this.#started?.workloadsDir ?? '', nameOf(id))
     const ports = readNewest(this.#ports, id, join(dir, WORKLOAD_FILE), portsOf)
     if (!ports?.get(container)?.includes(port)) return undefined
     const { record } = containerFiles(join(dir, nameOf(container)))
     return readNewest(this.#uids, `${id}/${container}`, record, (text) => (text as ContainerRecord).uid)
   }
 
-  #note(key: string, asked: EndpointQuery): void {
-    const known = this.#asked.get(`${key}:${asked.port}`)
-    const waitingSinceMs = asked.socket === '' ? (known?.waitingSinceMs ?? performance.now()) : null
-    this.#asked.set(`${key}:${asked.port}`, { ...asked, waitingSinceMs })
-    if (this.#asked.size > MOST_ASKED) this.#asked.delete(this.#asked.keys().next().value ?? '')
+  #remember(key: string, query: EndpointQuery): void {
+    const known = this.#queries.get(`${key}:${query.port}`)
+    const waitingSinceMs = query.socket === '' ? (known?.waitingSinceMs ?? performance.now()) : null
+    this.#queries.set(`${key}:${query.port}`, { ...query, waitingSinceMs })
+    if (this.#queries.size > MAX_QUERIES) this.#queries.delete(this.#queries.keys().next().value ?? '')
   }
 
-  /** Names the socket the container listens on; empty without one. */
+  /** Identifies the socket the container listens on; empty without one. */
   #socketOf(key: string, port: number, uid: number | null | undefined): string {
-    return uid === undefined ? '' : (this.#place?.sockets.inode(key, port) ?? '')
+    return uid === undefined ? '' : (this.#started?.sockets.inode(key, port) ?? '')
   }
 
   #poll(): void {
-    const changes = this.#place?.changes.read() ?? []
-    const told = new Set(changes === 'all' ? [] : changes.map(([id, container]) => `${id}/${container}`))
+    const changes = this.#started?.changes.read() ?? []
+    const changed = new Set(changes === 'all' ? [] : changes.map(([id, container]) => `${id}/${container}`))
     const nowMs = performance.now()
-    for (const [name, asked] of this.#asked) {
-      const key = `${asked.id}/${asked.container}`
-      const isWaiting = asked.waitingSinceMs !== null && nowMs - asked.waitingSinceMs < MOST_WAITED_MS
-      if (changes !== 'all' && !isWaiting && !told.has(key)) continue
-      const uid = this.#uidOf(asked.id, asked.container, asked.port)
-      const socket = this.#socketOf(key, asked.port, uid)
-      const hasMoved = socket !== asked.socket
-      if (uid === undefined) this.#asked.delete(name)
-      else if (hasMoved || told.has(key))
-        this.#asked.set(name, { ...asked, socket, waitingSinceMs: socket === '' ? nowMs : null })
-      if (hasMoved && !told.has(key)) this.#tell(asked.id, asked.container)
+    for (const [name, query] of this.#queries) {
+      const key = `${query.id}/${query.container}`
+      const isWaiting = query.waitingSinceMs !== null && nowMs - query.waitingSinceMs < MAX_WAIT_MS
+      if (changes !== 'all' && !isWaiting && !changed.has(key)) continue
+      const uid = this.#uidOf(query.id, query.container, query.port)
+      const socket = this.#socketOf(key, query.port, uid)
+      const hasMoved = socket !== query.socket
+      if (uid === undefined) this.#queries.delete(name)
+      else if (hasMoved || changed.has(key))
+        this.#queries.set(name, { ...query, socket, waitingSinceMs: socket === '' ? nowMs : null })
+      if (hasMoved && !changed.has(key)) this.#notify(query.id, query.container)
     }
-    if (changes !== 'all') for (const [id, container] of changes) this.#tell(id, container)
+    if (changes !== 'all') for (const [id, container] of changes) this.#notify(id, container)
   }
 
-  #tell(id: WorkloadId, container: ContainerName): void {
+  #notify(id: WorkloadId, container: ContainerName): void {
     for (const listener of this.#listeners) listener(id, container)
   }
 }
@@ -134,7 +134,7 @@ function portsOf(desired: unknown): Map<ContainerName, number[]> {
   return new Map((desired as Workload).containers.map(({ name, ports }) => [name, ports]))
 }
 
-/** What `parse` makes of a JSON file, read again only when the file was replaced; undefined when it is not there. */
+/** Parses a JSON file, cached until the file is replaced; undefined when it is missing. */
 function readNewest<T>(
   known: Map<string, Read<T>>,
   key: string,

@@ -34,10 +34,10 @@ import { Sockets } from './sockets.ts'
 import { endUnrecorded } from './unrecorded.ts'
 
 export type ProcessDriverOptions = HostOptions & {
-  /** Where the builder keeps images; every user must be able to walk to it. */
+  /** Where the builder stores images; must be traversable for every user. */
   imagesDir: string
   clock?: Clock
-  /** How long a program may use a whole core when it starts; 0 holds it to its profile at once. */
+  /** How long a program may use a whole core when it starts; 0: its profile applies immediately. */
   startUpMs?: number
 }
 
@@ -51,9 +51,9 @@ class ProcessRuntime implements Runtime {
   readonly ownsHost = true
   readonly #options: ProcessDriverOptions
   readonly #containers = new Map<WorkloadId, Map<ContainerName, Container>>()
-  /** Removals that go on; a wish for the same workload waits for them. */
+  /** Removals in progress, awaited by `apply` of the same workload. */
   readonly #removals = new Map<WorkloadId, Promise<void>>()
-  #site: HostContext | null = null
+  #context: HostContext | null = null
 
   constructor(options: ProcessDriverOptions) {
     this.#options = options
@@ -63,9 +63,9 @@ class ProcessRuntime implements Runtime {
     const { imagesDir, clock = systemClock, startUpMs = 10_000 } = this.#options
     const host = await prepareHost(this.#options)
     const logs = new LogStore(join(host.stateDir, 'unread-logs'))
-    const preloads = ['preload.cjs', 'wrapper.cjs', 'introspection.cjs'].map((name) => placeFile(host.stateDir, name))
-    const shimFile = placeFile(host.stateDir, 'shim.sh')
-    this.#site = {
+    const preloads = ['preload.cjs', 'wrapper.cjs', 'introspection.cjs'].map((name) => installFile(host.stateDir, name))
+    const shimFile = installFile(host.stateDir, 'shim.sh')
+    this.#context = {
       host,
       imagesDir,
       preloads,
@@ -78,13 +78,13 @@ class ProcessRuntime implements Runtime {
     }
     makeTraversable(this.#workloadsDir())
     const ids = readdirSync(this.#workloadsDir()).map(idOf)
-    const wishes = await Promise.all(ids.map(async (id) => ({ id, wish: await this.#adopt(id) })))
+    const adopted = await Promise.all(ids.map(async (id) => ({ id, desired: await this.#adopt(id) })))
     const found = [...this.#containers].flatMap(([id, containers]) =>
       [...containers.values()].map(({ name, shim }) => ({ key: `${id}/${name}`, shim })),
     )
-    await endUnrecorded(this.#site, found)
-    for (const { id, wish: desired } of wishes) {
-      if (desired) this.#pursue(desired)
+    await endUnrecorded(this.#context, found)
+    for (const { id, desired } of adopted) {
+      if (desired) this.#reconcile(desired)
       else void this.remove(id).catch(() => undefined)
     }
     return host.shortcomings
@@ -94,7 +94,7 @@ class ProcessRuntime implements Runtime {
     await this.#removals.get(workload.id)
     makeTraversable(this.#workloadDir(workload.id))
     writeJson(join(this.#workloadDir(workload.id), WORKLOAD_FILE), workload)
-    this.#pursue(workload)
+    this.#reconcile(workload)
   }
 
   async retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void> {
@@ -102,7 +102,7 @@ class ProcessRuntime implements Runtime {
   }
 
   async observe(): Promise<Observation[]> {
-    // A worker that has not looked knows nothing, which is not "nothing runs".
+    // Before the start, the state is unknown, which is different from "nothing runs".
     this.#started()
     return this.#all()
       .map((container) => container.observation())
@@ -123,7 +123,7 @@ class ProcessRuntime implements Runtime {
     for (const [index, container] of this.#all().entries()) {
       const usage = container.usage(at, all)
       if (usage) usages.push(usage)
-      // The kernel's files are read in one go each: other work may come in between.
+      // Reading the kernel's files is synchronous: yield to other work.
       if (index % 20 === 19) await setImmediate()
     }
     return usages
@@ -138,16 +138,16 @@ class ProcessRuntime implements Runtime {
   }
 
   async close(containers: 'stop' | 'keep'): Promise<void> {
-    if (!this.#site) return
+    if (!this.#context) return
     await Promise.all(this.#all().map((container) => (containers === 'stop' ? container.stop() : container.detach())))
-    const { host, sockets, changes } = this.#site
+    const { host, sockets, changes } = this.#context
     changes.close()
     sockets.removeIfEmpty()
     if (host.cgroups) await removeCgroupBase(host.cgroups)
   }
 
-  /** Brings every container of the workload on its way to what is wished. */
-  #pursue(workload: Workload): void {
+  /** Starts reconciling every container of the workload with its desired state. */
+  #reconcile(workload: Workload): void {
     const containers = this.#containersOf(workload.id)
     const { tenant, version, image } = workload
     const specs = new Map(workload.containers.map((spec) => [spec.name, spec]))
@@ -160,7 +160,7 @@ class ProcessRuntime implements Runtime {
   }
 
   async #remove(id: WorkloadId): Promise<void> {
-    // Without its wish a workload is taken as removed, also by a later server.
+    // Without its desired state a workload counts as removed, also for a later server.
     rmSync(join(this.#workloadDir(id), WORKLOAD_FILE), { force: true })
     const containers = [...(this.#containers.get(id)?.values() ?? [])]
     for (const { name } of containers) this.#started().changes.add(id, name)
@@ -171,7 +171,7 @@ class ProcessRuntime implements Runtime {
     removeTree(this.#workloadDir(id))
   }
 
-  /** Takes up what an earlier server left of a workload. Answers what was wished; null when it is to be removed. */
+  /** Adopts the containers of a workload from an earlier server. Resolves with its desired state; null when it is to be removed. */
   async #adopt(id: WorkloadId): Promise<Workload | null> {
     const dir = this.#workloadDir(id)
     const workload = readDesired(join(dir, WORKLOAD_FILE))
@@ -210,16 +210,16 @@ class ProcessRuntime implements Runtime {
   }
 
   #started(): HostContext {
-    if (!this.#site) throw new Error('The runtime was not started')
-    return this.#site
+    if (!this.#context) throw new Error('The runtime was not started')
+    return this.#context
   }
 }
 
 /**
- * Copies a file that running containers use to where they can reach it, wherever we are installed. Its name tells its content,
- * so that an upgrade does not change it under them.
+ * Copies a file that containers use to a readable location. Its name contains a hash of its content, so that an upgrade does not
+ * change it for running containers.
  */
-function placeFile(stateDir: string, name: string): string {
+function installFile(stateDir: string, name: string): string {
   const text = readFileSync(new URL(name, import.meta.url), 'utf8')
   const file = join(stateDir, `${shortHash(text)}-${name}`)
   writeFileSync(`${file}.new`, text)

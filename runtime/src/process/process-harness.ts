@@ -17,7 +17,7 @@ import { createProcessDirectory } from './process-directory.ts'
 import { type ProcessDriverOptions, createProcessRuntime } from './process-driver.ts'
 import { Sockets } from './sockets.ts'
 
-/** What the programs of tests do; they are told by the variable BEHAVIOUR. */
+/** The program of tests, controlled by the variable BEHAVIOUR. */
 const PROGRAM = `
 const { print = [], printLast = '', ends = 'never' } = JSON.parse(process.env.BEHAVIOUR)
 process.stdout.write(print.map((line) => line + '\\n').join('') + printLast)
@@ -34,7 +34,7 @@ export async function openProcessHarness(
   more: Partial<ProcessDriverOptions> = {},
 ): Promise<ProcessHarness> {
   const root = mkdtempSync(join(tmpdir(), 'shoal-process-'))
-  // Containers run as other users, which must be able to walk to their images.
+  // Containers run as other users, which must be able to traverse to their images.
   chmodSync(root, 0o711)
   const clock = new ManualClock()
   const options = { ...kind, stateDir: join(root, 'state'), imagesDir: join(root, 'images'), clock, ...more }
@@ -77,18 +77,18 @@ export async function openProcessHarness(
   return harness
 }
 
-/** A directory in a process of its own. */
+/** A directory in a separate process. */
 async function openElsewhere(stateDir: string): Promise<Elsewhere> {
   const child = fork(new URL('./directory-process.ts', import.meta.url), [stateDir])
-  const ask = async <T>(question: unknown): Promise<T> => {
-    child.send(question as object)
+  const send = async <T>(message: unknown): Promise<T> => {
+    child.send(message as object)
     const [answer] = await once(child, 'message')
     return answer as T
   }
   await once(child, 'message')
   return {
-    endpoint: (...asked) => ask({ asked }),
-    changes: () => ask({ asked: null }),
+    endpoint: (...query) => send({ query }),
+    changes: () => send({ query: null }),
     close: async () => {
       const exited = once(child, 'exit')
       child.kill()
@@ -100,7 +100,7 @@ async function openElsewhere(stateDir: string): Promise<Elsewhere> {
 type ImageParts = {
   /** Beside the program, by name. */
   files?: Record<string, string>
-  /** Without: no `sqd`, `npm` and `npx`, and the Node that runs the test. */
+  /** Without it: no `sqd`, `npm` and `npx`, and the Node of the test. */
   toolchain?: { binDir: string; nodeBinDir: string }
 }
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
 
-/** A running process as the kernel tells it. `startedAt` (an opaque text) together with the pid names it for ever. */
+/** A running process. `startedAt` (an opaque string) and the pid together identify it permanently. */
 export type ProcessInfo = {
   pid: number
   parent: number
@@ -11,13 +11,13 @@ export type ProcessInfo = {
   memoryBytes: number
 }
 
-/** Ticks a second and bytes a page of Linux on the machines Node runs on. */
+/** Clock ticks per second and page size of Linux on platforms that Node supports. */
 const TICKS = 100
 const PAGE_BYTES = 4096
 
 const hasProc = process.platform === 'linux'
 
-/** Null when there is no such process, or only its corpse. */
+/** Null for a missing process or a zombie. */
 export function findProcess(pid: number): ProcessInfo | null {
   if (!hasProc) return listProcesses().find((info) => info.pid === pid) ?? null
   try {
@@ -27,19 +27,19 @@ export function findProcess(pid: number): ProcessInfo | null {
   }
 }
 
-/** True when the very process that had `pid` then is still there, not a later one with the same number. */
+/** True when the process still runs and `pid` was not reused. */
 export function isSameProcess(pid: number, startedAt: string): boolean {
   return findProcess(pid)?.startedAt === startedAt
 }
 
-/** Everything that runs. Reads all of /proc: for stopping, and for hosts without cgroups. */
+/** All processes of the host. Expensive, since it reads all of /proc. */
 export function listProcesses(): ProcessInfo[] {
   if (!hasProc) return listByPs()
   const pids = readdirSync('/proc').map(Number).filter(Number.isInteger)
   return pids.map(findProcess).filter((info) => info !== null)
 }
 
-/** What a process was started with; empty when it is gone or not ours to read. */
+/** Initial environment of a process; empty when it has exited or is not readable. */
 export function startEnvironment(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
@@ -48,7 +48,7 @@ export function startEnvironment(pid: number): string[] {
   }
 }
 
-/** The program and its arguments; empty when it is gone or not ours to read. */
+/** The program and its arguments; empty when it has exited or is not readable. */
 export function commandLine(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
@@ -57,16 +57,16 @@ export function commandLine(pid: number): string[] {
   }
 }
 
-/** Signals one process; gone is fine. */
+/** Signals one process; ignores exited processes. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It ended between the look and the signal.
+    // It exited before the signal.
   }
 }
 
-/** proc(5): the name in parentheses may hold anything, so fields are counted after the last one. */
+/** proc(5): the name in parentheses may contain anything, so fields are counted after the last parenthesis. */
 function parseStat(stat: string): ProcessInfo | null {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const field = (number: number) => Number(fields[number - 3])
@@ -83,7 +83,7 @@ function parseStat(stat: string): ProcessInfo | null {
 
 let knownBootId: string | undefined
 
-/** Start times count from boot: after a reboot the same numbers mean other processes. */
+/** Start times are relative to boot, so the boot id is needed to identify processes across reboots. */
 function bootId(): string {
   knownBootId ??= readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   return knownBootId

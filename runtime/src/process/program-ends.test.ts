@@ -14,7 +14,7 @@ import { type ProcessHarness, makeImage, openProcessHarness } from './process-ha
 const MIB = 1024 * 1024
 const KILLED = 137
 
-/** The program of a squid, however it is started. */
+/** The program of a squid. */
 const PROGRAM = `
 const { spawn } = require('node:child_process')
 const { ENDS } = process.env
@@ -25,7 +25,7 @@ else if (ENDS === 'exit 0' || ENDS === 'exit 3') process.exitCode = Number(ENDS.
 else if (ENDS === 'SIGSEGV') process.kill(process.pid, 'SIGSEGV')
 else if (ENDS === 'out of memory') fill()
 else {
-  // Killed first, whatever its size.
+  // The first process to be killed, regardless of its size.
   if (ENDS === 'child out of memory') spawn('sh', ['-c', 'echo 1000 >/proc/self/oom_score_adj; exec node main.cjs fill'], { stdio: 'inherit' })
     .on('exit', (code, signal) => console.log('child', code ?? signal))
   setInterval(() => {}, 60_000)
@@ -43,7 +43,7 @@ const FILES = {
   }),
 }
 
-/** Every way in which squids start their programs. */
+/** All ways in which squids start their programs. */
 const WRAPPERS = {
   'sqd process': ['sqd', 'process'],
   'sqd process:prod': ['sqd', 'process:prod'],
@@ -53,25 +53,25 @@ const WRAPPERS = {
   node: ['node', 'main.cjs'],
 }
 
-type Told = Expected & { lastRun: { exitCode: number; how: EndedHow; oomKills: number } }
+type ExpectedEnd = Expected & { lastRun: { exitCode: number; how: EndedHow; oomKills: number } }
 
-const DONE: Told = { state: 'finished', lastRun: { exitCode: 0, how: 'done', oomKills: 0 }, reason: null }
-const crash = (exitCode: number, reason: string): Told => ({
+const DONE: ExpectedEnd = { state: 'finished', lastRun: { exitCode: 0, how: 'done', oomKills: 0 }, reason: null }
+const crash = (exitCode: number, reason: string): ExpectedEnd => ({
   state: 'backoff',
   lastRun: { exitCode, how: 'error', oomKills: 0 },
   reason,
 })
 
-/** How the program ends, and what is said of it. Those with a signal run until they get it from outside. */
-const ENDINGS: { ends: string; sent?: NodeJS.Signals; told: Told }[] = [
-  { ends: 'exit 0', told: DONE },
-  { ends: 'exit 3', told: crash(3, 'It ended with exit code 3') },
-  { ends: 'SIGKILL', sent: 'SIGKILL', told: crash(KILLED, 'It was ended by SIGKILL') },
-  { ends: 'SIGTERM', sent: 'SIGTERM', told: crash(143, 'It was ended by SIGTERM') },
-  { ends: 'SIGSEGV', told: crash(139, 'It was ended by SIGSEGV') },
+/** How the program ends, and the expected observation. Programs with `sent` run until they receive the signal. */
+const ENDINGS: { ends: string; sent?: NodeJS.Signals; expected: ExpectedEnd }[] = [
+  { ends: 'exit 0', expected: DONE },
+  { ends: 'exit 3', expected: crash(3, 'It ended with exit code 3') },
+  { ends: 'SIGKILL', sent: 'SIGKILL', expected: crash(KILLED, 'It was ended by SIGKILL') },
+  { ends: 'SIGTERM', sent: 'SIGTERM', expected: crash(143, 'It was ended by SIGTERM') },
+  { ends: 'SIGSEGV', expected: crash(139, 'It was ended by SIGSEGV') },
   {
     ends: 'out of memory',
-    told: {
+    expected: {
       ...crash(KILLED, 'It used more memory than its profile allows and was stopped'),
       lastRun: { exitCode: KILLED, how: 'oom', oomKills: 1 },
     },
@@ -89,7 +89,7 @@ type Wrapper = keyof typeof WRAPPERS
 
 const KINDS = [
   { sandbox: 'auto', limits: 'auto', workFolders: 'auto', wrappers: Object.keys(WRAPPERS) as Wrapper[] },
-  // A sandbox changes nothing about wrappers but who ends what they leave behind.
+  // With a sandbox, wrappers only differ in which process kills their children.
   { sandbox: 'none', limits: 'auto', workFolders: 'links', wrappers: ['sqd process:prod', 'node'] },
 ] satisfies (Kind & { wrappers: Wrapper[] })[]
 
@@ -119,7 +119,7 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
   const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 25_000, interval: 20 })
   const observe = async () => (await host.runtime.observe())[0]
 
-  /** All programs of this host whose words are these. */
+  /** All programs of this host with a matching command line. */
   const programs = (isIt: (words: string[]) => boolean) =>
     listProcesses().filter(({ pid }) => {
       const isOurs = markOf(startEnvironment(pid))?.startsWith(`${host.host.label}/`)
@@ -128,7 +128,7 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
   const mains = () =>
     programs((words) => words.length === 2 && /(^|\/)node$/.test(words[0] ?? '') && words[1] === 'main.cjs')
 
-  /** As the kernel itself has counted in the container's cgroup. */
+  /** Number of kills counted by the kernel in the container's cgroup. */
   const kernelKills = () => {
     const { cgroups } = host.host
     if (!cgroups) throw new Error('The container has no cgroup')
@@ -146,26 +146,26 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
       expect(mains()).toHaveLength(1)
     })
 
-  describe.each(ENDINGS)('a program that ends by $ends', ({ ends, sent, told }) => {
-    test.each(wrappers)('is told and started again as it ended, started by %s', async (wrapper) => {
+  describe.each(ENDINGS)('a program that ends by $ends', ({ ends, sent, expected }) => {
+    test.each(wrappers)('is reported and restarted accordingly when started by %s', async (wrapper) => {
       await apply(ends, wrapper)
       if (sent) {
         await untilUp()
         for (const { pid } of mains()) signal(pid, sent)
       }
-      await until(async () => expect(await observe()).toMatchObject(told))
-      expect(kernelKills()).toBe(told.lastRun.oomKills)
-      expect(await host.runtime.usage()).toMatchObject([{ oomKills: told.lastRun.oomKills }])
+      await until(async () => expect(await observe()).toMatchObject(expected))
+      expect(kernelKills()).toBe(expected.lastRun.oomKills)
+      expect(await host.runtime.usage()).toMatchObject([{ oomKills: expected.lastRun.oomKills }])
       host.advance(1000)
-      const { exitCode } = told.lastRun
-      const goesOn = { state: 'running', run: { ordinal: 1 }, lastRun: { ordinal: 0, exitCode } }
-      const again = sent ? goesOn : { state: 'backoff', lastRun: { ordinal: 1, exitCode } }
-      await until(async () => expect(await observe()).toMatchObject(told.state === 'finished' ? DONE : again))
+      const { exitCode } = expected.lastRun
+      const running = { state: 'running', run: { ordinal: 1 }, lastRun: { ordinal: 0, exitCode } }
+      const again = sent ? running : { state: 'backoff', lastRun: { ordinal: 1, exitCode } }
+      await until(async () => expect(await observe()).toMatchObject(expected.state === 'finished' ? DONE : again))
     })
   })
 
   test.each(['sqd process', 'npm run', 'npx'] as const)(
-    'when %s is killed, what it started ends too, also without a server',
+    'when %s is killed, its children end too, also without a server',
     async (wrapper) => {
       await apply('never', wrapper)
       await untilUp()
@@ -183,7 +183,7 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
   )
 
   test.each(['node', 'sqd process'] as const)(
-    'a child that is killed for its memory is counted and %s goes on; how it ends later has nothing to do with that',
+    'an out-of-memory kill of a child is counted, %s continues, and its later end is independent of it',
     async (wrapper) => {
       await apply('child out of memory', wrapper)
       await until(async () => expect(await host.runtime.tail('one', 'processor', 1)).toEqual(['child SIGKILL']))
@@ -210,7 +210,7 @@ function wordsOf(pid: number): string[] {
   }
 }
 
-/** True when `pid` started `other`, itself or through others. */
+/** True when `pid` is an ancestor of `other`. */
 function isAbove(pid: number, other: number): boolean {
   const parents = new Map(listProcesses().map((info) => [info.pid, info.parent]))
   for (let at = parents.get(other); at !== undefined && at > 1; at = parents.get(at)) if (at === pid) return true

@@ -3,22 +3,22 @@ import type { Cgroup } from './cgroup.ts'
 import { markOf } from './launch-script.ts'
 import { type ProcessInfo, listProcesses, signal, startEnvironment } from './processes.ts'
 
-/** All programs of one container or build, however deep and however detached. */
+/** All processes of one container or build, including detached ones. */
 export type ProgramTree = {
-  /** What the programs are marked with, see `markProgram`; no other server on this host uses it. */
+  /** The mark of the programs (see `markProgram`), unique among the servers of this host. */
   mark: string
   cgroup: Cgroup | null
-  /** What we started, when that is known. */
+  /** The process started by the driver, if known. */
   root: Pick<ProcessInfo, 'pid' | 'startedAt'> | null
-  /** True when the root only watches: it is left to tell how the programs ended. */
+  /** True when the root is a shim, which must survive to record the exit. */
   isRootSpared?: boolean
-  /** False as long as programs may still appear: the root has started one that has not joined the cgroup yet. */
+  /** False while the root may have started a program that has not joined the cgroup yet. */
   isOver?: () => boolean
 }
 
 /**
- * The pids of the tree. A cgroup knows them exactly. Without one: the root, its session, and whoever carries the mark, each
- * with all their children.
+ * The pids of the tree. A cgroup lists them exactly. Without one: the root, its session, and processes with the mark, each with
+ * all descendants.
  */
 function programsOf(tree: ProgramTree): number[] {
   if (tree.cgroup) return tree.cgroup.processes()
@@ -29,7 +29,7 @@ function programsOf(tree: ProgramTree): number[] {
 export function treeOf({ mark, root, isRootSpared }: ProgramTree, all: ProcessInfo[]): ProcessInfo[] {
   const children = Map.groupBy(all, ({ parent }) => parent)
   const holder = all.find(({ pid }) => pid === root?.pid)
-  // A later process with the same number, and its session, are none of ours.
+  // The pid may have been reused by an unrelated process.
   const rootPid = holder && holder.startedAt !== root?.startedAt ? null : root?.pid
   const isOurs = (info: ProcessInfo) =>
     info.pid === rootPid || info.session === rootPid || markOf(startEnvironment(info.pid)) === mark
@@ -45,30 +45,30 @@ export function treeOf({ mark, root, isRootSpared }: ProgramTree, all: ProcessIn
 }
 
 /**
- * Ends every program of the tree: SIGTERM, then SIGKILL to what is left after the grace, until nothing is.
- * `spare` gets no SIGTERM: bwrap would take the whole sandbox down with it at once.
- * @throws when something does not even die of SIGKILL (it hangs in the kernel)
+ * Stops every program of the tree: SIGTERM, then SIGKILL after the grace period until none is left.
+ * `spare` gets no SIGTERM: bwrap would kill the whole sandbox immediately.
+ * @throws when a process survives SIGKILL (it hangs in the kernel)
  */
 export async function endPrograms(
   tree: ProgramTree,
   options: { graceMs: number; spare: number | null },
 ): Promise<void> {
-  if (options.graceMs > 0 && (await endGently(tree, options))) return
+  if (options.graceMs > 0 && (await terminate(tree, options))) return
   tree.cgroup?.forbidForks()
   const kill = (pids: number[]) => pids.forEach((pid) => signal(pid, 'SIGKILL'))
   if (await isEmptyWithin(tree, KILL_MS, kill)) return
-  throw new Error(`Processes ${programsOf(tree).join(', ')} of ${tree.mark} do not end`)
+  throw new Error(`Processes ${programsOf(tree).join(', ')} of ${tree.mark} could not be killed`)
 }
 
 const KILL_MS = 30_000
 
-/** Each process is asked once, those too that were started meanwhile (a sandbox still being set up loses the signal). */
-function endGently(tree: ProgramTree, { graceMs, spare }: { graceMs: number; spare: number | null }): Promise<boolean> {
-  const asked = new Set([spare])
+/** Sends SIGTERM once to each process, including those started in the meantime (a sandbox during setup loses the signal). */
+function terminate(tree: ProgramTree, { graceMs, spare }: { graceMs: number; spare: number | null }): Promise<boolean> {
+  const signalled = new Set([spare])
   return isEmptyWithin(tree, graceMs, (pids) => {
-    for (const pid of pids.filter((pid) => !asked.has(pid))) {
+    for (const pid of pids.filter((pid) => !signalled.has(pid))) {
       signal(pid, 'SIGTERM')
-      asked.add(pid)
+      signalled.add(pid)
     }
   })
 }

@@ -1,10 +1,10 @@
 import { rmdirSync } from 'node:fs'
 
-/** Removes a folder with nothing in it; leaves any other, and one that is gone already. */
+/** Removes a folder if it is empty. Ignores missing ones. */
 export function removeWhenEmpty(dir: string): void {
   try {
     rmdirSync(dir)
   } catch {
-    // Something of others is in it, or they removed it.
+    // Not empty, or already removed.
   }
 }

@@ -2,32 +2,32 @@ import { appendFileSync, closeSync, openSync, readSync, statSync } from 'node:fs
 import { LineSplitter, NEWLINE } from './lines.ts'
 import { KEPT_BYTES, readKeptFrom } from './log-tail.ts'
 
-/** Where V8's last words are looked for. */
+/** Part of the log that is searched for the error of V8. */
 const TAIL_BYTES = 8 * 1024
 
-/** 0 when nothing was ever written. */
+/** 0 when nothing was written. */
 export function logBytes(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
-/** A run has ended: what it wrote last is a line now, also when it wrote no line end. */
+/** Terminates the last line after the end of a run. */
 export function sealLog(file: string): void {
   const bytes = logBytes(file)
   if (bytes > 0 && readRange(file, bytes - 1, bytes)[0] !== NEWLINE) appendFileSync(file, '\n')
 }
 
-/** True when the run that began at `fromByte` ended because V8 found no memory: it gives up before the limit is reached. */
+/** True when the run that started at `fromByte` ended because the V8 heap was full, which happens before the memory limit. */
 export function endedForHeap(file: string, fromByte: number): boolean {
   const bytes = logBytes(file)
   return readRange(file, Math.max(fromByte, bytes - TAIL_BYTES), bytes).includes('JavaScript heap out of memory')
 }
 
-/** The last lines of a log, oldest first, as far as they are kept for sure. */
+/** The last lines of a log, oldest first, within the part that is always kept. */
 export function lastLines(file: string, count: number): string[] {
   const bytes = logBytes(file)
   const from = Math.max(readKeptFrom(file), bytes - KEPT_BYTES)
   if (bytes <= from) return []
-  // What begins in the midst of a line is left out.
+  // Skips an incomplete first line.
   const splitter = new LineSplitter(from > 0)
   return [...splitter.push(readRange(file, from, bytes)), ...splitter.flush()].slice(-count)
 }

@@ -8,29 +8,29 @@ import { type Program, launchScript } from './launch-script.ts'
 import { findProcess, isSameProcess } from './processes.ts'
 import { PLAIN_ENV } from './sandbox.ts'
 
-/** How often an adopted run is looked at: it is no child of ours, so nobody tells us of its end. */
+/** Poll interval of adopted runs, which are not children of this process and therefore emit no exit event. */
 const POLL_MS = 250
 
-/** How often shim.sh looks whether all programs have ended. */
-const LOOK_OF_SHIM_MS = 50
+/** Interval at which shim.sh checks whether all programs have ended. */
+const SHIM_POLL_MS = 50
 
 /** One run of a container's program, with the shim that watches it. */
 export type Run = {
   dir: string
   shim: { pid: number; startedAt: string }
-  /** 128 + n for signal n; null when nobody can know (the shim was killed, or the host went down). Never answers once let go. */
+  /** 128 + n for signal n; null when unknown (the shim was killed, or the host went down). Never resolves after `detach`. */
   ended: Promise<number | null>
   hasEnded: () => boolean
-  /** Stops waiting; the run goes on. */
+  /** Stops waiting; the run continues. */
   detach(): void
 }
 
 export type RunStart = {
-  /** shim.sh where it is never changed: a shell reads its file bit by bit. */
+  /** A copy of shim.sh that never changes, since shells read scripts incrementally. */
   shimFile: string
-  /** Is made by the shim: must not be there, its parent must. */
+  /** Created by the shim. Must not exist; its parent must. */
   dir: string
-  /** What the program started gets so long to end when the program itself was asked to. */
+  /** Grace period of the program's children when the program was terminated. */
   graceMs: number
   logFile: string
   joinFiles: string[]
@@ -40,14 +40,14 @@ export type RunStart = {
 
 /**
  * Starts the shim and with it the program.
- * @throws when the host cannot (no more processes, disk full)
+ * @throws when the host fails (process limit reached, disk full)
  */
 export async function startRun(start: RunStart): Promise<Run> {
   const { shimFile, dir, graceMs, logFile, joinFiles, confinement, program } = start
   const words = [
     shimFile,
     dir,
-    String(Math.ceil(graceMs / LOOK_OF_SHIM_MS)),
+    String(Math.ceil(graceMs / SHIM_POLL_MS)),
     ...joinFiles,
     '--',
     ...confinement,
@@ -59,7 +59,7 @@ export async function startRun(start: RunStart): Promise<Run> {
   try {
     const child = spawn('/bin/sh', words, { cwd: '/', env: PLAIN_ENV, detached: true, stdio: [script, log, log] })
     const exited = once(child, 'exit')
-    // Awaited below or later by who waits for the end: an error must not be nobody's until then.
+    // Awaited later: prevents an unhandled rejection until then.
     exited.catch(() => undefined)
     await once(child, 'spawn')
     child.unref()
@@ -77,20 +77,20 @@ export async function startRun(start: RunStart): Promise<Run> {
   }
 }
 
-/** What an earlier server left of a run: it goes on, or it ended with a code, or it never began and now never will. */
-export async function adoptRun(dir: string): Promise<Run | { exitCode: number | null } | 'never began'> {
-  if (claimRunDir(dir)) return 'never began'
+/** Adopts a run of an earlier server: it still runs, has ended with a code, or never started and now never will. */
+export async function adoptRun(dir: string): Promise<Run | { exitCode: number | null } | 'never started'> {
+  if (claimRunDir(dir)) return 'never started'
   const pids = await readPids(dir)
   if (!pids || !isSameProcess(pids.shim.pid, pids.shim.startedAt)) return { exitCode: readExit(dir) }
   return { dir, shim: pids.shim, ...watch(dir, pids.shim) }
 }
 
-/** The process under the shim: bwrap where that is used, else the program. */
+/** The child of the shim: bwrap if used, otherwise the program. */
 export async function topProcess(run: Run): Promise<number | null> {
   return (await readPids(run.dir))?.program ?? null
 }
 
-/** Takes the run's place before its shim does. */
+/** Creates the run's directory before its shim does, which prevents the run from starting. */
 function claimRunDir(dir: string): boolean {
   try {
     mkdirSync(dir)
@@ -103,7 +103,7 @@ function claimRunDir(dir: string): boolean {
 
 type Pids = { shim: Run['shim']; program: number }
 
-/** Null when the shim ended before it could write them. It does so at once after it made the directory. */
+/** Null when the shim ended before it could write them, which it does right after creating the directory. */
 async function readPids(dir: string): Promise<Pids | null> {
   for (let attempt = 0; attempt < 100; attempt++) {
     if (existsSync(join(dir, 'pids'))) {
@@ -134,7 +134,7 @@ function watch(dir: string, shim: Run['shim']): Pick<Run, 'ended' | 'hasEnded' |
   return { ended: promise, hasEnded, detach: () => clearInterval(timer) }
 }
 
-/** A file that only its descriptor leads to: it holds the squid's secrets and must not stay behind. */
+/** Opens a file without a name: it contains secrets of the squid and must not be left behind. */
 function openUnlinked(path: string, text: string): number {
   writeFileSync(path, text, { mode: 0o600 })
   const descriptor = openSync(path, 'r')

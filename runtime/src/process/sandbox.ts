@@ -4,22 +4,22 @@ import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { errorCode } from '../error-code.ts'
 
-/** What stands between a program and the rest of the host. */
+/** Isolation between a program and the host. */
 export type Sandbox = 'bwrap' | 'none'
 
 export type Confinement = {
-  /** Null: the user we are. */
+  /** Null: the user of the server. */
   uid: number | null
-  /** The group; without: the same number as `uid`. No other groups. */
+  /** The only group; default: the same number as `uid`. */
   gid?: number | null
   readableDirs: string[]
   writableDirs: string[]
 }
 
-/** What our own programs (sh, bwrap, setpriv) are started with. Nothing else of our environment reaches them. */
+/** The complete environment of helper programs (sh, bwrap, setpriv). */
 export const PLAIN_ENV = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin' }
 
-/** The words before a command that take away its rights. Whatever follows them runs confined. */
+/** Command prefix that confines the command after it. */
 export function confine(sandbox: Sandbox, confinement: Confinement): string[] {
   return [
     ...(sandbox === 'bwrap' ? bwrap(confinement) : []),
@@ -27,10 +27,10 @@ export function confine(sandbox: Sandbox, confinement: Confinement): string[] {
   ]
 }
 
-/** `blocked`: it is installed, but this kernel or user does not let it work; with what it says itself. */
+/** `blocked`: installed, but not usable with this kernel or user; `reason`: its error message. */
 export type BwrapState = { is: 'usable' } | { is: 'missing' } | { is: 'blocked'; reason: string }
 
-/** Whether bubblewrap works here, tried with the very words used later. */
+/** Checks whether bubblewrap works, with the same arguments as used later. */
 export async function tryBwrap(uid: number | null): Promise<BwrapState> {
   if (process.platform !== 'linux') return { is: 'missing' }
   const [program = '', ...words] = confine('bwrap', { uid, readableDirs: [], writableDirs: [] })
@@ -44,7 +44,7 @@ export async function tryBwrap(uid: number | null): Promise<BwrapState> {
   }
 }
 
-/** True when we can become another user for good. */
+/** True when privileges can be dropped permanently to another user. */
 export async function canDropTo(uid: number): Promise<boolean> {
   const [program = '', ...words] = dropTo(uid, uid)
   try {
@@ -60,7 +60,7 @@ function dropTo(uid: number, gid: number): string[] {
   return ['setpriv', ...ids, '--bounding-set=-all', '--inh-caps=-all', '--no-new-privs']
 }
 
-/** Paths keep their names inside; what is not listed is not there. The network stays the host's: squids need Postgres and RPC. */
+/** Only the listed paths exist inside, with the same names. Uses the host's network, since squids need Postgres and RPC. */
 function bwrap({ uid, readableDirs, writableDirs }: Confinement): string[] {
   const etc = [
     'ssl',
@@ -94,12 +94,12 @@ function bwrap({ uid, readableDirs, writableDirs }: Confinement): string[] {
   ].flat()
 }
 
-/** bwrap makes the parents of what it binds for root only; other uids must be able to walk down. */
+/** Creates a traversable directory. bwrap creates parents of bind mounts for root only. */
 function directory(dir: string): string[] {
   return ['--perms', '0755', '--dir', dir]
 }
 
-/** The folders above `dirs` that have to be made, outermost first. */
+/** Parent folders of `dirs` to create, outermost first. */
 function parents(dirs: string[]): string[] {
   const made = new Set<string>()
   for (const dir of dirs) {
@@ -112,7 +112,7 @@ function parents(dirs: string[]): string[] {
 
 const isBelowOneOf = (path: string, dirs: string[]) => dirs.some((dir) => path === dir || path.startsWith(`${dir}/`))
 
-/** `/lib` and its kind: links into /usr on merged systems, folders elsewhere. */
+/** `/lib`, `/bin` etc.: links into /usr on merged systems, folders elsewhere. */
 function systemDir(name: string): string[] {
   const path = `/${name}`
   const entry = lstatSync(path, { throwIfNoEntry: false })

@@ -1,5 +1,5 @@
-# Watches one run of a container: starts the program, waits for it and writes down how it ended. It is a process of its
-# own, in its own session, so that containers outlive the server and an exit is known although no server saw it.
+# Watches one run of a container: starts the program, waits for it and records its exit. Runs in a separate process and
+# session, so that containers outlive the server and an exit is recorded even while no server runs.
 #
 # arguments: the run's directory, the grace as looks of 50 ms, the files to join the cgroups by, `--`, the command
 # stdin: the launch script, handed on to the command; stdout and stderr: the container's log
@@ -8,7 +8,7 @@ run=$1
 grace=$2
 shift 2
 
-# Whoever makes the directory owns the run: a later server makes it to call off a start that it does not want any more.
+# The process that creates the directory owns the run: a later server creates it to cancel a pending start.
 mkdir "$run" 2>/dev/null || exit 0
 
 # Caught, not ignored: the program must begin with the default for each signal, and what is meant for it must not end us.

@@ -22,13 +22,13 @@ describe('parts of the process driver', () => {
 
   afterEach(() => rmSync(dir, { recursive: true }))
 
-  test('waiting after crashes doubles up to five minutes, and begins anew after ten stable minutes', () => {
+  test('the backoff after crashes doubles up to five minutes, and is reset after ten stable minutes', () => {
     expect([1, 2, 3, 8, 9, 10, 1000].map(backoffMs)).toEqual([1000, 2000, 4000, 128_000, 256_000, 300_000, 300_000])
     expect(crashesInARow(5, 599_999)).toBe(6)
     expect(crashesInARow(5, 600_000)).toBe(1)
   })
 
-  test('each key has its own uid for ever', () => {
+  test('each key has a permanent uid of its own', () => {
     const file = join(dir, 'uids.json')
     const first = uidFor(file, 'one')
     expect(uidFor(file, '__proto__')).toBe(first + 1)
@@ -39,7 +39,7 @@ describe('parts of the process driver', () => {
     expect(() => uidFor(file, 'three')).toThrow('is damaged')
   })
 
-  test('the place of a server’s sockets goes with it, and leaves those of others', () => {
+  test('the socket directory of a server is removed without affecting others', () => {
     const [mine, other] = [new Sockets({ label: 'test-mine' }), new Sockets({ label: 'test-other' })]
     mine.clear()
     expect([mine, other].map(({ root }) => existsSync(root))).toEqual([false, true])
@@ -47,14 +47,14 @@ describe('parts of the process driver', () => {
     expect(existsSync(other.root)).toBe(false)
   })
 
-  test('no id leads out of its directory', () => {
+  test('no id escapes its directory', () => {
     for (const id of ['..', '.', '../x', 'a/b', '.hidden', 'org-squid-1', 'ü %']) {
       expect(nameOf(id)).not.toMatch(/^\.|\//)
       expect(idOf(nameOf(id))).toBe(id)
     }
   })
 
-  test('bytes become lines wherever they are torn', () => {
+  test('lines are split correctly at any piece boundary', () => {
     const text = 'one\r\nzwölf €\n\nlast'
     for (let at = 0; at <= Buffer.from(text).length; at++) {
       const splitter = new LineSplitter()
@@ -68,7 +68,7 @@ describe('parts of the process driver', () => {
     }
   })
 
-  test('any environment and any word reaches the program as it is', async () => {
+  test('environment and arguments are passed unchanged', async () => {
     const env = { PLAIN: 'it\'s $HOME `x` \\ \n"', 'odd.name': 'odd', OPTIND: 'odd', EMPTY: '' }
     const show = 'console.log(JSON.stringify([process.argv[1], process.env, process.cwd()]))'
     const script = launchScript({ command: [process.execPath, '-e', show, "a'b $c"], env, cwd: dir })
@@ -78,7 +78,7 @@ describe('parts of the process driver', () => {
     expect(JSON.parse(String(output))).toEqual(["a'b $c", { ...env, PWD: dir }, dir])
   })
 
-  test('a process is told from a later one with its number', () => {
+  test('a process is distinguished from a later one with the same pid', () => {
     const self = findProcess(process.pid)
     expect(self).toMatchObject({ pid: process.pid, parent: process.ppid })
     expect(self?.memoryBytes).toBeGreaterThan(1024 * 1024)
@@ -87,7 +87,7 @@ describe('parts of the process driver', () => {
     expect(findProcess(2 ** 22)).toBeNull()
   })
 
-  /** The kernel's files of a cgroup v2, as its documentation shows them: no host of ours offers that version. */
+  /** Simulates the kernel's files of cgroup v2 as documented, since test hosts may not have that version. */
   test('cgroup v2 is written and read as the kernel documents it', () => {
     const cgroup = openCgroup({ version: 2, unified: dir }, 'box')
     mkdirSync(join(dir, 'box'))

@@ -16,31 +16,31 @@ import { errorCode } from '../error-code.ts'
 import { type Host, shortHash } from './host.ts'
 import { removeWhenEmpty } from './remove-when-empty.ts'
 
-/** The longest path a unix socket can have is 108 bytes; what is added to the root here takes less than this. */
-const ROOM_BYTES = 40
+/** Maximum length of the names below the root. Paths of unix sockets are limited to 108 bytes. */
+const MAX_NAME_BYTES = 40
 const MAX_PATH_BYTES = 107
 
 /**
- * Where the sockets of containers are. A container owns the directory it listens in and may put anything there, a link to
- * another's socket too. So we never connect there: we connect to our own hard link of what was checked to be a socket of that
- * container's user. Any number of processes of ours may publish at once.
+ * The sockets of containers. A container owns the directory it listens in and may put anything there, also a link to another's
+ * socket. So clients connect to a hard link outside of it, which was verified to be a socket of the container's user. Several
+ * processes of the server may publish concurrently.
  */
 export class Sockets {
   readonly root: string
   readonly #published: string
 
-  /** @throws when somebody else owns the place (a world-writable parent lets others be first) */
+  /** @throws when another user owns the directory (which a world-writable parent allows) */
   constructor(host: Pick<Host, 'label'>) {
     this.root = unlessRemoved(() => ownDir(join(ownDir(baseDir(), 0o711), host.label), 0o711))
     this.#published = ownDir(join(this.root, 'published'), 0o700)
   }
 
-  /** Where the container listens: `<dir>/<port>.sock`. */
+  /** The directory of the container's sockets, `<port>.sock`. */
   dir(container: string): string {
     return join(this.root, shortHash(container))
   }
 
-  /** An empty directory of the container's own. */
+  /** Creates an empty directory owned by the container. */
   prepare(container: string, uid: number | null): string {
     const dir = this.dir(container)
     rmSync(dir, { recursive: true, force: true })
@@ -49,20 +49,20 @@ export class Sockets {
     return dir
   }
 
-  /** Where to connect to a port of the container. Nobody answers there as long as the container does not listen. */
+  /** The path to connect to a port of the container. Connections are refused until the container listens. */
   publish(container: string, port: number, uid: number | null): string {
     const path = this.#publishedPath(container, port)
     const listened = this.#listenedPath(container, port)
-    const theirs = look(listened)
-    const ours = look(path)
+    const theirs = stat(listened)
+    const ours = stat(path)
     if (theirs && theirs.ino !== ours?.ino && isSocketOf(theirs, uid)) replaceLink(listened, path, uid)
     else if (ours && !isSocketOf(ours, uid)) rmSync(path, { force: true })
     return path
   }
 
-  /** Names the socket the container listens on at a port; null when there is none. Another one has another name. */
+  /** Inode of the socket the container listens on; null when there is none. */
   inode(container: string, port: number): string | null {
-    const theirs = look(this.#listenedPath(container, port))
+    const theirs = stat(this.#listenedPath(container, port))
     return theirs ? `${theirs.ino}` : null
   }
 
@@ -78,7 +78,7 @@ export class Sockets {
     }
   }
 
-  /** Removes what is left of containers that are not among these. */
+  /** Removes the sockets of all other containers. */
   keepOnly(containers: string[]): void {
     const kept = new Set([...containers.map(shortHash), 'published'])
     for (const dir of [this.root, this.#published]) {
@@ -88,13 +88,13 @@ export class Sockets {
     }
   }
 
-  /** Removes the place when no container has a socket. */
+  /** Removes the directory when no container has a socket. */
   removeIfEmpty(): void {
     if (readdirSync(this.root).some((name) => name !== 'published') || readdirSync(this.#published).length > 0) return
     this.clear()
   }
 
-  /** Removes the place with all that is in it, and what it lies in unless another server's lies there too. */
+  /** Removes the directory with its content, and its parent unless another server uses it. */
   clear(): void {
     rmSync(this.root, { recursive: true, force: true })
     removeWhenEmpty(join(this.root, '..'))
@@ -105,27 +105,27 @@ export class Sockets {
   }
 }
 
-/** Socket paths must be short, so they cannot lie in the state directory. */
+/** Socket paths must be short, so they cannot be in the state directory. */
 function baseDir(): string {
   const uid = process.getuid?.() ?? 0
   if (process.platform === 'linux' && uid === 0) return '/run/shoal'
   const runtimeDir = `/run/user/${uid}`
-  if (look(runtimeDir)?.uid === uid) return join(runtimeDir, 'shoal')
-  const wanted = join(tmpdir(), `shoal-${uid}`)
-  return wanted.length + ROOM_BYTES <= MAX_PATH_BYTES ? wanted : `/tmp/shoal-${uid}`
+  if (stat(runtimeDir)?.uid === uid) return join(runtimeDir, 'shoal')
+  const preferred = join(tmpdir(), `shoal-${uid}`)
+  return preferred.length + MAX_NAME_BYTES <= MAX_PATH_BYTES ? preferred : `/tmp/shoal-${uid}`
 }
 
 function ownDir(dir: string, mode: number): string {
   mkdirSync(dir, { recursive: true, mode })
   const stats = lstatSync(dir)
   if (!stats.isDirectory() || stats.uid !== (process.getuid?.() ?? stats.uid)) {
-    throw new Error(`${dir} belongs to somebody else: remove it, or ask its owner to`)
+    throw new Error(`${dir} belongs to another user: remove it, or have its owner remove it`)
   }
   chmodSync(dir, mode)
   return dir
 }
 
-/** Tries again when the last other server has just removed the folder that ours is to lie in. */
+/** Retries when another server has just removed the parent folder. */
 function unlessRemoved(make: () => string): string {
   for (let left = 5; ; left--) {
     try {
@@ -136,22 +136,22 @@ function unlessRemoved(make: () => string): string {
   }
 }
 
-const look = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false })
+const stat = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false })
 
-/** A hard link to another user's socket is a socket too, but never one of this user. */
+/** Checks the owner, since a hard link to another user's socket is a socket too. */
 const isSocketOf = (stats: Stats, uid: number | null): boolean =>
   stats.isSocket() && (uid === null || stats.uid === uid)
 
-/** Makes `to` a link to the socket `from` in one step: whoever connects meanwhile finds the old one or the new one. */
+/** Atomically replaces `to` by a link to the socket `from`. */
 function replaceLink(from: string, to: string, uid: number | null): void {
   const made = `${to}.${randomBytes(6).toString('hex')}`
   try {
-    // link(2) does not follow a symbolic link: what was swapped in meanwhile is linked as it is, and found out here.
+    // link(2) does not follow symbolic links, so a file swapped in since the check is detected here.
     linkSync(from, made)
     if (isSocketOf(lstatSync(made), uid)) renameSync(made, to)
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error
   }
-  // Also when it was renamed: rename(2) does nothing when both are names of one file already.
+  // Needed also after the rename, since rename(2) does nothing when both are links of the same file.
   rmSync(made, { force: true })
 }

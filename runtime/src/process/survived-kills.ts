@@ -1,22 +1,22 @@
-/** A program whose child was killed has this long to end because of it. */
+/** An exit within this time after a kill is attributed to it. */
 const SOON_MS = 2000
 
 /**
- * Tells the kills for memory that ended a run from those that it survived, since the kernel only counts them. A kill that was counted
- * well before the run ended hit a child that the program can do without.
+ * Distinguishes out-of-memory kills that ended a run from those that it survived, since the kernel only counts them. A kill well
+ * before the end of the run hit a child that the program did not depend on.
  */
 export class SurvivedKills {
   #survived = 0
   #counted = 0
   #countedAtMs = 0
 
-  /** A run has begun: nothing was counted yet. */
+  /** Call at the start of a run. */
   reset(): void {
     this.#survived = 0
     this.#counted = 0
   }
 
-  /** While the run goes on: the kernel has counted so many kills since it began. */
+  /** Records the kernel's count of kills since the start of the run. */
   record(kills: number, atMs: number): void {
     this.at(atMs)
     if (kills === this.#counted) return

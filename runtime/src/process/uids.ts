@@ -1,12 +1,12 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { errorCode } from '../error-code.ts'
 
-/** Above what systems give to people and daemons, below what user namespaces usually map. */
+/** Above the uids of users and daemons, below those that user namespaces usually map. */
 const FIRST_UID = 200_000
 
 /**
- * The uid of `key`, allocated once and never given to another key. Reads and writes in one go without yielding, so that two
- * callers in one server cannot be given the same one.
+ * The permanent uid of `key`, allocated on first use. Reads and writes synchronously, so that concurrent callers in one server
+ * cannot get the same uid.
  */
 export function uidFor(file: string, key: string): number {
   const uids = readUids(file)

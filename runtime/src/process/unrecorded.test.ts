@@ -33,10 +33,10 @@ describe.each([
   })
   const runs = (count: number) =>
     vi.waitFor(async () => expect(programs()).toHaveLength(count), { timeout: 10_000, interval: 20 })
-  /** One for each copy of the program, whatever the sandbox adds. */
+  /** The pids of the program itself, without those of the sandbox. */
   const programs = () => containerPids(host.host).filter((pid) => commandLine(pid).includes('main.cjs'))
 
-  test('ends programs that carry its mark and that no record names', async () => {
+  test('kills programs with its mark that have no record', async () => {
     await host.runtime.apply(desired())
     await runs(1)
     await host.kill()
@@ -47,7 +47,7 @@ describe.each([
     expect(await host.traces()).toEqual([])
   })
 
-  test('ends the second copy of a program that another worker has started', async () => {
+  test('kills the second copy of a program that another worker has started', async () => {
     const other = createProcessRuntime(host.options)
     await other.start()
     await host.runtime.apply(desired())
@@ -57,7 +57,7 @@ describe.each([
     await host.kill()
     await other.close('keep')
     await host.revive()
-    // Where both share a cgroup, the end of the copy ends the recorded one too, which is then started again.
+    // If both share a cgroup, the recorded one is killed with the copy, and then restarted.
     await vi.waitFor(
       async () => {
         host.advance(2_000)
@@ -68,7 +68,7 @@ describe.each([
     )
   })
 
-  test('that has not looked yet says so, and not that nothing runs', async () => {
+  test('rejects observations before its start', async () => {
     await expect(host.unstarted().runtime.observe()).rejects.toThrow('was not started')
   })
 })

@@ -6,8 +6,8 @@ import { commandLine, listProcesses } from './processes.ts'
 import { endPrograms } from './program-tree.ts'
 
 /**
- * Ends what runs on this host for our state directory and is no run of these containers: programs of which no record is left, and
- * second copies that another worker has started beside the recorded one. `shim`: the top process of the run that is recorded.
+ * Kills programs of this state directory that do not belong to the recorded runs of these containers: programs without a record,
+ * and second copies started by another worker. `shim`: the top process of the recorded run.
  */
 export async function endUnrecorded(
   hostContext: HostContext,
@@ -21,7 +21,7 @@ export async function endUnrecorded(
   hostContext.sockets.keepOnly(containers.map(({ key }) => key))
 }
 
-/** Shims of our containers that no record names. A shim's own fork looks like a shim until it becomes the program. */
+/** Shims without a record. A fork of a shim looks like a shim until it executes the program. */
 function copies({ host }: HostContext, shims: Set<number | null>) {
   const dir = join(workloadsDirIn(host.stateDir), '/')
   return listProcesses().filter(

@@ -5,7 +5,7 @@ import type { ContainerSpec } from '../driver.ts'
 import { describeKinds } from './host-harness.ts'
 import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
 
-/** Does what it is told, and says what came of it. */
+/** Performs the operations in TRIES and prints their results. */
 const PROGRAM = `
 const fs = require('node:fs')
 const tries = JSON.parse(process.env.TRIES)
@@ -72,7 +72,7 @@ describeKinds(KINDS, (kind) => {
 
   const image = () => join(host.options.imagesDir, 'squid/app')
 
-  test('a program writes where it starts, in folders of the image too, and the image stays as it is', async () => {
+  test('a program writes to its work folder and folders of the image in it, and the image does not change', async () => {
     const answers = await start('one', [
       ['mkdirSync', 'data', 'recursive'],
       ['writeFileSync', 'data/n.csv', 'a'],
@@ -92,15 +92,15 @@ describeKinds(KINDS, (kind) => {
     expect(readFileSync(join(image(), 'assets/abi.json'), 'utf8')).toBe('[]')
   })
 
-  test('beside its own file too, where the kernel lays the layer', async ({ skip }) => {
-    if (host.host.workFolders !== 'overlay') skip('here a program finds its file where the image is')
+  test('a program also writes beside its own file with overlays', async ({ skip }) => {
+    if (host.host.workFolders !== 'overlay') skip('without overlays the path of the program is in the image')
     expect(await start('one', [['writeFileSync', 'BESIDE/beside.csv', 'a']])).toEqual({
       'writeFileSync BESIDE/beside.csv': 'done',
     })
     expect(existsSync(join(image(), 'beside.csv'))).toBe(false)
   })
 
-  test('what it wrote is there after a crash, is no other container’s, and is lost with it', async () => {
+  test('written files survive a crash, are private to the container, and are deleted with it', async () => {
     const tries: Try[] = [
       ['readFileSync', 'kept'],
       ['writeFileSync', 'kept', 'a'],

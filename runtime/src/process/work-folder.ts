@@ -5,26 +5,26 @@ import { promisify } from 'node:util'
 import { PLAIN_ENV } from './sandbox.ts'
 
 /**
- * How a container gets a folder of its own to work in, that begins as the image's and is lost with the container. `overlay`: the
- * kernel lays a writable layer over the image, at the same path, in a mount namespace that ends with the container's programs.
- * `links`: another folder, in which the image's folders are made again and its files are links.
+ * How a container gets a writable work folder with the content of the image, which is deleted with the container. `overlay`: a
+ * writable overlay mount over the image, at the same path, in a mount namespace of the container's programs. `links`: another
+ * folder with copies of the image's folders and links to its files.
  */
 export type WorkFolders = 'overlay' | 'links'
 
 export type WorkFolder = {
   /** Where the program starts. */
   cwd: string
-  /** Words before everything else that starts it. */
+  /** Command prefix. */
   words: string[]
   writableDirs: string[]
 }
 
-/** Folders of dependencies are large, and nothing is written there. */
+/** Dependencies are large, and programs do not write there. */
 const SHARED = 'node_modules'
-/** So much is made for each container, at the most. */
-const MOST_ENTRIES = 5000
+/** Maximum number of entries created per container. */
+const MAX_ENTRIES = 5000
 
-/** Shell text: lays the layer over the image, then becomes what stands behind it. */
+/** Shell script: mounts the overlay, then executes the remaining arguments. */
 const MOUNT =
   'mount -t overlay shoal -o "lowerdir=$1,upperdir=$2,workdir=$3" "$1" </dev/null || exit 125; shift 3; exec "$@"'
 
@@ -33,7 +33,7 @@ const overlayWords = (appDir: string, dir: string): [string, ...string[]] => {
   return ['unshare', '--mount', '--propagation=private', ...shell]
 }
 
-/** True when overlays can be mounted with their layer on the file system of `stateDir`; tried with the very words used later. */
+/** True when overlays can be mounted with their layer on the file system of `stateDir`; tried with the same command as used later. */
 export async function canMountOverlay(stateDir: string): Promise<boolean> {
   const dir = mkdtempSync(join(stateDir, 'overlay-'))
   try {
@@ -49,12 +49,12 @@ export async function canMountOverlay(stateDir: string): Promise<boolean> {
 }
 
 /**
- * The work folder of a container whose own files for it are in `dir`. What its programs wrote there before stays. Files of the image
- * can be replaced and not changed in place; the image itself is never changed.
+ * Prepares the work folder of a container in `dir`, keeping files that its programs wrote before. Files of the image can be replaced
+ * but not modified in place; the image itself never changes.
  */
 export function workFolder(kind: WorkFolders, appDir: string, dir: string, uid: number | null): WorkFolder {
   const cwd = join(dir, kind === 'overlay' ? 'upper' : 'app')
-  // Only ours: it is reached through the mount.
+  // Private with overlays, since programs access it through the mount.
   mkdirSync(dir, { recursive: true, mode: kind === 'overlay' ? 0o700 : 0o711 })
   fill(kind, { from: appDir, to: cwd, uid, entries: 0 })
   if (kind === 'links') return { cwd, words: [], writableDirs: [cwd] }
@@ -64,14 +64,14 @@ export function workFolder(kind: WorkFolders, appDir: string, dir: string, uid: 
 
 type Filling = { from: string; to: string; uid: number | null; entries: number }
 
-/** Makes the image's folders again, owned by the container's user, so that it can write in them. */
+/** Creates the image's folders, owned by the container's user, so that it can write to them. */
 function fill(kind: WorkFolders, filling: Filling): void {
   const { from, to, uid } = filling
   if (mkdirSync(to, { recursive: true, mode: 0o755 }) === undefined) return
   if (uid !== null) chownSync(to, uid, uid)
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     filling.entries++
-    const isFolder = entry.isDirectory() && entry.name !== SHARED && filling.entries <= MOST_ENTRIES
+    const isFolder = entry.isDirectory() && entry.name !== SHARED && filling.entries <= MAX_ENTRIES
     const [source, target] = [join(from, entry.name), join(to, entry.name)]
     if (isFolder) {
       const below = { from: source, to: target, uid, entries: filling.entries }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const WRAPPER = fileURLToPath(new URL('./wrapper.cjs', import.meta.url))
 
-/** How a program that starts others ends. `start` and `kill` are ready for it. */
+/** Exit code of a program that starts others, with helpers in scope. */
 function endOf(body: string, type = 'commonjs'): number | null {
   const imports =
     type === 'module'
@@ -26,7 +26,7 @@ test.each([
   ['only its errors are shared', "run(killed, ['ignore', 'pipe', 2])"],
   ['it waits for the end', "spawnSync('sh', killed, { stdio: 'inherit' })"],
   ['it waits and catches', "try { execSync('kill -KILL $$', { stdio: 'inherit' }) } catch {}"],
-])('a program ends as the one that it started was killed: %s', (_, body) => {
+])('a program exits with the code of its killed child when %s', (_, body) => {
   expect(endOf(body)).toBe(137)
   expect(endOf(body, 'module')).toBe(137)
 })
@@ -45,6 +45,6 @@ test.each([
     'a thread of it ran it',
     "new (require('node:worker_threads').Worker)(`require('node:child_process').spawnSync('sh', ['-c', 'kill -KILL $$'], { stdio: 'inherit' })`, { eval: true })",
   ],
-])('a program ends as it says itself: %s', (_, body) => {
+])('a program keeps its own exit code when %s', (_, body) => {
   expect(endOf(body)).toBe(0)
 })

@@ -3,7 +3,7 @@ import { type Check, fields, lines, number, oneOf, text } from './shape.ts'
 
 /** What a simulated program does. Everything is optional: without `ends` it runs until it is ended. Times in milliseconds. */
 export type SimBehaviour = {
-  /** From the wish to the running program. */
+  /** Delay from the desired state to the running program. */
   startMs?: number
   /** A sentence: it can never be started. */
   cannotStart?: string
@@ -83,7 +83,7 @@ export function behaviourOf(
   return written ? readBehaviour(written) : (choose?.(workload, spec) ?? healthy(spec))
 }
 
-/** What nobody can play cannot be started, and says why: a healthy program in its place would hide the mistake. */
+/** An invalid behaviour cannot be started and gets a reason: starting a healthy program instead would hide the mistake. */
 function readBehaviour(json: string): SimBehaviour {
   let read: unknown
   try {

@@ -28,14 +28,14 @@ export type SimBuild = {
   fails?: { kind: BuildFailureKind; message: string }
 }
 
-/** Unpacks archives as the real one does, and only plays the build: nothing is installed and nothing run. */
+/** Unpacks archives as the real builder does, and simulates the build without installing or running anything. */
 export function createSimBuilder(): SimBuilder {
   return new SimBuilder()
 }
 
 export class SimBuilder implements Builder {
   readonly #trees = new Map<string, Unpacked>()
-  /** And when each was stored. */
+  /** Image ids with the time when each was stored. */
   readonly #images = new Map<string, number>()
 
   /** @throws BuildFailure */
@@ -99,10 +99,10 @@ const buildCheck = fields({}, {
   fails: fields({ kind: oneOf(...buildFailureKinds), message: text }),
 } satisfies Record<keyof SimBuild, Check>)
 
-/** @throws BuildFailure when it is nothing that can be played */
+/** @throws BuildFailure for an invalid simulation */
 function simBuildOf({ packageJson }: Unpacked): SimBuild {
   const build = packageJson?.['sim'] ?? {}
   const problem = buildCheck(build, 'sim')
-  if (problem) throw new BuildFailure('REQUIRED_SOURCE_FILE_INVALID', `package.json cannot be played: ${problem}`)
+  if (problem) throw new BuildFailure('REQUIRED_SOURCE_FILE_INVALID', `package.json cannot be simulated: ${problem}`)
   return build
 }

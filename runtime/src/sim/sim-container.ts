@@ -36,7 +36,7 @@ export type SimHistory = {
 /** Where a processor is in its chain. */
 export type SimProgress = { lastBlock: number; headBlock: number; blocksPerSecond: number; rpcAnswers?: number }
 
-/** One simulated container. Nothing ticks: what it used and how far it came is computed from the time when it is asked. */
+/** One simulated container. Has no timers: usage and progress are computed from the current time on demand. */
 export class SimContainer {
   readonly spec: ContainerSpec
   readonly log: SimLog

@@ -1,7 +1,7 @@
 import type { ContainerName, Directory, Endpoint, EndpointListener, WorkloadId } from '../driver.ts'
 import type { SimHost } from './sim-driver.ts'
 
-/** Where simulated containers answer, in the process that plays them. */
+/** Endpoints of simulated containers, in the process of the simulation. */
 export class SimDirectory implements Directory {
   readonly #host: SimHost
   readonly #serves: boolean
@@ -17,7 +17,7 @@ export class SimDirectory implements Directory {
   endpoint(id: WorkloadId, name: ContainerName, port: number): Endpoint | null {
     const container = this.#host.find(id, name)
     if (!container?.spec.ports.includes(port)) return null
-    // Nobody listens on port 9 (discard): a refused connection is what a container without a server answers.
+    // Port 9 (discard) has no listener, so connections are refused, as for a container without a server.
     if (!this.#serves) return { kind: 'tcp', host: '127.0.0.1', port: 9 }
     return { kind: 'unix', path: this.#host.servers.path(`${id}/${name}`, port, container) }
   }

@@ -32,7 +32,7 @@ export type SimRuntimeOptions = {
 }
 
 /**
- * Containers that are only played, in the memory of this process: for tests, demos and scale runs with thousands of versions.
+ * Simulated containers in the memory of this process: for tests, demos and scale runs with thousands of versions.
  * Their directory is `directory`; there can be none in another process.
  */
 export function createSimRuntime(options: SimRuntimeOptions = {}): SimRuntime {

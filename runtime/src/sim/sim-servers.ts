@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SimContainer, SimProgress } from './sim-container.ts'
 
-/** Real servers on unix sockets for simulated containers, opened when somebody first asks for one. */
+/** Real servers on unix sockets for simulated containers, started on first use. */
 export class SimServers {
   #dir: string | null = null
   #opened = 0
   readonly #sockets = new Map<string, { path: string; server: Server | null }>()
 
-  /** Where to connect to a port of a container; nobody answers there while it is not running. */
+  /** The path to connect to a port of a container; connections are refused while it is not running. */
   path(key: string, port: number, container: SimContainer): string {
     const name = `${key}:${port}`
     const socket = this.#sockets.get(name) ?? { path: join(this.#ownDir(), `${++this.#opened}.sock`), server: null }
@@ -46,7 +46,7 @@ export class SimServers {
   #ownDir(): string {
     if (this.#dir) return this.#dir
     const dir = mkdtempSync(join(tmpdir(), 'shoal-sim-'))
-    // What is played does not outlive the process.
+    // Simulated containers do not outlive the process.
     process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
     this.#dir = dir
     return dir

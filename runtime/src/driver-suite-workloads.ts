@@ -1,0 +1,202 @@
+import { expect, test } from 'vitest'
+import type { LogCursor } from './driver.ts'
+import type { Elsewhere, Suite } from './driver-suite.ts'
+
+const MIB = 1024 * 1024
+
+/** Tests of workloads, logs, endpoints and restarts of the server. */
+export function workloadTests(suite: Suite): void {
+  const { container, workload, observe, until, read } = suite
+
+  test('a changed container is replaced, a missing one is stopped, others continue', async () => {
+    const api = container('api', {})
+    await suite.host.runtime.apply(workload([api, container('one', { print: ['first'] }), container('two', {})]))
+    for (const name of ['api', 'one', 'two']) await until(name, { state: 'running' })
+    const cursor: LogCursor = {}
+    expect(await read(cursor, 1)).toEqual(['one: first'])
+    const before = await observe('api')
+    await suite.host.runtime.apply(workload([api, container('one', { print: ['second'] })]))
+    expect(await read(cursor, 1)).toEqual(['one: second'])
+    await until('one', { state: 'running', run: { ordinal: 1 } })
+    await suite.host.eventually(async () => expect(await observe('two')).toBeUndefined())
+    expect(await observe('api')).toEqual(before)
+  })
+
+  test('two generations of a version run side by side', async () => {
+    await suite.host.runtime.apply(workload([container('api', {})]))
+    await suite.host.runtime.apply(workload([container('api', { print: ['new'] })], { id: 'org-squid-2' }))
+    await until('api', { state: 'running' }, 'org-squid-1')
+    await until('api', { state: 'running' }, 'org-squid-2')
+    await suite.host.runtime.remove('org-squid-1')
+    expect((await suite.host.runtime.observe()).map((one) => one.workload)).toEqual(['org-squid-2'])
+  })
+
+  test('remove leaves nothing and is idempotent', async () => {
+    const containers = [container('api', {}, { ports: [4000] }), container('processor', { ends: { exit: 1 } })]
+    await suite.host.runtime.apply(workload(containers))
+    await until('api', { state: 'running' })
+    await until('processor', { state: 'backoff' })
+    expect(await suite.host.traces()).not.toEqual([])
+    await suite.host.runtime.remove('org-squid-1')
+    expect(await suite.host.runtime.observe()).toEqual([])
+    expect(await suite.host.traces()).toEqual([])
+    await suite.host.runtime.remove('org-squid-1')
+    await suite.host.runtime.remove('never-was')
+  })
+
+  test('a workload that is removed and immediately applied again runs', async () => {
+    const desired = workload([container('api', {})])
+    await suite.host.runtime.apply(desired)
+    await until('api', { state: 'running' })
+    const removal = suite.host.runtime.remove(desired.id)
+    await suite.host.runtime.apply(desired)
+    await removal
+    await until('api', { state: 'running', run: { ordinal: 0 } })
+  })
+
+  test('lines keep their order and container, including an unterminated last one', async () => {
+    const lines = Array.from({ length: 50 }, (_, index) => `line ${index} ÄÖ€`)
+    const containers = [
+      container('one', { print: lines, printLast: 'last words', ends: { exit: 0 } }),
+      container('two', { print: ['', 'x'.repeat(70_000)] }),
+    ]
+    await suite.host.runtime.apply(workload(containers))
+    const all = await read({}, 53)
+    expect(all.filter((line) => line.startsWith('one'))).toEqual([...lines, 'last words'].map((line) => `one: ${line}`))
+    const [empty, long = ''] = all.filter((line) => line.startsWith('two'))
+    expect(empty).toBe('two: ')
+    expect(long).toBe(`two: ${'x'.repeat(65_536)} … (cut: the line is longer than 64 KiB)`)
+  })
+
+  test('a reader continues at its cursor without losing lines', async () => {
+    const cursor: LogCursor = {}
+    await suite.host.runtime.apply(workload([container('one', { print: ['a', 'b'] })]))
+    expect(await read(cursor, 2)).toEqual(['one: a', 'one: b'])
+    await suite.host.runtime.apply(workload([container('one', { print: ['c'] })]))
+    await until('one', { state: 'running' })
+    expect(await read(cursor, 1)).toEqual(['one: c'])
+  })
+
+  test('the log of a removed container can still be read', async () => {
+    await suite.host.runtime.apply(workload([container('one', { print: ['a'], printLast: 'b' })]))
+    await suite.host.eventually(async () =>
+      expect(await suite.host.runtime.tail('org-squid-1', 'one', 10)).toEqual(['a', 'b']),
+    )
+    await suite.host.runtime.remove('org-squid-1')
+    const cursor: LogCursor = {}
+    expect(await read(cursor, 2)).toEqual(['one: a', 'one: b'])
+  })
+
+  test('the last lines of a container are available, also after its end', async () => {
+    await suite.host.runtime.apply(workload([container('one', { print: ['a', 'b', 'c'], ends: { exit: 2 } })]))
+    await until('one', { state: 'backoff' })
+    expect(await suite.host.runtime.tail('org-squid-1', 'one', 2)).toEqual(['b', 'c'])
+    expect(await suite.host.runtime.tail('org-squid-1', 'unknown', 2)).toEqual([])
+    expect(await suite.host.runtime.tail('never-was', 'one', 2)).toEqual([])
+  })
+
+  test('usage names every container with its limits', async () => {
+    await suite.host.runtime.apply(workload([container('api', {}), container('init', { ends: { exit: 0 } })]))
+    await until('api', { state: 'running' })
+    await until('init', { state: 'finished' })
+    const usage = await suite.host.runtime.usage()
+    expect(usage.map((one) => one.container).sort()).toEqual(['api', 'init'])
+    const api = usage.find((one) => one.container === 'api')
+    expect(api).toMatchObject({ workload: 'org-squid-1', memoryLimitBytes: 256 * MIB, cpuLimitCores: 1 })
+    expect(api?.run).toBe((await observe('api'))?.run?.id)
+    expect(api?.oomKills).toBe(suite.host.enforcesMemory ? 0 : null)
+    expect(api?.memoryBytes).toBeGreaterThan(0)
+    expect(usage.find((one) => one.container === 'init')?.memoryBytes).toBe(0)
+  })
+
+  test('declared ports have endpoints, unknown ones do not', async () => {
+    await suite.host.runtime.apply(workload([container('api', {}, { ports: [4000] })]))
+    await until('api', { state: 'running' })
+    expect(suite.host.directory.endpoint('org-squid-1', 'api', 4000)).toMatchObject({ kind: expect.any(String) })
+    expect(suite.host.directory.endpoint('org-squid-1', 'api', 4001)).toBeNull()
+    expect(suite.host.directory.endpoint('org-squid-1', 'unknown', 4000)).toBeNull()
+    expect(suite.host.directory.endpoint('never-was', 'api', 4000)).toBeNull()
+  })
+
+  /** Calls `work` with a directory in another process. */
+  const withElsewhere = async (work: (directory: Elsewhere) => Promise<void>, skip: (why: string) => never) => {
+    if (typeof suite.host.elsewhere === 'string') skip(suite.host.elsewhere)
+    else {
+      const directory = await suite.host.elsewhere()
+      await work(directory).finally(() => directory.close())
+    }
+  }
+
+  test('a directory in another process finds endpoints, also while no runtime runs', ({ skip }) =>
+    withElsewhere(async (directory) => {
+      expect(await directory.endpoint('org-squid-1', 'api', 4000)).toBeNull()
+      await suite.host.runtime.apply(workload([container('api', {}, { ports: [4000] })]))
+      await until('api', { state: 'running' })
+      const own = suite.host.directory.endpoint('org-squid-1', 'api', 4000)
+      expect(await directory.endpoint('org-squid-1', 'api', 4000)).toEqual(own)
+      expect(await directory.endpoint('org-squid-1', 'api', 4001)).toBeNull()
+      expect(await directory.endpoint('org-squid-1', 'unknown', 4000)).toBeNull()
+      await suite.host.kill()
+      expect(await directory.endpoint('org-squid-1', 'api', 4000)).toEqual(own)
+      await suite.host.revive()
+      const removal = suite.host.runtime.remove('org-squid-1')
+      expect(await directory.endpoint('org-squid-1', 'api', 4000)).toBeNull()
+      await removal
+    }, skip))
+
+  test('a directory in another process reports new, moved and removed endpoints', ({ skip }) =>
+    withElsewhere(async (directory) => {
+      const untilReported = () =>
+        suite.host.eventually(async () => expect(await directory.changes()).toContain('org-squid-1/api'))
+      await suite.host.runtime.apply(workload([container('api', { print: ['one'] }, { ports: [4000] })]))
+      await untilReported()
+      await until('api', { state: 'running' })
+      await directory.changes()
+      await suite.host.runtime.apply(workload([container('api', { print: ['two'] }, { ports: [4000] })]))
+      await untilReported()
+      await until('api', { state: 'running' })
+      await directory.changes()
+      await suite.host.runtime.remove('org-squid-1')
+      await untilReported()
+    }, skip))
+
+  test('closing a runtime that was never started changes nothing', async () => {
+    await suite.host.runtime.apply(workload([container('api', {})]))
+    await until('api', { state: 'running' })
+    const before = await suite.host.runtime.observe()
+    const { runtime, directory } = suite.host.unstarted()
+    await runtime.close('stop')
+    await directory.close()
+    expect(await suite.host.runtime.observe()).toEqual(before)
+  })
+
+  test('running programs are adopted unchanged after the server was killed', async () => {
+    const cursor: LogCursor = {}
+    await suite.host.runtime.apply(
+      workload([container('api', { print: ['up'] }), container('processor', { ends: { exit: 5 } })]),
+    )
+    await until('api', { state: 'running' })
+    await until('processor', { state: 'backoff' })
+    await read(cursor, 1)
+    const before = await suite.host.runtime.observe()
+    await suite.host.kill()
+    await suite.host.revive()
+    expect(await suite.host.runtime.observe()).toEqual(before)
+    suite.host.advance(1000)
+    await until('processor', { state: 'backoff', lastRun: { exitCode: 5, ordinal: 1 } })
+    expect(await observe('api')).toEqual(before.find((one) => one.container === 'api'))
+  })
+
+  test('programs stopped with the server are restarted by the next, without counting as crashes', async () => {
+    const containers = [container('init', { ends: { exit: 0 } }, { restart: 'never' }), container('api', {})]
+    await suite.host.runtime.apply(workload(containers))
+    await until('init', { state: 'finished' })
+    await until('api', { state: 'running' })
+    const before = (await observe('api'))?.run
+    await suite.host.runtime.close('stop')
+    await suite.host.revive()
+    await until('api', { state: 'running', run: { ordinal: 1 }, lastRun: { how: 'stopped', ordinal: 0 } })
+    expect((await observe('api'))?.lastRun?.id).toBe(before?.id)
+    expect(await observe('init')).toMatchObject({ state: 'finished', lastRun: { exitCode: 0, how: 'done' } })
+  })
+}
