@@ -7,7 +7,7 @@ export type Clock = {
 
 export type Timer = { cancel(): void }
 
-/** The machine's own time. Its timers do not keep the program alive. */
+/** The system clock. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => new Date(),
   setTimeout(callback, ms) {

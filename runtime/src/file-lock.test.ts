@@ -13,7 +13,7 @@ function lockFileIn(parent = tmpdir()): string {
   return join(dir, 'some.lock')
 }
 
-/** A process that takes the lock, says whether it has it, and stays. */
+/** A process that takes the lock, reports the result, and keeps running. */
 async function holder(file: string, mode: 'shared' | 'exclusive', more = ''): Promise<[ChildProcess, boolean]> {
   const module = new URL('file-lock.ts', import.meta.url).href
   const code = `import { tryFileLock } from ${JSON.stringify(module)}
@@ -61,7 +61,7 @@ test.each([
   expect(can(file, 'exclusive')).toBe(true)
 })
 
-test('many share a lock, and it is free for one alone when the last of them has ended', async () => {
+test('many processes share a lock, and an exclusive lock is available after the last of them has ended', async () => {
   const file = lockFileIn()
   const [[one], [other]] = await Promise.all([holder(file, 'shared'), holder(file, 'shared')])
   expect([can(file, 'shared'), can(file, 'exclusive')]).toEqual([true, false])
@@ -71,7 +71,7 @@ test('many share a lock, and it is free for one alone when the last of them has 
   expect(can(file, 'exclusive')).toBe(true)
 })
 
-test('of ten that ask at the same instant, one has it', async () => {
+test('of ten concurrent attempts, one gets the lock', async () => {
   const file = lockFileIn()
   const asked = await Promise.all(Array.from({ length: 10 }, () => waitForFileLock(file, 'exclusive', 300)))
   expect(asked.filter((lock) => lock !== null)).toHaveLength(1)
@@ -100,7 +100,7 @@ test('a stopped process keeps its lock', async () => {
   expect(can(file, 'exclusive')).toBe(true)
 })
 
-test('only its owner may open the file, which stays empty and alone', () => {
+test('only its owner may open the file, which stays empty without other files beside it', () => {
   const file = lockFileIn()
   const lock = tryFileLock(file, 'exclusive')
   expect(statSync(file)).toMatchObject({ size: 0 })

@@ -4,28 +4,28 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { errorCode } from './error-code.ts'
 
-/** Lives as long as its process, however that ends: the kernel gives the lock back. */
+/** Held until released or until the process ends, when the kernel releases it. */
 export type FileLock = { release: () => void }
 
-/** A connection that is collected as garbage would give its lock back. */
+/** Keeps connections referenced, since garbage collection would release their locks. */
 const held = new Set<DatabaseSync>()
 
-/** What SQLite answers when another connection holds the lock. */
+/** Error code of SQLite when another connection holds the lock. */
 const SQLITE_BUSY = 5
 
 const retryMs = 20
 
 /**
- * Takes a lock on `file`, which is made when it is missing and stays empty. Children do not inherit it.
+ * Takes a lock on `file`, which is created if needed and stays empty. Children do not inherit the lock.
  * Any number of processes may share it, or one may hold it exclusively. SQLite takes the kernel's record locks, which Node itself
- * does not offer. Nothing else may open the file: closing it would give up the locks of the process.
- * @returns null when another process, or another part of this one, holds it
+ * does not offer. The process must not open the file otherwise: closing it would release the lock.
+ * @returns null when another process, or other code of this one, holds it
  */
 export function tryFileLock(file: string, mode: 'shared' | 'exclusive'): FileLock | null {
   makeFile(file)
   const db = new DatabaseSync(file, { timeout: 0 })
   try {
-    // Nothing is ever written: no journal is needed beside the file.
+    // Nothing is written, so no journal file is needed.
     db.exec('pragma journal_mode = memory')
     db.exec(mode === 'exclusive' ? 'begin exclusive' : 'begin; select 1 from sqlite_schema')
   } catch (error) {
@@ -43,7 +43,7 @@ export function tryFileLock(file: string, mode: 'shared' | 'exclusive'): FileLoc
   }
 }
 
-/** Tries until it has the lock or `withinMs` have passed; of two that try at the same instant both may be refused once. */
+/** Retries until it has the lock or `withinMs` have passed. Concurrent attempts may both fail once. */
 export async function waitForFileLock(
   file: string,
   mode: 'shared' | 'exclusive',
@@ -57,7 +57,7 @@ export async function waitForFileLock(
   }
 }
 
-/** Only its owner may open it: a reader could hold it for ever. Root leaves it to whom the folder belongs. */
+/** Restricts the file to its owner, since any reader could hold the lock. Root gives it to the owner of the folder. */
 function makeFile(file: string): void {
   if (existsSync(file)) return
   try {

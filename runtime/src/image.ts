@@ -3,11 +3,11 @@ import { basename, dirname, join } from 'node:path'
 
 /** Content of `image.json` beside an image's tree. Written by the builder, read by the driver. */
 export type ImageManifest = {
-  /** Absolute; holds `node` of the version the squid asked for. */
+  /** Absolute; contains `node` of the version requested by the squid. */
   nodeBinDir: string
-  /** Absolute; holds `sqd`, `npx` and `npm`. */
+  /** Absolute; contains `sqd`, `npx` and `npm`. */
   toolchainBinDir: string
-  /** Absolute; holds `pnpm` or `yarn` where the squid is installed with one. */
+  /** Absolute; contains `pnpm` or `yarn` if the squid is installed with one. */
   managerBinDir?: string | null
   /** Version of the SDK the squid uses; null when unknown. */
   sdk: string | null
@@ -17,23 +17,23 @@ export type ImageManifest = {
 export type ImagePaths = {
   /** The squid's tree with its production dependencies; the working directory. */
   appDir: string
-  /** In the order in which commands are looked up. */
+  /** Search path of commands, in order. */
   pathDirs: string[]
-  /** All a program of this image must be able to read, besides the system. */
+  /** Directories that programs of the image must be able to read, besides the system. */
   readableDirs: string[]
 }
 
-/** `<imagesDir>/<image>/` holds `app/` and `image.json`. */
+/** `<imagesDir>/<image>/` contains `app/` and `image.json`. */
 export const imageDir = (imagesDir: string, image: string): string => join(imagesDir, image)
 const imageAppDir = (imagesDir: string, image: string): string => join(imageDir(imagesDir, image), 'app')
 const imageManifestFile = (imagesDir: string, image: string): string => join(imageDir(imagesDir, image), 'image.json')
 
-/** @throws when there is no such image (any more) */
+/** @throws when the image does not exist */
 function readImage(imagesDir: string, image: string): ImageManifest {
   return JSON.parse(readFileSync(imageManifestFile(imagesDir, image), 'utf8'))
 }
 
-/** @throws when there is no such image (any more) */
+/** @throws when the image does not exist */
 export function imagePlace(imagesDir: string, image: string): ImagePaths {
   const { nodeBinDir, toolchainBinDir, managerBinDir } = readImage(imagesDir, image)
   const appDir = imageAppDir(imagesDir, image)

@@ -31,7 +31,7 @@ export class ManualClock implements Clock {
     this.#now = end
   }
 
-  /** Of equal times the one asked for first. */
+  /** Timers of the same time run in the order of their creation. */
   #nextBy(end: number): Waiting | null {
     let next: Waiting | null = null
     for (const waiting of this.#waiting) if (waiting.at <= end && (!next || waiting.at < next.at)) next = waiting

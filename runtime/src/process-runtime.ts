@@ -8,20 +8,19 @@ import { prepareHost } from './process/host.ts'
 import { createProcessRuntime } from './process/process-driver.ts'
 
 export type ProcessRuntimeOptions = {
-  /** Every uid must be able to walk to it (`traversableDir`). */
+  /** Must be traversable for every uid (`traversableDir`). */
   stateDir: string
   /** `auto`: bubblewrap when it works here. */
   sandbox: 'auto' | 'none'
   maxConcurrentBuilds: number
   maxCacheBytes: number
-  /** Of the server, for the host's npm: it is asked for its registry, and installs the toolchain. Builds never see it. */
+  /** Environment of the host's npm, which provides the registry configuration and installs the toolchain. Not visible to builds. */
   env: Record<string, string>
   log: (message: string) => void
 }
 
 /**
- * What a worker needs on this host: runtime and builder, with the Node and the commands that squids need. The first call
- * downloads those.
+ * Opens what a worker needs on this host: runtime and builder, with the toolchain of squids, which the first call downloads.
  * @throws Error when they cannot be installed
  */
 export async function openProcessRuntime(

@@ -3,16 +3,16 @@ import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
 /**
- * Where to keep what other uids must reach (Postgres, toolchains, images, containers). That is `dir` itself, except for
- * root below a folder closed to others (such as a 0700 home): then a folder of its own under /var/lib/shoal, named by a
- * hash of `dir` and noted in `dir/reachable-at`.
+ * A directory for files that other uids must access (Postgres, toolchains, images, containers): `dir` itself, except for
+ * root below a private folder (such as a 0700 home). Then it is a folder under /var/lib/shoal, named by a hash of `dir`
+ * and recorded in `dir/reachable-at`.
  */
 export function traversableDir(dir: string): string {
   const wanted = resolve(dir)
   mkdirSync(wanted, { recursive: true })
   if (process.getuid?.() !== 0) return wanted
   if (isOpenToOthers(dirname(wanted))) {
-    // Others may walk through it, not list it.
+    // Others may traverse but not list it.
     chmodSync(wanted, 0o711)
     return wanted
   }
@@ -23,7 +23,7 @@ export function traversableDir(dir: string): string {
   return instead
 }
 
-/** True when every other uid may walk down to `dir`. */
+/** True when every uid may traverse to `dir`. */
 export function isOpenToOthers(dir: string): boolean {
   const mayWalk = (statSync(dir).mode & 0o001) !== 0
   const parent = dirname(dir)

@@ -54,7 +54,7 @@ const unpack = (content: ContentSum) => unpackBackup(readBackupContent(file, con
 const roundTrip = async (entries: AsyncIterable<TarEntry>) => await unpack(await write(entries))
 const text = (path: string, content: string, mode = 0o644) => bufferEntry(path, Buffer.from(content), mode, new Date(0))
 
-/** A file below the source, its folders with it. */
+/** Creates a file below the source, with its folders. */
 function put(path: string, content: string, mode = 0o644): string {
   const place = join(source, path)
   mkdirSync(join(place, '..'), { recursive: true })
@@ -62,8 +62,8 @@ function put(path: string, content: string, mode = 0o644): string {
   return place
 }
 
-describe('the file', () => {
-  test('says what it is, and a single changed bit of its content is found', async () => {
+describe('a backup file', () => {
+  test('contains its manifest, and a single changed bit of its content is detected', async () => {
     const content = await write(listed(text('uploads/a', 'a'.repeat(100_000))))
     expect(await readBackupManifest(file)).toEqual({ content })
     expect(statSync(file).mode & 0o777).toBe(0o600)
@@ -75,7 +75,7 @@ describe('the file', () => {
     await expect(checkBackupContent(file, content, signal)).rejects.toThrow('is damaged')
   })
 
-  test('is not there at all when it could not be written to its end', async () => {
+  test('does not exist when it could not be written completely', async () => {
     const failing = (async function* () {
       yield text('uploads/a', 'a')
       throw new Error('The disk is gone')
@@ -84,7 +84,7 @@ describe('the file', () => {
     expect(readdirSync(dir).sort()).toEqual(['source', 'target'])
   })
 
-  test('holds files that change while they are read with the size they had, and passes over those that vanish', async () => {
+  test('contains changing files with their initial size, and skips deleted ones', async () => {
     const [shrinks, grows, vanishes] = ['a', 'b', 'c'].map((name) => put(name, name.repeat(2_000)))
     const entries = (async function* () {
       for await (const entry of treeEntries(source, 'uploads')) {
@@ -102,7 +102,7 @@ describe('the file', () => {
   })
 })
 
-test('a cluster is copied without what belongs to its server, and its control file comes last', async () => {
+test('a cluster is copied without the files of its running server, and its control file is last', async () => {
   const kept = ['PG_VERSION', 'base/5/16384', 'base/5/t_1', 'pg_wal/000000010000000000000002', 'global/pg_control']
   const left = ['postmaster.pid', 'base/5/t3_16400', 'base/5/pg_internal.init', 'base/pgsql_tmp/pgsql_tmp12.0']
   for (const path of [...kept, ...left, 'pg_replslot/x/state', 'pg_wal/000000010000000000000001', 'backup_label'])
@@ -126,7 +126,7 @@ test('a cluster is copied without what belongs to its server, and its control fi
   await expect(Array.fromAsync(walEntries(source, 'x', ['000000010000000000000009']))).rejects.toThrow('Try again')
 })
 
-describe('what squids run from', () => {
+describe('the state of squids', () => {
   const image = 'images/0a'
   const tools = () => ({
     nodeBinDir: join(source, 'toolchain/node-1/node_modules/node/bin'),
@@ -134,7 +134,7 @@ describe('what squids run from', () => {
     managerBinDir: null,
   })
 
-  test('comes with the tools it names, its modes, its shared files and its links, and finds them in another place', async () => {
+  test('an image is restored with its tools, modes, shared files and links, also at another path', async () => {
     const long = `${image}/app/${'folder/'.repeat(30)}${'n'.repeat(150)}`
     const first = put(`${image}/app/index.js`, 'code')
     put(`${image}/app/run`, 'run', 0o755)
@@ -166,7 +166,7 @@ describe('what squids run from', () => {
     expect(moved).toMatchObject({ toolchainBinDir: join(target, 'toolchain/abc/bin'), managerBinDir: null })
   })
 
-  test('is no image when it was removed while it was read', async () => {
+  test('an image removed during the backup is not restored as an image', async () => {
     put(`${image}/app/a`, 'a')
     put(`${image}/image.json`, JSON.stringify(tools()))
     const summary: StateSummary = { images: 0, tools: 0, leftOut: [] }
@@ -205,7 +205,7 @@ describe('a manipulated backup', () => {
     expect(lstatSync(join(target, entry.path), { throwIfNoEntry: false })).toBeUndefined()
   })
 
-  test('writes nothing through a link of its own', async () => {
+  test('does not write through its own links', async () => {
     const leftOut = await roundTrip(
       listed(link('images/a/out', 'SymbolicLink', '../../..'), text('images/a/out/evil', 'evil', 0o644)),
     ).catch((error: NodeJS.ErrnoException) => error.code)

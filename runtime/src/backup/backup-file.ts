@@ -9,8 +9,8 @@ import { Header } from 'tar'
 import { headerOf, padding, tarOf, type TarEntry } from './tar-stream.ts'
 
 /**
- * A backup is a tar of two files, so that ordinary tools open it: `manifest.json`, filled up with spaces to a fixed length since it
- * is written last, and the compressed `content.tar.zst`.
+ * A backup is a tar of two files, readable with ordinary tools: `manifest.json`, padded with spaces to a fixed length since it is
+ * written last, and the compressed `content.tar.zst`.
  */
 const MANIFEST = 'manifest.json'
 const CONTENT = 'content.tar.zst'
@@ -18,12 +18,12 @@ const MANIFEST_BYTES = 4096
 const BLOCK = 512
 const CONTENT_START = BLOCK + MANIFEST_BYTES + BLOCK
 
-/** Of the compressed content: what a restore compares first. */
+/** Size and checksum of the compressed content, verified before a restore. */
 export type ContentSum = { bytes: number; sha256: string }
 
 /**
- * Writes a backup under another name, and gives it its own once it is whole and on the disk. Only its owner may read it.
- * `manifest` is asked when all entries have been read.
+ * Writes a backup to a temporary file, which is renamed when it is complete and synced. Only its owner may read it.
+ * Calls `manifest` after all entries were read.
  */
 export async function writeBackupFile(
   file: string,
@@ -79,7 +79,7 @@ async function writeAll(handle: FileHandle, chunk: Buffer, position: number): Pr
 
 function beginning(manifest: unknown, content: ContentSum): Buffer {
   const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)
-  if (text.length > MANIFEST_BYTES) throw new Error('The manifest of the backup does not fit its place.')
+  if (text.length > MANIFEST_BYTES) throw new Error('The manifest of the backup is too large.')
   const about = { type: 'File', mode: 0o600, mtime: new Date() } as const
   return Buffer.concat([
     headerOf({ ...about, path: MANIFEST }, MANIFEST_BYTES),
@@ -89,7 +89,7 @@ function beginning(manifest: unknown, content: ContentSum): Buffer {
   ])
 }
 
-/** The manifest as it was written. @throws Error when the file is no backup */
+/** Reads the manifest. @throws Error when the file is not a backup */
 export async function readBackupManifest(file: string): Promise<unknown> {
   const handle = await open(file, 'r')
   try {
@@ -98,18 +98,18 @@ export async function readBackupManifest(file: string): Promise<unknown> {
       bytesRead === CONTENT_START &&
       new Header(buffer).path === MANIFEST &&
       new Header(buffer, CONTENT_START - BLOCK).path === CONTENT
-    if (!isBackup) throw new Error(`${file} is not a backup of Shoal, or was not written to its end.`)
+    if (!isBackup) throw new Error(`${file} is not a backup of Shoal, or is incomplete.`)
     return JSON.parse(buffer.toString('utf8', BLOCK, BLOCK + MANIFEST_BYTES))
   } finally {
     await handle.close()
   }
 }
 
-/** The compressed content as the manifest measures it. */
+/** Measures the compressed content. */
 export const readBackupContent = (file: string, { bytes }: ContentSum): Readable =>
   createReadStream(file, { start: CONTENT_START, end: CONTENT_START + bytes - 1, highWaterMark: 1 << 18 })
 
-/** @throws Error when the content is not what was written */
+/** @throws Error when the content does not match the manifest */
 export async function checkBackupContent(file: string, content: ContentSum, signal: AbortSignal): Promise<void> {
   const hash = createHash('sha256')
   let bytes = 0
@@ -119,9 +119,9 @@ export async function checkBackupContent(file: string, content: ContentSum, sign
     bytes += chunk.length
   }
   if (bytes !== content.bytes)
-    throw new Error(`${file} is cut off: ${bytes} bytes of its content are there, ${content.bytes} were written.`)
+    throw new Error(`${file} is truncated: it has ${bytes} of ${content.bytes} bytes of its content.`)
   if (hash.digest('hex') !== content.sha256)
-    throw new Error(`${file} is damaged: its checksum is not the one it was written with. Use another backup.`)
+    throw new Error(`${file} is damaged: its checksum does not match. Use another backup.`)
 }
 
 async function syncFolder(folder: string): Promise<void> {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { bufferEntry, fileEntry, treeEntries } from './read-entries.ts'
 import type { TarEntry } from './tar-stream.ts'
 
-/** Only what is in them is left out: Postgres wants the folders (Postgres manual, "Backing Up the Data Directory"). */
+/** Folders whose content is excluded; Postgres requires the folders themselves ("Backing Up the Data Directory"). */
 const EMPTIED = new Set([
   'pg_wal',
   'pg_replslot',
@@ -15,7 +15,7 @@ const EMPTIED = new Set([
   'pg_stat_tmp',
   'pg_subtrans',
 ])
-/** Of the running server, of an earlier backup, or a log: nothing that a restored cluster needs. */
+/** Files of the running server, of an earlier backup, and logs, which a restored cluster does not need. */
 const LEFT_OUT = new Set([
   'postmaster.pid',
   'postmaster.opts',
@@ -33,8 +33,8 @@ const TEMPORARY = /(^|\/)(pgsql_tmp[^/]*|t\d+_\d+(_\w+)?(\.\d+)?|pg_internal\.in
 const CONTROL = 'global/pg_control'
 
 /**
- * The data directory of a cluster that writes on between `pg_backup_start` and `pg_backup_stop`; without its log of writes, and
- * torn where it is written to: only together with the log of that time it is whole.
+ * The data directory of a running cluster between `pg_backup_start` and `pg_backup_stop`, without its WAL. Inconsistent until it is
+ * recovered with the WAL of that time.
  */
 export async function* clusterEntries(dataDir: string, path: string): AsyncGenerator<TarEntry> {
   yield { type: 'Directory', path, mode: 0o700, mtime: (await lstat(dataDir)).mtime }
@@ -48,16 +48,16 @@ export async function* clusterEntries(dataDir: string, path: string): AsyncGener
   yield bufferEntry(`${path}/${CONTROL}`, await readWhole(join(dataDir, CONTROL)), 0o600, new Date())
 }
 
-/** Segments of the log of writes, by name. @throws Error when one is missing */
+/** WAL segments by name. @throws Error when one is missing */
 export async function* walEntries(dataDir: string, path: string, segments: string[]): AsyncGenerator<TarEntry> {
   for (const segment of segments) {
     const entry = await fileEntry(join(dataDir, 'pg_wal', segment), `${path}/pg_wal/${segment}`)
-    if (!entry) throw new Error(`Postgres has removed ${segment} of its log, which the backup needs. Try again.`)
+    if (!entry) throw new Error(`Postgres has removed ${segment} from its WAL, which the backup needs. Try again.`)
     yield entry
   }
 }
 
-/** The one file that nothing mends when it is read while it is written: read until it is the same twice. */
+/** The control file is not repaired by recovery, so it is read until two reads are equal. */
 async function readWhole(file: string): Promise<Buffer> {
   for (let last = await readFile(file); ;) {
     const next = await readFile(file)

@@ -5,7 +5,7 @@ import type { TarEntry } from './tar-stream.ts'
 
 const CHUNK_BYTES = 1 << 18
 
-/** A file as it is now, opened when its turn has come; null when it is gone. */
+/** A file, opened when its entry is written; null when it is missing. */
 export async function fileEntry(absolute: string, path: string): Promise<TarEntry | null> {
   const stats = await ifThere(lstat(absolute))
   if (!stats?.isFile()) return null
@@ -59,7 +59,7 @@ export async function* treeEntries(
   }
 }
 
-/** Null when it is not there (any more). */
+/** Null when it does not exist. */
 export async function ifThere<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work

@@ -4,7 +4,7 @@ import type { ImageManifest } from '../image.ts'
 import { writeJson } from '../process/container-record.ts'
 import { ifThere } from './read-entries.ts'
 
-/** Images name the programs they run with by absolute paths: those below the state directory `from` become such below `to`. */
+/** Images reference their tools by absolute paths: replaces paths below the state directory `from` by paths below `to`. */
 export async function relocateImages(imagesDir: string, from: string, to: string): Promise<void> {
   const moved = (dir: string) => (dir.startsWith(from + sep) ? join(to, dir.slice(from.length)) : dir)
   for (const image of (await ifThere(readdir(imagesDir))) ?? []) {

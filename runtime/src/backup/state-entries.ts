@@ -6,16 +6,16 @@ import { fileEntry, ifThere, treeEntries } from './read-entries.ts'
 import { canBeNamed } from './safe-path.ts'
 import type { TarEntry } from './tar-stream.ts'
 
-/** What `stateEntries` met; complete when they have been read. */
+/** Summary of `stateEntries`, complete after all were read. */
 export type StateSummary = {
   images: number
-  /** Installed programs that images run with. */
+  /** Installed tools referenced by images. */
   tools: number
-  /** Names that a tar cannot hold. */
+  /** Names that cannot be stored in a tar. */
   leftOut: string[]
 }
 
-/** Files that share their content are kept once, as long as so many are remembered. */
+/** Number of hard-linked files remembered to store shared content once. */
 const MOST_SHARED = 300_000
 
 /**
@@ -33,7 +33,7 @@ export async function* stateEntries(stateDir: string, summary: StateSummary): As
     if (manifest === null) continue
     toolsOf(stateDir, manifest).forEach((tool) => tools.add(tool))
     yield* treeOf(dir, `images/${image}`, shared, summary)
-    // An image is removed by being renamed. Without its manifest, what was read of it until then is no image.
+    // Images are removed by renaming. Without its manifest, a partially read image is not an image.
     const last = existsSync(dir) ? await fileEntry(join(dir, 'image.json'), `images/${image}/image.json`) : null
     if (!last) continue
     yield last
@@ -43,7 +43,7 @@ export async function* stateEntries(stateDir: string, summary: StateSummary): As
   summary.tools = tools.size
 }
 
-/** Folders of `<stateDir>/toolchain` that the image runs with. */
+/** Folders of `<stateDir>/toolchain` that the image uses. */
 function toolsOf(stateDir: string, manifest: string): string[] {
   const { nodeBinDir, toolchainBinDir, managerBinDir }: ImageManifest = JSON.parse(manifest)
   const toolchain = join(stateDir, 'toolchain') + sep

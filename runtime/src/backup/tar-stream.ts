@@ -9,8 +9,8 @@ export type TarEntry = { path: string; mode: number; mtime: Date } & (
 const BLOCK = 512
 
 /**
- * The entries as a tar. A file has the size its entry says, whatever happens to it meanwhile: what it grew by is left out, what it
- * lost becomes zeros. (The packer of the `tar` package takes either as an error.)
+ * Writes the entries as a tar. A file that changes in the meantime keeps the size of its entry: growth is ignored, missing bytes
+ * become zeros. (The packer of the `tar` package fails on both.)
  */
 export async function* tarOf(entries: AsyncIterable<TarEntry>): AsyncGenerator<Buffer> {
   for await (const entry of entries) {
@@ -21,7 +21,7 @@ export async function* tarOf(entries: AsyncIterable<TarEntry>): AsyncGenerator<B
   yield Buffer.alloc(2 * BLOCK)
 }
 
-/** The header block, with what does not fit into one before it. */
+/** The header block, preceded by an extended header if needed. */
 export function headerOf(
   entry: Pick<TarEntry, 'path' | 'mode' | 'mtime' | 'type'>,
   size: number,
@@ -35,7 +35,7 @@ export function headerOf(
   return needsPax ? Buffer.concat([new Pax(data).encode(), block]) : block
 }
 
-/** Up to the end of a block. */
+/** Padding to the end of a block. */
 export const padding = (size: number): Buffer => Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK)
 
 async function* sized(body: AsyncIterable<Buffer>, size: number): AsyncGenerator<Buffer> {

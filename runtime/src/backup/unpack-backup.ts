@@ -9,7 +9,7 @@ import { plainPath, quoted } from '../build/archive-rules.ts'
 import { walk } from '../build/tree.ts'
 import { leadsOutside, refusalOfPath } from './safe-path.ts'
 
-/** What a backup may hold, by the first name of a path: modes of its folders and files, and whether programs and links are among them. */
+/** Allowed entries of a backup by the first component of their path: modes, and whether executables and links are allowed. */
 const AREAS: Record<string, { folder: number; file: number; isRunnable?: true }> = {
   postgres: { folder: 0o700, file: 0o600 },
   uploads: { folder: 0o700, file: 0o600 },
@@ -20,9 +20,9 @@ const AREAS: Record<string, { folder: number; file: number; isRunnable?: true }>
 }
 
 /**
- * Writes the content of a backup into the empty folder `dir`: nothing outside of it, links last, owners and modes as they belong to us
- * whatever the backup says. Answers the links that were left out because they lead outside.
- * @throws Error when the backup holds what no backup holds
+ * Writes the content of a backup into the empty folder `dir`, with links last. Ignores owners and modes in the backup. Resolves with
+ * the links that were skipped because they point outside.
+ * @throws Error when the backup contains unexpected entries
  */
 export async function unpackBackup(content: Readable, dir: string, signal: AbortSignal): Promise<string[]> {
   const links = new Map<string, string>()

@@ -8,7 +8,7 @@ import { clusterOwner, reachableBinaries, run, runningPort, superuser } from './
 import type { SystemUser } from './system-user.ts'
 
 export type EmbeddedPostgresOptions = {
-  /** Everything goes below it; other uids must be able to reach it (`traversableDir`). */
+  /** Directory of the cluster; must be traversable for other uids (`traversableDir`). */
   dir: string
   /** `-c` settings, for example to give up durability in tests. */
   settings?: Record<string, string>
@@ -19,18 +19,18 @@ export type EmbeddedPostgres = {
   port: number
   user: string
   password: string
-  /** Of the superuser's connection to `database`. */
+  /** Connection URL of the superuser to `database`. */
   url: (database: string) => string
-  /** True when it was running already: left by a server that was killed. */
+  /** True when it was already running, left by a killed server. */
   wasRunning: boolean
-  /** Does nothing when it does not run. Only for who knows that no other process uses it. */
+  /** Stops it if it runs. Only call when no other process uses it. */
   stop: () => Promise<void>
 }
 
 /**
- * A real Postgres from npm on loopback with a password. It runs on its own: a killed server leaves it up, and the next start
- * takes it over (sdk-facts 1.3).
- * @throws Error with the end of Postgres' own log when it does not come up
+ * A Postgres from npm on loopback with a password. It runs independently: it survives a killed server, and the next start
+ * adopts it.
+ * @throws Error with the end of the Postgres log when it does not start
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   mkdirSync(options.dir, { recursive: true, mode: 0o755 })
@@ -40,7 +40,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 /** Long enough for a Postgres that recovers. */
 const maxStartMs = 120_000
 
-/** Two processes that start or stop one cluster at once would be in each other's way. */
+/** Serializes starting and stopping a cluster between processes. */
 async function alone<T>(dir: string, work: () => Promise<T>): Promise<T> {
   const lock = await waitForFileLock(join(dir, 'start.lock'), 'exclusive', maxStartMs)
   if (!lock) throw new Error(`Another process has been starting or stopping the Postgres in ${dir} for two minutes.`)
@@ -76,8 +76,8 @@ async function open(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres>
 }
 
 /**
- * Of a postmaster that was killed. Postgres takes its pid for alive as long as its parent has not reaped it, which in a container
- * without an init may be never.
+ * Removes the pid file of a killed postmaster. Postgres considers its pid alive until its parent has reaped it, which may never
+ * happen in a container without an init.
  */
 async function clearAway(dataDir: string): Promise<void> {
   if (process.platform !== 'linux') return
@@ -86,8 +86,8 @@ async function clearAway(dataDir: string): Promise<void> {
 }
 
 /**
- * Starts a cluster that has ended by itself, at the port where everybody knows it.
- * @throws Error when it does not come up, or another program has the port
+ * Restarts a crashed cluster at its previous port.
+ * @throws Error when it does not start, or another program uses the port
  */
 export async function restartEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<void> {
   await alone(options.dir, async () => {
@@ -95,12 +95,12 @@ export async function restartEmbeddedPostgres(options: EmbeddedPostgresOptions):
     if (runningPort(dataDir) !== null) return
     await clearAway(dataDir)
     const taken = await takenPort(options.dir)
-    if (taken !== null) throw new Error(`Another program has its port, ${taken}`)
+    if (taken !== null) throw new Error(`Another program uses its port, ${taken}`)
     await startServer(options, reachableBinaries(options.dir), clusterOwner())
   })
 }
 
-/** Makes the cluster when there is none; answers the superuser's password. */
+/** Creates the cluster if needed; resolves with the superuser's password. */
 async function cluster(dir: string, native: string, owner: SystemUser | null): Promise<string> {
   const passwordFile = join(dir, 'password')
   const dataDir = join(dir, 'data')
@@ -171,7 +171,7 @@ async function startServer(
   return port
 }
 
-/** The port at which squids know this cluster, when another program has it now; null when it is free. */
+/** The previous port of the cluster if another program uses it now; null when it is free. */
 export async function takenPort(dir: string): Promise<number | null> {
   const file = join(dir, 'port')
   const port = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
@@ -181,7 +181,7 @@ export async function takenPort(dir: string): Promise<number | null> {
   )
 }
 
-/** The port of last time when it is free, so that addresses handed to users stay true; otherwise a new one. */
+/** The previous port if it is free, so that known URLs stay valid; otherwise a new one. */
 async function preferredPort(file: string): Promise<number> {
   const last = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
   const port = await freePort(last).catch(() => freePort(0))

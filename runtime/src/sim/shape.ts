@@ -1,4 +1,4 @@
-/** Tells in a sentence what is wrong with a value that was read from JSON, null when nothing is. `at` names it for people. */
+/** Validates a JSON value: returns an error message, or null if it is valid. `at`: name of the value for messages. */
 export type Check = (value: unknown, at: string) => string | null
 
 export const number: Check = (value, at) => (typeof value === 'number' ? null : `${at} must be a number`)

@@ -36,7 +36,7 @@ async function play(...containers: ContainerSpec[]): Promise<{ clock: ManualCloc
 }
 
 describe('a simulated processor', () => {
-  test('catches up with the head, and then goes with it', () => {
+  test('catches up with the head, and then follows it', () => {
     expect(progressAfter(sync, 0)).toEqual({ lastBlock: 100, headBlock: 1000, blocksPerSecond: 100 })
     expect(progressAfter(sync, 5)).toEqual({ lastBlock: 600, headBlock: 1010, blocksPerSecond: 100 })
     expect(progressAfter(sync, 100)).toEqual({ lastBlock: 1200, headBlock: 1200, blocksPerSecond: 2 })
@@ -47,7 +47,7 @@ describe('a simulated processor', () => {
     expect(progressAfter(stalling, 100)).toEqual({ lastBlock: 300, headBlock: 1200, blocksPerSecond: 0 })
   })
 
-  test('shows its metrics where the real one does, only while it runs', async () => {
+  test('serves metrics like a real one, only while it runs', async () => {
     const { clock, runtime } = await play(container('processor', { sync, ends: { afterMs: 10_000, exitCode: 1 } }))
     try {
       clock.advance(5000)
@@ -102,7 +102,7 @@ test('memory that grows ends a program when it reaches the limit; CPU beyond the
   ])
 })
 
-test('a program may be bad for some runs and good after them, start slowly and chatter', async () => {
+test('a program may fail for some runs, start slowly and print periodically', async () => {
   const behaviour: SimBehaviour = {
     startMs: 500,
     badRuns: 1,
@@ -130,7 +130,7 @@ test.each([
   ['{"ends":{"afterMs":10,"outOfMemory":false}}', 'SIM_BEHAVIOUR.ends.outOfMemory must be true'],
   ['{"ends":null}', 'SIM_BEHAVIOUR.ends must be an object'],
   ['{"sync":{"fromBlock":"0"}}', 'SIM_BEHAVIOUR.sync.fromBlock must be a number'],
-])('what cannot be played cannot be started: %s', async (written, says) => {
+])('an invalid behaviour cannot be started: %s', async (written, says) => {
   const one = { ...container('processor', null), env: { [BEHAVIOUR_VARIABLE]: written } }
   const { runtime } = await play(one)
   expect(await runtime.observe()).toMatchObject([{ state: 'failed', reason: expect.stringContaining(says) }])
@@ -142,7 +142,7 @@ test('thousands of idle squids cost nothing', async () => {
   const runtime = createSimRuntime({ clock })
   const containers = [container('api', null), container('processor', null)]
   for (let index = 0; index < 5000; index++) await runtime.apply({ ...workload(...containers), id: `squid-${index}` })
-  // Nothing is waiting for its time: a month passes at once.
+  // There are no timers, so a month passes instantly.
   clock.advance(30 * 86_400_000)
   expect(await runtime.observe()).toHaveLength(10_000)
   expect((await runtime.usage())[1]?.cpuSeconds).toBeCloseTo(0.05 * 30 * 86_400)

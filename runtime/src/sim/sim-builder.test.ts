@@ -34,7 +34,7 @@ const request = (lines: string[], signal = new AbortController().signal): BuildR
   signal,
 })
 
-test('the same content gives the same image, and nothing is played twice', async () => {
+test('the same content gives the same image without another build', async () => {
   const builder = createSimBuilder()
   const lines: string[] = []
   const unpacked = await builder.unpack({
@@ -52,7 +52,7 @@ test('the same content gives the same image, and nothing is played twice', async
   expect(builder.hasImage(first.image)).toBe(false)
 })
 
-test('a build fails as its package.json says', async () => {
+test('a build fails as configured in its package.json', async () => {
   const builder = createSimBuilder()
   const fails = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'tsc found 3 errors' } as const
   await builder.unpack({ key: 'tree', archive: archiveOf({ fails }), manifestPath: '', limits })
@@ -62,14 +62,14 @@ test('a build fails as its package.json says', async () => {
 test.each([
   [{ fails: { kind: 'BUILD_FAILED', message: 'no' } }, 'sim.fails.kind must be UNEXPECTED or REQUIREMENTS or'],
   [{ failed: true }, 'sim knows no failed, only takesMs, prints, fails'],
-])('a build that cannot be played fails: %j', async (sim, says) => {
+])('an invalid simulated build fails: %j', async (sim, says) => {
   const builder = createSimBuilder()
   await builder.unpack({ key: 'tree', archive: archiveOf(sim), manifestPath: '', limits })
   const message = expect.stringContaining(says)
   await expect(builder.build(request([]))).rejects.toMatchObject({ kind: 'REQUIRED_SOURCE_FILE_INVALID', message })
 })
 
-test('a build can be called off', async () => {
+test('a build can be cancelled', async () => {
   const builder = createSimBuilder()
   await builder.unpack({ key: 'tree', archive: archiveOf({ takesMs: 60_000 }), manifestPath: '', limits })
   const stop = new AbortController()

@@ -20,7 +20,7 @@ import {
 } from '../builder.ts'
 import { type Check, fields, lines, number, oneOf, text } from './shape.ts'
 
-/** How a simulated build goes; the field `sim` of a squid's package.json. */
+/** A simulated build, configured by the field `sim` of a squid's package.json. */
 export type SimBuild = {
   takesMs?: number
   /** Lines of its output. */
@@ -89,7 +89,7 @@ export class SimBuilder implements Builder {
   }
 
   async recover(): Promise<void> {
-    // Nothing of it outlives the process.
+    // Simulated builds do not outlive the process.
   }
 }
 

@@ -16,13 +16,13 @@ export type SimContainerOptions = {
   behaviour: SimBehaviour
   hasImage: () => boolean
   log: SimLog
-  /** Of the container of the same name whose place it takes. */
+  /** State of the replaced container of the same name. */
   history: SimHistory | undefined
-  /** Called after something was written. */
+  /** Called after output was written. */
   wrote: () => void
   /** Called when it is no longer running. */
   stopped: () => void
-  /** Called when its state is another one. */
+  /** Called when its state has changed. */
   changed: () => void
 }
 
@@ -33,7 +33,7 @@ export type SimHistory = {
   used: { cpuSeconds: number; throttledSeconds: number }
 }
 
-/** Where a processor is in its chain. */
+/** Progress of a processor. */
 export type SimProgress = { lastBlock: number; headBlock: number; blocksPerSecond: number; rpcAnswers?: number }
 
 /** One simulated container. Has no timers: usage and progress are computed from the current time on demand. */
@@ -45,7 +45,7 @@ export class SimContainer {
   #since: Date
   #retryAt: Date | null = null
   #reason: string | null = null
-  /** In a row, for the back-off. */
+  /** Consecutive failures, for the backoff. */
   #crashes = 0
   readonly #history: SimHistory
   #runs = 0
@@ -135,7 +135,7 @@ export class SimContainer {
     }
   }
 
-  /** Null for what is no processor. */
+  /** Null for containers other than processors. */
   progress(): SimProgress | null {
     const { sync } = this.#place.behaviour
     return sync ? progressAfter(sync, this.isRunning ? this.#ranMs() / 1000 : 0) : null
@@ -264,7 +264,7 @@ export class SimContainer {
   }
 }
 
-/** It runs after the head at its speed, and then with it. */
+/** Catches up with the head at its speed, and then follows it. */
 export function progressAfter(sync: SimSync, secondsRun: number): SimProgress {
   const seconds = heardSeconds(sync, secondsRun)
   const headBlock = Math.floor(sync.headBlock + sync.headBlocksPerSecond * seconds)
@@ -279,13 +279,13 @@ export function progressAfter(sync: SimSync, secondsRun: number): SimProgress {
   }
 }
 
-/** Infinity for a block that its chain, or it, never comes to. */
+/** Infinity for a block that is never reached. */
 function secondsUntil({ fromBlock, headBlock, headBlocksPerSecond, blocksPerSecond }: SimSync, block: number): number {
   const chain = block <= headBlock ? 0 : (block - headBlock) / headBlocksPerSecond
   return Math.max(0, chain, (block - fromBlock) / blocksPerSecond)
 }
 
-/** What it has heard of its chain: nothing while its source is silent, and all of it afterwards. */
+/** The chain height known to the processor, which does not change while its source is silent. */
 function heardSeconds({ source }: SimSync, seconds: number): number {
   const { silentFromMs = Infinity, silentToMs = Infinity } = source ?? {}
   return seconds * 1000 >= silentToMs ? seconds : Math.min(seconds, silentFromMs / 1000)

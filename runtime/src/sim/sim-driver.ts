@@ -22,12 +22,12 @@ import { SimServers } from './sim-servers.ts'
 export type SimRuntimeOptions = {
   /** Default: the machine's. */
   clock?: Clock
-  /** What a container does whose environment says nothing; undefined: what a healthy squid does. */
+  /** Behaviour of containers whose environment does not define one; undefined: that of a healthy squid. */
   behaviour?: (workload: Workload, spec: ContainerSpec) => SimBehaviour | undefined
   hasImage?: (image: string) => boolean
-  /** True: endpoints really answer. */
+  /** True: endpoints have real servers. */
   serve?: boolean
-  /** Another runtime's host: its containers are there. Without: an empty one. */
+  /** The host of another runtime, with its containers. Default: an empty host. */
   host?: SimHost
 }
 
@@ -41,7 +41,7 @@ export function createSimRuntime(options: SimRuntimeOptions = {}): SimRuntime {
 
 type SimWorkload = { desired: Workload; containers: Map<ContainerName, SimContainer> }
 
-/** What outlives a runtime, as processes outlive a server. */
+/** State that outlives a runtime, as processes outlive a server. */
 export class SimHost {
   readonly workloads = new Map<WorkloadId, SimWorkload>()
   readonly logs = new SimLogs()

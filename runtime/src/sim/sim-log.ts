@@ -2,22 +2,22 @@ import { randomBytes } from 'node:crypto'
 import { cutLine } from '../process/lines.ts'
 import type { LogBatch, LogCursor, LogLine } from '../driver.ts'
 
-/** Stays although it was read, for `tail`. */
+/** Number of read lines kept for `tail`. */
 const KEPT_LINES = 1000
-/** Beyond this the oldest unread lines go. */
+/** Maximum number of unread lines; the oldest are dropped. */
 const MAX_LINES = 100_000
 
 /** One container's log. Cursors count lines. */
 export class SimLog {
-  /** Random, because a later simulation must not be mistaken for this one. */
+  /** Random, so that logs of different simulations are not confused. */
   readonly id = randomBytes(6).toString('hex')
   readonly workload: string
   readonly container: string
   isEnded = false
   #lines: { text: string; at: Date }[] = []
-  /** Number of the first line that is kept. */
+  /** Number of the first kept line. */
   #first = 0
-  /** Begun and not ended. */
+  /** An incomplete line. */
   #last = ''
 
   constructor(workload: string, container: string) {
@@ -35,7 +35,7 @@ export class SimLog {
     this.#last += text
   }
 
-  /** The program is gone: what it began is a line now. */
+  /** Terminates an incomplete line after the end of the program. */
   seal(at: Date): void {
     if (this.#last) this.write('', at)
   }
@@ -71,7 +71,7 @@ export class SimLog {
 
 const BATCH_LINES = 5000
 
-/** All logs of a simulated host, with readers that wait for lines instead of looking for them. */
+/** All logs of a simulated host. Readers are notified of lines instead of polling. */
 export class SimLogs {
   readonly #logs = new Map<string, SimLog>()
   #waiting: (() => void)[] = []
@@ -82,7 +82,7 @@ export class SimLogs {
     return log
   }
 
-  /** Something was written. */
+  /** Notifies readers of new lines. */
   wake(): void {
     for (const resolve of this.#waiting.splice(0)) resolve()
   }

@@ -53,7 +53,7 @@ export class SimServers {
   }
 }
 
-/** A processor shows its metrics, anything else answers GraphQL. */
+/** Processors serve metrics, other containers GraphQL. */
 function answer(container: SimContainer, request: IncomingMessage, response: ServerResponse): void {
   const progress = container.progress()
   const path = request.url?.split('?')[0]

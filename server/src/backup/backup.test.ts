@@ -77,7 +77,7 @@ test('a file that is damaged, truncated or not a backup is refused before anythi
   const flipped = changedCopy((bytes) => bytes.fill((bytes[middle] ?? 0) ^ 1, middle, middle + 1))
   await expect(restored(into, { from: flipped })).rejects.toThrow('is damaged')
   const cutOff = changedCopy((bytes) => bytes.subarray(0, middle))
-  await expect(restored(into, { from: cutOff })).rejects.toThrow('is cut off')
+  await expect(restored(into, { from: cutOff })).rejects.toThrow('is truncated')
   const other = changedCopy((bytes) => bytes.fill(0, 0, 6_000))
   await expect(restored(into, { from: other })).rejects.toThrow('is not a backup of Shoal')
   await expect(restored(into, { from: join(folder, 'none.tar') })).rejects.toThrow('There is no')
