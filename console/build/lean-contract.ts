@@ -6,9 +6,9 @@ const contractFile = /[\\/]contract[\\/]src[\\/][\w-]+\.ts$/
 const endpointsFile = ['console', 'src', 'api', 'endpoints.ts'].join(sep)
 
 /**
- * Keeps zod and the schemas (28 KB, brotli) out of pages that validate nothing:
- * - `api/endpoints.ts` is run now, and only its outcome, names and addresses, reaches the browser;
- * - the contract only declares, so each of its constants may be left out where nobody uses it.
+ * Keeps zod and the schemas (28 KB, brotli) out of pages without validation:
+ * - `api/endpoints.ts` runs during the build, and only its result, names and paths, reaches the browser;
+ * - the contract only declares, so each of its constants can be dropped where it is unused.
  */
 export function leanContract(): Plugin {
   return {

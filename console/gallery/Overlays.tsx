@@ -79,7 +79,7 @@ export function Overlays() {
           </>
         }
       >
-        <p className="mb-4">This is the only time the key is shown. Store it where nobody else reads.</p>
+        <p className="mb-4">This key is shown only once. Store it where others cannot read it.</p>
         <TextField label="Name" autoFocus />
       </Dialog>
       <Sheet label="Details" isOpen={open === 'sheet'} onClose={close}>

@@ -84,7 +84,7 @@ export function Surfaces() {
           title="erc20-transfers"
           heading={
             <>
-              erc20-transfers<span className="font-mono text-[17px] font-normal text-ink-3">@fj0anc</span>
+              erc20-transfers<span className="font-mono text-lg font-normal text-ink-3">@fj0anc</span>
             </>
           }
           crumbs={[

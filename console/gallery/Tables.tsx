@@ -33,7 +33,7 @@ const columns: Column<Version>[] = [
     sortBy: ({ slot }) => slot,
     cell: ({ slot, tags }) => (
       <span className="flex items-center gap-1.5">
-        <a href={`#${slot}`} className="font-mono text-[12.5px] hover:underline">
+        <a href={`#${slot}`} className="font-mono text-code hover:underline">
           @{slot}
         </a>
         {tags.map((tag) => (

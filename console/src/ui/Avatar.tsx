@@ -1,7 +1,7 @@
 import { cx } from './classes.ts'
 
 const kindClasses = {
-  person: 'rounded-full bg-accent-soft text-accent text-[11px]',
+  person: 'rounded-full bg-accent-soft text-accent text-kbd',
   organization: 'rounded-md bg-accent text-on-accent text-xs',
 }
 

@@ -15,7 +15,7 @@ export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: R
 export function Label({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {
   const edge = tone === 'neutral' ? 'border-edge text-ink-3' : cx('border-current', toneText[tone])
   return (
-    <span className={cx('rounded-sm border px-1.25 text-[10.5px] leading-4 font-medium tracking-wide', edge)}>
+    <span className={cx('rounded-sm border px-1.25 text-label leading-4 font-medium tracking-wide', edge)}>
       {children}
     </span>
   )
@@ -26,7 +26,7 @@ export function Tag({ isMain = false, children }: { isMain?: boolean; children: 
   return (
     <span
       className={cx(
-        'inline-block rounded-sm px-1.5 font-mono text-[11.5px] leading-4.5 font-medium',
+        'inline-block rounded-sm px-1.5 font-mono text-tag leading-4.5 font-medium',
         toneSoft[isMain ? 'accent' : 'neutral'],
       )}
     >

@@ -72,7 +72,7 @@ function Item({ command }: { command: Command }) {
   const { id, label, keys, isMono, run } = command
   return (
     <MenuItem id={id} textValue={label} onAction={run} className={itemClass}>
-      <span className={isMono ? 'flex-1 truncate font-mono text-[12.5px]' : 'flex-1 truncate'}>{label}</span>
+      <span className={isMono ? 'flex-1 truncate font-mono text-code' : 'flex-1 truncate'}>{label}</span>
       {keys && <Kbd keys={keys} />}
     </MenuItem>
   )

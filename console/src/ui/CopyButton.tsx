@@ -45,7 +45,7 @@ export function CopyField({ text, what }: { text: string; what: string }) {
         value={text}
         aria-label={what}
         onFocus={(event) => event.target.select()}
-        className="h-full min-w-0 flex-1 rounded-md bg-transparent px-2.5 font-mono text-[12.5px] focus-visible:-outline-offset-1"
+        className="h-full min-w-0 flex-1 rounded-md bg-transparent px-2.5 font-mono text-code focus-visible:-outline-offset-1"
       />
       <CopyButton text={text} what={what} />
     </div>

@@ -5,7 +5,7 @@ export function Kbd({ keys }: { keys: string }) {
       {keys.split(' ').map((key, index) => (
         <kbd
           key={`${key}${index}`}
-          className="min-w-4.5 rounded-sm border border-edge bg-canvas px-1.25 text-center font-sans text-[11px] leading-4 font-medium text-ink-3"
+          className="min-w-4.5 rounded-sm border border-edge bg-canvas px-1.25 text-center font-sans text-kbd leading-4 font-medium text-ink-3"
         >
           {key}
         </kbd>

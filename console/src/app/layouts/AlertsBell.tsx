@@ -33,7 +33,7 @@ export function AlertsBell() {
               <span
                 aria-hidden
                 className={cx(
-                  'tabular absolute -top-1 -right-1 min-w-4 rounded-full px-1 text-[10.5px] leading-4 font-medium',
+                  'tabular absolute -top-1 -right-1 min-w-4 rounded-full px-1 text-label leading-4 font-medium',
                   isCritical ? 'bg-bad text-on-bad' : 'bg-warn text-canvas',
                 )}
               >

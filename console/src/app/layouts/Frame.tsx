@@ -19,7 +19,7 @@ export function Frame({ topBar, sidebar, children }: Props) {
       </a>
       <header className="sticky top-0 z-20 col-span-full flex h-13 items-center gap-3 border-b border-line bg-canvas px-4">
         {topBar ?? (
-          <span className="flex items-center gap-2 text-[15px] font-semibold">
+          <span className="flex items-center gap-2 text-brand font-semibold">
             <Logo className="text-accent" />
             Shoal
           </span>

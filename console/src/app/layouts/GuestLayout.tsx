@@ -17,7 +17,7 @@ export default function GuestLayout() {
     <div className="grid min-h-dvh md:grid-cols-2">
       <main className="flex px-4 py-10">
         <div className="m-auto w-full max-w-90">
-          <Link to="/" className="mb-8.5 inline-flex items-center gap-2 rounded-sm text-[15px] font-semibold">
+          <Link to="/" className="mb-8.5 inline-flex items-center gap-2 rounded-sm text-brand font-semibold">
             <Logo size={24} className="text-accent" />
             Shoal
           </Link>

@@ -23,7 +23,7 @@ export function TopBar({ onOpenNavigation }: { onOpenNavigation: () => void }) {
         className="-ml-1.5 md:hidden"
       />
       <div className="flex items-center gap-2.5 md:w-55 xl:w-73">
-        <Link to="/squids" className="flex items-center gap-2 rounded-sm text-[15px] font-semibold">
+        <Link to="/squids" className="flex items-center gap-2 rounded-sm text-brand font-semibold">
           <Logo className="text-accent" />
           Shoal
         </Link>

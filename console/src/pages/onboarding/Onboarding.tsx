@@ -16,7 +16,7 @@ export default function Onboarding({ invitations }: { invitations: UseQueryResul
   return (
     <div className="flex min-h-dvh flex-col">
       <header className="flex h-13 items-center justify-between gap-3 border-b border-line px-4">
-        <span className="flex items-center gap-2 text-[15px] font-semibold">
+        <span className="flex items-center gap-2 text-brand font-semibold">
           <Logo className="text-accent" />
           Shoal
         </span>

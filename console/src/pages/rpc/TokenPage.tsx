@@ -88,7 +88,7 @@ function HiddenToken({ token }: { token: string }) {
         readOnly
         aria-label="RPC token"
         value={isShown ? token : '•'.repeat(24)}
-        className="h-full min-w-0 flex-1 rounded-md bg-transparent px-2.5 font-mono text-[12.5px] focus-visible:-outline-offset-1"
+        className="h-full min-w-0 flex-1 rounded-md bg-transparent px-2.5 font-mono text-code focus-visible:-outline-offset-1"
       />
       <IconButton
         size={28}

@@ -71,7 +71,7 @@ export function Tags({ squid }: { squid: Squid }) {
                 {...trigger}
                 aria-label={`Tag ${name}`}
                 className={cx(
-                  'inline-flex h-6 items-center rounded-sm bg-accent-soft px-1.5 font-mono text-[11.5px] font-medium text-accent',
+                  'inline-flex h-6 items-center rounded-sm bg-accent-soft px-1.5 font-mono text-tag font-medium text-accent',
                   'hover:outline hover:outline-accent aria-expanded:outline aria-expanded:outline-accent',
                 )}
               >

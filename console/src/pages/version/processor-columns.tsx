@@ -30,7 +30,7 @@ const none = <span className="text-ink-3">{emptyValue}</span>
 const name: Column<Processor> = {
   id: 'name',
   header: 'Name',
-  cell: ({ name }) => <code className="text-[13px]">{name}</code>,
+  cell: ({ name }) => <code className="text-sm">{name}</code>,
 }
 
 const status: Column<Processor> = {

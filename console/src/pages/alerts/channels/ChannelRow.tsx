@@ -93,7 +93,7 @@ function Target({ channel: { type, target } }: Pick<Props, 'channel'>) {
     return type === 'email' ? (
       <p className="break-words text-ink-2">{target}</p>
     ) : (
-      <code className="block text-[12.5px] break-all text-ink-2">{target}</code>
+      <code className="block text-code break-all text-ink-2">{target}</code>
     )
   if (type !== 'email') return null
   return (

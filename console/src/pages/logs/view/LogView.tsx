@@ -64,7 +64,7 @@ export function LogView(props: Props) {
         role="table"
         aria-label="Log lines"
         aria-rowcount={logWindow.lines.length + 1}
-        className="overflow-hidden rounded-lg border border-line bg-subtle font-mono text-[12.5px] leading-5.5"
+        className="overflow-hidden rounded-lg border border-line bg-subtle font-mono text-code leading-5.5"
       >
         <div role="rowgroup">
           <div

@@ -52,7 +52,7 @@ export function DeployLog({ lines, startedAt, isGrowing }: Props) {
           aria-label="Log lines"
           tabIndex={0}
           onScroll={onScroll}
-          className="max-h-[70vh] min-h-40 overflow-y-auto bg-subtle py-2 font-mono text-[12.5px] leading-5 -outline-offset-2!"
+          className="max-h-[70vh] min-h-40 overflow-y-auto bg-subtle py-2 font-mono text-code leading-5 -outline-offset-2!"
         >
           {blocks.map((first) => {
             const count = Math.min(blockLines, lines.length - first)
