@@ -71,7 +71,7 @@ describe('a backup', () => {
 
   test('is restored to another directory, and reports missing keys', async () => {
     const { notes } = await cliOf(restoredDir)<BackupResult>('restore', '--from', file)
-    expect(notes.join()).toContain('Stop that before the first start')
+    expect(notes.join()).toContain('Stop it before the first start')
     expect(notes.join()).toMatch(/keys that seal secrets are missing .* put your copy at .*secrets\.key/)
     expect(existsSync(join(restoredDir, 'secrets.key'))).toBe(false)
     expect(existsSync(join(restoredDir, 'postgres/data/postmaster.pid'))).toBe(false)
