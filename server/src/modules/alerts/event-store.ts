@@ -13,7 +13,7 @@ export const squidIdsOf = (rows: readonly (EventRow | null)[]): number[] => [
   ...new Set(rows.flatMap((row) => row?.squidId ?? [])),
 ]
 
-/** More are not shown at once: whoever has so many needs no list. */
+/** The maximum of the list of open alerts. */
 const maxOpen = 500
 
 /** The worst first, of these the newest. */
@@ -46,7 +46,7 @@ export async function listHistory(db: Db, orgId: number, { beforeId, isEnded, li
     .limit(limit)
 }
 
-/** Null when such an alert is open already: somebody else was first. */
+/** Null if such an alert is already open. */
 export async function openEvent(db: Db, event: typeof alertEvents.$inferInsert): Promise<EventRow | null> {
   const [row] = await db.insert(alertEvents).values(event).onConflictDoNothing().returning()
   return row ?? null

@@ -14,17 +14,17 @@ import { limitsOf, rulesOf } from './rules/rules.ts'
 const everyMs = 15_000
 const deleteEveryMs = hours(1)
 
-/** Opens and ends alerts as things are. One worker at a time does it. */
+/** Starts the loop that opens and ends alerts. One worker at a time runs it. */
 export function startAlerts(app: App): LeaderHandle {
   return runAsLeader(app.database, app.log, 'alerts', async (_, signal) => {
     const turn = alertsRound(app)
-    // A look that failed is no look: what is open stays open.
-    const failed = (error: unknown) => app.log.error({ err: error }, 'the alerts could not be looked after')
+    // A failed round changes nothing: open alerts stay open.
+    const failed = (error: unknown) => app.log.error({ err: error }, 'evaluating alerts failed')
     await every(signal, { ms: everyMs, isFixedRate: true, onError: failed }, turn)
   })
 }
 
-/** One look, and what follows from it. It remembers what the looks before it found; alerts themselves stand in the database. */
+/** Returns a function that runs one round. It keeps the state between rounds; open alerts are in the database. */
 export function alertsRound(app: App): () => Promise<void> {
   const readFacts = factsReader(app)
   let memory = emptyState
@@ -44,7 +44,7 @@ export function alertsRound(app: App): () => Promise<void> {
     const result = evaluateAlerts(facts, limits, open, memory, now.getTime())
     memory = result.memory
     for (const transition of result.transitions)
-      // One alert that cannot be written must not keep the others from being told.
+      // An alert that cannot be stored must not hold up the others.
       await applyTransition(app.db, transition, mutes, now).catch((error: unknown) =>
         app.log.error({ err: error, transition }, 'an alert could not be written'),
       )
@@ -59,7 +59,7 @@ export function alertsRound(app: App): () => Promise<void> {
   }
 }
 
-/** By organization: what it chose, and otherwise what everybody has. */
+/** The limits of each organization: its own settings, or the defaults. */
 async function readLimits({ db }: App): Promise<(orgId: number) => Limits> {
   const usual = limitsOf(rulesOf([]))
   const chosen = Map.groupBy(await listAllChosen(db), (rule) => rule.orgId)

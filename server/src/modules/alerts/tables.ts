@@ -46,7 +46,7 @@ export const alertEvents = pgTable(
     /** When its cause began, as far as that was seen; not when it was noticed. */
     startedAt: time().notNull(),
     endedAt: time(),
-    /** Nobody was told. */
+    /** No channel was notified. */
     isMuted: boolean().notNull().default(false),
   },
   (t) => [
@@ -59,7 +59,7 @@ export const alertEvents = pgTable(
   ],
 )
 
-/** Nobody is told of these until then: of a kind, of a version, of both together; of anything where both are null. */
+/** Suppresses notifications until then: of a kind, of a version, of both together; of everything if both are null. */
 export const alertMutes = pgTable(
   'alert_mutes',
   {
@@ -113,7 +113,7 @@ export const alertDeliveries = pgTable(
     eventId: bigId().references(() => alertEvents.id, { onDelete: 'cascade' }),
     what: text({ enum: deliverySubjects }).notNull(),
     label: text().notNull(),
-    /** What is told, as it was then: a replay sends the same. */
+    /** The message at that time: a replay sends the same. */
     body: jsonb().$type<Record<string, unknown>>().notNull(),
     status: text({ enum: deliveryStatuses }).notNull().default('PENDING'),
     tries: integer().notNull().default(0),

@@ -27,7 +27,7 @@ export function digestMail(config: Config, to: string, messages: Messages): Mail
     to,
     subject: digestTitle(messages),
     name: null,
-    paragraphs: ['So much happened within a minute that it is told in one mail:'],
+    paragraphs: ['Many alerts changed within a minute; this mail lists all of them:'],
     list: more > 0 ? [...listed, `… and ${more} more`] : listed,
     button: { label: 'Open alerts', url: alertsUrl(config, first.organization.code) },
     note: noteOf(config, first.organization),
@@ -35,4 +35,4 @@ export function digestMail(config: Config, to: string, messages: Messages): Mail
 }
 
 const noteOf = (config: Config, { code, name }: Message['organization']) =>
-  `You get this because alerts of ${name ?? code} are told by e-mail. To turn them off, to mute some of them or to choose what is watched: ${alertsUrl(config, code)}`
+  `You get this because alerts of ${name ?? code} are sent by e-mail. To turn them off, mute some of them or change the rules: ${alertsUrl(config, code)}`

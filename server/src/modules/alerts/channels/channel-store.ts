@@ -71,7 +71,7 @@ export async function removeChannel(db: Db, orgId: number, id: number): Promise<
   await db.delete(alertChannels).where(and(eq(alertChannels.orgId, orgId), eq(alertChannels.id, id)))
 }
 
-/** Null while another worker holds it, and when it is gone. Until the transaction ends nobody else takes deliveries of it. */
+/** Locks the channel until the transaction ends, so that no other worker takes its deliveries. Null if it is locked or deleted. */
 export async function lockChannel(tx: Db, id: number): Promise<ChannelRow | null> {
   const [row] = await tx
     .select()

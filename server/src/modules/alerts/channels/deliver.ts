@@ -78,7 +78,7 @@ export async function deliver(
   await app.db.transaction(async (tx) => {
     const failed = await changePending(tx, ids, { status: 'FAILED', httpStatus, error, nextTryAt })
     const untold = failed.flatMap(({ what, eventId }) => (what === 'OPENED' && eventId !== null ? [eventId] : []))
-    if (untold.length > 0) await failRecoveries(tx, channel.id, untold, 'The alert itself could not be told.')
+    if (untold.length > 0) await failRecoveries(tx, channel.id, untold, 'The alert itself could not be delivered.')
   })
 }
 

@@ -280,7 +280,7 @@ describe('a receiver that does not take it', () => {
     t.clock.advance(minutes(5))
     await tellAll()
     expect(await deliveries()).toMatchObject([
-      { what: 'ENDED', status: 'FAILED', tries: 0, error: 'The alert itself could not be told.', nextTryAt: null },
+      { what: 'ENDED', status: 'FAILED', tries: 0, error: 'The alert itself could not be delivered.', nextTryAt: null },
       { what: 'OPENED', status: 'FAILED', tries: 2, httpStatus: 410 },
     ])
   })

@@ -28,7 +28,7 @@ export function openDeliveryLoop(app: App, signal: AbortSignal, ways: SendOption
       if (taken) await deliver(app, ways, taken, signal)
       return taken !== null
     } catch (error) {
-      if (!signal.aborted) app.log.error({ err: error, channelId }, 'an alert could not be told')
+      if (!signal.aborted) app.log.error({ err: error, channelId }, 'delivering an alert failed')
       return false
     } finally {
       underWay.delete(channelId)
@@ -56,7 +56,7 @@ export function startAlertDelivery(app: App): { close: () => Promise<void> } {
   const telling = openDeliveryLoop(app, signal)
   const done = (async () => {
     while (!signal.aborted) {
-      await telling.begin().catch((error: unknown) => app.log.error({ err: error }, 'alerts could not be told'))
+      await telling.begin().catch((error: unknown) => app.log.error({ err: error }, 'delivering alerts failed'))
       const awake = new AbortController()
       const sleeping = sleep(everyMs, undefined, { signal: AbortSignal.any([signal, awake.signal]) })
       await Promise.race([telling.oneSent(), sleeping.catch(() => undefined)])

@@ -3,7 +3,7 @@ import { hours, minutes } from '../../../clock.ts'
 
 /** How long after each try that failed the next one comes: eight tries within a day. */
 export const retryDelaysMs = [10_000, minutes(1), minutes(5), minutes(30), hours(2), hours(6), hours(15)]
-/** A receiver may ask for more patience, but not for more than this. */
+/** The maximum of `Retry-After`. */
 const maxRetryAfterMs = hours(6)
 
 /** When to try again after this many tries; null when it has been tried often enough. */
@@ -13,7 +13,7 @@ export function nextTry(tries: number, now: Date, retryAfterMs: number | null): 
   return new Date(now.getTime() + Math.max(wait, Math.min(retryAfterMs ?? 0, maxRetryAfterMs)))
 }
 
-/** More messages than this within `stormMs` are a storm: people are told of it in digests. */
+/** More messages than this within `stormMs` are a storm, which e-mail and Slack receive in digests. */
 export const stormAbove = 20
 export const stormMs = minutes(1)
 
@@ -34,8 +34,8 @@ export function dueDeliveries<W extends PendingDelivery>(pending: W[], now: Date
 }
 
 /**
- * What to do with what is due for a channel; `recent` counts what became known within the last minute. Programs are told everything
- * one by one. People are told of a storm once a minute, in one message.
+ * Returns the messages that are due for a channel; `recent` counts those of the last minute. Webhooks receive every message. E-mail
+ * and Slack receive one message a minute during a storm.
  */
 export function nextBatch<W extends PendingDelivery>(
   type: AlertChannel['type'],
@@ -49,7 +49,7 @@ export function nextBatch<W extends PendingDelivery>(
   return until > now ? { hold: due, until } : { send: due }
 }
 
-/** What was never tried goes first, so that a message that nobody takes holds up no other; of one alert the beginning goes first. */
+/** New messages come first, so that one that fails holds up no other; the opening of an alert comes before its end. */
 function firstOf<W extends PendingDelivery>(due: W[]): W[] {
   const begun = new Set<number>()
   const isFirst = ({ eventId }: W) => {

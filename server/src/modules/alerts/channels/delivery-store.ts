@@ -50,7 +50,7 @@ export async function lastDelivery(db: Db, channelId: number): Promise<DeliveryR
   return row ?? null
 }
 
-/** The channels that were told of the opening, or will be. */
+/** The channels that were notified of the opening, or will be. */
 export async function channelsNotified(db: Db, eventId: number): Promise<number[]> {
   const rows = await db
     .selectDistinct({ channelId: alertDeliveries.channelId })
@@ -138,7 +138,7 @@ export async function failPending(db: Db, channelId: number, error: string): Pro
     .where(and(isPending, eq(alertDeliveries.channelId, channelId)))
 }
 
-/** Gives up the notices of recovery of these events that wait for the channel, unless it is told of the beginning after all. */
+/** Gives up the pending recovery notices of these events, unless their opening may still be delivered. */
 export async function failRecoveries(db: Db, channelId: number, eventIds: number[], error: string): Promise<void> {
   await db
     .update(alertDeliveries)
@@ -157,7 +157,7 @@ export async function failRecoveries(db: Db, channelId: number, eventIds: number
     )
 }
 
-/** Not those of alerts that are still open: without them nobody would be told of the end. */
+/** Keeps those of open alerts, which decide who is notified of the end. */
 export async function deleteDeliveriesBefore(db: Db, before: Date): Promise<void> {
   await db
     .delete(alertDeliveries)

@@ -6,20 +6,19 @@ import { ensureEmailChannel, listChannels } from './channel-store.ts'
 import { addDeliveries, channelsNotified } from './delivery-store.ts'
 import { transitionMessage } from './message.ts'
 
-/** What channels are told of. */
+/** A change that channels are notified of. */
 export type TransitionNotice = {
   orgId: number
   event: EventRow
   what: Exclude<AlertDelivery['what'], 'TEST'>
   at: Date
-  /** It ended since somebody stopped or changed the version: programs that opened an incident must close it, people know. */
+  /** A member stopped or changed the version. Only webhooks are notified, to close the incidents they opened. */
   isQuiet: boolean
 }
 
 /**
- * Writes down what is to be sent to each channel of the organization, in the transaction that opens or ends the alert: either both
- * happen or neither. Nothing is sent here. Called only for what is to be told: mutes were asked before. Of an end only those are
- * told who were told of the beginning.
+ * Stores the messages to each channel of the organization in the transaction that opens or ends the alert. Nothing is sent here. The
+ * caller checks mutes. Only channels that were notified of the opening are notified of the end.
  */
 export async function enqueueTransition(tx: Db, { orgId, event, what, at, isQuiet }: TransitionNotice): Promise<void> {
   await ensureEmailChannel(tx, orgId, at)

@@ -9,7 +9,7 @@ const types = { OPENED: 'alert.opened', ENDED: 'alert.ended', TEST: 'alert.test'
   string
 >
 
-/** What is told, as it was at that time: kept with each delivery, and the body of webhooks (`docs/alerts.md`). */
+/** The message at the time of the change: stored with each delivery, and the body of webhooks (`docs/alerts.md`). */
 export const Message = z.object({
   version: z.literal(1),
   /** The same for every try and replay, so that a receiver can tell what it has seen. */
@@ -41,7 +41,7 @@ export function transitionMessage(
 ): Message {
   return {
     version: 1,
-    // An alert that gets worse is told of again.
+    // An alert that gets worse is sent again.
     id: `alert-${event.id}-${what.toLowerCase()}-${at.getTime()}`,
     type: types[what],
     createdAt: at.toISOString(),
@@ -72,7 +72,7 @@ export function testMessage(id: string, { organization, at }: MessageContext): M
     kind: null,
     severity: 'WARNING',
     label: 'Test',
-    reason: 'Somebody pressed the test button. Alerts of the organization arrive here; nothing is wrong.',
+    reason: 'A member pressed the test button. Alerts of the organization arrive here; nothing is wrong.',
     startedAt: at.toISOString(),
     endedAt: null,
   }

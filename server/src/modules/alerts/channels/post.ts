@@ -46,7 +46,7 @@ async function drainBody(body: AsyncIterable<Buffer>): Promise<void> {
   try {
     for await (const chunk of body) if ((bytes += chunk.length) > maxAnswerBytes) return
   } catch {
-    // The status was told; how the rest ended changes nothing.
+    // The status has arrived; errors after it do not matter.
   }
 }
 

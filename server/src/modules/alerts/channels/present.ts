@@ -25,7 +25,7 @@ export function presentChannel(
     id,
     type,
     name,
-    // Whoever has the path of a Slack address may write to the channel, and which part of it is the secret differs.
+    // The path of a Slack address is a credential, and which part of it is secret differs.
     target: type === 'email' ? email : ((type === 'slack' ? url && `${url.origin}/***` : url?.href) ?? null),
     isEnabled,
     lastDelivery: last ? { status: last.status, at: (last.lastTriedAt ?? last.createdAt).toISOString() } : null,

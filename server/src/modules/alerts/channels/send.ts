@@ -72,7 +72,7 @@ async function sendByMail(
   }
 }
 
-/** A mail server may take its time, but whoever ends does not wait for it. */
+/** A mail server may be slow, but a worker that shuts down does not wait for it. */
 async function unlessEnded(work: Promise<void>, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
   const settled = new AbortController()
