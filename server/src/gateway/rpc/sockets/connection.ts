@@ -7,13 +7,11 @@ import type { ChainService } from '../chain-service.ts'
 import { codes, errorText, isFault, parseCalls, type Call, type Outcome, type RpcError } from '../json-rpc.ts'
 import type { Feed, Topic } from './feed.ts'
 import { closeCodes, type SocketLimits } from './limits.ts'
-import { joinReplies, oversizedReplies, replyText, type RpcReply } from './reply-text.ts'
+import { joinReplies, oversizedReplies, replyText, truncateReason, type RpcReply } from './reply-text.ts'
 import { readSubscription } from './subscribe.ts'
 import { Subscriptions, type Subscription } from './subscriptions.ts'
 
 const maxBatch = 1_000
-/** Maximum length of the reason in a closing frame. */
-const maxReasonBytes = 123
 
 export type ConnectionOptions = {
   socket: WebSocket
@@ -113,7 +111,7 @@ export class Connection {
     this.#isClosing = true
     this.#end()
     socket.resume()
-    socket.close(code, truncate(reason))
+    socket.close(code, truncateReason(reason))
     setTimeout(() => socket.terminate(), limits.closeMs).unref()
   }
 
@@ -244,11 +242,4 @@ export class Connection {
     for (const wake of this.#waiting.splice(0)) wake()
     this.#proceed()
   }
-}
-
-/** Truncates to the size of a closing frame without splitting a character. */
-function truncate(reason: string): string {
-  let text = reason
-  while (Buffer.byteLength(text) > maxReasonBytes) text = text.slice(0, -1)
-  return text
 }

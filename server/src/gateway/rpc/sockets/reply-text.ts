@@ -40,3 +40,13 @@ export function oversizedReplies(
   const errors = replies.map(({ id }) => ({ id, text: errorText(id, error) }))
   return joinReplies(errors, isBatch)
 }
+
+/** Maximum length of the reason in a closing frame. */
+const maxReasonBytes = 123
+
+/** Truncates to the size of a closing frame without splitting a character. */
+export function truncateReason(reason: string): string {
+  let text = reason
+  while (Buffer.byteLength(text) > maxReasonBytes) text = text.slice(0, -1)
+  return text
+}
