@@ -14,8 +14,8 @@ const processor = (
 })
 
 test('an estimated time has one unit', () => {
-  const told = [0.2, 42, 90, 3599, 7200, 86_400, 200_000].map(formatSpan)
-  expect(told).toEqual(['1 s', '42 s', '2 min', '1 h', '2 h', '1 day', '2 days'])
+  const formatted = [0.2, 42, 90, 3599, 7200, 86_400, 200_000].map(formatSpan)
+  expect(formatted).toEqual(['1 s', '42 s', '2 min', '1 h', '2 h', '1 day', '2 days'])
 })
 
 test('speeds of slow chains keep their decimals', () => {
