@@ -11,7 +11,6 @@ export const deploymentTypes = [
   'RESTART',
   'HIBERNATE',
   'DELETE',
-  'SCALE',
   'SET_TAG',
   'REMOVE_TAG',
   'ROLLBACK',

@@ -6,7 +6,6 @@ const typeLabels: Record<DeploymentType, string> = {
   RESTART: 'Restart',
   HIBERNATE: 'Hibernate',
   DELETE: 'Delete',
-  SCALE: 'Scale',
   SET_TAG: 'Set tag',
   REMOVE_TAG: 'Remove tag',
   ROLLBACK: 'Rollback',

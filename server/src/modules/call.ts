@@ -12,7 +12,7 @@ import type {
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 
-/** Who calls: a person, by a session or by an API token. */
+/** The caller: a user, by a session or an API token. */
 export type Actor = {
   userId: number
   email: string
@@ -22,7 +22,7 @@ export type Actor = {
   apiTokenId: number | null
 }
 
-/** The organization of `{code}`, and what the caller is in it. Resolved before the handler runs. */
+/** The organization of `{code}`, and the caller's role in it. Resolved before the handler runs. */
 export type OrgScope = {
   id: number
   code: string
@@ -35,8 +35,8 @@ export type OrgScope = {
 }
 
 /**
- * Said by a handler that changed something; written to the audit log with who, when and from where. Never a secret.
- * `userId` and `orgId` where the endpoint's access does not tell them.
+ * Reported by a handler that changed something; written to the audit log with user, time and address. Never a secret.
+ * `userId` and `orgId` if the endpoint's access does not determine them.
  */
 export type AuditNote = { subject?: string; before?: unknown; after?: unknown; userId?: number; orgId?: number }
 
@@ -44,17 +44,17 @@ export type Request = {
   id: string
   ip: string
   userAgent: string | null
-  /** From this very machine, with no proxy in between. */
+  /** The request comes from this machine, without a proxy. */
   isLocal: boolean
   cookie: (name: string) => string | null
-  /** A cookie that scripts cannot read; null deletes it. */
+  /** Sets a cookie that scripts cannot read; null deletes it. */
   setCookie: (name: string, value: string | null, maxAgeMs: number) => void
-  /** Aborted when the caller hangs up. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal
   audit: (note: AuditNote) => void
   /**
-   * For endpoints that are no single transaction, since they wait for others or keep something when they refuse: `work` and the audit
-   * row of what was said until its end are written together. Other endpoints are one transaction as a whole.
+   * For endpoints that are not one transaction, because they wait for others or keep writes when they refuse: runs `work` and writes
+   * the audit reported until its end in one transaction. Other endpoints are one transaction as a whole.
    */
   inTransaction: <T>(work: () => Promise<T>) => Promise<T>
 }
@@ -67,7 +67,7 @@ type ActorOf<A extends Access> = A extends 'public' ? Record<never, never> : { a
 type OrgOf<A extends Access> = A extends 'public' | 'user' | 'verified' ? Record<never, never> : { org: OrgScope }
 type FileOf<E extends Endpoint> = E['kind'] extends 'upload' ? { file: Readable } : Record<never, never>
 
-/** What a handler gets: parsed input, the caller and the organization as far as the endpoint's `access` names them. */
+/** Input of a handler: parsed parameters, and the caller and organization that the endpoint's `access` resolves. */
 export type Call<E extends Endpoint> = {
   params: ParamsOf<E>
   query: QueryOf<E>
@@ -85,5 +85,5 @@ type ResultOf<E extends Endpoint> = E['kind'] extends 'file'
 
 export type Handler<E extends Endpoint> = (call: Call<E>) => Promise<ResultOf<E>>
 
-/** Leaving out a handler does not compile (examples C1). */
+/** A missing handler does not compile. */
 export type Handlers<A extends Areas[string]> = { [Verb in keyof A]: Handler<A[Verb]> }

@@ -4,7 +4,7 @@ import { emailLinks, knownAddresses, oauthIdentities, users } from './tables.ts'
 
 export type Account = typeof users.$inferSelect
 
-/** The one account whose owner has confirmed this email. */
+/** The account whose owner has confirmed this email. */
 export async function findConfirmedAccount(db: Db, email: string): Promise<Account | null> {
   const [row] = await db
     .select()
@@ -13,7 +13,7 @@ export async function findConfirmedAccount(db: Db, email: string): Promise<Accou
   return row ?? null
 }
 
-/** The latest of those who only claim this email. */
+/** The newest account with this email that is not confirmed. */
 export async function findUnconfirmedAccount(db: Db, email: string): Promise<Account | null> {
   const [row] = await db
     .select()
@@ -33,7 +33,7 @@ export async function setPasswordHash(db: Db, userId: number, passwordHash: stri
   await db.update(users).set({ passwordHash }).where(eq(users.id, userId))
 }
 
-/** False when somebody else has confirmed the same email before. */
+/** False when another account has already confirmed the same email. */
 export async function confirmAccount(db: Db, account: Pick<Account, 'id' | 'email'>): Promise<boolean> {
   const [owner] = await db
     .select({ id: users.id })
@@ -50,7 +50,7 @@ export async function addEmailLink(db: Db, link: typeof emailLinks.$inferInsert)
 
 type Purpose = 'confirm' | 'restore'
 
-/** Whose link it is, when it has not expired. */
+/** The account of a link that has not expired. */
 export async function findEmailLink(db: Db, purpose: Purpose, hash: string, now: Date): Promise<Account | null> {
   const [row] = await db
     .select({ user: users })
@@ -60,8 +60,8 @@ export async function findEmailLink(db: Db, purpose: Purpose, hash: string, now:
   return row?.user ?? null
 }
 
-/** Uses a link up, and all others of the same purpose with it. False when somebody was faster. */
-export async function useUpEmailLink(db: Db, purpose: Purpose, userId: number, hash: string): Promise<boolean> {
+/** Deletes a link and all others of the same purpose. False when it was already used. */
+export async function consumeEmailLink(db: Db, purpose: Purpose, userId: number, hash: string): Promise<boolean> {
   const used = await db.delete(emailLinks).where(eq(emailLinks.hash, hash)).returning({ hash: emailLinks.hash })
   if (used.length === 0) return false
   await db.delete(emailLinks).where(and(eq(emailLinks.userId, userId), eq(emailLinks.purpose, purpose)))
@@ -86,10 +86,10 @@ export async function addIdentity(db: Db, identity: typeof oauthIdentities.$infe
 
 export async function isKnownAddress(db: Db, userId: number, ip: string): Promise<boolean> {
   const [row] = await db
-    .select({ found: count() })
+    .select({ matches: count() })
     .from(knownAddresses)
     .where(and(eq(knownAddresses.userId, userId), eq(knownAddresses.ip, ip)))
-  return (row?.found ?? 0) > 0
+  return (row?.matches ?? 0) > 0
 }
 
 export async function rememberAddress(db: Db, userId: number, ip: string, seenAt: Date): Promise<void> {

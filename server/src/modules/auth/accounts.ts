@@ -10,5 +10,5 @@ export type NewAccount = {
   subscribesNewsletter?: boolean
 }
 
-/** How an account comes to be, with the organization that belongs to it: given from outside, since organizations stand on this module. */
+/** Creates accounts with their playground; injected, because organizations depend on this module. */
 export type Accounts = { createUser: (app: App, account: NewAccount) => Promise<{ id: number }> }

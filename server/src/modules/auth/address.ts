@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 
-/** Whom an address stands for when tries are counted: itself, or for IPv6 its /64, which one customer has all of. */
+/** The unit for counting attempts: an IPv4 address, or the /64 of an IPv6 address, which one customer controls. */
 export function addressBlock(ip: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
   if (mapped) return mapped

@@ -7,13 +7,13 @@ import { hashOf } from './api-token-key.ts'
 import { tryToConsume } from './rate-limits.ts'
 import { signingKey } from './signing-keys.ts'
 
-/** Long enough to fill in a form in peace. */
+/** Enough time to fill in a form. */
 const lifetimeMs = minutes(60)
 
-/** About 256 keys of 1,000 rounds must be tried: a blink on a laptop, dear by the million; checking costs one. */
+/** Takes about 256 keys of 1,000 rounds to solve: instant on a laptop, expensive by the million; one key to verify. */
 const work = { algorithm: 'PBKDF2/SHA-256', cost: 1_000, keyPrefix: '00' }
 
-/** What the widget sends: base64 of JSON. */
+/** Payload of the widget: base64 of JSON. */
 const Solved = z.object({
   challenge: z.object({
     parameters: z.looseObject({
@@ -26,7 +26,7 @@ const Solved = z.object({
   solution: z.object({ counter: z.number(), derivedKey: z.string().max(200) }),
 })
 
-/** A challenge signed by us; good for an hour, once. */
+/** A signed challenge, valid once within an hour. */
 export async function newChallenge(app: App): Promise<Challenge> {
   const expiresAtMs = app.clock.now().getTime() + lifetimeMs
   return createChallenge({ ...work, deriveKey, data: { expiresAtMs }, hmacSignatureSecret: await secretOf(app) })
@@ -37,7 +37,7 @@ export async function isAltchaSolved(app: App, payload: string): Promise<boolean
   if (!solved) return false
   const { challenge, solution } = solved
   const { verified } = await verifySolution({
-    // The signature is over all parameters, so what the schema does not name is ours as well.
+    // The signature covers all parameters, including those that the schema does not name.
     challenge: challenge as unknown as Challenge,
     solution,
     deriveKey,

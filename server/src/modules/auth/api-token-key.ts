@@ -1,15 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto'
 
 const tokenPrefix = 'shoal_'
-const shownLength = tokenPrefix.length + 4
+const displayLength = tokenPrefix.length + 4
 
-/** A fresh key of an API token: `shoal_` and 256 random bits. */
+/** A new API token key: `shoal_` and 256 random bits. */
 export const newApiTokenKey = (): string => `${tokenPrefix}${randomBytes(32).toString('base64url')}`
 
 export const isApiTokenKey = (key: string): boolean => key.startsWith(tokenPrefix)
 
-/** What a list shows to recognise it by. */
-export const shownPrefix = (key: string): string => key.slice(0, shownLength)
+/** The part of a key that lists display. */
+export const displayPrefix = (key: string): string => key.slice(0, displayLength)
 
-/** What is kept of a random secret: enough to find it again, nothing to use it. */
+/** The stored form of a random secret: can be looked up, but not used. */
 export const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')

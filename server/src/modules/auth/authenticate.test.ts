@@ -29,7 +29,7 @@ test.each([
   'Bearer a.b.c',
   'Bearer shoal_x',
   `Bearer ${'x'.repeat(3000)}`,
-])('nobody: %s', async (header) => {
+])('no caller: %s', async (header) => {
   expect(await authenticate(t.app, header)).toBeNull()
 })
 
@@ -39,20 +39,20 @@ describe('a session token', () => {
     return new SignJWT({ sid: sessionId }).setProtectedHeader({ alg: 'HS256' }).setExpirationTime('1y').sign(key)
   }
 
-  test('signed with another key is worth nothing', async () => {
+  test('signed with another key is rejected', async () => {
     const ours = await forge(await signingKey(t.app, 'session'))
     expect(await authenticate(t.app, `Bearer ${ours}`)).toMatchObject({ userId: user.id })
     expect(await authenticate(t.app, `Bearer ${await forge(new Uint8Array(32))}`)).toBeNull()
     expect(await authenticate(t.app, `Bearer ${await forge(await signingKey(t.app, 'challenge'))}`)).toBeNull()
   })
 
-  test('not signed at all is worth nothing', async () => {
+  test('without a signature is rejected', async () => {
     const [, payload = ''] = user.token.split('.')
     const none = Buffer.from('{"alg":"none"}').toString('base64url')
     expect(await authenticate(t.app, `Bearer ${none}.${payload}.`)).toBeNull()
   })
 
-  test('is good for another copy of the API on the same database', async () => {
+  test('is valid in another API process on the same database', async () => {
     expect(await authenticate({ ...t.app }, `Bearer ${user.token}`)).toMatchObject({ userId: user.id })
   })
 })
@@ -66,7 +66,7 @@ describe('an API token', () => {
     expect(await authenticate(t.app, `token ${key}`)).toBeNull()
   })
 
-  test('notes when it was used, at most once a minute', async () => {
+  test('records when it was used, at most once a minute', async () => {
     const other = await t.make.user()
     const key = await t.make.token(other)
     const lastUsedAt = async () => (await t.as(other).user.listApiTokens())[0]?.lastUsedAt
@@ -82,7 +82,7 @@ describe('an API token', () => {
     expect(await lastUsedAt()).toBe(t.clock.now().toISOString())
   })
 
-  test('is kept as a hash only', async () => {
+  test('is stored as a hash only', async () => {
     const key = await t.make.token(user)
     const { rows } = await t.app.database.pool.query<{ text: string }>('select t::text as text from api_tokens t')
     expect(rows.length).toBeGreaterThan(0)
@@ -98,6 +98,6 @@ test.each([
   ['2001:0DB8:0:0:ffff::', '2001:db8:0:0::/64'],
   ['::1', '0:0:0:0::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-])('%s counts as %s', (ip, block) => {
+])('%s is counted as %s', (ip, block) => {
   expect(addressBlock(ip)).toBe(block)
 })

@@ -5,12 +5,12 @@ import { hashOf, isApiTokenKey } from './api-token-key.ts'
 import { readSessionToken } from './sessions.ts'
 import { findApiTokenByHash, findSession, touchApiToken, touchSession } from './store.ts'
 
-/** `lastSeenAt` and `lastUsedAt` are this exact, so that a busy caller costs no write a call. */
+/** Precision of `lastSeenAt` and `lastUsedAt`, so that a busy caller does not cause a write per call. */
 const saveLastSeenEveryMs = minutes(1)
 
 /**
- * Who calls, by the `authorization` header: `token <key>` as the public client sends it or `Bearer <key>` (contract 1), each
- * with a session token or an API token. Null for everybody unknown, expired or signed out.
+ * The caller, from the `authorization` header: `token <key>` as the public client sends it or `Bearer <key>` (contract 1), with a
+ * session token or an API token. Null if unknown, expired or signed out.
  */
 export async function authenticate(app: App, authorization: string | undefined): Promise<Actor | null> {
   const credential = /^(?:token|bearer) +(\S{1,2000})$/i.exec(authorization ?? '')?.[1]
@@ -20,18 +20,18 @@ export async function authenticate(app: App, authorization: string | undefined):
 
 async function byApiToken(app: App, key: string): Promise<Actor | null> {
   const now = app.clock.now()
-  const found = await findApiTokenByHash(app.db, hashOf(key))
-  if (!found || (found.expiresAt && found.expiresAt <= now)) return null
-  if (!found.lastUsedAt || now.getTime() - found.lastUsedAt.getTime() >= saveLastSeenEveryMs)
-    await touchApiToken(app.db, found.id, now)
-  return { ...found.user, sessionId: null, apiTokenId: found.id }
+  const token = await findApiTokenByHash(app.db, hashOf(key))
+  if (!token || (token.expiresAt && token.expiresAt <= now)) return null
+  if (!token.lastUsedAt || now.getTime() - token.lastUsedAt.getTime() >= saveLastSeenEveryMs)
+    await touchApiToken(app.db, token.id, now)
+  return { ...token.user, sessionId: null, apiTokenId: token.id }
 }
 
 async function bySession(app: App, token: string): Promise<Actor | null> {
   const id = await readSessionToken(app, token)
-  const found = id ? await findSession(app.db, id) : null
+  const session = id ? await findSession(app.db, id) : null
   const now = app.clock.now()
-  if (!found || found.expiresAt <= now) return null
-  if (now.getTime() - found.lastSeenAt.getTime() >= saveLastSeenEveryMs) await touchSession(app.db, found.id, now)
-  return { ...found.user, sessionId: found.id, apiTokenId: null }
+  if (!session || session.expiresAt <= now) return null
+  if (now.getTime() - session.lastSeenAt.getTime() >= saveLastSeenEveryMs) await touchSession(app.db, session.id, now)
+  return { ...session.user, sessionId: session.id, apiTokenId: null }
 }

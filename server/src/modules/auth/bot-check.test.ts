@@ -19,19 +19,19 @@ describe('proof of work', () => {
   beforeAll(async () => void (t = await startTestApp()))
   afterAll(() => t.close())
 
-  test('a solution is good once', async () => {
+  test('a solution is valid once', async () => {
     const solution = await solvedChallenge(t)
     await expect(signUp(t, solution)).resolves.toMatchObject({})
     await expect(signUp(t, solution)).rejects.toMatchObject(refused)
   })
 
-  test('and for an hour', async () => {
+  test('for an hour', async () => {
     const solution = await solvedChallenge(t)
     t.clock.advance(minutes(60))
     await expect(signUp(t, solution)).rejects.toMatchObject(refused)
   })
 
-  test('a challenge is not good without its work, with another signature, or made easier', async () => {
+  test('a challenge is invalid without its work, with another signature, or with less work', async () => {
     const { challenge, solution } = JSON.parse(Buffer.from(await solvedChallenge(t), 'base64').toString()) as {
       challenge: { parameters: Record<string, unknown>; signature: string }
       solution: { counter: number; derivedKey: string }
@@ -52,12 +52,12 @@ describe('proof of work', () => {
 
 describe('Turnstile', () => {
   let t: TestApp
-  const asked: URLSearchParams[] = []
+  const requests: URLSearchParams[] = []
   let answer = { status: 200, body: '{"success":true}' }
   const cloudflare = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += String(chunk)
-    asked.push(new URLSearchParams(body))
+    requests.push(new URLSearchParams(body))
     response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body)
   })
   beforeAll(async () => {
@@ -72,17 +72,17 @@ describe('Turnstile', () => {
     await t.close()
   })
 
-  test('is offered when there are keys, and asked about each token', async () => {
+  test('is offered when its keys are set, and verifies each token', async () => {
     expect((await t.as(null).auth.getOptions()).botCheck).toEqual({ kind: 'turnstile', siteKey: 'site' })
     await expect(signUp(t, 'a token')).resolves.toMatchObject({})
-    expect(Object.fromEntries(asked[0] ?? [])).toEqual({ secret: 'secret', response: 'a token', remoteip: '127.0.0.1' })
+    expect(Object.fromEntries(requests[0] ?? [])).toEqual({ secret: 'secret', response: 'a token', remoteip: '127.0.0.1' })
   })
 
   test.each([
     ['refuses', 200, '{"success":false,"error-codes":["timeout-or-duplicate"]}'],
     ['is broken', 500, '{"success":true}'],
     ['speaks nonsense', 200, 'nonsense'],
-  ])('nobody signs up when it %s', async (_, status, body) => {
+  ])('sign-up fails when it %s', async (_, status, body) => {
     answer = { status, body }
     await expect(signUp(t, 'a token')).rejects.toMatchObject(refused)
   })

@@ -17,7 +17,7 @@ export const sendConfirmation = { name: 'auth.sendConfirmation' }
 
 const linkLifetimeMs = days(3)
 
-/** A job, not part of signing up: the answer takes as long for an email that has an account as for one that has none. */
+/** Runs as a job, so that the response time of a sign-up does not depend on whether the email has an account. */
 export async function mailConfirmation(app: App, userId: number): Promise<void> {
   const account = await findAccount(app.db, userId)
   if (!account || account.emailVerified || !(await isMailAllowed(app, 'confirm', account.email))) return
@@ -27,7 +27,7 @@ export async function mailConfirmation(app: App, userId: number): Promise<void> 
   await app.mailer.send(confirmationMail(app.config, account, code))
 }
 
-/** Answers what the link holds: 256 random bits, of which only the hash is kept. */
+/** Returns the link's secret: 256 random bits, stored as a hash only. */
 export async function newEmailLink(
   app: App,
   purpose: 'confirm' | 'restore',
@@ -42,8 +42,8 @@ export async function newEmailLink(
 }
 
 /**
- * The account that is confirmed now; null for a link that is not good any more. The link stays good until it expires, since
- * mail programs open links before people do.
+ * The account that is now confirmed; null for an invalid link. A link stays valid until it expires, because mail programs open
+ * links before users do.
  */
 export async function confirmEmail(app: App, code: string): Promise<Account | null> {
   const account = await findEmailLink(app.db, 'confirm', hashOf(code), app.clock.now())

@@ -3,18 +3,18 @@ const timeoutMs = 10_000
 type JsonRequest = { body: URLSearchParams } | { accessToken: string }
 
 /**
- * Asks a service outside: posts a form, or reads with an access token.
- * @throws Error when it does not answer in time, with a success, and with JSON
+ * Calls an external service: posts a form, or reads with an access token.
+ * @throws Error unless it responds in time, with success and with JSON
  */
-export async function fetchJson(url: string, question: JsonRequest): Promise<unknown> {
+export async function fetchJson(url: string, request: JsonRequest): Promise<unknown> {
   const headers = { accept: 'application/json', 'user-agent': 'shoal' }
-  const answer = await fetch(url, {
-    ...('body' in question
-      ? { method: 'POST', body: question.body, headers }
-      : { headers: { ...headers, authorization: `Bearer ${question.accessToken}` } }),
+  const response = await fetch(url, {
+    ...('body' in request
+      ? { method: 'POST', body: request.body, headers }
+      : { headers: { ...headers, authorization: `Bearer ${request.accessToken}` } }),
     redirect: 'error',
     signal: AbortSignal.timeout(timeoutMs),
   })
-  if (!answer.ok) throw new Error(`${new URL(url).host} answered ${answer.status}`)
-  return answer.json()
+  if (!response.ok) throw new Error(`${new URL(url).host} responded with ${response.status}`)
+  return response.json()
 }

@@ -40,9 +40,9 @@ export function authHandlers(app: App, accounts: Accounts): Handlers<Contract['a
     },
     getOauthUrl: async ({ params, request }) => ({ url: startOauth(app, params.provider, request) }),
     signInWithOauth: async ({ params, body, request }) => {
-      const answer = await fetchOauth(app, params.provider, body, request)
+      const identity = await fetchOauth(app, params.provider, body, request)
       return await request.inTransaction(async () => {
-        const { token, userId, isNew } = await finishOauth(app, accounts, answer, request)
+        const { token, userId, isNew } = await finishOauth(app, accounts, identity, request)
         request.audit({ userId, after: { isNewAccount: isNew } })
         return { token }
       })
@@ -64,7 +64,7 @@ export function authHandlers(app: App, accounts: Accounts): Handlers<Contract['a
   }
 }
 
-/** Only to those who can open it: the outbox is served to this machine alone. */
+/** Only for requests that can open it: the outbox is served to this machine only. */
 function outboxUrl({ config }: App, request: Request): string | null {
   return config.SHOAL_OUTBOX && !config.SHOAL_MAIL_URL && request.isLocal ? `${config.publicUrl}/outbox` : null
 }

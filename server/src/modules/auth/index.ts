@@ -1,6 +1,6 @@
 export { deleteAuditBefore } from './audit-retention-store.ts'
 export { addressBlock } from './address.ts'
-export { hashOf, newApiTokenKey, shownPrefix } from './api-token-key.ts'
+export { hashOf, newApiTokenKey, displayPrefix } from './api-token-key.ts'
 export { authenticate } from './authenticate.ts'
 export { sendConfirmation } from './confirm-email.ts'
 export { authHandlers } from './handlers.ts'

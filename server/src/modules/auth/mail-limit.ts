@@ -6,8 +6,8 @@ import { tryToConsume } from './rate-limits.ts'
 const perMailbox = { calls: 10, perMs: hours(1) }
 
 /**
- * What goes to one mailbox at most, whoever asks: nobody can be flooded through us. Beyond it nothing is sent, and nobody is
- * told. Counted by purpose, so that a stranger's sign-ups do not keep the owner's recovery mail away.
+ * Limits mails to one mailbox regardless of the sender, so that it cannot be flooded. Mails beyond the limit are dropped silently.
+ * Counted by purpose, so that sign-ups by others do not block the owner's recovery mail.
  */
 export async function isMailAllowed(
   app: App,

@@ -5,7 +5,7 @@ import type { Config } from '../../config/config.ts'
 import { externalServices, type ExternalServices } from '../../config/external-services.ts'
 import { fetchJson } from './fetch-json.ts'
 
-/** What a provider says of the person. `email` is null unless the provider has confirmed it. */
+/** The user as the provider describes them. `email` is null unless the provider has confirmed it. */
 export type OauthProfile = { subject: string; email: string | null; fullName: string; avatarUrl: string | null }
 
 export type Provider = {
@@ -69,7 +69,7 @@ async function googleProfile({ profileUrl }: ExternalServices['google'], accessT
 const GithubUser = z.object({ id: z.number(), login: z.string(), name: z.string().nullish(), avatar_url: HttpsUrl })
 const GithubEmails = z.array(z.object({ email: z.email(), primary: z.boolean(), verified: z.boolean() }))
 
-/** The public profile holds an email that nobody confirmed; the list of emails says which one is confirmed. */
+/** The email of the public profile is not confirmed; the list of emails has the confirmed one. */
 async function githubProfile(addresses: ExternalServices['github'], accessToken: string): Promise<OauthProfile> {
   const user = GithubUser.parse(await fetchJson(addresses.profileUrl, { accessToken }))
   const emails = GithubEmails.parse(await fetchJson(addresses.emailsUrl, { accessToken }))
@@ -82,12 +82,12 @@ async function githubProfile(addresses: ExternalServices['github'], accessToken:
   }
 }
 
-/** Names keep our own rule (spec 5: no special symbols), whatever the provider allows. */
-function nameOf(given: string, fallback: string | null): string {
+/** Applies our rule for names (spec 5: no special symbols) to the provider's name. */
+function nameOf(name: string, fallback: string | null): string {
   const clean = (text: string) =>
     text
       .replaceAll(/[<>/:]/g, ' ')
       .trim()
       .slice(0, 100)
-  return clean(given) || clean(fallback?.split('@')[0] ?? '') || 'Nameless'
+  return clean(name) || clean(fallback?.split('@')[0] ?? '') || 'Nameless'
 }

@@ -49,15 +49,15 @@ beforeEach(() => {
   }
 })
 
-/** What a browser does: asks where to go, keeps the cookie, goes there, and comes back with code and state. */
+/** Acts as a browser: requests the URL, keeps the cookie, visits it, and returns code and state. */
 async function visit(provider: string) {
-  const asked = await t.http.inject(`/api/v1/oauth/${provider}/url`)
-  const url = asked.json<{ payload: { url: string } }>().payload.url
+  const response = await t.http.inject(`/api/v1/oauth/${provider}/url`)
+  const url = response.json<{ payload: { url: string } }>().payload.url
   const consent = await fetch(url, { redirect: 'manual' })
   const back = new URL(consent.headers.get('location') ?? '')
   const code = back.searchParams.get('code') ?? ''
   const state = back.searchParams.get('state') ?? ''
-  return { url: new URL(url), back, code, state, cookie: String(asked.headers['set-cookie']) }
+  return { url: new URL(url), back, code, state, cookie: String(response.headers['set-cookie']) }
 }
 
 async function finish(provider: string, given: { code: string; state: string; cookie: string }) {
@@ -77,23 +77,23 @@ async function signInWith(provider: string) {
 
 const failed = { code: 'OAUTH_FAILED' }
 
-test('both are offered when they are configured', async () => {
+test('both are offered when configured', async () => {
   expect((await t.as(null).auth.getOptions()).oauth).toEqual(['google', 'github'])
 })
 
-test('the browser goes to the provider with state and PKCE, and comes back to the console', async () => {
+test('the browser is sent to the provider with state and PKCE, and returns to the console', async () => {
   const { url, back, cookie } = await visit('google')
-  const asked = Object.fromEntries(url.searchParams)
-  expect(asked).toMatchObject({ client_id: 'google-id', code_challenge_method: 'S256', response_type: 'code' })
-  expect(asked['state']?.length).toBeGreaterThan(20)
-  expect(asked['scope']).toBe('openid email profile')
+  const query = Object.fromEntries(url.searchParams)
+  expect(query).toMatchObject({ client_id: 'google-id', code_challenge_method: 'S256', response_type: 'code' })
+  expect(query['state']?.length).toBeGreaterThan(20)
+  expect(query['scope']).toBe('openid email profile')
   expect(back.origin + back.pathname).toBe('http://localhost:4000/oauth/google')
   expect(cookie).toMatch(/^shoal_oauth=\S+; Path=\/api; Max-Age=600; HttpOnly; SameSite=Lax$/)
-  expect(cookie).not.toContain(asked['state'])
+  expect(cookie).not.toContain(query['state'])
 })
 
 describe('an account', () => {
-  test('is made on the first visit, with a confirmed email and a playground, and found on the next', async () => {
+  test('is created on the first visit, with a confirmed email and a playground, and found on the next', async () => {
     const first = await (await signInWith('google')).user.get()
     expect(first).toMatchObject({ email: 'ada@example.com', fullName: 'Ada  Lovelace', emailVerified: true })
     expect(first.organizations).toHaveLength(1)
@@ -101,19 +101,19 @@ describe('an account', () => {
     expect(await (await signInWith('google')).user.get()).toMatchObject({ id: first.id, email: 'ada@example.com' })
   })
 
-  test('of GitHub gets the email that is confirmed and primary', async () => {
+  test('of GitHub gets the confirmed primary email', async () => {
     const me = await (await signInWith('github')).user.get()
     expect(me).toMatchObject({ email: 'grace@example.com', fullName: 'grace' })
     expect(me.avatarUrl).toBe('https://avatars.example.com/7')
   })
 
-  test('with a confirmed email here is the same account', async () => {
+  test('with an email that is confirmed here is the same account', async () => {
     const here = await t.make.user({ email: 'linked@example.com', password: 'long enough' })
     google = { ...google, sub: 'g2', email: 'linked@example.com' }
     expect(await (await signInWith('google')).user.get()).toMatchObject({ id: here.id })
   })
 
-  test('that only claims the email is another one: who signed up with it first gains nothing', async () => {
+  test('that only claims the email stays separate: an earlier sign-up with it gains no access', async () => {
     const squatter = await t.make.user({ email: 'victim@example.com', emailVerified: false })
     google = { ...google, sub: 'g3', email: 'victim@example.com' }
     const me = await (await signInWith('google')).user.get()
@@ -144,23 +144,23 @@ describe('an account', () => {
 
 describe('is refused', () => {
   test.each([
-    ['without the cookie of the browser that asked', (v: Visit) => ({ ...v, cookie: '' })],
+    ['without the cookie of the requesting browser', (v: Visit) => ({ ...v, cookie: '' })],
     ['with a cookie we did not make', (v: Visit) => ({ ...v, cookie: 'shoal_oauth=made-up' })],
     ['with another state', (v: Visit) => ({ ...v, state: 'another' })],
     ['with a code the provider does not know', (v: Visit) => ({ ...v, code: 'made-up' })],
-  ])('an answer %s', async (_, change) => {
+  ])('a response %s', async (_, change) => {
     const answer = await finish('google', change(await visit('google')))
     expect(answer.statusCode).toBe(400)
     expect(answer.json()).toMatchObject(failed)
   })
 
-  test("the code of somebody else's visit: PKCE binds it to the browser that asked", async () => {
+  test("the code of another user's visit: PKCE binds it to the requesting browser", async () => {
     const mine = await visit('google')
     const theirs = await visit('google')
     expect((await finish('google', { ...mine, code: theirs.code })).json()).toMatchObject(failed)
   })
 
-  test("another provider's visit, and one of ten minutes ago", async () => {
+  test("another provider's visit, and one from ten minutes ago", async () => {
     expect((await finish('github', await visit('google'))).json()).toMatchObject(failed)
     const late = await visit('google')
     t.clock.advance(minutes(10))
@@ -175,7 +175,7 @@ describe('is refused', () => {
 
 type Visit = { code: string; state: string; cookie: string }
 
-test('a visit is used up', async () => {
+test('a visit can be used once', async () => {
   const answer = await finish('google', await visit('google'))
   expect(answer.statusCode).toBe(201)
   expect(answer.headers['set-cookie']).toMatch(/^shoal_oauth=; Path=\/api; Max-Age=0/)

@@ -10,7 +10,7 @@ import type { Accounts } from './accounts.ts'
 import { findProvider, type OauthProfile, type Provider } from './oauth-providers.ts'
 import { startSession } from './sessions.ts'
 
-/** Binds the answer of the provider to the browser that asked: nobody can be signed in to somebody else's account by a link. */
+/** Binds the provider's response to the browser that requested it: a link cannot sign a user in to another account. */
 const cookieName = 'shoal_oauth'
 const lifetimeMs = minutes(10)
 
@@ -19,7 +19,7 @@ const Attempt = z.object({ provider: z.string(), state: z.string(), verifier: z.
 export const configuredProviders = (app: App): OauthProvider[] =>
   oauthProviders.filter((name) => findProvider(app, name) !== null)
 
-/** Where to send the browser. State and PKCE verifier go with it in a sealed cookie, so that any copy of the API can go on. */
+/** The URL to send the browser to. State and PKCE verifier are in a sealed cookie, so that any API process can continue. */
 export function startOauth(app: App, name: string, request: Request): string {
   const { key, provider } = providerOf(app, name)
   const attempt = { provider: key, state: generateState(), verifier: generateCodeVerifier() }
@@ -41,35 +41,34 @@ export function startOauth(app: App, name: string, request: Request): string {
     .toString()
 }
 
-/** Whom a provider says somebody is. */
-type OauthAnswer = { key: OauthProvider; provider: Provider; profile: OauthProfile }
+/** A user's identity at a provider. */
+type OauthIdentity = { key: OauthProvider; provider: Provider; profile: OauthProfile }
 
 /**
- * Exchanges the provider's code for what it tells about the person.
- * @throws Refusal 400 when the answer is not to a question of this browser, or the provider says no
+ * Exchanges the provider's code for the user's profile.
+ * @throws Refusal 400 when the response does not belong to a request of this browser, or the provider refuses
  */
 export async function fetchOauth(
   app: App,
   name: string,
-  given: { code: string; state: string },
+  response: { code: string; state: string },
   request: Request,
-): Promise<OauthAnswer> {
+): Promise<OauthIdentity> {
   const { key, provider } = providerOf(app, name)
   const attempt = readAttempt(app, request.cookie(cookieName))
   request.setCookie(cookieName, null, 0)
-  if (!attempt || attempt.provider !== key || attempt.state !== given.state) throw failed(provider)
-  return { key, provider, profile: await fetchProfile(app, key, provider, given.code, attempt.verifier) }
+  if (!attempt || attempt.provider !== key || attempt.state !== response.state) throw failed(provider)
+  return { key, provider, profile: await fetchProfile(app, key, provider, response.code, attempt.verifier) }
 }
 
 /**
- * Answers a session token. An account is found by the provider's own id of the person, else by an email the provider has confirmed,
- * else made.
- * @throws Refusal 400 when there is no account and no confirmed email to make one of
+ * Returns a session token. Finds the account by the provider's id of the user, else by a confirmed email, else creates one.
+ * @throws Refusal 400 when there is no account and no confirmed email to create one with
  */
 export async function finishOauth(
   app: App,
   accounts: Accounts,
-  { key, provider, profile }: OauthAnswer,
+  { key, provider, profile }: OauthIdentity,
   request: Request,
 ): Promise<{ token: string; userId: number; isNew: boolean }> {
   const account = await accountOf(app, accounts, key, provider, profile)
@@ -77,7 +76,7 @@ export async function finishOauth(
 }
 
 function providerOf(app: App, name: string): { key: OauthProvider; provider: Provider } {
-  const key = oauthProviders.find((known) => known === name)
+  const key = oauthProviders.find((candidate) => candidate === name)
   const provider = key ? findProvider(app, key) : null
   if (!key || !provider) throw notFound('Provider')
   return { key, provider }
@@ -102,7 +101,7 @@ async function fetchProfile(app: App, key: OauthProvider, provider: Provider, co
     const tokens = await client.validateAuthorizationCode(provider.addresses.tokenUrl, code, verifier)
     return await provider.readProfile(tokens.accessToken())
   } catch (error) {
-    app.log.warn({ err: error, provider: key }, 'sign in with a provider failed')
+    app.log.warn({ err: error, provider: key }, 'sign-in with a provider failed')
     throw failed(provider)
   }
 }
@@ -142,4 +141,4 @@ async function accountOf(
 }
 
 const failed = ({ label }: Provider) =>
-  invalid('OAUTH_FAILED', `Signing in with ${label} did not work or took too long. Please try again.`)
+  invalid('OAUTH_FAILED', `Signing in with ${label} failed or took too long. Please try again.`)

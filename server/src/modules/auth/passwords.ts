@@ -5,9 +5,9 @@ const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
 export const hashPassword = (password: string): Promise<string> => hash(password, parameters)
 
-const dummyHash = hashPassword('nobody has this password')
+const dummyHash = hashPassword('a password of no account')
 
-/** Takes as long for an account without a password, or for none, as for any other. */
+/** Takes equally long for accounts with a password, without one, and for no account. */
 export async function isPassword(passwordHash: string | null | undefined, password: string): Promise<boolean> {
   const isRight = await verify(passwordHash ?? (await dummyHash), password)
   return isRight && Boolean(passwordHash)

@@ -4,16 +4,16 @@ import { tooMany } from '../../errors.ts'
 import { countOne, countOneLess } from './rate-store.ts'
 
 /**
- * Counts one call or try under `key`, for all copies of the API together. A window begins with the first one and ends on the
- * server's clock; those beyond the limit do not make it longer.
- * @throws Refusal 429 with how long to wait
+ * Counts one call or attempt under `key`, across all API processes. A window starts with its first call; calls beyond the limit do
+ * not extend it.
+ * @throws Refusal 429 with the time to wait
  */
 export async function consume(app: App, key: string, limit: RateLimit): Promise<void> {
   const { isAllowed, waitMs } = await tryToConsume(app, key, limit)
   if (!isAllowed) throw tooMany(waitMs)
 }
 
-/** Like `consume`, for callers that have their own way to say no. */
+/** Like `consume`, for callers with their own way to refuse. */
 export async function tryToConsume(
   app: App,
   key: string,
@@ -24,5 +24,5 @@ export async function tryToConsume(
   return { isAllowed: count <= limit.calls, waitMs: endsAt.getTime() - now.getTime() }
 }
 
-/** Takes one back that turned out not to count. */
+/** Uncounts an attempt. */
 export const refundAttempt = (app: App, key: string): Promise<void> => countOneLess(app.db, key)

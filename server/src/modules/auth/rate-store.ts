@@ -2,7 +2,7 @@ import { eq, lte, sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
 import { rateCounters } from './tables.ts'
 
-/** Counts one more, beginning a new window when the old one has ended, and answers the count and when its window ends. */
+/** Counts one call, in a new window if the old one has ended. Returns the count and the end of the window. */
 export async function countOne(db: Db, key: string, now: Date, windowMs: number) {
   const endsAt = new Date(now.getTime() + windowMs)
   const hasEnded = sql`${rateCounters.endsAt} <= ${now.toISOString()}`
@@ -17,7 +17,7 @@ export async function countOne(db: Db, key: string, now: Date, windowMs: number)
       },
     })
     .returning({ count: rateCounters.count, endsAt: rateCounters.endsAt })
-  if (!row) throw new Error('Nothing was counted')
+  if (!row) throw new Error('The counter returned no row')
   return row
 }
 

@@ -19,7 +19,7 @@ const confirm = (token: string, password: string) => t.as(null).auth.confirmRest
 const signIn = (email: string, password: string) => t.as(null).auth.signIn({ body: { email, password } })
 const linkInvalid = { status: 400, body: { code: 'LINK_INVALID' } }
 
-test('the link of the mail sets a new password, once, and ends every session', async () => {
+test('the mailed link sets a new password, once, and ends every session', async () => {
   const user = await t.make.user({ email: 'forgot@example.com', password: 'forgotten one' })
   const token = await restoreToken('forgot@example.com')
   expect(await confirm(token, 'remembered')).toEqual({ success: true })
@@ -30,14 +30,14 @@ test('the link of the mail sets a new password, once, and ends every session', a
   expect((await t.mails())[0]).toMatchObject({ to: 'forgot@example.com', subject: 'Your password was changed' })
 })
 
-test('two who open the same link at once: one is too late', async () => {
+test('of two concurrent uses of a link one fails', async () => {
   await t.make.user({ email: 'race@example.com', password: 'old password' })
   const token = await restoreToken('race@example.com')
   const results = await Promise.allSettled([confirm(token, 'password a'), confirm(token, 'password b')])
   expect(results.map((r) => r.status).toSorted()).toEqual(['fulfilled', 'rejected'])
 })
 
-test('using one link uses up the others', async () => {
+test('using one link invalidates the others', async () => {
   await t.make.user({ email: 'twice@example.com' })
   const first = await restoreToken('twice@example.com')
   const second = await restoreToken('twice@example.com')
@@ -45,7 +45,7 @@ test('using one link uses up the others', async () => {
   await expect(confirm(first, 'other password')).rejects.toMatchObject(linkInvalid)
 })
 
-test('the link ends after an hour, and a made-up one never worked', async () => {
+test('the link expires after an hour, and an invented one is invalid', async () => {
   await t.make.user({ email: 'slow@example.com' })
   const token = await restoreToken('slow@example.com')
   t.clock.advance(hours(1))
@@ -53,9 +53,9 @@ test('the link ends after an hour, and a made-up one never worked', async () => 
   await expect(confirm('made-up', 'new password')).rejects.toMatchObject(linkInvalid)
 })
 
-test('an email that nobody has gets the same answer and no mail', async () => {
+test('an email without an account gets the same response and no mail', async () => {
   const before = await t.mails()
-  expect(await t.as(null).auth.restore({ body: { email: 'nobody@example.com' } })).toEqual({ success: true })
+  expect(await t.as(null).auth.restore({ body: { email: 'unknown@example.com' } })).toEqual({ success: true })
   await t.runJobs(authJobs(t.app))
   expect(await t.mails()).toHaveLength(before.length)
 })
@@ -67,7 +67,7 @@ test('a link proves the email too', async () => {
   expect(await t.as(token).user.get()).toMatchObject({ emailVerified: true })
 })
 
-test('whoever is locked out by the tries of strangers gets in by a link at once', async () => {
+test('an owner who is locked out by the attempts of others can sign in by a link immediately', async () => {
   const { id } = await t.make.user({ email: 'locked@example.com', password: 'old password' })
   for (let n = 0; n < 80; n++)
     await consumeAttempt(t.app, { email: 'locked@example.com', ownerId: id, ip: `10.0.0.${n}` })
@@ -76,7 +76,7 @@ test('whoever is locked out by the tries of strangers gets in by a link at once'
   await expect(signIn('locked@example.com', 'new password')).resolves.toMatchObject({})
 })
 
-test('the password has the rules of spec 5', async () => {
+test('the password follows the rules of spec 5', async () => {
   t.clock.advance(minutes(10))
   await expect(confirm('anything', 'short')).rejects.toMatchObject({ message: 'Must be at least 8 characters' })
   await expect(confirm('', 'long enough')).rejects.toMatchObject({ message: 'Token is required' })

@@ -8,7 +8,7 @@ import {
   findEmailLink,
   findUnconfirmedAccount,
   setPasswordHash,
-  useUpEmailLink,
+  consumeEmailLink,
   type Account,
 } from './account-store.ts'
 import { hashOf } from './api-token-key.ts'
@@ -23,7 +23,7 @@ export const sendRestoreLink = { name: 'auth.sendRestoreLink' }
 
 const linkLifetimeMs = hours(1)
 
-/** A job, not part of the call: the answer is the same, and as fast, for an email that nobody has. */
+/** Runs as a job, so that the response and its time do not depend on whether the email has an account. */
 export async function mailRestoreLink(app: App, email: string): Promise<void> {
   const account = (await findConfirmedAccount(app.db, email)) ?? (await findUnconfirmedAccount(app.db, email))
   if (!account || !(await isMailAllowed(app, 'restore', email))) return
@@ -32,8 +32,8 @@ export async function mailRestoreLink(app: App, email: string): Promise<void> {
 }
 
 /**
- * Sets a new password with a link of a mail, which proves the email too. Ends all sessions.
- * @throws Refusal 400 for a link that was used, has expired or never was
+ * Sets a new password by a mailed link, which also proves the email. Ends all sessions.
+ * @throws Refusal 400 for a link that is unknown, expired or already used
  */
 export async function confirmRestore(
   app: App,
@@ -45,7 +45,7 @@ export async function confirmRestore(
   if (!account) throw linkInvalid()
   const passwordHash = await hashPassword(password)
   await app.db.transaction(async (tx) => {
-    if (!(await useUpEmailLink(tx, 'restore', account.id, hash))) throw linkInvalid()
+    if (!(await consumeEmailLink(tx, 'restore', account.id, hash))) throw linkInvalid()
     if (!(await confirmAccount(tx, account))) throw linkInvalid()
     await setPasswordHash(tx, account.id, passwordHash)
     await endSessionsOf(tx, account.id)
@@ -57,4 +57,4 @@ export async function confirmRestore(
 }
 
 const linkInvalid = () =>
-  invalid('LINK_INVALID', 'This link has been used or has expired. Please ask for a new recovery email.')
+  invalid('LINK_INVALID', 'This link has been used or has expired. Please request a new recovery email.')

@@ -9,7 +9,7 @@ import { addSession } from './store.ts'
 
 const lifetimeMs = days(30)
 
-/** Starts a session and answers its token: a JWT that says whose it is, worth nothing once its row is gone (design 7). */
+/** Starts a session and returns its token: a JWT that names the user, worthless once its row is deleted (design 7). */
 export async function startSession(
   app: App,
   db: Db,
@@ -28,7 +28,7 @@ export async function startSession(
     userAgent: request.userAgent?.slice(0, 300) ?? null,
     ip: request.ip,
   })
-  // Spec 3: the console reads the flag as `walletAuthorized`. Nobody signs in with a wallet here.
+  // Spec 3: the console reads the flag as `walletAuthorized`. There is no sign-in by wallet.
   return new SignJWT({ sid: id, shoalWalletAuthorized: false })
     .setProtectedHeader({ alg: 'HS256' })
     .setSubject(String(userId))
@@ -37,7 +37,7 @@ export async function startSession(
     .sign(await signingKey(app, 'session'))
 }
 
-/** The session's id when the token is one of ours and not expired; whether it was ended its row tells. */
+/** The session's id when the token is valid and not expired; the session may have ended nevertheless. */
 export async function readSessionToken(app: App, token: string): Promise<string | null> {
   try {
     const { payload } = await jwtVerify(token, await signingKey(app, 'session'), {

@@ -10,8 +10,8 @@ import { deleteCounter } from './rate-store.ts'
 const perHour = (calls: number) => ({ calls, perMs: hours(1) })
 
 /**
- * Wrong passwords an hour: 100 for an account, of which 20 are kept for addresses its owner signed in from before, so that a
- * stranger who uses up the rest does not lock the owner out; and 100 for one address over all accounts.
+ * Wrong passwords per hour: 100 for an account, of which 20 are reserved for addresses its owner has signed in from, so that others
+ * cannot lock the owner out; and 100 for one address over all accounts.
  */
 const limits = { ofStrangers: perHour(80), ofOwner: perHour(20), ofAddress: perHour(100) }
 
@@ -19,8 +19,8 @@ const accountKey = (email: string) => `sign-in:account:${hashOf(email)}`
 const ownerKey = (email: string) => `sign-in:owner:${hashOf(email)}`
 
 /**
- * Takes one try, and answers how to give it back when the password was right: only failures count. The email need not belong to
- * anybody: a limit that only real accounts have would tell who is here.
+ * Counts an attempt and returns a function that uncounts it after a right password: only failures count. Also limits emails without
+ * an account, because a limit for accounts alone would reveal them.
  * @throws Refusal 429
  */
 export async function consumeAttempt(
@@ -44,11 +44,11 @@ export async function consumeAttempt(
   }
 }
 
-/** From now on strangers' failures do not count against this address. */
+/** Exempts the address from the failures of others. */
 export const trustAddress = (app: App, userId: number, ip: string): Promise<void> =>
   rememberAddress(app.db, userId, addressBlock(ip), app.clock.now())
 
-/** Whoever set a new password by mail may sign in at once. */
+/** Lets a user who set a new password by mail sign in immediately. */
 export async function resetAttempts(app: App, email: string): Promise<void> {
   for (const key of [accountKey(email), ownerKey(email)]) await deleteCounter(app.db, key)
 }

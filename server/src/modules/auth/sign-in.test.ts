@@ -20,11 +20,11 @@ test('the right password signs in; email in any case', async () => {
   expect(await t.as(token).user.get()).toMatchObject({ id: user.id })
 })
 
-test('wrong password, unknown email and an account without a password are told apart by nothing', async () => {
+test('wrong password, unknown email and an account without a password get the same response', async () => {
   await t.make.user({ email: 'known@example.com', password })
   await t.make.user({ email: 'no-password@example.com' })
   const answers = []
-  for (const email of ['known@example.com', 'nobody@example.com', 'no-password@example.com']) {
+  for (const email of ['known@example.com', 'unknown@example.com', 'no-password@example.com']) {
     const answer = await t.http.inject({
       method: 'POST',
       url: '/api/auth/signin',
@@ -38,7 +38,7 @@ test('wrong password, unknown email and an account without a password are told a
   expect(answers[2]).toEqual(answers[0])
 })
 
-test('nor by time', async () => {
+test('in the same time', async () => {
   await t.make.user({ email: 'timed@example.com', password })
   const times: Record<string, number[]> = { 'timed@example.com': [], 'untimed@example.com': [] }
   for (let round = 0; round < 8; round++)
@@ -52,12 +52,12 @@ test('nor by time', async () => {
   expect(known / unknown).toBeLessThan(1.6)
 })
 
-/** Failed tries as `signIn` counts them, without the cost of checking a password. */
+/** Failed attempts as `signIn` counts them, without the cost of checking a password. */
 async function failTimes(times: number, email: string, ipOf: (n: number) => string, ownerId: number | null = null) {
   for (let n = 0; n < times; n++) await consumeAttempt(t.app, { email, ownerId, ip: ipOf(n) })
 }
 
-test('strangers may fail 80 times an hour for one account, wherever they are; then even the right password waits', async () => {
+test('others may fail 80 times per hour for one account, from any address; then even the right password is refused', async () => {
   await t.make.user({ email: 'target@example.com', password })
   await failTimes(79, 'target@example.com', (n) => `10.2.0.${n}`)
   await expect(signIn('target@example.com', 'guess', '10.2.1.1')).rejects.toMatchObject(wrong)
@@ -69,12 +69,12 @@ test('strangers may fail 80 times an hour for one account, wherever they are; th
   await expect(signIn('target@example.com', password, '10.2.1.2')).resolves.toMatchObject({})
 })
 
-test('an email that nobody has is limited just the same', async () => {
+test('an email without an account is limited in the same way', async () => {
   await failTimes(80, 'ghost@example.com', (n) => `10.3.0.${n}`)
   await expect(signIn('ghost@example.com', 'guess', '10.3.1.1')).rejects.toMatchObject(tooMany)
 })
 
-test('strangers do not lock the owner out where the owner signed in before; there 20 may fail', async () => {
+test('others do not lock the owner out at addresses the owner has used; 20 may fail there', async () => {
   const owner = await t.make.user({ email: 'owner@example.com', password })
   await signIn('owner@example.com', password, '192.0.2.1')
   await failTimes(80, 'owner@example.com', (n) => `10.4.0.${n}`, owner.id)
@@ -84,7 +84,7 @@ test('strangers do not lock the owner out where the owner signed in before; ther
   await expect(signIn('owner@example.com', password, '192.0.2.1')).rejects.toMatchObject(tooMany)
 })
 
-test('right passwords do not count', async () => {
+test('correct passwords do not count', async () => {
   await t.make.user({ email: 'busy@example.com', password })
   await failTimes(79, 'busy@example.com', (n) => `10.5.0.${n}`)
   await signIn('busy@example.com', password, '10.5.1.1')
@@ -92,14 +92,14 @@ test('right passwords do not count', async () => {
   await expect(signIn('busy@example.com', 'guess', '10.5.1.3')).rejects.toMatchObject(tooMany)
 })
 
-test('one address may fail 100 times an hour over all accounts; an IPv6 network is one address', async () => {
+test('one address may fail 100 times per hour over all accounts; an IPv6 network counts as one address', async () => {
   for (let n = 0; n < 100; n++)
     await consumeAttempt(t.app, { email: `many-${n}@example.com`, ownerId: null, ip: `2001:db8::${n.toString(16)}` })
   await expect(signIn('one-more@example.com', 'guess', '2001:db8::ffff')).rejects.toMatchObject(tooMany)
   await expect(signIn('one-more@example.com', 'guess', '2001:db8:0:1::1')).rejects.toMatchObject(wrong)
 })
 
-test('calls are limited too, right or wrong, and the answer says when to come back', async () => {
+test('calls are limited too, with correct passwords as well, and the response says when to retry', async () => {
   const call = () =>
     t.http.inject({
       method: 'POST',
@@ -113,13 +113,13 @@ test('calls are limited too, right or wrong, and the answer says when to come ba
   expect(refused.headers['retry-after']).toBe('600')
 })
 
-test('signing out ends the session at once', async () => {
+test('signing out ends the session immediately', async () => {
   const user = await t.make.user()
   expect(await t.as(user).auth.signOut()).toEqual({ success: true })
   await expect(t.as(user).user.get()).rejects.toMatchObject({ status: 401, message: 'CREDENTIALS_INVALID' })
 })
 
-test('a session ends after 30 days', async () => {
+test('a session expires after 30 days', async () => {
   const user = await t.make.user()
   t.clock.advance(days(30) - 1000)
   await expect(t.as(user).user.get()).resolves.toMatchObject({ id: user.id })
@@ -127,7 +127,7 @@ test('a session ends after 30 days', async () => {
   await expect(t.as(user).user.get()).rejects.toMatchObject({ status: 401 })
 })
 
-test('what this installation offers', async () => {
+test('lists the options of this installation', async () => {
   expect(await t.as(null).auth.getOptions()).toEqual({
     oauth: [],
     botCheck: { kind: 'altcha', challengeUrl: '/api/v1/auth/challenge' },

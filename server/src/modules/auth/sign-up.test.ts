@@ -46,7 +46,7 @@ test('terms accepted on the form need not be accepted again', async () => {
   expect(await t.as(token).user.get()).toMatchObject({ policyAccepted: true })
 })
 
-test('the link of the mail confirms the email and leads on to the console', async () => {
+test('the mailed link confirms the email and redirects to the console', async () => {
   const { token } = await signUp('confirm@example.com')
   await expect(t.as(token).orgs.list()).rejects.toMatchObject({ status: 405, message: 'Please, confirm your email.' })
   const [mail] = await mailsTo('confirm@example.com')
@@ -56,11 +56,11 @@ test('the link of the mail confirms the email and leads on to the console', asyn
   expect(await follow(link)).toBe('http://localhost:4000/?emailConfirmed=true')
   expect(await t.as(token).user.get()).toMatchObject({ emailVerified: true })
   expect(await t.as(token).orgs.list()).toHaveLength(1)
-  // Mail programs open links before people do.
+  // Mail programs open links before users do.
   expect(await follow(link)).toBe('http://localhost:4000/?emailConfirmed=true')
 })
 
-test('a confirmation link ends after three days, and a made-up one never worked', async () => {
+test('a confirmation link expires after three days, and an invented one is invalid', async () => {
   await signUp('late@example.com')
   const [mail] = await mailsTo('late@example.com')
   t.clock.advance(days(3))
@@ -68,7 +68,7 @@ test('a confirmation link ends after three days, and a made-up one never worked'
   expect(await follow('http://localhost:4000/api/v1/auth/email/confirm?code=made-up')).toMatch(/emailConfirmed=false$/)
 })
 
-test('the link can be asked for again', async () => {
+test('the link can be requested again', async () => {
   const { token } = await signUp('again@example.com')
   expect(await mailsTo('again@example.com')).toHaveLength(1)
   expect(await t.as(token).user.resendConfirmation()).toEqual({ success: true })
@@ -79,34 +79,34 @@ test('the link can be asked for again', async () => {
   expect(await mailsTo('again@example.com')).toHaveLength(2)
 })
 
-test('one mailbox gets ten of these mails an hour at most, and nobody is told', async () => {
+test('one mailbox gets at most ten of these mails per hour, and the response does not show it', async () => {
   for (let round = 0; round < 3; round++) {
     const { token } = await signUp('flood@example.com')
     for (let call = 0; call < 4; call++) await t.as(token).user.resendConfirmation()
   }
   expect(await mailsTo('flood@example.com')).toHaveLength(10)
-  // Nor does it keep the mail away that helps the owner.
+  // It does not block the recovery mail of the owner either.
   await t.as(null).auth.restore({ body: { email: 'flood@example.com' } })
   expect((await mailsTo('flood@example.com'))[0]?.subject).toBe('Set a new password')
 })
 
-test('whoever signs up with an email that is taken cannot tell; only the mailbox is told', async () => {
+test('a sign-up with a taken email succeeds in the same way; only the mailbox is notified', async () => {
   const owner = await t.make.user({ email: 'taken@example.com', password: 'the real one' })
   const { token } = await signUp('taken@example.com')
   const stranger = t.as(token)
   expect(await stranger.user.get()).toMatchObject({ email: 'taken@example.com', emailVerified: false })
   expect(await stranger.user.resendConfirmation()).toEqual({ success: true })
   const mails = await mailsTo('taken@example.com')
-  expect(mails.map((mail) => mail.subject)).toEqual(['You have an account already', 'You have an account already'])
+  expect(mails.map((mail) => mail.subject)).toEqual(['You already have an account', 'You already have an account'])
   expect(mails[0]?.text).not.toContain('/email/confirm')
-  // The stranger's password works for the stranger's own account: refusing it would tell that there is another.
+  // The new password works for the new account: refusing it would reveal the other one.
   const again = await t.as(null).auth.signIn({ body: { email: 'taken@example.com', password: person.password } })
   expect(await t.as(again.token).user.get()).toMatchObject({ emailVerified: false })
   const real = await t.as(null).auth.signIn({ body: { email: 'taken@example.com', password: 'the real one' } })
   expect(await t.as(real.token).user.get()).toMatchObject({ id: owner.id, emailVerified: true })
 })
 
-test('nobody can reserve an email: the first who confirms it has it', async () => {
+test('an email cannot be reserved: it belongs to the first account that confirms it', async () => {
   const squatter = await signUp('wanted@example.com')
   const [squattersMail] = await mailsTo('wanted@example.com')
   const owner = await signUp('wanted@example.com')

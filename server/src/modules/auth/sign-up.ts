@@ -13,23 +13,23 @@ type SignUpInput = {
 }
 
 /**
- * Makes an unconfirmed account and answers a session of it, whether or not the email has an account already: only its mailbox
- * is told (docs/decisions/0006-no-account-enumeration.md).
+ * Creates an unconfirmed account and returns a session for it, whether or not the email has an account: only its mailbox is notified
+ * (docs/decisions/0006-no-account-enumeration.md).
  * The bot check was passed before.
  */
 export async function signUp(
   app: App,
   accounts: Accounts,
-  given: SignUpInput,
+  input: SignUpInput,
   request: Request,
 ): Promise<{ token: string; userId: number }> {
   const account: NewAccount = {
-    email: given.email,
-    fullName: given.fullName,
-    password: given.password,
+    email: input.email,
+    fullName: input.fullName,
+    password: input.password,
     emailVerified: false,
-    policyAccepted: given.policyAccepted ?? false,
-    subscribesNewsletter: given.subscribeToNewsletter ?? false,
+    policyAccepted: input.policyAccepted ?? false,
+    subscribesNewsletter: input.subscribeToNewsletter ?? false,
   }
   const { id } = await accounts.createUser(app, account)
   await app.jobs.send(sendConfirmation, { userId: id })

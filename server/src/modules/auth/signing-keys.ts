@@ -6,15 +6,15 @@ export type SigningPurpose = 'session' | 'challenge'
 
 export const signingKeyContext = (purpose: string): string => `signing-key:${purpose}`
 
-const known = new WeakMap<App, Map<SigningPurpose, Promise<Uint8Array>>>()
+const keys = new WeakMap<App, Map<SigningPurpose, Promise<Uint8Array>>>()
 
-/** 32 bytes, the same for all copies of the API: made by whichever asks first and kept sealed in the database. */
+/** 32 bytes, the same for all API processes: created on first use and stored sealed in the database. */
 export function signingKey(app: App, purpose: SigningPurpose): Promise<Uint8Array> {
-  const ofApp = known.get(app) ?? new Map<SigningPurpose, Promise<Uint8Array>>()
-  known.set(app, ofApp)
+  const ofApp = keys.get(app) ?? new Map<SigningPurpose, Promise<Uint8Array>>()
+  keys.set(app, ofApp)
   const key = ofApp.get(purpose) ?? load(app, purpose)
   ofApp.set(purpose, key)
-  // A database that was away for a moment must not break signing in for good.
+  // A database outage must not break sign-in for good.
   key.catch(() => ofApp.delete(purpose))
   return key
 }

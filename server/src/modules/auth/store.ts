@@ -26,7 +26,7 @@ export async function touchSession(db: Db, id: string, at: Date): Promise<void> 
   await db.update(sessions).set({ lastSeenAt: at }).where(eq(sessions.id, id))
 }
 
-/** Those that have not expired, the latest seen first. */
+/** Unexpired sessions, most recently seen first. */
 export function listSessions(db: Db, userId: number, now: Date) {
   return db
     .select()
@@ -40,7 +40,7 @@ export async function endSession(db: Db, id: string): Promise<void> {
   await db.delete(sessions).where(eq(sessions.id, id))
 }
 
-/** Ends all of a user, or all but one; answers how many. */
+/** Ends all sessions of a user, or all but one; returns their number. */
 export async function endSessionsOf(db: Db, userId: number, except?: string): Promise<number> {
   const ended = await db
     .delete(sessions)
@@ -71,15 +71,15 @@ export async function touchApiToken(db: Db, id: number, at: Date): Promise<void>
   await db.update(apiTokens).set({ lastUsedAt: at }).where(eq(apiTokens.id, id))
 }
 
-/** The key in the database: the one given when it is the first. */
+/** The stored key; stores the given one if there is none. */
 export async function findOrAddSigningKey(db: Db, purpose: string, sealedKey: string): Promise<string> {
   await db.insert(signingKeys).values({ purpose, sealedKey }).onConflictDoNothing()
   const [row] = await db.select().from(signingKeys).where(eq(signingKeys.purpose, purpose))
-  if (!row) throw new Error(`The signing key "${purpose}" is gone from the database`)
+  if (!row) throw new Error(`The signing key "${purpose}" is missing in the database`)
   return row.sealedKey
 }
 
-/** Appends one row to the audit log; nothing here changes or deletes any. */
+/** Appends a row to the audit log, which is append-only. */
 export async function recordAudit(db: Db, row: typeof auditLog.$inferInsert): Promise<void> {
   await db.insert(auditLog).values(row)
 }

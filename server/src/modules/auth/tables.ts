@@ -22,8 +22,8 @@ const userId = () =>
     .references(() => users.id, { onDelete: 'cascade' })
 
 /**
- * An account. An email belongs to one confirmed account at most; several unconfirmed ones may claim it, so that signing up
- * says nothing about who is here and nobody can reserve another's address (docs/decisions/0006-no-account-enumeration.md).
+ * An account. An email belongs to one confirmed account at most; several unconfirmed ones may claim it, so that a sign-up does not
+ * reveal accounts and cannot reserve another user's address (docs/decisions/0006-no-account-enumeration.md).
  */
 export const users = pgTable(
   'users',
@@ -32,7 +32,7 @@ export const users = pgTable(
     /** Lower case. */
     email: text().notNull(),
     fullName: text().notNull(),
-    /** Argon2id; null for those who only sign in with a provider. */
+    /** Argon2id; null for users who only sign in with a provider. */
     passwordHash: text(),
     emailVerified: boolean().notNull().default(false),
     avatarUrl: text(),
@@ -49,7 +49,7 @@ export const users = pgTable(
   ],
 )
 
-/** One sign-in of one browser; the JWT carries its id, and deleting the row ends it. */
+/** A sign-in of one browser; the JWT has its id, and deleting the row ends it. */
 export const sessions = pgTable(
   'sessions',
   {
@@ -70,7 +70,7 @@ export const apiTokens = pgTable(
     id: id(),
     userId: userId(),
     name: text().notNull(),
-    /** First characters, to recognise it by. */
+    /** First characters, for recognition in lists. */
     prefix: text().notNull(),
     /** sha256 of the key: 256 random bits need no slow hash. */
     hash: text().notNull(),
@@ -81,12 +81,12 @@ export const apiTokens = pgTable(
   (t) => [uniqueIndex('api_tokens_hash').on(t.hash), uniqueIndex('api_tokens_user_name').on(t.userId, t.name)],
 )
 
-/** An account of a provider that may sign in here. */
+/** An account at a provider that may sign in here. */
 export const oauthIdentities = pgTable(
   'oauth_identities',
   {
     provider: text().notNull(),
-    /** The provider's own, unchanging id of the account. */
+    /** The provider's permanent id of the account. */
     subject: text().notNull(),
     userId: userId(),
     createdAt: time().notNull(),
@@ -94,7 +94,7 @@ export const oauthIdentities = pgTable(
   (t) => [primaryKey({ columns: [t.provider, t.subject] }), index('oauth_identities_user').on(t.userId)],
 )
 
-/** Links of mails: to confirm an email, to set a new password. Only the hash of what the link holds is kept. */
+/** Links in mails: to confirm an email, to set a new password. Stored as the hash of their secret. */
 export const emailLinks = pgTable(
   'email_links',
   {
@@ -107,27 +107,27 @@ export const emailLinks = pgTable(
   (t) => [index('email_links_user').on(t.userId), ...enumChecks('email_links', t)],
 )
 
-/** Where a confirmed account signed in from before: strangers' failed tries cannot lock it out there. */
+/** Addresses a confirmed account has signed in from: failed attempts of others cannot lock it out there. */
 export const knownAddresses = pgTable(
   'known_addresses',
   { userId: userId(), ip: text().notNull(), seenAt: time().notNull() },
   (t) => [primaryKey({ columns: [t.userId, t.ip] })],
 )
 
-/** Calls or tries counted in a window of time, for all copies of the API together. */
+/** Calls or attempts counted in a time window, across all API processes. */
 export const rateCounters = pgTable(
   'rate_counters',
   { key: text().primaryKey(), count: integer().notNull(), endsAt: time().notNull() },
   (t) => [index('rate_counters_ends').on(t.endsAt)],
 )
 
-/** Keys that sign sessions and challenges, the same for all copies of the API. Sealed. */
+/** Keys that sign sessions and challenges, shared by all API processes. Sealed. */
 export const signingKeys = pgTable('signing_keys', {
   purpose: text().primaryKey(),
   sealedKey: text().notNull(),
 })
 
-/** Every change: who, by what, when, from where. A trigger refuses to change rows, and to delete them but for retention. */
+/** Every change with user, action, time and address. A trigger prevents changes, and deletions other than by retention. */
 export const auditLog = pgTable(
   'audit_log',
   {
@@ -135,7 +135,7 @@ export const auditLog = pgTable(
     at: time().notNull(),
     /** The endpoint's name: `orgs.inviteMember`. */
     action: text().notNull(),
-    /** No foreign keys: the log outlives what it speaks of. */
+    /** No foreign keys: the log outlives its subjects. */
     userId: bigint({ mode: 'number' }),
     sessionId: uuid(),
     apiTokenId: bigint({ mode: 'number' }),

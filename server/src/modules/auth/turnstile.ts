@@ -5,7 +5,7 @@ import { fetchJson } from './fetch-json.ts'
 
 const Verdict = z.object({ success: z.boolean(), 'error-codes': z.array(z.string()).default([]) })
 
-/** Asks Cloudflare, which accepts a token once. False also when it cannot be asked: then nobody can sign up, and the log says why. */
+/** Verifies a token with Cloudflare, which accepts it once. Also false when Cloudflare is unreachable: then sign-up fails, and it is logged. */
 export async function isTurnstileSolved(app: App, token: string, ip: string): Promise<boolean> {
   const body = new URLSearchParams({
     secret: app.config.SHOAL_TURNSTILE_SECRET_KEY ?? '',
@@ -18,7 +18,7 @@ export async function isTurnstileSolved(app: App, token: string, ip: string): Pr
     if (!verdict.success) app.log.info({ errorCodes: verdict['error-codes'] }, 'Turnstile refused a token')
     return verdict.success
   } catch (error) {
-    app.log.error({ err: error }, 'Turnstile could not be asked')
+    app.log.error({ err: error }, 'Turnstile is unreachable')
     return false
   }
 }

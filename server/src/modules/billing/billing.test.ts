@@ -3,33 +3,32 @@ import { Big } from 'big.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hours, minutes } from '../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
-import { setDiscount } from './discount.ts'
-import { setStatus } from './account-status/set-status.ts'
-import { startStory, type BillingScenario } from './testing/story.ts'
+import { setDiscount, setStatus } from './operator.ts'
+import { startScenario, type BillingScenario } from './testing/scenario.ts'
 
 let t: TestApp
-let turn: () => Promise<void>
+let round: () => Promise<void>
 
-let story: BillingScenario
-const running: BillingScenario['running'] = (...given) => story.running(...given)
-const database: BillingScenario['database'] = (...given) => story.database(...given)
-const pass: BillingScenario['pass'] = (...given) => story.pass(...given)
-const card: BillingScenario['card'] = (...given) => story.card(...given)
+let scenario: BillingScenario
+const running: BillingScenario['running'] = (...args) => scenario.running(...args)
+const database: BillingScenario['database'] = (...args) => scenario.database(...args)
+const pass: BillingScenario['pass'] = (...args) => scenario.pass(...args)
+const card: BillingScenario['card'] = (...args) => scenario.card(...args)
 
 beforeAll(async () => {
   t = await startTestApp()
-  story = startStory(t)
-  turn = story.turn
+  scenario = startScenario(t)
+  round = scenario.round
 })
 afterAll(() => t.close())
 
 const sql = (text: string, values: unknown[] = []) => t.app.database.pool.query(text, values)
 
-test('what runs is metered and stands on the receipt, in both views to the same sum', async () => {
+test('running programs are metered and billed, with the same total in both views of the receipt', async () => {
   const org = await t.make.org()
   const api = t.as(await t.make.member(org, 'viewer')).billing
   const params = { code: org.code }
-  await turn()
+  await round()
   const big = await running(org, { name: 'big', isDedicated: true, containers: ['api', 'api-2', 'evm', 'init'] })
   await database(big, 'medium', 10)
   await running(org, { name: '=small', containers: ['api', 'processor'] })
@@ -75,7 +74,7 @@ test('what runs is metered and stands on the receipt, in both views to the same 
   expect(one.soFarUsd).toBe('1.57819444')
 })
 
-test('an estimate says what a manifest costs, and a playground pays nothing', async () => {
+test('an estimate returns the costs of a manifest, and a playground pays nothing', async () => {
   const org = await t.make.org()
   const manifest = JSON.stringify({
     manifest_version: 'subsquid.io/v0.1',
@@ -111,7 +110,7 @@ test('an estimate says what a manifest costs, and a playground pays nothing', as
   ).rejects.toMatchObject({ status: 400 })
 })
 
-test('what cannot be deployed has no price: neither in an estimate nor in the list', async () => {
+test('undeployable options have no price: neither in an estimate nor in the list', async () => {
   const org = await t.make.org()
   const manifestWith = (addon: string) =>
     JSON.stringify({ name: 'priced', deploy: { addons: { [addon]: {} }, processor: { cmd: ['x'] } } })
@@ -120,14 +119,14 @@ test('what cannot be deployed has no price: neither in an estimate nor in the li
       t.as(org.admin).billing.estimate({ params: { code: org.code }, body: { manifest: manifestWith(addon) } }),
     ).rejects.toMatchObject({
       status: 400,
-      message: expect.stringContaining(`The addon ${addon} is not offered by this installation.`) as string,
+      message: expect.stringContaining(`This installation does not offer the addon ${addon}.`) as string,
     })
   const [list] = await t.as(org.admin).billing.getPrices()
   const resources = list?.rates.map(({ type }) => type.split('.')[0])
   expect([...new Set(resources)]).toEqual(['api', 'processor', 'postgres', 'collocated', 'storage', 'rpc'])
 })
 
-test('billing details name a country there is, since its tax depends on it', async () => {
+test('billing details require an existing country, because the tax depends on it', async () => {
   const org = await t.make.org()
   const save = (country: string) =>
     t.as(org.admin).billing.updateSettings({
@@ -139,15 +138,15 @@ test('billing details name a country there is, since its tax depends on it', asy
   expect((await save('ch')).country).toBe('CH')
 })
 
-test('a status set by the operator brings what belongs to it, and paying nothing does not undo it', async () => {
+test('a status set by the operator has its consequences, and paying nothing does not undo it', async () => {
   const org = await t.make.org()
   await card(org, '4242424242424242')
   const squid = await running(org, { name: 'stopped' })
-  await turn()
+  await round()
   await setStatus(t.app, org.id, 'TERMINATED')
-  await turn()
-  expect(await wantedOf(squid)).toEqual(['HIBERNATE'])
-  await carriedOut(squid, 'hibernated')
+  await round()
+  expect(await actionsOf(squid)).toEqual(['HIBERNATE'])
+  await completeAction(squid, 'hibernated')
   const params = { code: org.code }
   await expect(t.as(org.admin).billing.pay({ params })).rejects.toMatchObject({
     status: 405,
@@ -155,12 +154,12 @@ test('a status set by the operator brings what belongs to it, and paying nothing
   })
   expect(await statusOf(org)).toBe('TERMINATED')
   await setStatus(t.app, org.id, 'ACTIVE')
-  await turn()
-  expect(await wantedOf(squid)).toEqual(['HIBERNATE', 'RESTART'])
+  await round()
+  expect(await actionsOf(squid)).toEqual(['HIBERNATE', 'RESTART'])
   expect(await auditOf(org)).toEqual(['TERMINATED', 'ACTIVE'])
 })
 
-test('a card makes a draft active; what the bank refuses does not', async () => {
+test('a card makes a draft active; a refused card does not', async () => {
   const org = await t.make.org({ status: 'DRAFT' })
   expect(await card(org, '4000 0000 0000 0002')).toBe('Your card was declined.')
   expect(await card(org, '4000000000009995')).toBe('Your card has insufficient funds.')
@@ -174,12 +173,12 @@ test('a card makes a draft active; what the bank refuses does not', async () => 
 })
 
 const statusOf = async (org: TestOrg) => (await t.as(org.admin).orgs.get({ params: { code: org.code } })).status
-const wantedOf = async (id: number) => {
+const actionsOf = async (id: number) => {
   const { rows } = await sql(`select type from deployments where squid_id = $1 order by id`, [id])
   return (rows as { type: string }[]).map((row) => row.type)
 }
-/** What the engine would do with what was asked of it. */
-async function carriedOut(id: number, wanted: 'running' | 'hibernated') {
+/** Does what the engine would do for a requested action. */
+async function completeAction(id: number, wanted: 'running' | 'hibernated') {
   await sql(`update deployments set finished_at = $2, status = 'OK' where squid_id = $1`, [id, t.clock.now()])
   await sql(`update squids set wanted = $2, last_deploy = null where id = $1`, [id, wanted])
   if (wanted === 'hibernated') await sql(`delete from container_states where squid_id = $1`, [id])
@@ -192,21 +191,21 @@ const auditOf = async (org: TestOrg) => {
   return (rows as { status: string }[]).map((row) => row.status)
 }
 
-test('a month that ends becomes an invoice, and who does not pay goes down step by step and comes back', async () => {
+test('a month that ends becomes an invoice; an organization that does not pay goes down step by step and recovers', async () => {
   const made = await t.make.org()
-  // A session would end before the story does.
+  // A session would expire before the scenario ends.
   const org = { ...made, admin: { ...made.admin, token: await t.make.token(made.admin) } }
   const api = t.as(org.admin).billing
   const params = { code: org.code }
   await card(org, '4000000000000341')
-  await turn()
+  await round()
   const id = await running(org, { name: 'debtor', isDedicated: true, containers: ['api'] })
   t.clock.advance(Date.parse('2026-01-31T23:30:00Z') - t.clock.now().getTime())
   await sql(
     `insert into rpc_usage (org_id, hour, chain, method, version, requests, failures) values ($1, $2, 'eth', 'eth_call', $3, 3500000, 1)`,
     [org.id, new Date('2026-01-31T22:00:00Z'), String(id)],
   )
-  await turn()
+  await round()
   await pass(hours(2))
   const month = { ...params, year: '2026', month: '1' }
   const closed = await api.getReceipt({ params: month })
@@ -221,7 +220,7 @@ test('a month that ends becomes an invoice, and who does not pay goes down step 
   expect([pdf.headers['content-type'], pdf.body.slice(0, 5)]).toEqual(['application/pdf', '%PDF-'])
   expect(await statusOf(org)).toBe('PAYMENT_ISSUES')
 
-  // Late counts of a closed month stand on the next one; the closed receipt stays as it is.
+  // Late counts of a closed month are billed with the next one; the closed receipt stays unchanged.
   await sql(`update rpc_usage set requests = requests + 1000000 where org_id = $1`, [org.id])
   await pass(hours(1))
   expect(await api.getReceipt({ params: month })).toEqual(closed)
@@ -233,16 +232,16 @@ test('a month that ends becomes an invoice, and who does not pay goes down step 
   expect((await api.getSummary({ params })).unpaidUsd).toBe(closed.total)
   const { rows: charges } = await sql(`select key from charges where org_id = $1`, [org.id])
   expect(charges).toHaveLength(9)
-  expect(await wantedOf(id)).toEqual([])
+  expect(await actionsOf(id)).toEqual([])
 
   await pass(hours(24 * 14) + hours(6), hours(6))
   expect(await statusOf(org)).toBe('TERMINATED')
-  expect(await wantedOf(id)).toEqual(['HIBERNATE'])
-  await carriedOut(id, 'hibernated')
+  expect(await actionsOf(id)).toEqual(['HIBERNATE'])
+  await completeAction(id, 'hibernated')
 
   expect(await card(org, '4242424242424242')).toBe('ACTIVE')
-  await turn()
-  expect(await wantedOf(id)).toEqual(['HIBERNATE', 'RESTART'])
+  await round()
+  expect(await actionsOf(id)).toEqual(['HIBERNATE', 'RESTART'])
   expect((await api.getReceipt({ params: month })).invoice?.status).toBe('paid')
   const steps = await auditOf(org)
   expect(steps.filter((status, i) => status !== steps[i - 1])).toEqual([
@@ -260,10 +259,10 @@ test('a month that ends becomes an invoice, and who does not pay goes down step 
       `${org.name} is active`,
     ]),
   )
-  await carriedOut(id, 'running')
+  await completeAction(id, 'running')
 })
 
-test('a spending cap warns, then stops deploys or hibernates in the order that was asked for, and ends with the month', async () => {
+test('a spending cap warns, then stops deploys or hibernates in the configured order, and ends with the month', async () => {
   const org = await t.make.org()
   const api = t.as(org.admin).billing
   const params = { code: org.code }
@@ -271,7 +270,7 @@ test('a spending cap warns, then stops deploys or hibernates in the order that w
     params,
     body: { spendCapUsd: '10', atCap: 'hibernate', hibernateOrder: ['second', 'first'], rpcRequestsCap: 500 },
   })
-  await turn()
+  await round()
   const large = { isDedicated: true, containers: ['api', 'a', 'b', 'c', 'd'] }
   const prod = await running(org, { name: 'prod', ...large, tag: 'prod' })
   const first = await running(org, { name: 'first', ...large })
@@ -280,9 +279,9 @@ test('a spending cap warns, then stops deploys or hibernates in the order that w
   for (let i = 0; i < 200 && stops.length < 3; i++) {
     await pass(minutes(15), minutes(15))
     for (const id of [prod, first, second])
-      if (!stops.includes(id) && (await wantedOf(id)).includes('HIBERNATE')) {
+      if (!stops.includes(id) && (await actionsOf(id)).includes('HIBERNATE')) {
         stops.push(id)
-        await carriedOut(id, 'hibernated')
+        await completeAction(id, 'hibernated')
       }
   }
   expect(stops).toEqual([second, first, prod])
@@ -300,7 +299,7 @@ test('a spending cap warns, then stops deploys or hibernates in the order that w
   expect(mails.map((mail) => /\d+ %/.exec(mail.subject)?.[0])).toEqual(['100 %', '90 %', '75 %'])
 
   await api.updateLimits({ params, body: { spendCapUsd: '1000', atCap: 'stop_deploys', rpcRequestsCap: 500 } })
-  await turn()
-  expect(await wantedOf(first)).toEqual(['HIBERNATE', 'RESTART'])
+  await round()
+  expect(await actionsOf(first)).toEqual(['HIBERNATE', 'RESTART'])
   expect((await api.getLimits({ params })).deploysStoppedUntil).toBeNull()
 })

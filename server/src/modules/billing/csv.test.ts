@@ -1,7 +1,7 @@
 import { csvOf } from '@shoal/contract'
 import { expect, test } from 'vitest'
 
-test('nothing in an export is a formula for a spreadsheet, and numbers stay numbers', () => {
+test('an export contains no spreadsheet formulas, and numbers stay numbers', () => {
   const cells = [
     '=1+1',
     '+1',

@@ -8,14 +8,13 @@ import { rpcUsageOfMonth } from '../rpc/index.ts'
 import { findSquid } from '../versions/index.ts'
 import { costsOf, squidCostOf, summaryOf } from './costs/costs.ts'
 import { estimateOf } from './costs/estimate.ts'
-import { listHibernatedByCap } from './limits/hibernation-store.ts'
+import { listHibernatedByCap } from './limits/limits-store.ts'
 import { chargeUnpaidInvoices, invoiceNumber } from './payments/collect.ts'
 import { accountOf, changeAccount, listPaymentMethods, listUnpaid } from './payments/payment-store.ts'
 import { customerOf, makeMethodDefault, removeMethod, replaceMethod } from './payments/methods.ts'
 import { providerOf } from './payments/provider-of.ts'
 import { enterTestCard } from './payments/test-provider.ts'
-import { readPriceBook } from './prices/price-book.ts'
-import { publicPrices } from './prices/public-prices.ts'
+import { readPriceBook, publicPrices } from './prices/price-book.ts'
 import { checkedFontFile } from './receipts/font-file.ts'
 import { listInvoices, selectInvoice } from './receipts/invoice-store.ts'
 import { allReceipts, receiptFor } from './receipts/months.ts'
@@ -83,7 +82,7 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       const isDue = (await listUnpaid(app.db, org.id)).length > 0
       if (!isDue && !hasFailedCharges(await accountOf(app.db, org.id)))
         throw refuse('NOTHING_DUE', 'Nothing is due. If the organization should be active, please write to support.')
-      // Before the money moves: what was asked for is known whatever becomes of it.
+      // Recorded before the charge, so that the request is audited whatever its outcome.
       await request.inTransaction(async () => request.audit({ subject: org.code }))
       return await chargeUnpaidInvoices(app, provider, org.id, { isScheduled: false })
     },
@@ -108,7 +107,7 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       const invoice = await selectInvoice(app.db, org.id, monthParam(params))
       if (!invoice) throw notFound('Invoice')
       const fileName = `${invoiceNumber(invoice.number)}.pdf`
-      // Loaded with the first one: what draws it and reads fonts would be 11 MB of an idle server.
+      // Loaded on first use: the PDF and font libraries would take 11 MB of an idle server.
       const { invoicePdf } = await import('./receipts/invoice-pdf.ts')
       const body = await invoicePdf(invoice, { log: app.log, fontFile })
       return { contentType: 'application/pdf', body, fileName }
@@ -172,7 +171,7 @@ const settingsOf = ({ spendCapUsd, atCap, hibernateOrder, rpcRequestsCap }: Bill
 
 const twoDigits = (dollars: string) => dollars.replace(/(\.\d{2})\d*$/, '$1')
 
-/** A playground is free for ever. */
+/** Playgrounds are always free. */
 function refusePlayground(org: OrgScope): void {
   if (org.isPlayground) throw refuse('PLAYGROUND', 'The playground is free. Create an organization to set up billing.')
 }
@@ -180,6 +179,6 @@ function refusePlayground(org: OrgScope): void {
 /** `yyyy-MM`. @throws Refusal 400 */
 function monthParam({ year, month }: { year: string; month: string }): string {
   if (!/^20\d{2}$/.test(year) || !/^(0?[1-9]|1[0-2])$/.test(month))
-    throw invalid('INVALID', 'A month as in receipts/2026/4')
+    throw invalid('INVALID', 'The month must have the form receipts/2026/4')
   return `${year}-${month.padStart(2, '0')}`
 }

@@ -1,7 +1,6 @@
 export { deleteUsageRecordsBefore } from './metering/usage-retention-store.ts'
-export { setDiscount } from './discount.ts'
 export { billingHandlers } from './handlers.ts'
 export { quotaReader, type QuotaUse } from './limits/quotas.ts'
 export { stripeEventsOf } from './payments/stripe-events.ts'
-export { setStatus } from './account-status/set-status.ts'
+export { setDiscount, setStatus } from './operator.ts'
 export { startBilling } from './round.ts'

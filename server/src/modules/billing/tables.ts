@@ -8,27 +8,27 @@ const bigId = () => bigint({ mode: 'number' })
 const time = () => timestamp({ withTimezone: true })
 const dollars = () => numeric({ precision: 24, scale: 8 })
 
-/** What billing knows of an organization; there once something was asked of it. */
+/** Billing data of an organization; created on first use. */
 export const billingAccounts = pgTable(
   'billing_accounts',
   {
     orgId: bigId()
       .primaryKey()
       .references(() => orgs.id, { onDelete: 'cascade' }),
-    /** The provider's own id. */
+    /** The provider's id. */
     customerId: text(),
-    /** Set by the operator; of everything an organization uses. */
+    /** Set by the operator; applies to everything an organization uses. */
     discountPercent: numeric({ precision: 5, scale: 2 }).notNull().default('0'),
     spendCapUsd: numeric({ precision: 12, scale: 2 }),
     atCap: text({ enum: atCapActions }).notNull().default('stop_deploys'),
     hibernateOrder: jsonb().$type<string[]>().notNull().default([]),
     rpcRequestsCap: bigId(),
-    /** The highest share of the cap that was told by mail, and the month it was told of. */
+    /** The highest cap warning that was mailed, and its month. */
     warnedPercent: integer().notNull().default(0),
     warnedMonth: text(),
-    /** Since when a charge fails; null while all is paid. */
+    /** When charges began to fail; null while everything is paid. */
     failingSince: time(),
-    /** Tries after the first one. */
+    /** Attempts after the first one. */
     retries: integer().notNull().default(0),
     nextRetryAt: time(),
   },
@@ -38,20 +38,20 @@ export const billingAccounts = pgTable(
 export const paymentMethods = pgTable(
   'payment_methods',
   {
-    /** The provider's. */
+    /** The provider's id. */
     id: text().primaryKey(),
     orgId: bigId()
       .notNull()
       .references(() => orgs.id, { onDelete: 'cascade' }),
     shown: jsonb().$type<Omit<PaymentMethod, 'id'>>().notNull(),
     addedAt: time().notNull(),
-    /** The highest of an organization is its default; every other rank is what was default before, or was there first. */
+    /** The highest rank of an organization is its default. */
     rank: integer().notNull().default(0),
   },
   (t) => [index('payment_methods_org').on(t.orgId)],
 )
 
-/** What was observed to run or to be kept, from when to when; the running hour is made of these. */
+/** Observed running programs and stored data over time; the current hour is computed from these. */
 export const usageSpans = pgTable(
   'usage_spans',
   {
@@ -61,7 +61,7 @@ export const usageSpans = pgTable(
     squidName: text().notNull(),
     /** Within the version: `api-2`, a processor's name, `db`. */
     resource: text().notNull(),
-    /** As receipts name it. */
+    /** The type as on receipts. */
     type: text().notNull(),
     /** 1 for programs, bytes for storage. */
     size: bigId().notNull(),
@@ -76,26 +76,26 @@ export const usageSpans = pgTable(
 )
 
 /**
- * The meter: only ever added to. One an hour a resource; more parts where more of the hour became known later. The key is fixed by
- * what is measured, before anything is tried, so that a repetition adds nothing. No foreign keys: it outlives what it speaks of.
+ * Usage records, append-only: one per resource and hour, and further parts for usage that became known later. The key depends only
+ * on what is measured, so a repetition adds nothing. No foreign keys: records outlive their subjects.
  */
 export const usageRecords = pgTable(
   'usage_records',
   {
     orgId: bigId().notNull(),
-    /** Null for requests that no squid made. */
+    /** Null for requests not made by a squid. */
     squidId: bigId(),
     squidName: text(),
     source: text({ enum: ['containers', 'databases', 'rpc'] }).notNull(),
     /** `<squid>/<resource>/<type>/<size>` */
     resource: text().notNull(),
     type: text().notNull(),
-    /** Its beginning. Prices are those of this hour. */
+    /** Start of the hour, whose prices apply. */
     hour: time().notNull(),
     part: integer().notNull(),
     /** ms, byte-ms or requests. */
     quantity: numeric({ precision: 40, scale: 0 }).notNull(),
-    /** `yyyy-MM` of the receipt it stands on: that of the hour, or the first open one when that is closed. */
+    /** `yyyy-MM` of the receipt it is on: that of the hour, or the first open month if that is closed. */
     month: text().notNull(),
     recordedAt: time().notNull(),
   },
@@ -107,19 +107,19 @@ export const usageRecords = pgTable(
   ],
 )
 
-/** Closed months. The receipt never changes; only whether it is paid. */
+/** Closed months. The receipt never changes; only its payment. */
 export const invoices = pgTable(
   'invoices',
   {
-    /** Counts without gaps. */
+    /** Without gaps. */
     number: integer().primaryKey(),
     orgId: bigId().notNull(),
     month: text().notNull(),
     closedAt: time().notNull(),
     receipt: jsonb().$type<Receipt>().notNull(),
-    /** As they stood when the month was closed. */
+    /** As of when the month was closed. */
     customer: jsonb().$type<InvoiceCustomer>().notNull(),
-    /** Who bills, in lines, as the price book said then. */
+    /** Seller in lines, from the price book at that time. */
     seller: jsonb().$type<string[]>().notNull().default([]),
     totalUsd: dollars().notNull(),
     paidAt: time(),
@@ -132,11 +132,11 @@ export type InvoiceCustomer = {
   details: typeof orgs.$inferSelect.billingDetails
 }
 
-/** Tries to be paid. The key is written before the provider is asked, so that a repetition charges nothing twice. */
+/** Attempts to charge. The key is stored before the provider is called, so that a repetition does not charge twice. */
 export const charges = pgTable(
   'charges',
   {
-    /** Sent to the provider as idempotency key. */
+    /** Idempotency key sent to the provider. */
     key: text().primaryKey(),
     invoice: integer()
       .notNull()
@@ -145,7 +145,7 @@ export const charges = pgTable(
     paymentMethodId: text().notNull(),
     amountCents: bigId().notNull(),
     status: text({ enum: ['asking', 'succeeded', 'failed'] }).notNull(),
-    /** The provider's own. */
+    /** The provider's id. */
     providerId: text(),
     failure: text(),
     at: time().notNull(),
@@ -153,10 +153,10 @@ export const charges = pgTable(
   (t) => [index('charges_invoice').on(t.invoice), ...enumChecks('charges', t)],
 )
 
-/** Events of the provider that were handled: each counts once. */
+/** Handled events of the provider: each is applied once. */
 export const billingEvents = pgTable('billing_events', { id: text().primaryKey(), at: time().notNull() })
 
-/** Versions that billing hibernated, and wakes again. */
+/** Versions that billing hibernated and will restart. */
 export const billingHibernations = pgTable(
   'billing_hibernations',
   {
@@ -165,14 +165,14 @@ export const billingHibernations = pgTable(
     squidName: text().notNull(),
     reason: text({ enum: ['debt', 'cap'] }).notNull(),
     month: text().notNull(),
-    /** Asked to run again; the row goes when it was taken up. */
+    /** Restart requested; the row is deleted when the restart has begun. */
     isWaking: boolean().notNull().default(false),
     at: time().notNull(),
   },
   (t) => enumChecks('billing_hibernations', t),
 )
 
-/** Set-ups of the test provider, where Stripe keeps its own. */
+/** Set-ups of the test provider, like Stripe's. */
 export const testSetups = pgTable(
   'billing_test_setups',
   {
@@ -188,13 +188,13 @@ export const testSetups = pgTable(
 )
 export type TestProviderCard = { number: string; expMonth: number; expYear: number }
 
-/** One row: how far the meter is. */
+/** One row: progress of the meter. */
 export const meterState = pgTable(
   'meter_state',
   {
     id: integer().primaryKey().default(1),
     lastLookMs: bigId().notNull(),
-    /** Hours before this one are on record. */
+    /** Hours before this one are recorded. */
     recordedUntilMs: bigId().notNull(),
   },
   (t) => [oneRowCheck('meter_state', t.id)],

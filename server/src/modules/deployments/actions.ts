@@ -10,7 +10,7 @@ import type { DeploymentRow } from './store.ts'
 type ActionName = 'deploy' | 'restart' | 'hibernate' | 'rollback' | 'delete' | 'setTag' | 'removeTag'
 type Caller = { org: OrgScope; actor: Actor; request: Request }
 
-/** What changes a version. Each starts a deployment and answers it at once. */
+/** Actions that change a version. Each starts a deployment and returns it without waiting for its end. */
 export function squidActionHandlers(app: App): Pick<Handlers<Contract['squids']>, ActionName> {
   const started = async ({ org, request }: Caller, row: DeploymentRow): Promise<Deployment> => {
     const { id, type, squidName, squidSlot, tag, sourceDeploymentId } = row

@@ -2,32 +2,34 @@ import type { WorkerApp } from '../../app.ts'
 import type { Job } from '../../jobs/jobs.ts'
 import { hours, systemClock } from '../../clock.ts'
 import { deleteImage, isImageKnown, lockImage, orgsWithUnusedImages, unusedImagesOf } from './images-store.ts'
-import { hasUnfinished, lockOrg } from './store.ts'
+import { lockOrg } from '../orgs/index.ts'
+import { hasUnfinished } from './store.ts'
 import { collectUploads } from './uploads.ts'
 
-/** What takes room on disk and nobody needs goes, every hour. */
+/** Removes unused archives and images from disk every hour. */
 export const collectionJobs = (app: WorkerApp): Job<never>[] => [
   { name: 'deployments.collect-uploads', schedule: '7 * * * *', run: () => collectUploads(app) },
   { name: 'deployments.collect-images', schedule: '17 * * * *', run: () => collectImages(app) },
 ]
 
-/** What was stored and noted by nobody for so long belongs to a worker that died. */
-const sweptAfterMs = hours(24)
+/** Stored images without a row belong to a worker that died after this time. */
+const orphanAfterMs = hours(24)
 
 /**
- * Removes images that no version runs or keeps, and those nobody knows of. Rows first, then files: a worker that is killed in between
- * leaves files without a row, which the next round finds.
+ * Removes images that no version runs or keeps, and those without a row. Rows are deleted before files: a worker killed in between
+ * leaves files without a row, which the next round removes.
  */
 export async function collectImages(app: WorkerApp): Promise<void> {
   const unused: string[] = []
   for (const orgId of await orgsWithUnusedImages(app.db)) unused.push(...(await collectUnused(app, orgId)))
-  const oldMs = systemClock.now().getTime() - sweptAfterMs
+  const oldMs = systemClock.now().getTime() - orphanAfterMs
   const stored = (await app.builder.listImages()).filter(({ storedAtMs }) => storedAtMs < oldMs)
   for (const image of new Set([...unused, ...stored.map((one) => one.image)])) await removeUnknown(app, image)
 }
 
 /**
- * Only of organizations without a deployment in progress, and none can begin meanwhile: a build could be about to use one of them again.
+ * Only of organizations without a deployment in progress, and none can start in the meantime: a build could be about to use one of
+ * the images again.
  */
 async function collectUnused(app: WorkerApp, orgId: number): Promise<string[]> {
   return await app.db.transaction(async (tx) => {
@@ -39,7 +41,7 @@ async function collectUnused(app: WorkerApp, orgId: number): Promise<string[]> {
   })
 }
 
-/** Unless a build has noted it again since. */
+/** Unless a build has recorded it again since. */
 async function removeUnknown(app: WorkerApp, image: string): Promise<void> {
   await app.db.transaction(async (tx) => {
     await lockImage(tx, image)

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => t?.close())
 
-test('a version for whose programs no connections are left is refused in words that help; one that runs is not', async () => {
+test('a version that needs more connections than are left is refused with advice; a running version is not', async () => {
   const worker = t.work()
   try {
     await d.deployed({}, { name: 'many', slot: 'v1' })
@@ -30,7 +30,7 @@ test('a version for whose programs no connections are left is refused in words t
         /^The Postgres of this installation has no connections left for this version: it needs 7, and 0 of \d+ are free\. Hibernate or delete a version/,
       ) as string,
     })
-    // It asks for fewer than it has.
+    // It needs fewer connections than it has.
     await d.deployed({ build: { prints: ['new'] } }, { name: 'many', slot: 'v1' })
     await d.deployed({}, { name: 'one-more', slot: 'v1' })
   } finally {
@@ -38,7 +38,7 @@ test('a version for whose programs no connections are left is refused in words t
   }
 })
 
-test('most connections in use is said in the log, once each time, and told to Prometheus', async () => {
+test('high connection usage is logged once per episode and exported to Prometheus', async () => {
   const watch = connectionWatch(t.app)
   const { open, max } = await connectionsOf(t.app)
   await watch()

@@ -6,7 +6,7 @@ import { listDeletedOrgs, listDeletable, removeOrg, selectUnfinishedOf } from '.
 
 const retryAfterMs = minutes(1)
 
-/** Deletes every version of organizations that were deleted, then their rows. */
+/** Deletes the versions of deleted organizations, then their rows. */
 export async function removeDeletedOrgs(app: App): Promise<void> {
   const since = new Date(app.clock.now().getTime() - retryAfterMs)
   for (const org of await listDeletedOrgs(app.db)) {

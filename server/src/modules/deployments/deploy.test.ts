@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../../db/database.ts'
 import { ownerConnection } from '../databases/index.ts'
+import type { SquidPlan } from '../manifest/index.ts'
+import { readAddons } from './addons.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 
 let t: DeployApp
@@ -23,7 +25,7 @@ const running = async (squidId: number) =>
     .map((o) => `${o.workload.split('.')[1]}/${o.container}`)
     .sort()
 
-test('a first deployment goes through every step and ends with its address', async () => {
+test('a first deployment runs every step and logs its address', async () => {
   const deployment = await d.deployed({}, { slot: 'v1', tag: 'prod' })
   expect(deployment).toMatchObject({ type: 'DEPLOY', status: 'OK', failed: 'NO', options: { tag: 'prod' } })
   expect(deployment.steps.map((s) => s.status)).toEqual([
@@ -42,7 +44,7 @@ test('a first deployment goes through every step and ends with its address', asy
   expect(await running(squid.id)).toEqual(['1/api', '1/processor'])
 })
 
-test('a version is listed from the moment its deployment was asked for', async () => {
+test('a version is listed as soon as its deployment is requested', async () => {
   const deployment = await d.deploy({ build: { takesMs: 300 } }, { name: 'early' })
   expect(deployment.squid?.slot).toMatch(/^[a-z0-9]{6}$/)
   const [listed] = await d.api.squids.list({ params: { code: d.org.code }, query: { name: 'early' } })
@@ -58,15 +60,15 @@ test('an update with unchanged content builds nothing and moves to a new generat
   expect(await running(first.squid?.id ?? 0)).toEqual(['2/api', '2/processor'])
 })
 
-test('version: N of the manifest is slot vN when nobody asks for a slot', async () => {
+test('version: N of the manifest is slot vN when the request names no slot', async () => {
   const deployment = await d.deployed({ manifest: { version: 7 } }, { name: 'by-version' })
   expect(deployment.squid?.reference).toBe('by-version@v7')
   const taken = await d.ended(await d.deploy({ manifest: { version: 7 } }, { name: 'by-version' }))
   expect(taken).toMatchObject({ failed: 'REQUIREMENTS' })
-  expect(taken.failureReason).toContain('asks for slot v7')
+  expect(taken.failureReason).toContain('requests slot v7')
 })
 
-test('restart makes a new generation with the present secrets', async () => {
+test('restart starts a new generation with the current secrets', async () => {
   await d.api.secrets.change({
     params: { code: d.org.code },
     body: { secrets: [{ action: 'UPDATE', name: 'key', value: 'one' }] },
@@ -137,7 +139,7 @@ test('a hard reset erases the database, an update keeps it', async () => {
   await expect(query('select n from rows')).rejects.toThrow('does not exist')
 })
 
-test('a rollback is a switch to a kept image', async () => {
+test('a rollback switches to a kept image', async () => {
   const name = 'back'
   const first = await d.deployed({ build: { prints: ['one'] } }, { name, slot: 'v1' })
   const second = await d.deployed({ build: { prints: ['two'] } }, { name, slot: 'v1' })
@@ -153,25 +155,25 @@ test('a rollback is a switch to a kept image', async () => {
   expect(await image(first.id)).toBeNull()
   await expect(d.api.squids.rollback({ ...at('v1', name), body: { deploymentId: first.id } })).rejects.toMatchObject({
     status: 405,
-    message: expect.stringContaining('is not kept. You can go back to:'),
+    message: expect.stringContaining('is no longer kept. You can roll back to:'),
   })
 })
 
-test('a deleted version leaves nothing; its name and slot are free again', async () => {
-  const { squid } = await d.deployed({}, { name: 'gone', slot: 'v1', tag: 'x1' })
+test('a deleted version leaves nothing behind; its name and slot can be reused', async () => {
+  const { squid } = await d.deployed({}, { name: 'deleted', slot: 'v1', tag: 'x1' })
   const database = (await ownerConnection(t.app, squid?.id ?? 0))?.database
-  const deletion = await d.ended(await d.api.squids.delete(at('v1', 'gone')))
-  expect(deletion).toMatchObject({ type: 'DELETE', status: 'OK', squid: { reference: 'gone@v1' } })
+  const deletion = await d.ended(await d.api.squids.delete(at('v1', 'deleted')))
+  expect(deletion).toMatchObject({ type: 'DELETE', status: 'OK', squid: { reference: 'deleted@v1' } })
   expect(deletion.steps.map((s) => s.status)).toEqual(['SQUID_DELETING', 'ADDONS_DELETING', 'REMOVING_INGRESS'])
   expect(await running(squid?.id ?? 0)).toEqual([])
-  await expect(d.api.squids.get(at('v1', 'gone'))).rejects.toMatchObject({ status: 404 })
+  await expect(d.api.squids.get(at('v1', 'deleted'))).rejects.toMatchObject({ status: 404 })
   const databases = await t.app.squidsDatabase.pool.query('select 1 from pg_database where datname = $1', [database])
   expect(databases.rowCount).toBe(0)
-  const again = await d.deployed({}, { name: 'gone', slot: 'v1' })
+  const again = await d.deployed({}, { name: 'deleted', slot: 'v1' })
   expect(again.squid?.id).not.toBe(squid?.id)
 })
 
-test('squids of every shape deploy: without api, without init, without database, with work that ends', async () => {
+test('squids of every shape deploy: without api, without init, without database, with a processor that finishes', async () => {
   const shapes = [
     { api: null },
     { init: null },
@@ -185,7 +187,7 @@ test('squids of every shape deploy: without api, without init, without database,
   }
 })
 
-test("addon rpc brings the gateway's address of each network, by variable and by expression", async () => {
+test("addon rpc provides the gateway's address of each network, as a variable and in expressions", async () => {
   const { squid } = await d.deployed(
     {
       addons: { rpc: ['eth.http', 'arbitrum-one.http'] },
@@ -202,7 +204,15 @@ test("addon rpc brings the gateway's address of each network, by variable and by
   }
 })
 
-test('lists of deployments are paged, of one squid with the last lines, of all without', async () => {
+test('each rpc endpoint has the same address as a variable and in expressions, whatever its separators', async () => {
+  const plan = { postgres: null, rpc: ['eth:http', 'arbitrum-one.http', 'my.chain.http'] } as unknown as SquidPlan
+  const { addons, variables } = await readAddons(t.app, { id: 0, orgId: d.org.id }, plan)
+  expect(Object.keys(variables)).toEqual(['RPC_ETH_HTTP', 'RPC_ARBITRUM_ONE_HTTP', 'RPC_MY_CHAIN_HTTP'])
+  expect(Object.keys(addons.rpc ?? {})).toEqual(['eth', 'arbitrum-one', 'my.chain'])
+  expect(Object.values(addons.rpc ?? {}).map(({ http }) => http)).toEqual(Object.values(variables))
+})
+
+test('lists of deployments are paged; those of one squid have log lines, those of all have none', async () => {
   const code = d.org.code
   const [newest, ...others] = await d.api.deployments.list({ params: { code }, query: { limit: '3' } })
   expect(others).toHaveLength(2)
@@ -217,7 +227,7 @@ test('lists of deployments are paged, of one squid with the last lines, of all w
   expect(await d.api.deployments.list({ params: { code }, query: { statusGroup: 'IN_PROGRESS' } })).toEqual([])
 })
 
-test('one who has the first lines of a log asks for those after them', async () => {
+test('a client can request only the log lines it does not have yet', async () => {
   const { id, plan, steps } = await d.deployed({}, { name: 'with-lines', slot: 'v1' })
   expect(steps.map(({ status }) => status)).toEqual(plan)
   const get = (query = {}) => d.api.deployments.get({ params: { code: d.org.code, id: String(id) }, query })

@@ -16,11 +16,11 @@ export type Engine = {
   /** By version; shared with the reconcile loop of this worker. */
   locks: Locks
   worker: Worker
-  /** Lets go of all deployments, where they stand. */
+  /** Releases all deployments at their current step. */
   close: () => Promise<void>
 }
 
-/** Takes up deployments that nobody works on: at once when told of one, and by a sweep for those it was not told of. */
+/** Runs unfinished deployments: immediately when notified of one, and by a periodic sweep in case a notification was lost. */
 export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine {
   const stopping = new AbortController()
   const running = new Map<number, Promise<void>>()
@@ -28,27 +28,27 @@ export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine 
     app,
     intervals,
     snapshots: createSnapshotReader(app.runtime),
-    hiding: createRedactorSource(app),
+    redactors: createRedactorSource(app),
   }
   const locks = openLocks(app.database, lockSpace)
   let sweeping: Promise<void> | null = null
-  let isAskedAgain = false
+  let isRequestedAgain = false
 
-  /** Never rejects. Asked while one goes on, another follows. */
+  /** Never rejects. A call during a sweep starts another one after it. */
   function sweep(): Promise<void> {
-    isAskedAgain = sweeping !== null
-    sweeping ??= takeUpAll()
+    isRequestedAgain = sweeping !== null
+    sweeping ??= claimAll()
       .catch((error: unknown) => {
-        if (!stopping.signal.aborted) app.log.warn({ err: error }, 'the engine cannot look for deployments')
+        if (!stopping.signal.aborted) app.log.warn({ err: error }, 'failed to poll for deployments')
       })
       .then(() => {
         sweeping = null
-        return isAskedAgain && !stopping.signal.aborted ? sweep() : undefined
+        return isRequestedAgain && !stopping.signal.aborted ? sweep() : undefined
       })
     return sweeping
   }
 
-  async function takeUpAll(): Promise<void> {
+  async function claimAll(): Promise<void> {
     if (stopping.signal.aborted || running.size >= maxConcurrent) return
     for (const { id, squidId } of await listUnfinished(app.db)) {
       if (stopping.signal.aborted || running.size >= maxConcurrent) return
@@ -63,13 +63,13 @@ export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine 
     try {
       await runDeployment(worker, id, lock, stopping.signal)
     } catch (error) {
-      // The row tells where it stands: a worker goes on with the next sweep.
-      if (!stopping.signal.aborted) app.log.warn({ err: error, deploymentId: id }, 'let go of a deployment')
+      // The row holds the state, so the next sweep of any worker resumes it.
+      if (!stopping.signal.aborted) app.log.warn({ err: error, deploymentId: id }, 'deployment released')
     } finally {
       const wasFull = running.size >= maxConcurrent
       running.delete(id)
       if (wasFull) void sweep()
-      await lock.release().catch((error: unknown) => app.log.warn({ err: error }, 'a lock was not released'))
+      await lock.release().catch((error: unknown) => app.log.warn({ err: error }, 'failed to release a lock'))
     }
   }
 
@@ -82,7 +82,7 @@ export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine 
     close: async () => {
       clearInterval(timer)
       stopListening()
-      stopping.abort(new Error('The worker stops'))
+      stopping.abort(new Error('The worker is stopping'))
       await sweeping
       await Promise.all(running.values())
       await locks.close()

@@ -1,18 +1,16 @@
 import type { Db } from '../../db/database.ts'
 import { setLastDeploy, type SquidRow } from '../versions/index.ts'
-import { stepsByType, type RunnableType } from './plans.ts'
+import type { DeploymentType } from '@shoal/contract'
+import { stepsByType } from './plans.ts'
 import { insertDeployment, type DeploymentRow, type NewDeployment } from './store.ts'
 
-type NewDeploymentRequest = { type: RunnableType; userId: number | null; requestKey: string } & Partial<
-  Pick<
-    NewDeployment,
-    'tag' | 'isHardReset' | 'uploadId' | 'manifestPath' | 'sourceDeploymentId' | 'image' | 'isSlotGenerated'
-  >
+type NewDeploymentRequest = { type: DeploymentType; userId: number | null; requestKey: string } & Partial<
+  Pick<NewDeployment, 'tag' | 'uploadId' | 'manifestPath' | 'sourceDeploymentId' | 'image' | 'isSlotGenerated'>
 >
 
 /**
- * Adds a deployment for a worker to take up, and says so on the version's row.
- * @throws a unique violation when another one of the version is in progress: the caller has looked, in this transaction
+ * Inserts a deployment for a worker to claim, and sets it on the version's row.
+ * @throws a unique violation when another one of the version is in progress: the caller checks before, in this transaction
  */
 export async function enqueue(
   db: Db,

@@ -16,21 +16,21 @@ export class DeployFailure extends Error {
 
 type FailureContext = { orgCode: string; deploymentId: number }
 
-/** What is told of an error; null for one that is nobody's known fault. */
-export function failureOf(error: unknown, told: FailureContext): DeployFailure | null {
+/** Maps an error to a user-facing failure; null if unrecognised. */
+export function failureOf(error: unknown, context: FailureContext): DeployFailure | null {
   if (error instanceof DeployFailure) return error
   if (error instanceof BuildFailure) return new DeployFailure(error.kind, error.message)
   if (error instanceof InvalidManifest)
     return new DeployFailure('REQUIRED_SOURCE_FILE_INVALID', `The manifest is not valid. ${error.message}`)
-  if (error instanceof UnknownSecrets) return unknownSecrets(error.names, told.orgCode)
+  if (error instanceof UnknownSecrets) return unknownSecrets(error.names, context.orgCode)
   return null
 }
 
-/** Ours to mend: the stack goes to the server's log, the person gets a number to ask about. */
+/** For internal errors: the stack is in the server's log, the user gets the number to refer to. */
 export const unexpected = ({ deploymentId }: FailureContext): DeployFailure =>
   new DeployFailure(
     'UNEXPECTED',
-    `Something failed on our side. Please deploy again; if it repeats, tell support about deployment ${deploymentId}.`,
+    `Something failed on our side. Please deploy again. If it keeps failing, contact support about deployment ${deploymentId}.`,
   )
 
 function unknownSecrets(names: string[], orgCode: string): DeployFailure {

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
 import { archiveOf } from './testing/archive.ts'
 import { insertSquid, selectSquid } from '../versions/index.ts'
-import { removeNeverRan } from './reconcile.ts'
+import { removeNeverDeployed } from './reconcile.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 import { probeWhile } from './testing/probe-version.ts'
 import { squidFiles, type TestSquid } from './testing/squid-files.ts'
@@ -32,18 +32,18 @@ const failed = async (squid: TestSquid, options = {}): Promise<Deployment> => {
   return deployment
 }
 
-describe('each kind of failure says what to do', () => {
+describe('each kind of failure names the remedy', () => {
   test.each([
     ['REQUIRED_SOURCE_FILE_INVALID', 'manifest', { manifest: { deploy: {} } }, '"deploy.processor" is required'],
     ['REQUIREMENTS', 'secrets', { env: { A: '${{ secrets.MISSING }}' } }, 'sqd secrets set MISSING <value> -o'],
-    ['REQUIREMENTS', 'hasura', { addons: { hasura: {} } }, 'hasura is not offered'],
-    ['REQUIREMENTS', 'neon', { addons: { neon: {} } }, 'neon is not offered'],
+    ['REQUIREMENTS', 'hasura', { addons: { hasura: {} } }, 'does not offer the addon hasura'],
+    ['REQUIREMENTS', 'neon', { addons: { neon: {} } }, 'does not offer the addon neon'],
     ['REQUIREMENTS', 'profile', { scale: { dedicated: false, processor: { profile: 'xlarge' } } }, 'dedicated'],
     [
       'SOURCE_FILES_BUILD_FAILED',
       'build',
-      { build: { prints: ['error TS1'], fails: { kind: 'SOURCE_FILES_BUILD_FAILED' as const, message: 'Mend it.' } } },
-      'Mend it.',
+      { build: { prints: ['error TS1'], fails: { kind: 'SOURCE_FILES_BUILD_FAILED' as const, message: 'Fix it.' } } },
+      'Fix it.',
     ],
   ])('%s (%s)', async (kind, _, squid, reason) => {
     const deployment = await failed(squid)
@@ -68,10 +68,10 @@ describe('each kind of failure says what to do', () => {
       failed: 'REQUIRED_SOURCE_FILE_MISSED',
       failureReason: expect.stringContaining('other.yaml'),
     })
-    expect(await deploy(archiveOf(squidFiles()), '/srv/somebody/project/squid.yaml')).toMatchObject({ status: 'OK' })
+    expect(await deploy(archiveOf(squidFiles()), '/srv/someone/project/squid.yaml')).toMatchObject({ status: 'OK' })
   })
 
-  test('UNEXPECTED for a fault of ours, with a number to ask about and nothing of our insides', async () => {
+  test('UNEXPECTED for an internal error, with the number of the deployment and without internals', async () => {
     const deployment = await d.deploy({ build: { prints: ['only here'] } }, { name: 'lost' })
     await rm(join(t.app.config.dataDir, 'uploads'), { recursive: true })
     const ended = await d.ended(deployment)
@@ -92,17 +92,20 @@ describe('each kind of failure says what to do', () => {
   })
 
   test.each<[string, TestSquid]>([
-    ['before anything was made', { build: { fails: { kind: 'REQUIRED_SOURCE_FILE_MISSED', message: 'no lockfile' } } }],
-    ['when its database was there', { init: { ends: { afterMs: 5, exitCode: 1 } } }],
-    ['when its programs ran', { api: { ends: { afterMs: 5, exitCode: 1 } } }],
-  ])('a first deployment that fails %s leaves only itself and its log', async (_, squid) => {
+    [
+      'before anything was created',
+      { build: { fails: { kind: 'REQUIRED_SOURCE_FILE_MISSED', message: 'no lockfile' } } },
+    ],
+    ['when its database exists', { init: { ends: { afterMs: 5, exitCode: 1 } } }],
+    ['when its programs have run', { api: { ends: { afterMs: 5, exitCode: 1 } } }],
+  ])('a first deployment that fails %s leaves only the deployment and its log', async (_, squid) => {
     const { org } = d
-    const asked = await d.deploy(squid, { name: 'first', slot: 'v1', tag: 'prod' })
-    const id = asked.squid?.id ?? 0
-    const ended = await d.ended(asked)
+    const deployment = await d.deploy(squid, { name: 'first', slot: 'v1', tag: 'prod' })
+    const id = deployment.squid?.id ?? 0
+    const ended = await d.ended(deployment)
     expect(ended).toMatchObject({ failed: expect.not.stringMatching('^NO$'), squid: { id, reference: 'first@v1' } })
     expect(ended.logs.at(-1)?.message).toBe(ended.failureReason)
-    // So the public client takes the next deployment for a new version, and asks for no --allow-update.
+    // So the public client treats the next deployment as a new version, and does not require --allow-update.
     const params = { code: org.code, reference: 'first@v1' }
     await expect(d.api.squids.get({ params })).rejects.toMatchObject({ status: 404 })
     const listed = await d.api.squids.list({ params: { code: org.code }, query: { name: 'first' } })
@@ -120,23 +123,23 @@ describe('each kind of failure says what to do', () => {
     expect(await d.ended(await d.api.squids.delete({ params }))).toMatchObject({ status: 'OK' })
   })
 
-  test('a version that could not be taken away at once goes later, and its name is free', async () => {
+  test('a version that could not be removed immediately is removed later, and its name can be reused', async () => {
     const { id } = await insertSquid(t.app.db, { orgId: d.org.id, name: 'left', slot: 'v1' })
     await t.app.database.pool.query(
       `insert into deployments (org_id, squid_id, squid_name, squid_slot, type, status, failed, request_key, created_at, updated_at, finished_at)
        values ($1, $2, 'left', 'v1', 'DEPLOY', 'UNPACKING', 'REQUIREMENTS', 'left', now(), now(), now())`,
       [d.org.id, id],
     )
-    await removeNeverRan(t.app)
+    await removeNeverDeployed(t.app)
     expect(await selectSquid(t.app.db, id)).toBeNull()
     await d.deployed({}, { name: 'left', slot: 'v1' })
-    await removeNeverRan(t.app)
+    await removeNeverDeployed(t.app)
     expect(await d.api.squids.get({ params: { code: d.org.code, reference: 'left@v1' } })).toMatchObject({
       status: 'DEPLOYED',
     })
   })
 
-  test('what cannot be had but is not needed is a warning', async () => {
+  test('an unavailable option that is not essential is a warning', async () => {
     const postgres = { version: '14', config: { max_locks_per_transaction: 1024 } }
     const { logs } = await d.deployed({ addons: { postgres } }, { name: 'warned' })
     const warnings = logs.filter((l) => l.severity === 'warn').map((l) => l.message)
@@ -147,7 +150,7 @@ describe('each kind of failure says what to do', () => {
   })
 })
 
-describe('a broken update leaves the running version answering', () => {
+describe('a broken update leaves the running version available', () => {
   const slot = { name: 'steady', slot: 'v1' }
   let squidId: number
   beforeAll(async () => {
@@ -156,7 +159,7 @@ describe('a broken update leaves the running version answering', () => {
   afterEach(async () => {
     const observations = (await t.runtime.observe()).filter((o) => o.workload.startsWith(`${squidId}.`))
     const [generation] = observations.map((o) => o.workload)
-    // One generation, whole, and none of the failed one.
+    // One complete generation, and nothing of the failed one.
     expect(observations.map((o) => o.container).sort()).toEqual(['api', 'processor'])
     expect(new Set(observations.map((o) => o.workload))).toEqual(new Set([generation]))
   })
@@ -169,7 +172,7 @@ describe('a broken update leaves the running version answering', () => {
       'init ended with exit code 1',
     ],
     ['init that cannot start', { init: { cannotStart: 'No such command: node' } }, 'No such command: node'],
-    ['api that crashes', { api: { print: ['boom'], ends: { afterMs: 10, exitCode: 1 } } }, 'the last of 2 tries'],
+    ['api that crashes', { api: { print: ['boom'], ends: { afterMs: 10, exitCode: 1 } } }, 'the last of 2 attempts'],
     ['api that ends', { api: { ends: { afterMs: 0, exitCode: 0 } } }, 'keep running'],
     [
       'processor that crashes',
@@ -177,56 +180,56 @@ describe('a broken update leaves the running version answering', () => {
       'processor ended with exit code 2',
     ],
     [
-      'processor that ends without an error although its chain goes on',
+      'processor that ends without an error although its chain has more blocks',
       { processors: { processor: { print: ['processing blocks from 0'], ends: { afterMs: 10, exitCode: 0 } } } },
-      'processor ended with exit code 0 although its chain goes on, the last of 2 tries',
+      'processor ended with exit code 0 although its chain has more blocks, the last of 2 attempts',
     ],
     [
-      'processor too large',
+      'processor out of memory',
       { processors: { processor: { ends: { afterMs: 10, outOfMemory: true } } } },
-      'more memory than its profile has',
+      'more memory than its profile allows',
     ],
   ])('%s', async (_, squid, reason) => {
-    const noticed = await probeWhile(t, squidId, async () => {
+    const observed = await probeWhile(t, squidId, async () => {
       const { failureReason } = await failed(squid, slot)
       expect(failureReason).toContain(reason)
     })
-    expect(noticed).toMatchObject({ refusals: 0, maxWriters: 1 })
-    expect(noticed.answers).toBeGreaterThan(3)
+    expect(observed).toMatchObject({ refusals: 0, maxWriters: 1 })
+    expect(observed.responses).toBeGreaterThan(3)
   })
 
-  test('the last lines of what failed are in the log', async () => {
+  test('the last lines of the failed program are in the log', async () => {
     const print = ['one', 'two', '\u001b[31mthree\u001b[0m']
     const { logs } = await failed({ init: { print, ends: { afterMs: 5, exitCode: 9 } } }, slot)
     const lines = logs.map((l) => l.message)
     expect(lines).toEqual(expect.arrayContaining(['init | one', 'init | two', 'init | three']))
   })
 
-  test('an api that never answers is given up after its time', async () => {
-    const asked = await d.deploy({ api: { startMs: 10 * 3_600_000 } }, slot)
+  test('an api that never responds fails after the timeout', async () => {
+    const deployment = await d.deploy({ api: { startMs: 10 * 3_600_000 } }, slot)
     await waitFor(() => t.runtime.host.workloads.size > 1 && isObserved(squidId, 'api', 'starting'))
     t.time.advance(minutes(6))
-    expect((await d.ended(asked)).failureReason).toBe('api: It is starting. It was given 5 minutes.')
+    expect((await d.ended(deployment)).failureReason).toBe('api: It is starting. Timed out after 5 minutes.')
   })
 
-  test('a step that takes too long fails with what it was busy with', async () => {
-    const asked = await d.deploy({ build: { takesMs: 60_000 } }, slot)
+  test('a step that takes too long fails and names its work', async () => {
+    const deployment = await d.deploy({ build: { takesMs: 60_000 } }, slot)
     await waitFor(async () =>
-      (await d.api.deployments.get(one(asked))).logs.some((l) => l.message.startsWith('Playing')),
+      (await d.api.deployments.get(one(deployment))).logs.some((l) => l.message.startsWith('Playing')),
     )
     t.time.advance(minutes(36))
-    expect(await d.ended(asked)).toMatchObject({
+    expect(await d.ended(deployment)).toMatchObject({
       status: 'IMAGE_BUILDING',
       failed: 'REQUIREMENTS',
-      failureReason: expect.stringContaining('Building the image took longer than the 35 minutes'),
+      failureReason: expect.stringContaining('Building the image took longer than its limit of 35 minutes'),
     })
   })
 
-  test('an update that works is not noticed either', async () => {
-    const noticed = await probeWhile(t, squidId, async () => {
+  test('a successful update causes no downtime either', async () => {
+    const observed = await probeWhile(t, squidId, async () => {
       await d.deployed({ build: { prints: ['new'] } }, slot)
     })
-    expect(noticed).toMatchObject({ refusals: 0, maxWriters: 1 })
+    expect(observed).toMatchObject({ refusals: 0, maxWriters: 1 })
   })
 })
 
@@ -237,6 +240,6 @@ const isObserved = async (squidId: number, container: string, state: string) =>
     (o) => o.workload.startsWith(`${squidId}.`) && o.container === container && o.state === state,
   )
 
-async function waitFor(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(5)
+async function waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await sleep(5)
 }

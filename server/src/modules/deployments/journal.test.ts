@@ -27,7 +27,7 @@ const newJournal = async (id?: number) => {
 }
 const messages = async (id: number) => (await listLogs(t.app.db, id)).map((l) => l.message)
 
-test('lines are kept in the order they came, whoever wrote them', async () => {
+test('lines are kept in order, also across writers', async () => {
   const { id, journal } = await newJournal()
   for (let n = 0; n < 2_500; n++) journal.output('info', `line ${n}`)
   journal.warn('careful')
@@ -39,18 +39,18 @@ test('lines are kept in the order they came, whoever wrote them', async () => {
   expect(lines).toEqual([...Array.from({ length: 2_500 }, (_, n) => `line ${n}`), 'careful', 'the end'])
 })
 
-test('output ends at its limit with a word about it; our own lines are always kept', async () => {
+test('output ends at its limit with a notice; messages of the engine are always kept', async () => {
   const { id, journal } = await newJournal()
   for (let n = 0; n < maxOutputLines + 500; n++) journal.output('info', 'x')
   journal.error('the reason')
   await journal.flush()
   const lines = await messages(id)
   expect(lines).toHaveLength(maxOutputLines + 1)
-  expect(lines.at(-2)).toContain('the rest is left out')
+  expect(lines.at(-2)).toContain('the rest is omitted')
   expect(lines.at(-1)).toBe('the reason')
 })
 
-test('colours, NULs, halves of characters and endless lines do no harm', async () => {
+test('colours, NULs, lone surrogates and very long lines are cleaned', async () => {
   const { id, journal } = await newJournal()
   journal.output('info', '\u001b[31mred\u001b[0m\0 \ud800')
   journal.output('info', 'y'.repeat(100_000))
@@ -60,7 +60,7 @@ test('colours, NULs, halves of characters and endless lines do no harm', async (
   expect(second).toHaveLength(4_000 + ' … (cut)'.length)
 })
 
-test('of two writers the later one learns that its lines have no place', async () => {
+test('of two writers the later one fails', async () => {
   const { id, journal } = await newJournal()
   const late = await newJournal(id)
   journal.info('mine')

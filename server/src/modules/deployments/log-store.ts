@@ -13,12 +13,12 @@ export async function nextLogSeq(db: Db, deploymentId: number): Promise<number> 
   return (row?.last ?? -1) + 1
 }
 
-/** @throws when another worker has written lines of these numbers */
+/** @throws when another worker has written lines with these numbers */
 export async function appendLogs(db: Db, rows: LogRow[]): Promise<void> {
   await db.insert(deploymentLogs).values(rows)
 }
 
-/** Lines count from 0 without a gap, so that `after` leaves out the first so many. */
+/** Lines are numbered from 0 without gaps; returns those from number `after` on. */
 export function listLogs(db: Db, deploymentId: number, after = 0): Promise<LogRow[]> {
   return db
     .select()
@@ -27,8 +27,8 @@ export function listLogs(db: Db, deploymentId: number, after = 0): Promise<LogRo
     .orderBy(asc(deploymentLogs.seq))
 }
 
-/** The last lines of each. */
-export async function listLastLogs(db: Db, deploymentIds: number[], lines: number) {
+/** The last lines of each deployment. */
+export async function listLastLogs(db: Db, deploymentIds: number[], limit: number) {
   if (deploymentIds.length === 0) return []
   const { rows } = await db.execute<{
     deploymentId: number
@@ -39,7 +39,7 @@ export async function listLastLogs(db: Db, deploymentIds: number[], lines: numbe
     sql`select d.id as "deploymentId", l.severity, l.message, (extract(epoch from l.at) * 1000)::float8 as "atMs"
       from unnest(${sql.param(deploymentIds)}::int8[]) as d(id)
       cross join lateral (
-        select * from deployment_logs where deployment_id = d.id order by seq desc limit ${lines}
+        select * from deployment_logs where deployment_id = d.id order by seq desc limit ${limit}
       ) l order by d.id, l.seq`,
   )
   return rows.map(({ atMs, ...row }) => ({ ...row, at: new Date(atMs) }))

@@ -10,7 +10,7 @@ import { startEngine } from './engine.ts'
 import { snapshotOf } from './runtime-snapshot.ts'
 import { driftedVersions } from './reconcile.ts'
 import { fastIntervals, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
-import { mortal } from './testing/mortal-app.ts'
+import { crashingApp } from './testing/crashing-app.ts'
 import type { TestSquid } from './testing/squid-files.ts'
 
 let t: DeployApp
@@ -21,23 +21,23 @@ beforeAll(async () => {
 })
 afterAll(() => t?.close())
 
-/** What should be true of a version; null when there is none. */
+/** Expected state of a version; null when there is none. */
 type Version = {
-  /** Of the last code that came up. */
+  /** Of the last deployment that succeeded. */
   code: string | null
   isRunning: boolean
   isHibernated: boolean
   hasFailed: boolean
-  /** Something was written into its database since it was last erased. */
+  /** Its database was written to since it was last erased. */
   hasData: boolean
-  /** Deployment and code of what can be gone back to, newest first. */
+  /** Deployment and code of the rollback targets, newest first. */
   kept: { id: number; code: string }[]
 }
 type Model = { slots: Record<Slot, Version | null>; tag: Slot | null }
 type Real = { name: string }
 type Slot = 'v1' | 'v2'
 
-/** What is wrong with the code of a deployment. */
+/** Fault in the code of a deployment. */
 type Flaw = 'none' | 'build' | 'init' | 'api' | 'processor'
 const flaws: Record<Flaw, TestSquid> = {
   none: {},
@@ -51,17 +51,17 @@ type Kill = { call: number; when: 'before' | 'after' } | null
 let codes = 0
 const reference = (real: Real, slot: Slot) => ({ code: d.org.code, reference: `${real.name}@${slot}` })
 
-/** Lets workers bring the deployment to its end; the first one is killed if `kill` says so. */
+/** Lets workers finish the deployment; the first one is killed at `kill`. */
 async function finish(deployment: Deployment, kill: Kill): Promise<Deployment> {
   if (kill) {
-    const victim = mortal(t.app, kill)
+    const victim = crashingApp(t.app, kill)
     const engine = startEngine(victim.app, fastIntervals)
     const { pool } = t.app.database
     const isOver = async () =>
       (await pool.query('select 1 from deployments where id = $1 and finished_at is not null', [deployment.id]))
         .rowCount
     while (!victim.isDead() && !(await isOver())) await sleep(5)
-    await victim.bury()
+    await victim.terminate()
     void engine.close()
   }
   const engine = startEngine(t.app, fastIntervals)
@@ -95,7 +95,7 @@ abstract class Command implements fc.AsyncCommand<Model, Real> {
     return true
   }
   abstract ask(model: Model, real: Real): Promise<Deployment>
-  /** Null when it must be refused with 405 or 404; otherwise what holds after it. */
+  /** Null when it must be refused with 405 or 404; otherwise the expected outcome. */
   abstract expected(model: Model, ended: () => Deployment): { failed: boolean; version: Version | null } | null
 
   async run(model: Model, real: Real): Promise<void> {
@@ -188,7 +188,7 @@ class Hibernate extends Command {
 
 class Delete extends Command {
   ask(_: Model, real: Real) {
-    // Within a minute a repeated deletion is answered by the first one.
+    // A deletion repeated within a minute returns the first one.
     t.time.advance(minutes(2))
     return d.api.squids.delete({ params: reference(real, this.slot) })
   }
@@ -240,7 +240,7 @@ class Rollback extends Command {
   }
 }
 
-/** What the contract and the runtime say of the versions is what the model says. */
+/** Compares the versions in the API and in the runtime with the model. */
 async function compare(model: Model, real: Real): Promise<void> {
   const listed = await d.api.squids.list({ params: { code: d.org.code }, query: { name: real.name } })
   const expected = (['v1', 'v2'] as const).filter((slot) => model.slots[slot])
@@ -254,13 +254,13 @@ async function compare(model: Model, real: Real): Promise<void> {
     expect(squid.status).toBe(status)
     expect(squid.tags).toEqual(model.tag === slot ? [{ name: 'live' }] : [])
     if (version.code) expect(squid.packageJson).toMatchObject({ sim: { prints: [version.code] } })
-    const mine = observations.filter((o) => o.workload.startsWith(`${squid.id}.`))
-    expect(mine.map((o) => o.container).sort()).toEqual(version.isRunning ? ['api', 'processor'] : [])
-    expect(new Set(mine.map((o) => o.workload)).size).toBe(version.isRunning ? 1 : 0)
+    const containers = observations.filter((o) => o.workload.startsWith(`${squid.id}.`))
+    expect(containers.map((o) => o.container).sort()).toEqual(version.isRunning ? ['api', 'processor'] : [])
+    expect(new Set(containers.map((o) => o.workload)).size).toBe(version.isRunning ? 1 : 0)
     if (version.isRunning) await checkData(squid.id, version)
   }
   expect(await collectDatabases(t.app)).toEqual([])
-  // The reconcile loop would find nothing to do.
+  // The reconcile loop would find no drift.
   expect(driftedVersions(snapshotOf(observations), await listDesired(t.app.db))).toEqual([])
 }
 
@@ -296,7 +296,7 @@ const commands = fc.commands(
 )
 
 test(
-  'whatever is asked in whatever order, with workers killed anywhere, versions are as they should be',
+  'random actions in random order, with workers killed at random points, leave versions in the expected state',
   { timeout: 300_000 },
   async () => {
     let runs = 0

@@ -7,8 +7,8 @@ import { syncAddons } from './steps/sync-addons.ts'
 import { syncSquid } from './steps/sync-squid.ts'
 import { unpack } from './steps/unpack.ts'
 
-/** What a deployment of each type does, in order (contract 2.4, design 8). Nothing asks for SCALE: scale is in the manifest. */
-export const stepsByType: Record<Exclude<DeploymentType, 'SCALE'>, readonly [Step, ...Step[]]> = {
+/** The steps of each type of deployment, in order (contract 2.4, design 8). */
+export const stepsByType: Record<DeploymentType, readonly [Step, ...Step[]]> = {
   DEPLOY: [unpack, build, syncAddons, syncSquid, publishUrls],
   DEPLOY_HARD_RESET: [unpack, build, reset, syncAddons, syncSquid, publishUrls],
   RESTART: [syncAddons, syncSquid],
@@ -18,4 +18,3 @@ export const stepsByType: Record<Exclude<DeploymentType, 'SCALE'>, readonly [Ste
   SET_TAG: [publishUrls],
   REMOVE_TAG: [takeTag],
 }
-export type RunnableType = keyof typeof stepsByType

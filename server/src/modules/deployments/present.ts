@@ -7,13 +7,13 @@ import { stepsByType } from './plans.ts'
 import { listLastLogs, listLogs, type LogRow } from './log-store.ts'
 import { listSteps, type DeploymentWithUser, selectDeployment, type StepRow } from './store.ts'
 
-/** Lines of each deployment in a list; the whole log comes with one deployment. */
-const linesInLists = 200
+/** Lines per deployment in a list; a single deployment has its whole log. */
+const listLogLines = 200
 
 type Line = Pick<LogRow, 'severity' | 'message' | 'at'>
 type Parts = { steps: StepRow[]; logs: Line[]; isImageKept: boolean }
 
-/** One deployment with its log from line `logsAfter` on; null when the organization has no such one. */
+/** One deployment with its log from line `logsAfter` on; null when the organization does not have it. */
 export async function presentOne(
   db: Db,
   clock: Clock,
@@ -27,7 +27,7 @@ export async function presentOne(
   return present(found, org, clock.now(), { steps, logs, isImageKept: kept.has(id) })
 }
 
-/** Deployments for a list, with the last lines of each or none. */
+/** Deployments for a list, with or without the last lines of each. */
 export async function presentList(
   db: Db,
   clock: Clock,
@@ -40,7 +40,7 @@ export async function presentList(
   const [steps, kept, lines] = await Promise.all([
     listSteps(db, ids),
     keptAmong(db, ids),
-    hasLogs ? listLastLogs(db, ids, linesInLists) : [],
+    hasLogs ? listLastLogs(db, ids, listLogLines) : [],
   ])
   const stepsOf = Map.groupBy(steps, (step) => step.deploymentId)
   const linesOf = Map.groupBy(lines, (line) => line.deploymentId)
@@ -64,7 +64,7 @@ function present({ deployment: d, user }: DeploymentWithUser, org: OrgScope, now
       startedAt: s.startedAt.toISOString(),
       elapsedMs: s.finishedAt || d.finishedAt ? elapsed(s.startedAt, s.finishedAt ?? end) : null,
     })),
-    plan: d.type === 'SCALE' ? [] : stepsByType[d.type].map(({ status }) => status),
+    plan: stepsByType[d.type].map(({ status }) => status),
     failureReason: d.failureReason,
     organization: { id: org.id, code: org.code, name: org.name },
     user,
@@ -74,7 +74,7 @@ function present({ deployment: d, user }: DeploymentWithUser, org: OrgScope, now
       slot: d.squidSlot,
       reference: `${d.squidName}@${d.squidSlot}`,
     },
-    options: { tag: d.tag, hardReset: d.isHardReset },
+    options: { tag: d.tag, hardReset: d.type === 'DEPLOY_HARD_RESET' },
     image: parts.isImageKept ? d.image : null,
     totalElapsedTimeMs: elapsed(d.createdAt, end),
     createdAt: d.createdAt.toISOString(),

@@ -8,9 +8,9 @@ import { until } from './wait.ts'
 import { createWaitReport, sentenceOf, showLastLines, type Awaited, type WaitReport } from './wait-report.ts'
 
 const tailLines = 50
-/** A program is given up at this end alike, by exit code and cause: before that, a peer may just not be there yet. */
-const endsAlike = 2
-const mend = 'Mend it and deploy again.'
+/** Runs that may end alike, by exit code and cause, before a program is given up: the first time, a peer may just not be up yet. */
+const maxEqualEnds = 2
+const fixAndRedeploy = 'Fix it and deploy again.'
 const readinessTimeoutMs = minutes(5)
 
 /** Waits for the end of `init`. @throws DeployFailure when it fails */
@@ -21,9 +21,9 @@ export async function waitForInit(context: StepContext, workload: Workload): Pro
     async () => {
       const init = (await context.engine.snapshots()).of(workload.id).find((o) => isInit({ name: o.container }))
       if (init?.state === 'failed' || (init?.state === 'finished' && init.lastRun?.how !== 'done'))
-        throw await crashFailure(context, init, 'Mend what it does, usually a migration, and deploy again.')
+        throw await crashFailure(context, init, 'Fix it (usually a migration) and deploy again.')
       if (init?.state === 'finished') return init
-      if (init) await report.about([awaitedOf(init, init.state === 'running' ? 'It runs.' : 'It is starting.')])
+      if (init) await report.about([awaitedOf(init, init.state === 'running' ? 'It is running.' : 'It is starting.')])
       return null
     },
     intervals.pollMs,
@@ -31,16 +31,16 @@ export async function waitForInit(context: StepContext, workload: Workload): Pro
   )
 }
 
-/** Waits until every api replica answers. @throws DeployFailure when one cannot be made to */
+/** Waits until every api replica responds. @throws DeployFailure when one fails or does not respond in time */
 export async function waitForApis(context: StepContext, workload: Workload): Promise<void> {
   const apis = workload.containers.filter(isApi)
   if (apis.length > 0) await waitUntilHealthy(context, workload, apis, 0)
 }
 
 /**
- * Waits until every api replica answers and every processor runs or has finished its work, all of them for a while: many a
- * program shows its metrics or answers once, and falls over its first batch or query.
- * @throws DeployFailure when one does not
+ * Waits until every api replica responds and every processor runs or has finished its work, all of them for `healthyForMs`:
+ * many programs serve metrics or respond once, and crash on their first batch or query.
+ * @throws DeployFailure when one fails or does not become healthy in time
  */
 export async function waitForAll(context: StepContext, workload: Workload, healthyForMs: number): Promise<void> {
   await waitUntilHealthy(
@@ -51,8 +51,8 @@ export async function waitForAll(context: StepContext, workload: Workload, healt
   )
 }
 
-/** One run of a program: since when it was seen, and since when it answers. */
-type ProgramRun = { id: string | undefined; sinceMs: number; answersSinceMs: number | null }
+/** One run of a program: when it was first observed, and since when it responds. */
+type ProgramRun = { id: string | undefined; sinceMs: number; respondsSinceMs: number | null }
 
 /** @throws DeployFailure */
 async function waitUntilHealthy(
@@ -65,20 +65,20 @@ async function waitUntilHealthy(
   const runs = new Map<string, ProgramRun>()
   const ends = new Map<string, Set<string>>()
   const report = createWaitReport(context)
-  const giveUpAtMs = app.clock.now().getTime() + readinessTimeoutMs
+  const timeoutAtMs = app.clock.now().getTime() + readinessTimeoutMs
   await until(
     async () => {
       const observations = (await engine.snapshots()).of(workload.id)
       const states = await Promise.all(
         containers.map(async ({ name }) => {
           const o = observations.find((x) => x.container === name)
-          if (o) return await awaitedWith(context, o, { runs, ends, report, healthyForMs })
+          if (o) return await checkContainer(context, o, { runs, ends, report, healthyForMs })
           return { workload: workload.id, container: name, is: 'It does not exist yet.', answer: null }
         }),
       )
       const awaited = states.filter((state) => state !== null)
-      if (awaited.length === 0) return 'steady'
-      if (app.clock.now().getTime() >= giveUpAtMs) throw await givenUp(context, awaited)
+      if (awaited.length === 0) return 'healthy'
+      if (app.clock.now().getTime() >= timeoutAtMs) throw await timedOut(context, awaited)
       await report.about(awaited)
       return null
     },
@@ -87,61 +87,61 @@ async function waitUntilHealthy(
   )
 }
 
-async function givenUp(context: StepContext, awaited: Awaited[]): Promise<DeployFailure> {
+async function timedOut(context: StepContext, awaited: Awaited[]): Promise<DeployFailure> {
   for (const one of awaited) await showLastLines(context, one, tailLines)
   const sentences = await Promise.all(awaited.map((one) => sentenceOf(context, one)))
   return new DeployFailure(
     'REQUIREMENTS',
-    `${sentences.join(' ')} It was given ${readinessTimeoutMs / 60_000} minutes.`,
+    `${sentences.join(' ')} Timed out after ${readinessTimeoutMs / 60_000} minutes.`,
   )
 }
 
 /** `ends`: ids of the runs that crashed, by container and how they ended. */
-type Waiting = {
+type ReadinessState = {
   runs: Map<string, ProgramRun>
   ends: Map<string, Set<string>>
   report: WaitReport
   healthyForMs: number
 }
 
-/** What is still awaited of a container; null when it is steady. @throws DeployFailure */
-async function awaitedWith(
+/** What a container is still missing; null when it is healthy. @throws DeployFailure */
+async function checkContainer(
   context: StepContext,
   o: Observation,
-  { runs, ends, report, healthyForMs }: Waiting,
+  { runs, ends, report, healthyForMs }: ReadinessState,
 ): Promise<Awaited | null> {
   const api = isApi({ name: o.container })
-  // A processor with a last block may have done its work (contract 4.1). Where its chain is, the observing worker knows.
+  // A processor with a last block may have finished its work (contract 4.1). The observing worker knows its chain.
   if (o.state === 'finished' && !api) {
-    await report.ended(o, `${o.container} has ended with exit code ${o.lastRun?.exitCode ?? 'unknown'}.`)
-    // In a new generation every run before the last one has crashed.
+    await report.ended(o, `${o.container} ended with exit code ${o.lastRun?.exitCode ?? 'unknown'}.`)
+    // In a new generation every run before the last one crashed.
     const { workload, container, lastRun } = o
     const ended = { workload, container, crashesInARow: lastRun?.ordinal ?? 0 }
     const isDone = await hasFinished(context.app.runtime, ended, () => false)
-    return isDone ? null : awaitedOf(o, 'It has ended and is started again.')
+    return isDone ? null : awaitedOf(o, 'It ended and is being restarted.')
   }
   if (o.state === 'failed') throw await crashFailure(context, o, 'Check its command in the manifest.')
   if (o.lastRun && isCrash(o.lastRun.how)) {
-    await failIfCrashing(context, o, alike(ends, o.container, o.lastRun))
-    await report.ended(o, `${o.container} ${exitMessage(o)}. It is started again.`)
+    await failIfCrashing(context, o, countEqualEnds(ends, o.container, o.lastRun))
+    await report.ended(o, `${o.container} ${exitMessage(o)}. It is being restarted.`)
   }
-  if (o.state === 'backoff') return awaitedOf(o, 'It has crashed and is started again.')
+  if (o.state === 'backoff') return awaitedOf(o, 'It crashed and is being restarted.')
   if (o.state !== 'running') return awaitedOf(o, 'It is starting.')
   const nowMs = context.app.clock.now().getTime()
   const known = runs.get(o.container)
   const id = o.run?.id
-  const run: ProgramRun = known && known.id === id ? known : { id, sinceMs: nowMs, answersSinceMs: null }
+  const run: ProgramRun = known && known.id === id ? known : { id, sinceMs: nowMs, respondsSinceMs: null }
   runs.set(o.container, run)
   if (!api && nowMs - run.sinceMs >= context.intervals.minUptimeMs) return null
   const endpoint = context.app.directory.endpoint(o.workload, o.container, api ? apiPort : metricsPort)
   const { fault, answer } =
     endpoint === null ? noEndpoint : await (api ? requestApi(endpoint) : requestMetrics(endpoint))
   if (fault !== null) {
-    run.answersSinceMs = null
+    run.respondsSinceMs = null
     return { ...awaitedOf(o, fault), answer }
   }
-  run.answersSinceMs ??= nowMs
-  return nowMs - run.answersSinceMs >= healthyForMs ? null : awaitedOf(o, 'It answers; it has to do so for a while.')
+  run.respondsSinceMs ??= nowMs
+  return nowMs - run.respondsSinceMs >= healthyForMs ? null : awaitedOf(o, 'It responds, but not for long enough yet.')
 }
 
 const awaitedOf = ({ workload, container }: Observation, is: string): Awaited => ({
@@ -151,8 +151,8 @@ const awaitedOf = ({ workload, container }: Observation, is: string): Awaited =>
   answer: null,
 })
 
-/** How many runs of the container have ended as this one did. */
-function alike(ends: Map<string, Set<string>>, container: string, { id, exitCode, how }: LastRun): number {
+/** How many runs of the container ended like this one. */
+function countEqualEnds(ends: Map<string, Set<string>>, container: string, { id, exitCode, how }: LastRun): number {
   const key = `${container} ${exitCode} ${how}`
   const runs = ends.get(key) ?? new Set()
   ends.set(key, runs.add(id))
@@ -161,21 +161,21 @@ function alike(ends: Map<string, Set<string>>, container: string, { id, exitCode
 
 const noEndpoint: ApiProbe = { fault: 'It cannot be reached.', answer: null }
 
-/** Whatever they say: the programs of other SDKs say it in other words. */
+/** Any response counts: metric names differ between SDKs. */
 const requestMetrics = (endpoint: Endpoint): Promise<ApiProbe> =>
   requestContainer(endpoint, { method: 'GET', path: '/metrics', timeoutMs: 2_000 }).then(
     () => ({ fault: null, answer: null }),
-    () => ({ fault: 'It runs, but its metrics do not answer yet.', answer: null }),
+    () => ({ fault: 'It is running, but does not serve its metrics yet.', answer: null }),
   )
 
 /** @throws DeployFailure */
 async function failIfCrashing(context: StepContext, o: Observation, times: number): Promise<void> {
-  if (times < endsAlike) return
+  if (times < maxEqualEnds) return
   const hasReturned = isApi({ name: o.container }) && o.lastRun?.exitCode === 0
-  throw await crashFailure(context, o, hasReturned ? 'It must keep running to answer requests.' : mend)
+  throw await crashFailure(context, o, hasReturned ? 'It must keep running to answer requests.' : fixAndRedeploy)
 }
 
-/** What is told of a container that does not do: its last lines in the log, then the sentence that ends it. */
+/** Logs the container's last lines, then returns the failure that ends the deployment. */
 async function crashFailure(context: StepContext, o: Observation, advice: string): Promise<DeployFailure> {
   await showLastLines(context, o, tailLines)
   return new DeployFailure('REQUIREMENTS', `${o.container} ${exitMessage(o)}. ${advice}`)
@@ -184,9 +184,9 @@ async function crashFailure(context: StepContext, o: Observation, advice: string
 function exitMessage(o: Observation): string {
   const { how, exitCode = null, ordinal = 0 } = o.lastRun ?? {}
   if (how === 'oom')
-    return 'was killed because it used more memory than its profile has; choose a larger one under `scale` in the manifest'
+    return 'was killed because it used more memory than its profile allows; choose a larger profile under `scale` in the manifest'
   if (o.state === 'failed') return `cannot be started${o.reason ? `: ${o.reason.replace(/\.$/, '')}` : ''}`
-  const times = ordinal > 0 ? `, the last of ${ordinal + 1} tries` : ''
-  const although = exitCode === 0 && !isApi({ name: o.container }) ? ' although its chain goes on' : ''
+  const times = ordinal > 0 ? `, the last of ${ordinal + 1} attempts` : ''
+  const although = exitCode === 0 && !isApi({ name: o.container }) ? ' although its chain has more blocks' : ''
   return `ended with exit code ${exitCode ?? 'unknown'}${although}${times}`
 }

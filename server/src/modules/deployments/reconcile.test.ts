@@ -25,28 +25,28 @@ afterEach(async () => {
 
 const running = async () => (await t.runtime.observe()).map((o) => `${o.workload}/${o.container}`).sort()
 
-/** Waits until the runtime shows exactly this. */
+/** Waits until the runtime shows exactly these containers. */
 async function untilRunning(expected: string[]): Promise<void> {
   while (JSON.stringify(await running()) !== JSON.stringify(expected.toSorted())) await sleep(10)
 }
 
-test('what a host lost comes back, without init; what nobody wants goes', async () => {
+test('lost containers are started again, without init; undesired ones are removed', async () => {
   const { squid } = await d.deployed({}, { slot: 'v1' })
-  const wanted = [`${squid?.id}.1/api`, `${squid?.id}.1/processor`]
-  expect(await running()).toEqual(wanted)
+  const desired = [`${squid?.id}.1/api`, `${squid?.id}.1/processor`]
+  expect(await running()).toEqual(desired)
   const [lost] = [...t.runtime.host.workloads.values()]
   await t.runtime.remove(`${squid?.id}.1`)
-  await untilRunning(wanted)
+  await untilRunning(desired)
   const stray = (id: string): Workload => ({ ...(lost?.desired as Workload), id })
   await t.runtime.apply(stray(`${squid?.id}.7`))
   await t.runtime.apply(stray('999999.1'))
-  await untilRunning(wanted)
+  await untilRunning(desired)
   const api = lost?.desired.containers.filter((c) => c.name === 'api') ?? []
   await t.runtime.apply({ ...stray(`${squid?.id}.1`), containers: api })
-  await untilRunning(wanted)
+  await untilRunning(desired)
 })
 
-test('a hibernated version stays asleep', async () => {
+test('a hibernated version stays stopped', async () => {
   const { squid } = await d.deployed({}, { slot: 'v1' })
   const [before] = [...t.runtime.host.workloads.values()]
   await d.ended(await d.api.squids.hibernate({ params: { code: d.org.code, reference: 'test-squid@v1' } }))
@@ -56,10 +56,10 @@ test('a hibernated version stays asleep', async () => {
   expect(squid).not.toBeNull()
 })
 
-test('a deleted organization goes with its versions and their databases', async () => {
+test('a deleted organization is removed with its versions and their databases', async () => {
   const { squid } = await d.deployed({}, { slot: 'v1' })
   await d.deployed({}, { slot: 'v2' })
-  const asked = await d.deploy({ build: { takesMs: 300 } }, { slot: 'v3' })
+  const building = await d.deploy({ build: { takesMs: 300 } }, { slot: 'v3' })
   await t.app.database.pool.query('update orgs set deleted_at = now() where id = $1', [d.org.id])
   const rows = async (table: string) =>
     (
@@ -69,7 +69,7 @@ test('a deleted organization goes with its versions and their databases', async 
     ).rowCount
   while (await rows('squids')) await sleep(10)
   expect(await rows('orgs')).toBe(1)
-  // No billing turn runs here, which alone may say that nothing is owed any more.
+  // No billing round runs here, which alone marks an organization as settled.
   await t.app.database.pool.query('update orgs set settled_at = now() where id = $1', [d.org.id])
   while (await rows('orgs')) await sleep(10)
   expect(await running()).toEqual([])
@@ -78,10 +78,10 @@ test('a deleted organization goes with its versions and their databases', async 
     `select datname from pg_database d join installation i on starts_with(datname, i.prefix)`,
   )
   expect(left.rows).toEqual([])
-  expect(asked.squid?.id).not.toBe(squid?.id)
+  expect(building.squid?.id).not.toBe(squid?.id)
 })
 
-test('a database whose version is gone is collected when a worker starts', async () => {
+test('the database of a deleted version is removed when a worker starts', async () => {
   const { squid } = await d.deployed({}, { slot: 'v1' })
   const name = (await ownerConnection(t.app, squid?.id ?? 0))?.database
   const exists = async () =>
@@ -94,8 +94,8 @@ test('a database whose version is gone is collected when a worker starts', async
   await untilRunning([])
 })
 
-test('a look at a thousand versions where all is well is cheap', async () => {
-  const wanted: DesiredVersions = Array.from({ length: 1_000 }, (_, id) => ({
+test('comparing a thousand versions without drift is cheap', async () => {
+  const desired: DesiredVersions = Array.from({ length: 1_000 }, (_, id) => ({
     id,
     orgId: 1,
     generation: 3,
@@ -105,7 +105,7 @@ test('a look at a thousand versions where all is well is cheap', async () => {
   }))
   const snapshots = () =>
     snapshotOf(
-      wanted.flatMap(({ id, apiReplicas, processors }) =>
+      desired.flatMap(({ id, apiReplicas, processors }) =>
         containerNames(apiReplicas, processors).map((container) => ({
           workload: `${id}.3`,
           container,
@@ -119,10 +119,10 @@ test('a look at a thousand versions where all is well is cheap', async () => {
       ),
     )
   const startedMs = performance.now()
-  expect(driftedVersions(snapshots(), wanted)).toEqual([])
+  expect(driftedVersions(snapshots(), desired)).toEqual([])
   expect(performance.now() - startedMs).toBeLessThan(500)
-  expect(driftedVersions(snapshots(), wanted.slice(0, 999))).toEqual([999])
-  expect(driftedVersions(snapshots(), [...wanted, { ...(wanted[0] as DesiredVersions[number]), id: 5_000 }])).toEqual([
+  expect(driftedVersions(snapshots(), desired.slice(0, 999))).toEqual([999])
+  expect(driftedVersions(snapshots(), [...desired, { ...(desired[0] as DesiredVersions[number]), id: 5_000 }])).toEqual([
     5_000,
   ])
   expect(await listDesired(t.app.db)).toEqual([])

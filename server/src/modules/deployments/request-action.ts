@@ -10,9 +10,10 @@ import { squidStatusOf } from '../squids/index.ts'
 import { enqueue } from './enqueue.ts'
 import { requestKeyOf } from './request-key.ts'
 import { capRefusal, computeRefusal } from './requirements.ts'
-import { lockOrg, selectRecentDelete, selectDuplicate, selectUnfinishedOf, type DeploymentRow } from './store.ts'
+import { lockOrg } from '../orgs/index.ts'
+import { selectRecentDelete, selectDuplicate, selectUnfinishedOf, type DeploymentRow } from './store.ts'
 
-/** For so long a repeated request that finds its work done is answered as if it were the first one. */
+/** A request that is repeated within this time gets the result of the first one. */
 const repeatedMs = minutes(1)
 const maxTags = 50
 
@@ -32,7 +33,7 @@ const rules = {
 } as const satisfies Record<Action['type'], SquidAction>
 
 /**
- * Starts what was asked of a version. A repeated request answers the deployment that the first one started.
+ * Starts the requested action on a version. A repeated request returns the deployment that the first one started.
  * @throws Refusal 404 unknown version; 405 with the reason when it cannot be done now
  */
 export async function requestAction(app: App, org: OrgScope, actor: Actor, action: Action): Promise<DeploymentRow> {
@@ -43,22 +44,22 @@ export async function requestAction(app: App, org: OrgScope, actor: Actor, actio
   const sourceDeploymentId = action.type === 'ROLLBACK' ? action.deploymentId : null
   const { type } = action
   const requestKey = requestKeyOf({ kind: 'action', userId: actor.userId, squidId, type, tag, sourceDeploymentId })
-  // What a repeated request would find gone, it finds done.
+  // A repeated request of these types would not find its object: it gets the finished deployment.
   const endedAfter = type === 'DELETE' || type === 'REMOVE_TAG' ? ago(app, repeatedMs) : null
 
   return await app.db.transaction(async (tx) => {
-    const standing = await lockOrg(tx, org.id)
+    const payer = await lockOrg(tx, org.id)
     const squid = await selectSquid(tx, squidId)
-    const twin = await selectDuplicate(tx, requestKey, endedAfter)
-    const isUndone = twin?.finishedAt && type === 'REMOVE_TAG' && (await tagsOf(tx, squidId)).includes(tag ?? '')
-    if (twin && !isUndone) return twin
-    if (!squid || !standing) throw notFound('Squid')
+    const duplicate = await selectDuplicate(tx, requestKey, endedAfter)
+    const isUndone = duplicate?.finishedAt && type === 'REMOVE_TAG' && (await tagsOf(tx, squidId)).includes(tag ?? '')
+    if (duplicate && !isUndone) return duplicate
+    if (!squid || !payer) throw notFound('Squid')
     await refuseWhileBusy(tx, squid, rules[type])
     if (type === 'RESTART' || type === 'ROLLBACK') {
-      const reason = computeRefusal(standing, app.config)
+      const reason = computeRefusal(payer, app.config)
       if (reason) throw refuse('ORGANIZATION_NOT_ACTIVE', reason)
-      // What runs may be restarted: it costs no more than before.
-      const capped = squid.wanted === 'hibernated' ? capRefusal(standing, app.config, app.clock.now()) : null
+      // A running version may be restarted: it costs no more than before.
+      const capped = squid.wanted === 'hibernated' ? capRefusal(payer, app.config, app.clock.now()) : null
       if (capped) throw refuse('SPENDING_CAP_REACHED', capped)
     }
     const image = await imageFor(tx, squid, action)
@@ -84,7 +85,7 @@ export async function refuseWhileBusy(db: Db, squid: SquidRow, action: SquidActi
   if (reason) throw refuse(running ? 'DEPLOYMENT_IN_PROGRESS' : 'NOT_NOW', reason)
 }
 
-/** The client repeats a DELETE whose answer got lost; by then the version may be gone. @throws Refusal 404 */
+/** The client repeats a DELETE whose response got lost; the version may be deleted by then. @throws Refusal 404 */
 async function recentDelete(app: App, org: OrgScope, actor: Actor, reference: string): Promise<DeploymentRow> {
   const parsed = parseReference(reference)
   const who = parsed && 'slot' in parsed ? { orgId: org.id, userId: actor.userId, ...parsed } : null
@@ -93,21 +94,21 @@ async function recentDelete(app: App, org: OrgScope, actor: Actor, reference: st
   return done
 }
 
-/** Null for actions that run nothing. @throws Refusal 405 when there is nothing that could run */
+/** Null for actions that start nothing. @throws Refusal 405 when there is no image to run */
 async function imageFor(db: Db, squid: SquidRow, action: Action): Promise<string | null> {
   if (action.type === 'ROLLBACK') {
     const kept = await listKeptImages(db, squid.id)
-    const wanted = kept.find((k) => k.deploymentId === action.deploymentId)
-    if (wanted) return wanted.image
+    const match = kept.find((k) => k.deploymentId === action.deploymentId)
+    if (match) return match.image
     const others = kept.map((k) => k.deploymentId).join(', ')
     throw refuse(
       'NO_IMAGE',
-      `The image of deployment ${action.deploymentId} is not kept. ${others ? `You can go back to: ${others}.` : 'There is none to go back to.'}`,
+      `The image of deployment ${action.deploymentId} is no longer kept. ${others ? `You can roll back to: ${others}.` : 'There is no deployment to roll back to.'}`,
     )
   }
   if (action.type !== 'RESTART' && action.type !== 'HIBERNATE') return null
   if (squid.image === null)
-    throw refuse('NEVER_DEPLOYED', 'It was never deployed with success, so there is nothing to run. Deploy it again.')
+    throw refuse('NEVER_DEPLOYED', 'It was never deployed successfully, so there is nothing to run. Deploy it again.')
   return action.type === 'RESTART' ? squid.image : null
 }
 
@@ -117,7 +118,7 @@ async function checkTags(db: Db, squid: SquidRow, type: Action['type'], tag: str
   if (type === 'REMOVE_TAG' && !tags.includes(tag))
     throw refuse('NO_SUCH_TAG', `${squid.name}@${squid.slot} has no tag "${tag}".`)
   if (type === 'SET_TAG' && !tags.includes(tag) && tags.length >= maxTags)
-    throw refuse('TOO_MANY_TAGS', `A version may have ${maxTags} tags. Remove one that is not needed.`)
+    throw refuse('TOO_MANY_TAGS', `A version may have ${maxTags} tags. Remove one first.`)
 }
 
 function validTag(text: string): string {

@@ -9,13 +9,14 @@ import { enqueue } from './enqueue.ts'
 import { refuseWhileBusy } from './request-action.ts'
 import { requestKeyOf } from './request-key.ts'
 import { refuseUnlessDeployable } from './requirements.ts'
-import { lockOrg, selectByRequest, type DeploymentRow } from './store.ts'
+import { lockOrg } from '../orgs/index.ts'
+import { selectByRequest, type DeploymentRow } from './store.ts'
 import { findArtifact } from './uploads.ts'
 
 /**
- * Starts the deployment of an archive: a new version, or an update of the one in the slot. The same archive with the same
- * options from the same person is the same request, also after it ended.
- * @throws Refusal 400 for a slot that cannot be; 405 when the organization may not, or while another deployment runs
+ * Starts the deployment of an archive: a new version, or an update of the one in the slot. The same archive with the same options
+ * from the same user counts as the same request, also after the deployment ended.
+ * @throws Refusal 400 for an invalid slot; 405 when the organization may not deploy, or while another deployment is in progress
  */
 export async function requestDeploy(
   app: App,
@@ -24,7 +25,7 @@ export async function requestDeploy(
   { artifactUrl, manifestPath, options }: DeployRequest,
 ): Promise<DeploymentRow> {
   const { overrideName: name, hardReset, tag = null } = options
-  const asked = options.overrideSlot ? validSlot(options.overrideSlot) : null
+  const slot = options.overrideSlot ? validSlot(options.overrideSlot) : null
   const upload = await findArtifact(app, org.id, artifactUrl)
   const requestKey = requestKeyOf({
     kind: 'deploy',
@@ -32,44 +33,43 @@ export async function requestDeploy(
     upload: upload.id,
     manifestPath,
     name,
-    slot: asked,
+    slot,
     tag,
     hardReset,
   })
   return await app.db.transaction(async (tx) => {
-    const standing = await lockOrg(tx, org.id)
-    const twin = await selectByRequest(tx, requestKey)
-    if (twin) return twin
-    refuseUnlessDeployable(standing, app.config, app.clock.now())
-    const existing = asked ? await selectSquidBySlot(tx, org.id, name, asked) : null
+    const payer = await lockOrg(tx, org.id)
+    const duplicate = await selectByRequest(tx, requestKey)
+    if (duplicate) return duplicate
+    refuseUnlessDeployable(payer, app.config, app.clock.now())
+    const existing = slot ? await selectSquidBySlot(tx, org.id, name, slot) : null
     if (existing) await refuseWhileBusy(tx, existing, 'deploy')
-    const squid = existing ?? (await addSquid(tx, org, name, asked, app.clock.now()))
+    const squid = existing ?? (await addSquid(tx, org, name, slot, app.clock.now()))
     return await enqueue(tx, app.clock.now(), squid, {
       type: hardReset ? 'DEPLOY_HARD_RESET' : 'DEPLOY',
       userId: actor.userId,
       requestKey,
       tag,
-      isHardReset: hardReset,
       uploadId: upload.id,
       manifestPath,
-      isSlotGenerated: asked === null,
+      isSlotGenerated: slot === null,
     })
   })
 }
 
-/** There from the start, so that lists show it while it is being built. @throws Refusal 405 at the limit */
+/** Inserted before the build, so that lists show it. @throws Refusal 405 at the limit */
 async function addSquid(tx: Db, org: OrgScope, name: string, slot: string | null, at: Date): Promise<SquidRow> {
   if ((await countSquids(tx, org.id)) >= org.squidsLimit)
     throw refuse(
       'TOO_MANY_SQUIDS',
       org.isPlayground
         ? 'A playground runs one squid. Delete it first (sqd remove), update it (sqd deploy with its slot), or create an organization.'
-        : `The organization has its ${org.squidsLimit} squids already. Delete one that is not needed, or ask support for more.`,
+        : `The organization already has its maximum of ${org.squidsLimit} squids. Delete one, or ask support to raise the limit.`,
     )
   return await insertSquid(tx, { orgId: org.id, name, slot: slot ?? (await freeSlot(tx, org.id, name)), createdAt: at })
 }
 
-/** Six lowercase letters and digits, as upstream makes them (contract 3); never like `v12`, which a manifest may mean. */
+/** Six lowercase letters and digits, as upstream generates them (contract 3); never like `v12`, which is reserved for manifests. */
 async function freeSlot(tx: Db, orgId: number, name: string): Promise<string> {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
   while (true) {

@@ -25,7 +25,7 @@ const body = (artifactUrl: string, name: string, more = {}) => ({
 })
 
 describe('a repeated request', () => {
-  test('for the same archive with the same options answers the same deployment, also after its end', async () => {
+  test('for the same archive with the same options returns the same deployment, also after its end', async () => {
     const artifactUrl = await d.send(archiveOf(squidFiles()))
     const deploy = (more = {}) =>
       d.api.squids.deploy({ params: { code: d.org.code }, body: body(artifactUrl, 'same', more) })
@@ -39,7 +39,7 @@ describe('a repeated request', () => {
     await d.ended(reset)
   })
 
-  test('for a restart answers the one that runs; for a deletion also the one that ended a moment ago', async () => {
+  test('for a restart returns the one in progress; for a deletion also one that just ended', async () => {
     await d.deployed({}, { name: 'twice', slot: 'v1' })
     const restarts = await Promise.all([d.api.squids.restart(at('twice@v1')), d.api.squids.restart(at('twice@v1'))])
     expect(restarts[0]?.id).toBe(restarts[1]?.id)
@@ -50,7 +50,7 @@ describe('a repeated request', () => {
     await expect(d.api.squids.delete(at('twice@v1'))).rejects.toMatchObject({ status: 404 })
   })
 
-  test('for a tag that was removed a moment ago answers that deployment, unless the tag came back', async () => {
+  test('for a tag that was just removed returns that deployment, unless the tag was set again', async () => {
     const tag = { params: { code: d.org.code, reference: 'tags@v1', tag: 'live' } }
     await d.deployed({}, { name: 'tags', slot: 'v1', tag: 'live' })
     const removal = await d.ended(await d.api.squids.removeTag(tag))
@@ -66,7 +66,7 @@ describe('a repeated request', () => {
   })
 })
 
-test('another request while a deployment runs is refused, naming it', async () => {
+test('a request during a deployment is refused and names that deployment', async () => {
   const running = await d.deploy(slow, { name: 'busy', slot: 'v1' })
   const refusal = {
     status: 405,
@@ -83,12 +83,12 @@ test('another request while a deployment runs is refused, naming it', async () =
   expect(await d.ended(running)).toMatchObject({ status: 'OK' })
 })
 
-describe('who may deploy', () => {
+describe('permission to deploy', () => {
   test.each([
     ['DRAFT', 'set up its billing'],
     ['IN_DEBT', 'update your card details'],
     ['TERMINATED', 'update your card details'],
-  ] as const)('not an organization that is %s', async (status, reason) => {
+  ] as const)('is denied to an organization that is %s', async (status, reason) => {
     const other = await t.deployer(await t.make.org({ status }))
     await expect(other.deploy()).rejects.toMatchObject({ status: 405, message: expect.stringContaining(reason) })
     expect(await other.api.squids.list({ params: { code: other.org.code } })).toEqual([])
@@ -105,17 +105,17 @@ describe('who may deploy', () => {
     await p.deployed({}, { slot: 'v1' })
   })
 
-  test('no more squids than the limit, however many are asked for at once', async () => {
+  test('concurrent requests cannot exceed the limit of squids', async () => {
     const org = await t.make.org()
     await t.app.database.pool.query('update orgs set squids_limit = 2 where id = $1', [org.id])
     const limited = await t.deployer(org)
-    const asked = await Promise.allSettled(['v1', 'v2', 'v3', 'v4'].map((slot) => limited.deploy({}, { slot })))
-    const started = asked.filter((a) => a.status === 'fulfilled')
+    const requests = await Promise.allSettled(['v1', 'v2', 'v3', 'v4'].map((slot) => limited.deploy({}, { slot })))
+    const started = requests.filter((a) => a.status === 'fulfilled')
     expect(started).toHaveLength(2)
     for (const { value } of started) await limited.ended(value)
   })
 
-  test('viewers look, strangers see nothing, and nobody reaches into another organization', async () => {
+  test('viewers can read, other users see nothing, and organizations cannot access each other', async () => {
     const deployment = await d.deployed({}, { name: 'private', slot: 'v1' })
     const id = String(deployment.id)
     const viewer = t.as(await t.make.member(d.org, 'viewer'))
@@ -141,12 +141,12 @@ describe('who may deploy', () => {
       stranger.api.squids.deploy({ params: { code }, body: body(artifactUrl, 'stolen') }),
     ).rejects.toMatchObject({
       status: 405,
-      message: expect.stringContaining('not here'),
+      message: expect.stringContaining('was not received or has expired'),
     })
   })
 })
 
-describe('input that cannot be', () => {
+describe('invalid input', () => {
   test.each(['V1', '-a', 'a', 'toolong1', 'a b', '../x', 'v1;drop'])('slot %j', async (slot) => {
     await expect(d.deploy({}, { name: 'bad-slot', slot })).rejects.toMatchObject({ status: 400 })
   })
@@ -171,15 +171,15 @@ describe('input that cannot be', () => {
       await expect(call).rejects.toMatchObject({ status: artifactUrl === '' ? 400 : 405 })
     },
   )
-  test('a package.json and a manifest that Postgres could not keep', async () => {
+  test('a package.json and a manifest that Postgres could not store', async () => {
     const files = {
       'package.json': `{"name":"nul\\u0000 and half \\ud800","deep":${'['.repeat(300)}${']'.repeat(300)}}`,
     }
-    await d.deployed({ files }, { name: 'odd', slot: 'v1' })
-    const nul = await d.ended(await d.deploy({ manifest: { description: 'a\0b' } }, { name: 'odd', slot: 'v1' }))
+    await d.deployed({ files }, { name: 'unstorable', slot: 'v1' })
+    const nul = await d.ended(await d.deploy({ manifest: { description: 'a\0b' } }, { name: 'unstorable', slot: 'v1' }))
     expect(nul).toMatchObject({ failed: 'NO' })
   })
-  test('an archive that is none', async () => {
+  test('a file that is not an archive', async () => {
     const call = d.api.squids.deploy({
       params: { code: d.org.code },
       body: body(await d.send(Buffer.from('not a gzip')), 'no-archive'),

@@ -4,12 +4,12 @@ import { refuse } from '../../errors.ts'
 import { programResources, type evaluateEnvironments, type SquidPlan, type Variables } from '../manifest/index.ts'
 import { DeployFailure } from './failure.ts'
 
-/** Playground databases have this much room (contract 6.3). */
+/** Storage limit of playground databases (contract 6.3). */
 const playgroundStorageBytes = 10 * 2 ** 30
 
 export type OrgDeployState = { code: string; status: OrgStatus; isPlayground: boolean; deletedAt: Date | null }
 
-/** Null when programs of the organization may run; otherwise why not, and what to do. */
+/** Null when the organization may run programs; otherwise why not, and what to do. */
 export function computeRefusal(org: OrgDeployState, config: Pick<Config, 'publicUrl'>): string | null {
   const billing = `${config.publicUrl}/billing?organization=${org.code}`
   if (org.deletedAt) return `Organization ${org.code} is being deleted.`
@@ -20,7 +20,7 @@ export function computeRefusal(org: OrgDeployState, config: Pick<Config, 'public
   return null
 }
 
-/** Null when its spending cap lets something new run; otherwise why not, and what to do. */
+/** Null when its spending cap allows new programs; otherwise why not, and what to do. */
 export function capRefusal(
   org: { code: string; deploysStoppedUntil: Date | null },
   config: Pick<Config, 'publicUrl'>,
@@ -31,19 +31,19 @@ export function capRefusal(
   return `Organization ${org.code} has reached its spending cap of this month. Raise it at ${limits}, or wait for the next month.`
 }
 
-/** @throws Refusal 405 when nothing may be deployed to the organization now */
+/** @throws Refusal 405 when the organization may not deploy now */
 export function refuseUnlessDeployable(
   org: (OrgDeployState & { deploysStoppedUntil: Date | null }) | null,
   config: Pick<Config, 'publicUrl'>,
   now: Date,
 ): void {
-  const reason = org ? computeRefusal(org, config) : 'The organization is gone.'
+  const reason = org ? computeRefusal(org, config) : 'The organization no longer exists.'
   if (reason) throw refuse('ORGANIZATION_NOT_ACTIVE', reason)
   const capped = org && capRefusal(org, config, now)
   if (capped) throw refuse('SPENDING_CAP_REACHED', capped)
 }
 
-/** @throws DeployFailure for what the organization's plan or this installation does not have */
+/** @throws DeployFailure for features that the organization's plan or this installation does not offer */
 export function checkPlan(plan: SquidPlan, org: Pick<OrgDeployState, 'isPlayground'>): void {
   if (plan.hasHasura)
     throw unsupported('hasura', 'Serve GraphQL with the api section, for example by squid-graphql-server')
@@ -61,8 +61,8 @@ export function checkPlan(plan: SquidPlan, org: Pick<OrgDeployState, 'isPlaygrou
       )
 }
 
-/** Null when a version with this plan could be deployed; otherwise what `checkPlan` would say. */
-export function whyNotOffered(plan: SquidPlan, org: Pick<OrgDeployState, 'isPlayground'>): string | null {
+/** Null when a version with this plan could be deployed; otherwise the message of `checkPlan`. */
+export function planRefusal(plan: SquidPlan, org: Pick<OrgDeployState, 'isPlayground'>): string | null {
   try {
     checkPlan(plan, org)
     return null
@@ -88,14 +88,14 @@ function checkPlayground(plan: SquidPlan): void {
 const unsupported = (addon: string, instead: string) =>
   new DeployFailure(
     'REQUIREMENTS',
-    `The addon ${addon} is not offered by this installation. ${instead}, and remove deploy.addons.${addon} from the manifest.`,
+    `This installation does not offer the addon ${addon}. ${instead}, and remove deploy.addons.${addon} from the manifest.`,
   )
 
-/** What Linux hands a program: 128 KiB a variable with its name, and 2 MiB in all, of which the platform's own need little. */
+/** Limits of Linux: 128 KiB per variable with its name, and 2 MiB in total, of which the platform's own variables need little. */
 const maxVariable = 128 * 1024 - 1
 const maxEnvironment = 1_000_000
 
-/** @throws DeployFailure for an environment that no program can be started with */
+/** @throws DeployFailure for an environment that is too large for a program */
 export function checkEnvironments({ deploy, init, api, processors }: ReturnType<typeof evaluateEnvironments>): void {
   const sections: [string, Variables][] = [['init', init], ['api', api], ...Object.entries(processors)]
   for (const [container, own] of sections) {
@@ -107,13 +107,13 @@ export function checkEnvironments({ deploy, init, api, processors }: ReturnType<
     if (long)
       throw new DeployFailure(
         'REQUIREMENTS',
-        `The variable ${long.name} of ${container} has ${kb(long.bytes)}; a program can be given ${kb(maxVariable)}. Shorten it, or read it from a file of the squid.`,
+        `The variable ${long.name} of ${container} has ${kb(long.bytes)}; the maximum is ${kb(maxVariable)}. Shorten it, or read it from a file in the squid.`,
       )
     const bytes = sizes.reduce((total, size) => total + size.bytes, 0)
     if (bytes > maxEnvironment)
       throw new DeployFailure(
         'REQUIREMENTS',
-        `The environment of ${container} has ${kb(bytes)}; a program can be given ${kb(maxEnvironment)}. Shorten the values in the manifest, or delete secrets that are not needed: every squid is given all of them.`,
+        `The environment of ${container} has ${kb(bytes)}; the maximum is ${kb(maxEnvironment)}. Shorten the values in the manifest, or delete unused secrets: every squid receives all of them.`,
       )
   }
 }

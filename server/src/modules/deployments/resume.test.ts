@@ -5,8 +5,8 @@ import { collectDatabases } from '../databases/index.ts'
 import { startEngine } from './engine.ts'
 import { addNotes, claim, SupersededError, updateClaimed } from './store.ts'
 import { fastIntervals, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
-import { deaths, isFull, killPlanName } from './testing/kill-plan.ts'
-import { mortal, type KillPoint } from './testing/mortal-app.ts'
+import { killPoints, isFull, killPlanName } from './testing/kill-plan.ts'
+import { crashingApp, type KillPoint } from './testing/crashing-app.ts'
 
 let t: DeployApp
 let d: Deployer
@@ -18,90 +18,91 @@ afterAll(() => t?.close())
 
 let count = 0
 const at = (name: string) => ({ params: { code: d.org.code, reference: `${name}@v1` } })
-/** A version that runs, and who works on it no longer does. */
+/** A running version, without a worker. */
 async function runningVersion(): Promise<string> {
   const name = `squid-${++count}`
   await t.whileWorking(() => d.deployed({}, { name, slot: 'v1', tag: 'live' }))
   return name
 }
 
-/** The deployment, brought to its end by a worker that lives. */
-const finished = (asked: Promise<Deployment>): Promise<Deployment> => t.whileWorking(async () => d.ended(await asked))
+/** The deployment, brought to its end by a new worker. */
+const finished = (deployment: Promise<Deployment>): Promise<Deployment> =>
+  t.whileWorking(async () => d.ended(await deployment))
 
 const containers = async (squidId: number | undefined) =>
   (await t.runtime.observe()).filter((o) => o.workload.startsWith(`${squidId}.`))
 
 const isOver = async ({ id }: Deployment) => {
-  const found = await t.app.database.pool.query('select 1 from deployments where id = $1 and finished_at is not null', [
+  const ended = await t.app.database.pool.query('select 1 from deployments where id = $1 and finished_at is not null', [
     id,
   ])
-  return found.rowCount === 1
+  return ended.rowCount === 1
 }
 
-/** True when the worker died; false when it came to the end of the deployment before. */
-async function workUntilDeath(deployment: Deployment, death: KillPoint): Promise<boolean> {
-  const victim = mortal(t.app, death)
+/** True when the worker died; false when the deployment ended before. */
+async function workUntilKilled(deployment: Deployment, killPoint: KillPoint): Promise<boolean> {
+  const victim = crashingApp(t.app, killPoint)
   const engine = startEngine(victim.app, fastIntervals)
   while (!victim.isDead() && !(await isOver(deployment))) await sleep(5)
   const isDead = victim.isDead()
-  await victim.bury()
+  await victim.terminate()
   void engine.close()
   return isDead
 }
 
 /**
- * Kills a worker at the changes a deployment makes, a new deployment for each kill: before and after every one of them in the
- * full suite, otherwise at a sample. Another worker must bring each deployment to `check`. Answers how many changes there are.
+ * Kills a worker at the writes of a deployment, a new deployment for each kill: before and after every write in the full suite,
+ * otherwise at a sample. Another worker must bring each deployment to `check`. Returns the number of writes.
  */
 async function killEverywhere(
   begin: () => Promise<Deployment>,
-  check: (ended: Deployment, death: KillPoint) => Promise<void>,
+  check: (ended: Deployment, killPoint: KillPoint) => Promise<void>,
   { stride = 6 } = {},
 ): Promise<number> {
   const startedMs = performance.now()
   let kills = 0
   let survivals = 0
-  for (const death of deaths(stride)) {
+  for (const killPoint of killPoints(stride)) {
     const deployment = await begin()
-    const hasDied = await workUntilDeath(deployment, death)
+    const hasDied = await workUntilKilled(deployment, killPoint)
     const engine = startEngine(t.app, fastIntervals)
     try {
-      await check(await d.ended(deployment), death)
+      await check(await d.ended(deployment), killPoint)
     } finally {
       await engine.close()
     }
-    expect(await collectDatabases(t.app), JSON.stringify(death)).toEqual([])
+    expect(await collectDatabases(t.app), JSON.stringify(killPoint)).toEqual([])
     kills += hasDied ? 1 : 0
     survivals = hasDied ? 0 : survivals + 1
-    // Deployments differ by a change or two: one that ended before its worker died is not yet the end of all.
+    // Deployments differ by a change or two, so one survival does not prove that all writes were covered.
     if (survivals === 3) {
       const seconds = Math.round((performance.now() - startedMs) / 1000)
       console.log(`${expect.getState().currentTestName}: ${kills} kills in ${seconds} s (${killPlanName})`)
-      return death.call
+      return killPoint.call
     }
-    expect(death.call).toBeLessThan(150)
+    expect(killPoint.call).toBeLessThan(150)
   }
-  throw new Error('The deaths ended before the deployment did')
+  throw new Error('All kill points were used before the deployment ended')
 }
 
 const isWhole = async (deployment: Deployment) => {
-  const seen = await containers(deployment.squid?.id)
-  expect(seen.map((o) => o.container).sort()).toEqual(['api', 'processor'])
-  expect(new Set(seen.map((o) => o.workload)).size).toBe(1)
+  const running = await containers(deployment.squid?.id)
+  expect(running.map((o) => o.container).sort()).toEqual(['api', 'processor'])
+  expect(new Set(running.map((o) => o.workload)).size).toBe(1)
 }
 
 const timeout = isFull ? 1_200_000 : 240_000
 
-describe('a worker killed anywhere leaves a deployment that another one brings to its end', () => {
+describe('a deployment whose worker is killed at any point is finished by another worker', () => {
   test('a first deployment', { timeout }, async () => {
     const changes = await killEverywhere(
       () => d.deploy({ build: { prints: [String(++count)] } }, { name: `first-${count}`, slot: 'v1', tag: 'live' }),
-      async (ended, death) => {
-        expect(ended, JSON.stringify(death)).toMatchObject({ status: 'OK', failed: 'NO' })
+      async (ended, killPoint) => {
+        expect(ended, JSON.stringify(killPoint)).toMatchObject({ status: 'OK', failed: 'NO' })
         await isWhole(ended)
         const name = ended.squid?.name ?? ''
         expect((await d.api.squids.get(at(name))).tags).toEqual([{ name: 'live' }])
-        // An organization has room for a hundred.
+        // An organization is limited to a hundred squids.
         await finished(d.api.squids.delete(at(name)))
       },
     )
@@ -112,8 +113,8 @@ describe('a worker killed anywhere leaves a deployment that another one brings t
     const name = await runningVersion()
     await killEverywhere(
       () => d.deploy({ build: { prints: [String(++count)] } }, { name, slot: 'v1' }),
-      async (ended, death) => {
-        expect(ended, JSON.stringify(death)).toMatchObject({ status: 'OK', failed: 'NO' })
+      async (ended, killPoint) => {
+        expect(ended, JSON.stringify(killPoint)).toMatchObject({ status: 'OK', failed: 'NO' })
         await isWhole(ended)
       },
     )
@@ -126,8 +127,8 @@ describe('a worker killed anywhere leaves a deployment that another one brings t
         .rows[0] ?? {}
     await killEverywhere(
       () => d.deploy({ processors: { processor: { ends: { afterMs: 1, exitCode: 1 } } } }, { name, slot: 'v1' }),
-      async (ended, death) => {
-        expect(ended, JSON.stringify(death)).toMatchObject({ failed: 'REQUIREMENTS' })
+      async (ended, killPoint) => {
+        expect(ended, JSON.stringify(killPoint)).toMatchObject({ failed: 'REQUIREMENTS' })
         expect(ended.logs.at(-1)?.message).toBe(ended.failureReason)
         await isWhole(ended)
         const workload = [...t.runtime.host.workloads.values()].find(
@@ -142,8 +143,8 @@ describe('a worker killed anywhere leaves a deployment that another one brings t
     const name = await runningVersion()
     await killEverywhere(
       () => d.deploy({ build: { prints: [String(++count)] } }, { name, slot: 'v1', hardReset: true }),
-      async (ended, death) => {
-        expect(ended, JSON.stringify(death)).toMatchObject({ status: 'OK', failed: 'NO' })
+      async (ended, killPoint) => {
+        expect(ended, JSON.stringify(killPoint)).toMatchObject({ status: 'OK', failed: 'NO' })
         await isWhole(ended)
       },
     )
@@ -156,8 +157,8 @@ describe('a worker killed anywhere leaves a deployment that another one brings t
         if ((await d.api.squids.get(at(name))).status === 'HIBERNATED') await finished(d.api.squids.restart(at(name)))
         return await d.api.squids.hibernate(at(name))
       },
-      async (ended, death) => {
-        expect(ended, JSON.stringify(death)).toMatchObject({ status: 'OK', failed: 'NO' })
+      async (ended, killPoint) => {
+        expect(ended, JSON.stringify(killPoint)).toMatchObject({ status: 'OK', failed: 'NO' })
         expect(await containers(ended.squid?.id)).toEqual([])
       },
     )
@@ -170,8 +171,8 @@ describe('a worker killed anywhere leaves a deployment that another one brings t
         await finished(d.api.squids.hibernate(at(name)))
         return await d.api.squids.restart(at(name))
       },
-      async (ended, death) => {
-        expect(ended, JSON.stringify(death)).toMatchObject({ status: 'OK', failed: 'NO' })
+      async (ended, killPoint) => {
+        expect(ended, JSON.stringify(killPoint)).toMatchObject({ status: 'OK', failed: 'NO' })
         await isWhole(ended)
       },
     )
@@ -180,8 +181,8 @@ describe('a worker killed anywhere leaves a deployment that another one brings t
   test('a deletion', { timeout }, async () => {
     await killEverywhere(
       async () => d.api.squids.delete(at(await runningVersion())),
-      async (ended, death) => {
-        expect(ended, JSON.stringify(death)).toMatchObject({ status: 'OK', failed: 'NO' })
+      async (ended, killPoint) => {
+        expect(ended, JSON.stringify(killPoint)).toMatchObject({ status: 'OK', failed: 'NO' })
         expect(await containers(ended.squid?.id)).toEqual([])
         await expect(d.api.squids.get(at(ended.squid?.name ?? ''))).rejects.toMatchObject({ status: 404 })
       },
@@ -189,7 +190,7 @@ describe('a worker killed anywhere leaves a deployment that another one brings t
   })
 })
 
-test('a worker that is told to stop lets go at once, and another one goes on', async () => {
+test('a worker that is stopped releases its deployment immediately, and another one resumes it', async () => {
   const deployment = await d.deploy({ build: { takesMs: 700 } }, { name: 'handed-over', slot: 'v1' })
   const one = { params: { code: d.org.code, id: String(deployment.id) } }
   const first = t.work()
@@ -199,7 +200,7 @@ test('a worker that is told to stop lets go at once, and another one goes on', a
   const second = t.work()
   try {
     const { logs } = await d.ended(deployment)
-    expect(logs.map((l) => l.message)).toContain('The worker was stopped in the middle; another one goes on.')
+    expect(logs.map((l) => l.message)).toContain('The worker stopped during this deployment. Another one resumes it.')
   } finally {
     await second.close()
   }
@@ -208,12 +209,12 @@ test('a worker that is told to stop lets go at once, and another one goes on', a
 test('two workers share the work, and none of it is done twice', async () => {
   const workers = [t.work(), t.work()]
   try {
-    const asked = await Promise.all(
+    const started = await Promise.all(
       ['a1', 'b1', 'c1', 'd1', 'e1'].map((slot) => d.deploy({}, { name: 'shared', slot })),
     )
-    for (const deployment of asked) expect(await d.ended(deployment)).toMatchObject({ status: 'OK' })
+    for (const deployment of started) expect(await d.ended(deployment)).toMatchObject({ status: 'OK' })
     const { rows } = await t.app.database.pool.query('select distinct attempt from deployments where id = any($1)', [
-      asked.map((a) => a.id),
+      started.map(({ id }) => id),
     ])
     expect(rows).toEqual([{ attempt: 1 }])
   } finally {
@@ -221,7 +222,7 @@ test('two workers share the work, and none of it is done twice', async () => {
   }
 })
 
-test('a worker whose locks are lost stops, and takes the deployment up anew', async () => {
+test('a worker that loses its locks stops, and claims the deployment again', async () => {
   const worker = t.work()
   try {
     const deployment = await d.deploy({ build: { takesMs: 300 } }, { name: 'locks-lost', slot: 'v1' })
@@ -232,13 +233,13 @@ test('a worker whose locks are lost stops, and takes the deployment up anew', as
     )
     const { status, logs } = await d.ended(deployment)
     expect(status).toBe('OK')
-    expect(logs.filter((l) => l.message.startsWith('The worker was stopped'))).toHaveLength(1)
+    expect(logs.filter((l) => l.message.startsWith('The worker stopped'))).toHaveLength(1)
   } finally {
     await worker.close()
   }
 })
 
-test('what an earlier worker still writes is refused', async () => {
+test('late writes of an earlier worker are refused', async () => {
   const { id } = await d.deploy({}, { name: 'fenced', slot: 'v1' })
   const earlier = await claim(t.app.db, id)
   const later = await claim(t.app.db, id)

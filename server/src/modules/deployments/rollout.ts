@@ -2,15 +2,15 @@ import type { Workload } from '@shoal/runtime'
 import { isApi, isInit, isProcessor, pickContainers } from '../manifest/index.ts'
 import { openWorkload, type SquidRow } from '../versions/index.ts'
 import { waitForAll, waitForApis, waitForInit } from './readiness.ts'
-import { removeOthers } from './settle.ts'
+import { removeOthers } from './reconcile-version.ts'
 import type { StepContext } from './step.ts'
 import { until } from './wait.ts'
 
 /**
- * Makes a new generation run beside the old one, until only the switch is missing: `init`, then the api, then the processors,
- * for which the old ones stop (one writer at a time). The old api answers all the while. May be cut off anywhere: it goes on
- * where its notes say.
- * @throws DeployFailure; `settle` then brings everything back
+ * Starts a new generation beside the old one, up to the switch: `init`, then the api, then the processors, for which the old ones
+ * stop (one writer at a time). The old api responds throughout. Can be interrupted at any point: it resumes at the phase in the
+ * notes.
+ * @throws DeployFailure; `reconcileVersion` then restores the old generation
  */
 export async function rollOut(context: StepContext, squid: SquidRow, next: Workload): Promise<void> {
   const { app, engine, journal } = context
@@ -22,13 +22,13 @@ export async function rollOut(context: StepContext, squid: SquidRow, next: Workl
     journal.info('Running init')
     await app.runtime.apply(pickContainers(next, isInit))
     await waitForInit(context, next)
-    journal.info('init is done')
+    journal.info('init finished')
   }
   if (phase() === 'init') await context.note({ rollout: old ? 'api' : 'processors' })
 
   if (phase() === 'api') {
     if (next.containers.some(isApi)) {
-      journal.info('Starting the api beside the one that runs')
+      journal.info('Starting the new api beside the old one')
       await app.runtime.apply(pickContainers(next, isInit, isApi))
       await waitForApis(context, next)
     }
@@ -39,13 +39,13 @@ export async function rollOut(context: StepContext, squid: SquidRow, next: Workl
   journal.info(old ? 'Starting the processors' : 'Starting the programs')
   await app.runtime.apply(next)
   await waitForAll(context, next, old ? context.intervals.healthyForMs : context.intervals.firstHealthyForMs)
-  journal.info('All programs run')
+  journal.info('All programs are running')
 }
 
-/** None of the old processors runs afterwards; the old api goes on. */
+/** Stops the old processors and waits for their end; the old api keeps running. */
 async function stopProcessors({ app, engine, intervals, signal }: StepContext, old: Workload): Promise<void> {
-  const rest = pickContainers(old, isApi)
-  if (rest.containers.length > 0) await app.runtime.apply(rest)
+  const apis = pickContainers(old, isApi)
+  if (apis.containers.length > 0) await app.runtime.apply(apis)
   else await app.runtime.remove(old.id)
   await until(
     async () => {

@@ -6,16 +6,17 @@ import { deleteSquid, selectSquid, setLastDeploy } from '../versions/index.ts'
 import { dropDatabase, type RedactorSource } from '../databases/index.ts'
 import { DeployFailure, failureOf, unexpected } from './failure.ts'
 import { openJournal } from './journal.ts'
+import { listLastLogs } from './log-store.ts'
 import type { SnapshotReader } from './runtime-snapshot.ts'
-import { stepsByType, type RunnableType } from './plans.ts'
-import { reconcileVersion } from './settle.ts'
+import { stepsByType } from './plans.ts'
+import { reconcileVersion } from './reconcile-version.ts'
 import type { EngineIntervals, Step, StepContext } from './step.ts'
 import {
   addNotes,
   beginStep,
   claim,
   endStep,
-  holdMine,
+  lockClaimed,
   selectOrg,
   stepsDone,
   SupersededError,
@@ -25,18 +26,23 @@ import type { DeploymentRow } from './store.ts'
 import { treeKey } from './steps/unpack.ts'
 import { pause } from './wait.ts'
 
-/** A step is tried this often when something of ours fails. */
-const tries = 3
-/** Workers that may die over one deployment before it is taken for the cause. */
+/** Runs of a step that fails for an internal reason. */
+const maxStepRuns = 3
+/** Workers that may stop during one deployment before the deployment itself is taken for the cause. */
 const maxAttempts = 30
-/** How often the clock is compared with the deadline. */
+/** How often the deadline is checked. */
 const tickMs = 100
 
-export type Worker = { app: WorkerApp; intervals: EngineIntervals; snapshots: SnapshotReader; hiding: RedactorSource }
+export type Worker = {
+  app: WorkerApp
+  intervals: EngineIntervals
+  snapshots: SnapshotReader
+  redactors: RedactorSource
+}
 
 /**
- * Works on a deployment from where it stands to its end. Whoever calls it holds the version's lock. Lets go without a trace
- * when `stopping` is aborted or the lock is lost; any worker then goes on.
+ * Runs a deployment from its current step to its end. The caller holds the version's lock. Rejects without writing anything
+ * when `stopping` is aborted or the lock is lost; any worker can then resume it.
  */
 export async function runDeployment(worker: Worker, id: number, lock: Lock, stopping: AbortSignal): Promise<void> {
   const { app } = worker
@@ -47,7 +53,7 @@ export async function runDeployment(worker: Worker, id: number, lock: Lock, stop
   const org = await selectOrg(app.db, deployment.orgId)
   if (!org) return
   const { squidId } = deployment
-  const redactor = async () => (await worker.hiding([squidId]))(squidId)
+  const redactor = async () => (await worker.redactors([squidId]))(squidId)
   const journal = await openJournal({ db: app.db, clock: app.clock, deploymentId: id, redactor })
   const context = contextOf(
     worker,
@@ -61,12 +67,12 @@ export async function runDeployment(worker: Worker, id: number, lock: Lock, stop
     await removeTree(context)
     await finish(context, { status: 'OK' })
   } catch (error) {
-    // A database that is away is nobody's fault: whichever worker finds it back goes on.
+    // The database being unavailable is not a failure of the deployment: a worker resumes it once it is back.
     if (releaseSignal.aborted || error instanceof SupersededError || isUnavailable(error)) throw error
-    const told = { orgCode: org.code, deploymentId: id }
-    const known = failureOf(error, told)
+    const failureContext = { orgCode: org.code, deploymentId: id }
+    const known = failureOf(error, failureContext)
     if (!known) app.log.error({ err: error, deploymentId: id }, 'deployment failed')
-    const failure = known ?? unexpected(told)
+    const failure = known ?? unexpected(failureContext)
     await fail(context, new DeployFailure(failure.kind, (await redactor())(failure.message)))
   } finally {
     await journal.close(lock.lost.aborted ? 'drop' : 'keep')
@@ -77,11 +83,10 @@ async function runSteps(context: StepContext, releaseSignal: AbortSignal): Promi
   const { app, deployment, journal } = context
   const { failure } = deployment.notes
   if (failure) throw new DeployFailure(failure.kind, failure.message)
-  if (deployment.attempt > maxAttempts)
-    throw new Error(`${deployment.attempt} workers have stopped in the middle of this deployment`)
-  if (deployment.attempt > 1) journal.info('The worker was stopped in the middle; another one goes on.')
+  if (deployment.attempt > maxAttempts) throw new Error(`${deployment.attempt} workers stopped during this deployment`)
+  if (deployment.attempt > 1) journal.info('The worker stopped during this deployment. Another one resumes it.')
   const done = await stepsDone(app.db, deployment.id)
-  for (const [seq, step] of stepsByType[deployment.type as RunnableType].entries())
+  for (const [seq, step] of stepsByType[deployment.type].entries())
     if (!done.has(seq)) await runStep(context, step, seq, releaseSignal)
 }
 
@@ -89,14 +94,14 @@ async function runStep(context: StepContext, step: Step, seq: number, releaseSig
   const { app, journal } = context
   const { id } = context.deployment
   const { status, deadlineAt } = context.deployment
-  // A worker before this one may have begun the step: its time goes on.
+  // If an earlier worker began the step, its deadline still applies.
   const endsAt = status === step.status && deadlineAt ? deadlineAt : inMs(app, step.deadlineMs(app))
   const begun = { deploymentId: id, seq, status: step.status, startedAt: app.clock.now() }
   await advance(context, { status: step.status, deadlineAt: endsAt }, { more: (tx) => beginStep(tx, begun) })
   const deadline = startDeadline(context, step)
   context.isResumed = context.deployment.attempt > 1
   try {
-    for (let left = tries; ; left--) {
+    for (let left = maxStepRuns; ; left--) {
       try {
         context.signal.throwIfAborted()
         await step.run(context)
@@ -104,7 +109,7 @@ async function runStep(context: StepContext, step: Step, seq: number, releaseSig
       } catch (error) {
         context.signal.throwIfAborted()
         if (left === 1 || isUnavailable(error) || failureOf(error, { orgCode: '', deploymentId: id })) throw error
-        app.log.warn({ err: error, deploymentId: id, step: step.status }, 'a step is tried again')
+        app.log.warn({ err: error, deploymentId: id, step: step.status }, 'step failed, retrying')
         await pause(context.intervals.retryMs, context.signal)
         context.isResumed = true
       }
@@ -119,14 +124,14 @@ async function runStep(context: StepContext, step: Step, seq: number, releaseSig
 
 const inMs = (app: Pick<WorkerApp, 'clock'>, ms: number) => new Date(app.clock.now().getTime() + ms)
 
-/** Aborts the step's signal once the clock has passed the deadline on the row, also when it had passed before. */
+/** Aborts the step's signal once the deadline on the row has passed, also if it had passed before. */
 function startDeadline(context: StepContext, step: Step): { end: () => void } {
   const { app } = context
   const passed = new AbortController()
   setSignal(context, AbortSignal.any([context.signal, passed.signal]))
-  let givenMs = step.deadlineMs(app)
+  let limitMs = step.deadlineMs(app)
   context.restartDeadline = async (ms) => {
-    givenMs = ms
+    limitMs = ms
     if (context.deployment.notes.leftQueue === step.status) return
     await advance(context, {
       deadlineAt: inMs(app, ms),
@@ -139,7 +144,7 @@ function startDeadline(context: StepContext, step: Step): { end: () => void } {
       passed.abort(
         new DeployFailure(
           'REQUIREMENTS',
-          `${step.doing} took longer than the ${Math.round(givenMs / 60_000)} minutes it has. See what it was busy with above, and deploy again.`,
+          `${step.doing} took longer than its limit of ${Math.round(limitMs / 60_000)} minutes. Check the log above, and deploy again.`,
         ),
       )
   }
@@ -153,24 +158,26 @@ function setSignal(context: StepContext, signal: AbortSignal): void {
   context.engine = { ...context.engine, signal }
 }
 
-/** The beginning of what is said of a failure after the switch. */
-const newCodeRuns = 'The new code runs; only what follows the switch to it failed.'
+/** Prefix of failure messages after the switch to the new generation. */
+const newCodeRuns = 'The new code is running; only a step after the switch to it failed.'
 
-/** The decision first, so that a worker that takes over only cleans up; then the clean-up; the reason is the last line. */
+/** Stores the decision before cleaning up, so that a worker that resumes only cleans up; logs the reason last. */
 async function fail(context: StepContext, failure: DeployFailure): Promise<void> {
   const { app, journal, deployment } = context
   const isSwitched = deployment.notes.rollout === 'switched'
-  const isSaid = failure.message.startsWith(newCodeRuns)
-  if (isSwitched && !isSaid) failure.message = `${newCodeRuns} ${failure.message}`
+  const hasPrefix = failure.message.startsWith(newCodeRuns)
+  if (isSwitched && !hasPrefix) failure.message = `${newCodeRuns} ${failure.message}`
   await context.note({ failure: { kind: failure.kind, message: failure.message } })
   await cleanUp(context)
-  journal.error(failure.message)
-  const isGone = await dropNeverRan(context)
-  await finish(context, { failed: failure.kind, failureReason: failure.message }, isGone)
+  // An earlier worker may have logged the reason before it died.
+  const [lastLine] = deployment.notes.failure ? await listLastLogs(app.db, [deployment.id], 1) : []
+  if (lastLine?.message !== failure.message) journal.error(failure.message)
+  const isDropped = await dropNeverDeployed(context)
+  await finish(context, { failed: failure.kind, failureReason: failure.message }, isDropped)
   app.log.info({ deploymentId: deployment.id, failed: failure.kind }, 'deployment ended')
 }
 
-/** What ran before runs again. Should it not work now, the reconcile loop goes on with it. */
+/** Restores what ran before. If that fails now, the reconcile loop retries. */
 async function cleanUp(context: StepContext): Promise<void> {
   const { app, deployment, engine } = context
   try {
@@ -179,26 +186,29 @@ async function cleanUp(context: StepContext): Promise<void> {
     await reconcileVersion({ ...engine, signal }, deployment.squidId)
   } catch (error) {
     engine.signal.throwIfAborted()
-    app.log.warn({ err: error, deploymentId: deployment.id }, 'clean-up is left to the reconcile loop')
+    app.log.warn({ err: error, deploymentId: deployment.id }, 'clean-up failed, left to the reconcile loop')
   }
 }
 
 /**
- * A version whose first deployment failed never ran. It goes with its database, so that nothing is billed and its name is free for
- * the next try; the deployment and its log stay. Answers whether its row may go.
+ * A version whose first deployment failed is deleted with its database, so that it is not billed and its name is free again; the
+ * deployment and its log stay. Returns whether its row may be deleted.
  */
-async function dropNeverRan(context: StepContext): Promise<boolean> {
+async function dropNeverDeployed(context: StepContext): Promise<boolean> {
   const { app, deployment, journal, engine } = context
   const squid = await selectSquid(app.db, deployment.squidId)
   if (squid === null || squid.image !== null) return false
-  // The database's password is known, and hidden in the log, for as long as there is a database.
+  // The redactor only knows the database's password while the database exists.
   await journal.flush()
   try {
     await dropDatabase(app, squid.id)
     return true
   } catch (error) {
     engine.signal.throwIfAborted()
-    app.log.warn({ err: error, deploymentId: deployment.id }, 'a version that never ran is left to the reconcile loop')
+    app.log.warn(
+      { err: error, deploymentId: deployment.id },
+      'failed to drop a version that never ran, left to the reconcile loop',
+    )
     return false
   }
 }
@@ -209,16 +219,16 @@ async function removeTree({ app, deployment }: StepContext): Promise<void> {
 
 type DeploymentOutcome = { status: 'OK' } | { failed: DeployFailure['kind']; failureReason: string }
 
-async function finish(context: StepContext, end: DeploymentOutcome, isGone = false): Promise<void> {
+async function finish(context: StepContext, end: DeploymentOutcome, isDropped = false): Promise<void> {
   await context.journal.flush()
-  await advance(context, { ...end, notes: {}, deadlineAt: null, finishedAt: context.app.clock.now() }, { isGone })
+  await advance(context, { ...end, notes: {}, deadlineAt: null, finishedAt: context.app.clock.now() }, { isDropped })
 }
 
-/** Changes the row and, in the same transaction, what the version's row says of its last deployment, or deletes that row. */
+/** Updates the row and, in the same transaction, the last deployment on the version's row, or deletes that row. */
 async function advance(
   context: StepContext,
   change: Partial<DeploymentRow>,
-  { isGone = false, more = async () => {} }: { isGone?: boolean; more?: (tx: Db) => Promise<void> } = {},
+  { isDropped = false, more = async () => {} }: { isDropped?: boolean; more?: (tx: Db) => Promise<void> } = {},
 ): Promise<void> {
   const { app } = context
   const updatedAt = app.clock.now()
@@ -227,7 +237,7 @@ async function advance(
     await more(tx)
     const { id, type, status, failed, squidId } = row
     const isSwitched = context.deployment.notes.rollout === 'switched'
-    if (isGone) await deleteSquid(tx, squidId)
+    if (isDropped) await deleteSquid(tx, squidId)
     else await setLastDeploy(tx, squidId, { id, type, status, failed, running: row.finishedAt === null, isSwitched })
     context.deployment = row
   })
@@ -254,12 +264,12 @@ function contextOf(
     },
     squid: async () => {
       const squid = await selectSquid(app.db, deployment.squidId)
-      if (!squid) throw new Error(`Squid ${deployment.squidId} is gone`)
+      if (!squid) throw new Error(`Squid ${deployment.squidId} no longer exists`)
       return squid
     },
     change: (work) =>
       app.db.transaction(async (tx) => {
-        await holdMine(tx, context.deployment)
+        await lockClaimed(tx, context.deployment)
         return await work(tx)
       }),
     restartDeadline: async () => {},

@@ -3,32 +3,32 @@ import { parseWorkloadId } from '../manifest/index.ts'
 
 /** What runs at one moment. */
 export type RuntimeSnapshot = {
-  /** Empty when nothing of it exists. */
+  /** Empty when nothing of the workload exists. */
   of: (workload: WorkloadId) => Observation[]
   /** Every generation of the version of which anything exists. */
   generationsOf: (squidId: number) => WorkloadId[]
   workloads: WorkloadId[]
 }
 
-/** Each answer is of a look that began after it was asked for; those who ask meanwhile share the next one. */
+/** Never returns a snapshot older than the call. Concurrent callers share one read. */
 export type SnapshotReader = () => Promise<RuntimeSnapshot>
 
 export function createSnapshotReader(runtime: Pick<Runtime, 'observe'>): SnapshotReader {
-  let present: Promise<RuntimeSnapshot> | null = null
+  let current: Promise<RuntimeSnapshot> | null = null
   let next: Promise<RuntimeSnapshot> | null = null
   const begin = () => {
-    const snapshots = runtime.observe().then(snapshotOf)
-    present = snapshots
+    const reading = runtime.observe().then(snapshotOf)
+    current = reading
     next = null
     const clear = () => {
-      if (present === snapshots) present = null
+      if (current === reading) current = null
     }
-    snapshots.then(clear, clear)
-    return snapshots
+    reading.then(clear, clear)
+    return reading
   }
   return () => {
-    if (!present) return begin()
-    next ??= present.then(begin, begin)
+    if (!current) return begin()
+    next ??= current.then(begin, begin)
     return next
   }
 }

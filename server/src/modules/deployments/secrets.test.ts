@@ -33,14 +33,14 @@ const restarted = async (slot: string) => {
   const restart = await d.api.squids.restart({ params: { ...params(), reference: `test-squid@${slot}` } })
   expect((await d.ended(restart)).failed).toBe('NO')
 }
-/** The environments of what runs of a version, by container. */
+/** The environments of a version's programs, by container. */
 const environmentsOf = async (slot: string) => {
   const squid = await selectSquidBySlot(t.app.db, d.org.id, 'test-squid', slot)
   const workload = openWorkload(t.app.sealer, squid?.id ?? 0, squid?.sealedWorkload ?? '')
   return Object.fromEntries(workload.containers.map(({ name, env }) => [name, env]))
 }
 
-test('every program has all secrets, and every version says when one changed, came or went until it is restarted', async () => {
+test('every program has all secrets, and every version shows changed, added and deleted ones until it is restarted', async () => {
   await set('KEY', 'first value')
   await set('OTHER', 'other value')
   await d.deployed({}, { slot: 'v1' })
@@ -55,9 +55,9 @@ test('every program has all secrets, and every version says when one changed, ca
   expect(await alertsOf('v1')).toEqual([])
 
   await set('OTHER', 'second value')
-  const told = 'Changed since its programs were started: OTHER. Restart it to apply them.'
-  expect(await alertsOf('v1')).toEqual(outdated(told))
-  // Its own value is the one that counts.
+  const reason = 'Changed since its programs were started: OTHER. Restart it to apply them.'
+  expect(await alertsOf('v1')).toEqual(outdated(reason))
+  // Its own value takes precedence.
   expect(await alertsOf('v2')).toEqual([])
   expect(await uses()).toContainEqual(['OTHER', ['test-squid@v1 is outdated']])
   await set('ADDED', 'new value')
@@ -74,19 +74,19 @@ test('every program has all secrets, and every version says when one changed, ca
   expect(now).not.toHaveProperty('KEY')
 })
 
-test('an environment that no program can be started with is refused before the build, with its cause', async () => {
+test('an environment too large for a program is refused before the build, with the cause', async () => {
   await set('LONG', 'x'.repeat(60_000))
   const failed = async (env: Record<string, string>) =>
     (await d.ended(await d.deploy({ env }, { slot: 'v9' }))).failureReason
   expect(await failed({ TWICE: '${{ secrets.LONG }}${{ secrets.LONG }}${{ secrets.LONG }}' })).toMatch(
-    /The variable TWICE of init has 181 kB; a program can be given 132 kB/,
+    /The variable TWICE of init has 181 kB; the maximum is 132 kB/,
   )
   const many = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`A${i}`, '${{ secrets.LONG }}']))
   expect(await failed(many)).toMatch(/The environment of init has \d+ kB/)
   await remove('LONG')
 })
 
-test('neither the log of a deployment nor the reason it failed for tells a secret, a token or a password', async () => {
+test('neither the log of a deployment nor its failure reason contains a secret, token or password', async () => {
   await set('PASSPHRASE', 'correct-horse-battery')
   const { token } = await d.api.rpc.getToken({ params: params() })
   const failed = await d.ended(
@@ -107,11 +107,11 @@ test('neither the log of a deployment nor the reason it failed for tells a secre
     ),
   )
   expect(failed.failed).not.toBe('NO')
-  const told = JSON.stringify(failed)
-  expect(told).toContain('built with ***')
-  expect(told).toContain('with ***')
-  expect(told).not.toContain('correct-horse-battery')
-  expect(told).not.toContain(token)
+  const json = JSON.stringify(failed)
+  expect(json).toContain('built with ***')
+  expect(json).toContain('with ***')
+  expect(json).not.toContain('correct-horse-battery')
+  expect(json).not.toContain(token)
   const { rows } = await t.app.database.pool.query(
     'select * from deployments join deployment_logs on deployment_id = id',
   )

@@ -6,7 +6,7 @@ import { DeployFailure } from './failure.ts'
 import { sanitizeForJsonb } from './storable.ts'
 import type { StepContext } from './step.ts'
 
-/** What a deployment makes run: the code of its own archive, of an image that was kept, or of the version as it is. */
+/** The code a deployment runs: of its own archive, of a kept image, or of the current version. */
 export type Source = {
   manifestRaw: string
   manifest: Manifest
@@ -16,7 +16,7 @@ export type Source = {
   imageBytes: number
 }
 
-/** @throws DeployFailure when what it needs is not there (any more); InvalidManifest */
+/** @throws DeployFailure when the image is no longer kept; InvalidManifest */
 export async function sourceOf(context: StepContext, squid: SquidRow): Promise<Source> {
   const { manifestRaw, packageJson, image, imageBytes } = await findSource(context, squid)
   const manifest = parseManifest(manifestRaw)
@@ -39,13 +39,13 @@ async function findSource({ app, deployment }: StepContext, squid: SquidRow): Pr
     if (!kept)
       throw new DeployFailure(
         'REQUIREMENTS',
-        `The image of deployment ${deployment.sourceDeploymentId} is not kept any more.`,
+        `The image of deployment ${deployment.sourceDeploymentId} is no longer kept.`,
       )
     return { manifestRaw: kept.manifestRaw, packageJson: kept.packageJson, image: kept.image, imageBytes: kept.bytes }
   }
   return { manifestRaw: squid.manifestRaw, packageJson: squid.packageJson, image: squid.image, imageBytes: 0 }
 }
 
-/** The manifest as it is shown: all defaults filled in, expressions as they were written. */
-export const shownManifest = (source: Source, squidName: string): Record<string, unknown> =>
+/** The manifest for display: all defaults filled in, expressions unevaluated. */
+export const displayManifest = (source: Source, squidName: string): Record<string, unknown> =>
   sanitizeForJsonb({ ...source.manifest.toObject(), name: squidName })

@@ -3,31 +3,31 @@ import type { WorkerApp } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
 import type { SquidRow } from '../versions/index.ts'
 import type { Journal } from './journal.ts'
-import type { EngineContext } from './settle.ts'
+import type { EngineContext } from './reconcile-version.ts'
 import type { DeploymentRow } from './store.ts'
 import type { DeploymentNotes } from './tables.ts'
 
-/** How long the engine waits between looks and for things to calm down. Real time; tests make it short. */
+/** Intervals and timeouts of the engine, in real time; tests shorten them. */
 export type EngineIntervals = {
-  /** Between two looks at containers. */
+  /** Between two observations of containers. */
   pollMs: number
-  /** Between two looks for deployments nobody was told of. */
+  /** Between two sweeps for deployments whose notification was lost. */
   sweepMs: number
   /** Between two rounds of the reconcile loop. */
   reconcileMs: number
-  /** Before a failed step is tried again. */
+  /** Before a failed step is retried. */
   retryMs: number
-  /** The longest that the old generation goes on for gateways that do not lead to the new one yet. */
+  /** Longest wait for gateways that do not route to the new generation yet. */
   gatewaysMs: number
-  /** A gateway that was not seen for so long is not waited for. */
+  /** Gateways without a sign of life for this long are not waited for. */
   gatewaySeenMs: number
-  /** Then, before the old generation ends: answers in flight finish. */
+  /** After the gateways have switched, before the old generation is removed, so that responses in flight can finish. */
   drainMs: number
-  /** How long all programs must have answered before an old generation is given up for them. */
+  /** How long all programs must respond before the old generation is removed. */
   healthyForMs: number
-  /** The same when there is no old one to lose. */
+  /** The same when there is no old generation. */
   firstHealthyForMs: number
-  /** How long a processor without metrics must run. */
+  /** How long a processor without metrics must have been running. */
   minUptimeMs: number
 }
 
@@ -44,38 +44,38 @@ export const defaultIntervals: EngineIntervals = {
   minUptimeMs: 8_000,
 }
 
-/** What a step is given. */
+/** Input of a step. */
 export type StepContext = {
   app: WorkerApp
   intervals: EngineIntervals
   engine: EngineContext
   org: { id: number; code: string; isPlayground: boolean }
-  /** As of now: replaced when notes are added. */
+  /** The current row: replaced when notes are added. */
   deployment: DeploymentRow
   journal: Journal
-  /** Hides what no log may hold, in a text that is cut before the journal sees it. */
+  /** Redacts a text that is cut before the journal redacts it. */
   redact: (text: string) => Promise<string>
-  /** Aborted at the step's deadline, and when this worker must let go; the same as in `engine`. */
+  /** Aborted at the step's deadline, and when this worker must release the deployment; the same as in `engine`. */
   signal: AbortSignal
   /** True when an earlier worker may have begun this step. */
   isResumed: boolean
-  /** @throws Superseded */
+  /** @throws SupersededError */
   note: (notes: DeploymentNotes) => Promise<void>
-  /** @throws Error when it is gone */
+  /** @throws Error when it no longer exists */
   squid: () => Promise<SquidRow>
   /**
-   * Does `work` in one transaction in which the deployment is still this worker's: every write of a step but `note`.
-   * @throws Superseded
+   * Runs `work` in a transaction that holds the claim on the deployment: every write of a step but `note`.
+   * @throws SupersededError
    */
   change: <T>(work: (tx: Db) => Promise<T>) => Promise<T>
-  /** Starts the step's time when it has left a queue; once, however often the step is run again. */
+  /** Starts the step's time when it has left a queue; only the first call has an effect. */
   restartDeadline: (ms: number) => Promise<void>
 }
 
-/** One step of a deployment. It may be cut off anywhere and is then run again from its beginning, maybe by another worker. */
+/** One step of a deployment. It can be interrupted at any point and is then run again from its beginning, possibly by another worker. */
 export type Step = {
   status: DeploymentStatus
-  /** What it does, to say when it took too long. */
+  /** The action in words, for the message of a missed deadline. */
   doing: string
   deadlineMs: (app: WorkerApp) => number
   run: (context: StepContext) => Promise<void>

@@ -1,11 +1,11 @@
 const maxDepth = 100
 
-/** The value as Postgres' jsonb can keep it: no NUL, no half of a character, nothing nested without end. */
+/** The value in a form that jsonb accepts: no NUL, no lone surrogate, limited in depth. */
 export function sanitizeForJsonb(value: Record<string, unknown>): Record<string, unknown> {
   return clean(value, 0) as Record<string, unknown>
 }
 
-/** The text as Postgres can keep it. */
+/** The text in a form that Postgres accepts. */
 export const storableText = (text: string): string => text.replaceAll('\0', '').toWellFormed()
 
 function clean(value: unknown, depth: number): unknown {

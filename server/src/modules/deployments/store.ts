@@ -14,18 +14,9 @@ export type NewDeployment = typeof deployments.$inferInsert
 /** Notified when a deployment waits for a worker. */
 export const deploymentsChannel = 'shoal_deployments'
 
-/** Another worker has taken the deployment up; whoever sees this must stop. */
+/** Another worker has claimed the deployment; the one that catches this must stop. */
 export class SupersededError extends Error {
   override name = 'Superseded'
-}
-
-/**
- * Nobody else asks for deployments of the organization until the transaction ends. Rows that only refer to it, as counts and alerts do,
- * may be written meanwhile.
- */
-export async function lockOrg(db: Db, orgId: number) {
-  const [org] = await db.select().from(orgs).where(eq(orgs.id, orgId)).for('no key update')
-  return org ?? null
 }
 
 export async function selectOrg(db: Db, orgId: number) {
@@ -35,7 +26,7 @@ export async function selectOrg(db: Db, orgId: number) {
 
 export async function insertDeployment(db: Db, deployment: NewDeployment): Promise<DeploymentRow> {
   const [row] = await db.insert(deployments).values(deployment).returning()
-  if (!row) throw new Error('No deployment was added')
+  if (!row) throw new Error('The deployment was not inserted')
   await db.execute(sql`select pg_notify(${deploymentsChannel}, ${String(row.id)})`)
   return row
 }
@@ -67,7 +58,7 @@ export async function selectByRequest(db: Db, requestKey: string): Promise<Deplo
   return row ?? null
 }
 
-/** The deletion of a version that is gone by now, when this person asked for it and it ended after `endedAfter`. */
+/** The deletion of a version that no longer exists, if this user requested it and it ended after `endedAfter`. */
 export async function selectRecentDelete(
   db: Db,
   who: { orgId: number; userId: number; name: string; slot: string },
@@ -106,8 +97,8 @@ export async function squidsInProgress(db: Db): Promise<Set<number>> {
   return new Set(rows.map((row) => row.squidId))
 }
 
-/** Versions whose first deployment has failed; `dropNeverRan` could not take them away. */
-export async function listNeverRan(db: Db): Promise<{ id: number; orgId: number }[]> {
+/** Versions whose first deployment failed and whose row still exists. */
+export async function listNeverDeployed(db: Db): Promise<{ id: number; orgId: number }[]> {
   const { rows } = await db.execute<{ id: number; orgId: number }>(
     sql`select s.id, s.org_id as "orgId" from squids s where s.image is null
       and exists (select 1 from deployments d where d.squid_id = s.id and d.failed <> 'NO')
@@ -126,7 +117,7 @@ export function listUnfinished(db: Db): Promise<{ id: number; squidId: number }[
     .limit(500)
 }
 
-/** Takes the deployment up: writes of an earlier worker are refused from now on. Null when it ended meanwhile. */
+/** Claims the deployment: writes of an earlier worker are refused from now on. Null when it has ended. */
 export async function claim(db: Db, id: number): Promise<DeploymentRow | null> {
   const [row] = await db
     .update(deployments)
@@ -138,38 +129,42 @@ export async function claim(db: Db, id: number): Promise<DeploymentRow | null> {
 
 type ClaimedDeployment = Pick<DeploymentRow, 'id' | 'attempt'>
 
-/** @throws Superseded */
+/** @throws SupersededError */
 export async function updateClaimed(
   db: Db,
-  mine: ClaimedDeployment,
+  claimed: ClaimedDeployment,
   change: Partial<NewDeployment>,
 ): Promise<DeploymentRow> {
   const [row] = await db
     .update(deployments)
     .set(change)
-    .where(and(eq(deployments.id, mine.id), eq(deployments.attempt, mine.attempt), isNull(deployments.finishedAt)))
+    .where(
+      and(eq(deployments.id, claimed.id), eq(deployments.attempt, claimed.attempt), isNull(deployments.finishedAt)),
+    )
     .returning()
-  if (!row) throw new SupersededError(`Deployment ${mine.id} was taken up by another worker`)
+  if (!row) throw new SupersededError(`Deployment ${claimed.id} was claimed by another worker`)
   return row
 }
 
 /**
- * The deployment stays this worker's until the transaction ends: one that takes it up waits. A worker that vanishes meanwhile holds
- * others up for a minute at most. @throws Superseded
+ * Locks the claimed deployment until the transaction ends: a worker that claims it waits, for a minute at most when this worker
+ * disappears. @throws SupersededError
  */
-export async function holdMine(tx: Db, mine: ClaimedDeployment): Promise<void> {
+export async function lockClaimed(tx: Db, claimed: ClaimedDeployment): Promise<void> {
   await tx.execute(sql`set local idle_in_transaction_session_timeout = '60s'`)
   const [row] = await tx
     .select({ id: deployments.id })
     .from(deployments)
-    .where(and(eq(deployments.id, mine.id), eq(deployments.attempt, mine.attempt), isNull(deployments.finishedAt)))
+    .where(
+      and(eq(deployments.id, claimed.id), eq(deployments.attempt, claimed.attempt), isNull(deployments.finishedAt)),
+    )
     .for('no key update')
-  if (!row) throw new SupersededError(`Deployment ${mine.id} was taken up by another worker`)
+  if (!row) throw new SupersededError(`Deployment ${claimed.id} was claimed by another worker`)
 }
 
-/** Adds to the notes; what is not named stays. @throws Superseded */
-export function addNotes(db: Db, mine: ClaimedDeployment, notes: DeploymentNotes, at: Date): Promise<DeploymentRow> {
-  return updateClaimed(db, mine, {
+/** Merges into the notes. @throws SupersededError */
+export function addNotes(db: Db, claimed: ClaimedDeployment, notes: DeploymentNotes, at: Date): Promise<DeploymentRow> {
+  return updateClaimed(db, claimed, {
     notes: sql`${deployments.notes} || ${JSON.stringify(notes)}::jsonb` as unknown as DeploymentNotes,
     updatedAt: at,
   })
@@ -191,7 +186,7 @@ export async function endStep(tx: Db, deploymentId: number, seq: number, finishe
     .where(and(eq(deploymentSteps.deploymentId, deploymentId), eq(deploymentSteps.seq, seq)))
 }
 
-/** Numbers of the steps that were finished. */
+/** Numbers of the finished steps. */
 export async function stepsDone(db: Db, deploymentId: number): Promise<Set<number>> {
   const rows = await db
     .select({ seq: deploymentSteps.seq })
@@ -255,7 +250,7 @@ export async function hasUnfinished(db: Db, orgId: number): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Organizations that were deleted but still have a row, and how many versions each has left. */
+/** Organizations that were deleted but still have a row, and the number of their remaining versions. */
 export async function listDeletedOrgs(db: Db): Promise<{ id: number; squids: number }[]> {
   const { rows } = await db.execute<{ id: number; squids: number }>(
     sql`select o.id, (select count(*) from squids s where s.org_id = o.id) as squids
@@ -274,7 +269,7 @@ export async function listDeletable(db: Db, orgId: number, since: Date): Promise
   return rows.map((row) => row.id)
 }
 
-/** The row of a deleted organization goes once its last version has gone and billing has settled with it. */
+/** Deletes the row of a deleted organization once it has no versions left and billing has settled it. */
 export async function removeOrg(db: Db, orgId: number): Promise<void> {
   await db
     .delete(orgs)

@@ -6,9 +6,10 @@ import { hours, minutes } from '../../clock.ts'
 import { until } from '../../testing/until.ts'
 import { startEngine } from './engine.ts'
 import { collectImages } from './collect.ts'
-import { claim, lockOrg } from './store.ts'
+import { lockOrg } from '../orgs/index.ts'
+import { claim } from './store.ts'
 import { fastIntervals, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
-import { pausing } from './testing/paused-app.ts'
+import { pausedApp } from './testing/paused-app.ts'
 
 let t: DeployApp
 let d: Deployer
@@ -34,30 +35,30 @@ const deploy: Begin = () =>
 const hardReset: Begin = ofRunning((name) => d.deploy({}, { name, slot: 'v1', hardReset: true }))
 
 const writes: [string, RegExp, Begin][] = [
-  ['the beginning of a step', /insert into "deployment_steps"/, deploy],
+  ['the start of a step', /insert into "deployment_steps"/, deploy],
   ['the end of a step', /update "deployment_steps" set "finished_at"/, deploy],
   ['an image that was built', /insert into "images"/, deploy],
   ['a database', /insert into "squid_databases"/, deploy],
   ['a tag', /insert into "squid_tags"/, deploy],
-  ['the end of what runs, for a reset', /update "squids" set .*"sealed_workload" = /, hardReset],
+  ['stopping the programs, for a reset', /update "squids" set .*"sealed_workload" = /, hardReset],
   ['hibernation', /update "squids" set .*"wanted" = /, ofRunning((n) => d.api.squids.hibernate(params(n)))],
   ['deletion', /update "squids" set .*"wanted" = /, ofRunning((n) => d.api.squids.delete(params(n)))],
-  ['the end of the row', /delete from "squids"/, ofRunning((n) => d.api.squids.delete(params(n)))],
+  ['the deletion of the row', /delete from "squids"/, ofRunning((n) => d.api.squids.delete(params(n)))],
   [
-    'the end of a tag',
+    'the removal of a tag',
     /delete from "squid_tags"/,
     ofRunning((n) => d.api.squids.removeTag({ params: { ...params(n).params, tag: 'live' } })),
   ],
 ]
 
-describe('a worker whose machine slept, and whose deployment another one has taken up, writes nothing', () => {
+describe('a worker that was suspended while another one claimed its deployment writes nothing', () => {
   test.each(writes)('%s', { timeout: 60_000 }, async (_, pattern, begin) => {
     const deployment = await begin()
     let isSuperseded = false
     let changed = 0
-    const sleeper = pausing(t.app, pattern, async (run) => {
-      const taking = claim(t.app.db, deployment.id).then(() => void (isSuperseded = true))
-      await Promise.race([taking, sleep(300)])
+    const sleeper = pausedApp(t.app, pattern, async (run) => {
+      const claiming = claim(t.app.db, deployment.id).then(() => void (isSuperseded = true))
+      await Promise.race([claiming, sleep(300)])
       const result = await run()
       if (isSuperseded) changed = result.rowCount ?? 0
       return result
@@ -67,7 +68,7 @@ describe('a worker whose machine slept, and whose deployment another one has tak
     await engine.close()
     await sleeper.close()
     expect(changed).toBe(0)
-    // Whoever goes on brings it to its end.
+    // Another worker finishes the deployment.
     const other = startEngine(t.app, fastIntervals)
     try {
       expect(await d.ended(deployment)).toMatchObject({ status: 'OK', failed: 'NO' })
@@ -87,7 +88,7 @@ describe('time', () => {
     return rows[0]
   }
 
-  test('a step that another worker resumes has the time that is left, and the worker that passes it records the failure', async () => {
+  test('a resumed step keeps its deadline, and the worker that exceeds it records the failure', async () => {
     const deployment = await d.deploy(endless, { name: 'slow', slot: 'v1' })
     const first = startEngine(t.app, fastIntervals)
     await until(async () => expect((await row(deployment.id))?.status).toBe('SQUID_SYNCING'))
@@ -107,7 +108,7 @@ describe('time', () => {
       t.time.advance(minutes(11))
       expect(await d.ended(deployment)).toMatchObject({
         failed: 'REQUIREMENTS',
-        failureReason: expect.stringContaining('longer than the 60 minutes it has') as string,
+        failureReason: expect.stringContaining('longer than its limit of 60 minutes') as string,
       })
     } finally {
       await second.close()
@@ -115,8 +116,29 @@ describe('time', () => {
   })
 })
 
+test('the reason of a failure is logged once, also when the worker is superseded before the end of the row', async () => {
+  const squid = { init: { ends: { afterMs: 5, exitCode: 1 } } }
+  const deployment = await d.deploy(squid, { name: 'logged-once', slot: 'v1' })
+  const sleeper = pausedApp(t.app, /update "deployments" set .*"finished_at" = /, async (run) => {
+    await claim(t.app.db, deployment.id)
+    return await run()
+  })
+  const first = startEngine(sleeper.app, fastIntervals)
+  await until(() => expect(sleeper.wasReached()).toBe(true), 30_000)
+  await first.close()
+  await sleeper.close()
+  const second = startEngine(t.app, fastIntervals)
+  try {
+    const { failureReason, logs } = await d.ended(deployment)
+    expect(logs.filter(({ message }) => message === failureReason)).toHaveLength(1)
+    expect(logs.at(-1)?.message).toBe(failureReason)
+  } finally {
+    await second.close()
+  }
+})
+
 describe('after the switch', () => {
-  test('a failure says that the new code runs, in the deployment and in what is found about the version', async () => {
+  test('a failure says that the new code is running, in the deployment and in the alerts of the version', async () => {
     const name = await runningVersion()
     const { pool } = t.app.database
     await pool.query(`create function no_tags() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
@@ -127,7 +149,7 @@ describe('after the switch', () => {
       expect(ended).toMatchObject({
         failed: 'UNEXPECTED',
         failureReason: expect.stringMatching(
-          /^The new code runs; only what follows the switch to it failed\./,
+          /^The new code is running; only a step after the switch to it failed\./,
         ) as string,
       })
       const squid = await d.api.squids.get(params(name))
@@ -141,7 +163,7 @@ describe('after the switch', () => {
 })
 
 describe('locks', () => {
-  test('counts and alerts of an organization are written while it is locked for a deployment', async () => {
+  test('counts and alerts of an organization can be written while it is locked for a deployment', async () => {
     const { pool } = t.app.database
     await t.app.db.transaction(async (tx) => {
       await lockOrg(tx, d.org.id)
@@ -158,7 +180,7 @@ describe('locks', () => {
     await expect(t.app.db.transaction(async (tx) => tx.execute(sql`select 1`))).resolves.toBeTruthy()
   })
 
-  test('files of images are removed after their rows, and people deploy meanwhile', async () => {
+  test('files of images are removed after their rows, and deployments can be requested in the meantime', async () => {
     const name = await runningVersion()
     const worker = t.work()
     try {
@@ -167,8 +189,8 @@ describe('locks', () => {
       await worker.close()
     }
     let isRemoving = false
-    let goOn = () => {}
-    const gate = new Promise<void>((done) => void (goOn = done))
+    let proceed = () => {}
+    const gate = new Promise<void>((done) => void (proceed = done))
     const builder = new Proxy(t.builder, {
       get: (target, key) => {
         const value: unknown = Reflect.get(target, key, target)
@@ -183,9 +205,9 @@ describe('locks', () => {
     })
     const collecting = collectImages({ ...t.app, builder })
     await until(() => expect(isRemoving).toBe(true))
-    // It asks for the lock of the organization.
-    const deployment = await d.deploy({}, { name: 'meanwhile', slot: 'v1' })
-    goOn()
+    // The request needs the lock of the organization.
+    const deployment = await d.deploy({}, { name: 'concurrent', slot: 'v1' })
+    proceed()
     await collecting
     const other = t.work()
     try {
@@ -195,7 +217,7 @@ describe('locks', () => {
     }
   })
 
-  test('an image that a worker stored and died over is found and removed after a day', async () => {
+  test('an image whose worker died before recording it is removed after a day', async () => {
     const deployment = await d.deploy({ build: { prints: ['orphan'] } }, { name: 'orphan', slot: 'v1' })
     const worker = t.work()
     await d.ended(deployment)

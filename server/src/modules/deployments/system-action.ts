@@ -1,17 +1,18 @@
 import type { App } from '../../app.ts'
 import { selectSquid } from '../versions/index.ts'
 import { enqueue } from './enqueue.ts'
-import { lockOrg, selectUnfinishedOf } from './store.ts'
+import { lockOrg } from '../orgs/index.ts'
+import { selectUnfinishedOf } from './store.ts'
 
 /**
- * Hibernates or restarts a version for the installation itself, as billing does. Answers `busy` while a deployment of it is in
- * progress: ask again later.
+ * Hibernates or restarts a version on behalf of the installation, as billing does. Returns `busy` while a deployment of it is in
+ * progress: try again later.
  */
 export async function systemAction(
   app: Pick<App, 'db' | 'clock'>,
   squidId: number,
   type: 'HIBERNATE' | 'RESTART',
-  why: string,
+  reason: string,
 ): Promise<'started' | 'busy' | 'nothing to do'> {
   return await app.db.transaction(async (tx) => {
     const found = await selectSquid(tx, squidId)
@@ -23,7 +24,7 @@ export async function systemAction(
     if (isDone) return 'nothing to do'
     const at = app.clock.now()
     const image = type === 'RESTART' ? squid.image : null
-    await enqueue(tx, at, squid, { type, userId: null, requestKey: `${why} ${squidId} ${at.getTime()}`, image })
+    await enqueue(tx, at, squid, { type, userId: null, requestKey: `${reason} ${squidId} ${at.getTime()}`, image })
     return 'started'
   })
 }

@@ -33,16 +33,16 @@ export type DeploymentNotes = {
   secretNames?: string[]
   secretsReadAt?: string
   rollout?: RolloutPhase
-  /** The step that waited in a queue and got its place: its time began then, and begins no second time. */
+  /** The step that waited in a queue and left it: its time started then, and does not start again. */
   leftQueue?: DeploymentStatus
-  /** Decided, but the clean-up was not finished. */
+  /** The failure is decided, but the clean-up has not finished. */
   failure?: { kind: Exclude<DeploymentFailure, 'NO'>; message: string }
 }
 
-/** How far SQUID_SYNCING has come; never goes back. */
+/** The progress of SQUID_SYNCING; never moves back. */
 export type RolloutPhase = 'init' | 'api' | 'processors' | 'switched'
 
-/** The row is the durable job: whoever holds its advisory lock works on it, and may die at any point. */
+/** The row is the durable job: the worker that holds its advisory lock runs it, and may die at any point. */
 export const deployments = pgTable(
   'deployments',
   {
@@ -54,7 +54,7 @@ export const deployments = pgTable(
     squidId: bigId().notNull(),
     squidName: text().notNull(),
     squidSlot: text().notNull(),
-    /** Nobody asked for a slot, so that the manifest may still name one. */
+    /** The request named no slot, so the manifest may still name one. */
     isSlotGenerated: boolean().notNull().default(false),
     type: text({ enum: deploymentTypes }).notNull(),
     status: text({ enum: deploymentStatuses }).notNull(),
@@ -64,14 +64,14 @@ export const deployments = pgTable(
     isHardReset: boolean().notNull().default(false),
     uploadId: uuid(),
     manifestPath: text(),
-    /** Of a rollback: the deployment whose image is wanted back. */
+    /** For a rollback: the deployment whose image to restore. */
     sourceDeploymentId: bigId(),
     userId: bigId().references(() => users.id, { onDelete: 'set null' }),
-    /** Who asked for what: a repeated request finds the deployment that the first one started. */
+    /** Identifies the request: a repeated request finds the deployment that the first one started. */
     requestKey: text().notNull(),
-    /** Counts the workers that took it up; what an earlier one still writes is refused. */
+    /** Counts the workers that claimed it; writes of earlier ones are refused. */
     attempt: integer().notNull().default(0),
-    /** What earlier steps found out, for the steps after a resume; emptied at the end. Secrets in it are sealed. */
+    /** Results of earlier steps, needed after a resume; emptied at the end. Secrets in it are sealed. */
     notes: jsonb().$type<DeploymentNotes>().notNull().default({}),
     image: text(),
     deadlineAt: time(),

@@ -16,7 +16,7 @@ export async function selectUpload(db: Db, orgId: number, id: string): Promise<U
   return row ?? null
 }
 
-/** Those that no deployment was asked for. */
+/** Uploads without a deployment. */
 export async function countWaitingUploads(db: Db, orgId: number): Promise<number> {
   const [row] = await db
     .select({ uploads: count() })
@@ -27,7 +27,7 @@ export async function countWaitingUploads(db: Db, orgId: number): Promise<number
   return row?.uploads ?? 0
 }
 
-/** Nobody else adds or removes the file of this content until the transaction ends. */
+/** Serialises changes to the file with this content until the transaction ends. */
 export async function lockContent(db: Db, sha256: string): Promise<void> {
   await db.execute(sql`select pg_advisory_xact_lock(hashtextextended(${sha256}, 5404103))`)
 }
@@ -40,7 +40,7 @@ export async function markReceived(
   await db.update(uploads).set(received).where(eq(uploads.id, id))
 }
 
-/** Removes uploads made before `before` that no deployment in progress needs; answers the contents they had. */
+/** Removes uploads created before `before` that no deployment in progress needs; returns the hashes of their contents. */
 export async function removeStaleUploads(db: Db, before: Date): Promise<string[]> {
   const rows = await db
     .delete(uploads)

@@ -30,10 +30,10 @@ const post = async (path: string, archive: Buffer, token = d.org.admin.token) =>
   })
 }
 
-test('the place for an archive is a path, and the same content is one file', async () => {
-  const place = await d.api.deployments.createUpload({ params: { code: d.org.code } })
-  expect(place).toMatchObject({ uploadFields: {}, maxUploadBytes: limit })
-  expect(place.uploadUrl).toMatch(new RegExp(`^/orgs/${d.org.code}/uploads/[0-9a-f-]{36}$`))
+test('the upload URL is a path, and the same content is stored as one file', async () => {
+  const upload = await d.api.deployments.createUpload({ params: { code: d.org.code } })
+  expect(upload).toMatchObject({ uploadFields: {}, maxUploadBytes: limit })
+  expect(upload.uploadUrl).toMatch(new RegExp(`^/orgs/${d.org.code}/uploads/[0-9a-f-]{36}$`))
   const content = randomBytes(5_000)
   await d.send(content)
   await d.send(content)
@@ -53,19 +53,19 @@ test('an organization that cannot deploy is refused before its archive is sent, 
   }
 })
 
-test('what is larger than allowed is refused in words the client prints, and leaves nothing', async () => {
+test('a too large archive is refused with a message the client prints, and leaves no file', async () => {
   const before = await stored()
   for (const size of [limit + 1, limit * 3]) {
     const { uploadUrl } = await d.api.deployments.createUpload({ params: { code: d.org.code } })
-    const answer = await post(uploadUrl, randomBytes(size))
-    expect(answer.statusCode).toBe(405)
-    expect(answer.json()).toMatchObject({ error: expect.stringContaining('larger than 0.1 MB') })
+    const response = await post(uploadUrl, randomBytes(size))
+    expect(response.statusCode).toBe(405)
+    expect(response.json()).toMatchObject({ error: expect.stringContaining('larger than 0.1 MB') })
   }
   expect(await stored()).toEqual(before)
   await d.send(randomBytes(limit))
 })
 
-test('an empty archive, an unknown place and the place of another organization are refused', async () => {
+test('an empty archive, an unknown upload and the upload of another organization are refused', async () => {
   const { uploadUrl } = await d.api.deployments.createUpload({ params: { code: d.org.code } })
   expect((await post(uploadUrl, Buffer.alloc(0))).statusCode).toBe(405)
   for (const id of ['00000000-0000-0000-0000-000000000000', '..', 'x'])
@@ -75,20 +75,20 @@ test('an empty archive, an unknown place and the place of another organization a
   expect((await post(foreign, Buffer.from('x'), other.admin.token)).statusCode).toBe(404)
 })
 
-test('a deployment cannot use an upload that never arrived', async () => {
+test('a deployment cannot use an upload that was never received', async () => {
   const { fileUrl } = await d.api.deployments.createUpload({ params: { code: d.org.code } })
   const body = { artifactUrl: fileUrl, options: { overrideName: 'nothing' } }
   await expect(d.api.squids.deploy({ params: { code: d.org.code }, body })).rejects.toMatchObject({ status: 405 })
 })
 
-test('archives that nobody used for a day are removed, those of deployments in progress are not', async () => {
+test('archives unused for a day are removed, those of deployments in progress are not', async () => {
   const kept = await d.deploy({}, { name: 'waiting', slot: 'v1' })
   const shared = randomBytes(100)
   await d.send(shared)
   t.time.advance(hours(25))
   await sendArchive(t, d.org.admin, d.org.code, shared)
   await collectUploads(t.app)
-  // The one of the deployment, and the one sent again since.
+  // That of the deployment, and the one uploaded again since.
   expect(await stored()).toHaveLength(2)
   const worker = t.work()
   try {
@@ -127,7 +127,7 @@ test('images that no version runs or keeps are removed, but not while the organi
   }
 })
 
-test('files that killed servers left are removed: archives without a row, and parts nobody writes to', async () => {
+test('files of killed servers are removed: archives without a row, and abandoned partial files', async () => {
   const folder = join(t.app.config.dataDir, 'uploads')
   const kept = await d.deploy({}, { name: 'left', slot: 'v1' })
   const before = await stored()

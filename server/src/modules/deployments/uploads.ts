@@ -20,13 +20,13 @@ import {
   type UploadRow,
 } from './uploads-store.ts'
 
-/** An archive that no deployment used within this time is removed. */
+/** Archives that no deployment used within this time are removed. */
 const keptMs = hours(24)
 
-/** A part that nobody has written to for so long is of a server that was killed. */
+/** Partial files without a write for this long belong to a killed server. */
 const partIdleMs = hours(1)
 
-/** Archives an organization may have waiting at once. */
+/** Archives of an organization that may wait for a deployment. */
 const maxWaiting = 100
 
 const folder = (app: App) => join(app.config.dataDir, 'uploads')
@@ -35,15 +35,15 @@ const folder = (app: App) => join(app.config.dataDir, 'uploads')
 const fileOf = (app: App, sha256: string) => join(folder(app), sha256)
 
 /**
- * A place to send an archive to.
- * @throws Refusal 405 when nothing may be deployed now, so that no archive is sent for nothing, or when too many wait already
+ * Creates an upload and returns its id.
+ * @throws Refusal 405 when the organization may not deploy now, before the archive is sent, or when too many archives wait already
  */
 export async function openUpload(app: App, orgId: number, userId: number): Promise<string> {
   refuseUnlessDeployable(await selectOrg(app.db, orgId), app.config, app.clock.now())
   if ((await countWaitingUploads(app.db, orgId)) >= maxWaiting)
     throw refuse(
       'TOO_MANY_UPLOADS',
-      `${maxWaiting} archives were sent and not deployed. Deploy them, or try again tomorrow.`,
+      `${maxWaiting} archives were uploaded and not deployed. Deploy them, or try again tomorrow.`,
     )
   const id = randomUUID()
   await insertUpload(app.db, { id, orgId, userId, createdAt: app.clock.now() })
@@ -51,7 +51,7 @@ export async function openUpload(app: App, orgId: number, userId: number): Promi
 }
 
 /**
- * Streams the archive to disk and notes it, within `writing`, which is a transaction; the same upload may be sent again.
+ * Streams the archive to disk and records it within `writing`, which is a transaction; an upload may be repeated.
  * @throws Refusal 404 unknown; 405 larger than allowed
  */
 export async function receiveUpload(
@@ -77,12 +77,15 @@ export async function receiveUpload(
   }
 }
 
-/** The archive an `artifactUrl` names. @throws Refusal 405 when it is not this organization's or never arrived */
+/** The archive of an `artifactUrl`. @throws Refusal 405 when it is not this organization's or was never received */
 export async function findArtifact(app: App, orgId: number, artifactUrl: string): Promise<UploadRow> {
   const id = artifactUrl.startsWith(scheme) ? artifactUrl.slice(scheme.length) : ''
   const upload = isUuid(id) ? await selectUpload(app.db, orgId, id) : null
   if (!upload?.receivedAt)
-    throw refuse('NO_ARTIFACT', 'The archive is not here (any more). Please send it again: repeat the deploy command.')
+    throw refuse(
+      'NO_ARTIFACT',
+      'The archive was not received or has expired. Please repeat the deploy command to send it again.',
+    )
   return upload
 }
 
@@ -90,13 +93,13 @@ export async function findArtifact(app: App, orgId: number, artifactUrl: string)
 export const artifactUrlOf = (uploadId: string): string => `${scheme}${uploadId}`
 const scheme = 'shoal-upload:'
 
-/** @throws Error when it is gone */
+/** @throws Error when the file no longer exists */
 export const readArtifact = (app: App, sha256: string): Readable => createReadStream(fileOf(app, sha256))
 
-/** Removes archives that nobody needs any more, and their files. */
+/** Removes unused archives and their files. */
 export async function collectUploads(app: App): Promise<void> {
   const stale = await removeStaleUploads(app.db, new Date(app.clock.now().getTime() - keptMs))
-  const { contents, parts } = await listLeftBehind(app)
+  const { contents, parts } = await listOrphanedFiles(app)
   for (const part of parts) await rm(join(folder(app), part), { force: true })
   for (const sha256 of new Set([...stale, ...contents]))
     await app.db.transaction(async (tx) => {
@@ -105,13 +108,13 @@ export async function collectUploads(app: App): Promise<void> {
     })
 }
 
-/** Files without a row, which servers left that were killed: whole archives, and parts nobody writes to any more. */
-async function listLeftBehind(app: App): Promise<{ contents: string[]; parts: string[] }> {
+/** Files of killed servers without a row: whole archives, and abandoned partial files. */
+async function listOrphanedFiles(app: App): Promise<{ contents: string[]; parts: string[] }> {
   const names = await readdir(folder(app)).catch(() => [])
   const parts: string[] = []
-  for (const name of names.filter((one) => one.endsWith('.part'))) {
-    const found = await stat(join(folder(app), name)).catch(() => null)
-    if (found && found.mtimeMs < systemClock.now().getTime() - partIdleMs) parts.push(name)
+  for (const name of names.filter((name) => name.endsWith('.part'))) {
+    const info = await stat(join(folder(app), name)).catch(() => null)
+    if (info && info.mtimeMs < systemClock.now().getTime() - partIdleMs) parts.push(name)
   }
   return { contents: names.filter((name) => /^[0-9a-f]{64}$/.test(name)), parts }
 }
@@ -127,7 +130,7 @@ async function store(file: Readable, path: string, maxBytes: number): Promise<{ 
     },
   })
   await pipeline(file, count, createWriteStream(path, { mode: 0o600, flags: 'wx' }))
-  // The reader of multipart bodies ends the stream quietly at its own limit.
+  // The multipart parser ends the stream silently at its own limit.
   if ('truncated' in file && file.truncated === true) throw tooLarge(maxBytes)
   if (bytes === 0) throw refuse('EMPTY', 'The archive is empty. Send it as a multipart part named "file".')
   return { sha256: hash.digest('hex'), bytes }
@@ -136,7 +139,7 @@ async function store(file: Readable, path: string, maxBytes: number): Promise<{ 
 const tooLarge = (maxBytes: number) =>
   refuse(
     'TOO_LARGE',
-    `The archive is larger than ${maxBytes / 1e6} MB. Leave out what the squid does not need with a .squidignore file.`,
+    `The archive is larger than ${maxBytes / 1e6} MB. Exclude unneeded files with a .squidignore file.`,
   )
 
 const isUuid = (text: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)

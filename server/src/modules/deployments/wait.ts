@@ -10,14 +10,14 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Asks until the answer is not null.
+ * Calls `read` until its result is not null.
  * @throws the signal's reason when it is aborted
  */
-export async function until<T>(ask: () => Promise<T | null>, everyMs: number, signal: AbortSignal): Promise<T> {
+export async function until<T>(read: () => Promise<T | null>, everyMs: number, signal: AbortSignal): Promise<T> {
   while (true) {
     signal.throwIfAborted()
-    const answer = await ask()
-    if (answer !== null) return answer
+    const result = await read()
+    if (result !== null) return result
     await pause(everyMs, signal)
   }
 }

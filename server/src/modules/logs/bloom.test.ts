@@ -5,7 +5,7 @@ import { bloomOf, caseFolded, hashesOfTerm, mightContain } from './bloom.ts'
 const holds = (bloom: Buffer, term: string) => hashesOfTerm(term).every((hash) => mightContain(bloom, hash))
 
 describe('a filter over lines', () => {
-  test('never misses what is there, in whatever case it is asked for', () => {
+  test('has no false negatives, in any case', () => {
     const texts = fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 200 }), {
       minLength: 1,
       maxLength: 20,
@@ -18,13 +18,13 @@ describe('a filter over lines', () => {
         const bloom = bloomOf(lines)
         expect(holds(bloom, term)).toBe(true)
         const inCapitals = term.toUpperCase()
-        // There are letters that do not come back from capitals.
+        // Some letters do not survive a conversion to upper case and back.
         expect(caseFolded(inCapitals) !== term || holds(bloom, inCapitals)).toBe(true)
       }),
     )
   })
 
-  test('excludes nearly every number and hash that is not there', () => {
+  test('excludes nearly every missing number and hash', () => {
     const digits = (n: number) => String((n * 2_654_435_761) % 100_000_000).padStart(8, '0')
     const lines = Array.from({ length: 1000 }, (_, i) => `block ${digits(i)} of 0x${digits(i * 7)}${digits(i * 13)}`)
     const absent = Array.from({ length: 500 }, (_, i) => digits(i + 50_000)).filter(
@@ -34,7 +34,7 @@ describe('a filter over lines', () => {
     expect(absent.filter((term) => holds(bloom, term)).length).toBeLessThan(absent.length / 20)
   })
 
-  test('is small for few lines, and tells nothing of an empty term', () => {
+  test('is small for few lines, and excludes nothing for an empty term', () => {
     expect(bloomOf(['short'])).toHaveLength(512)
     expect(hashesOfTerm('')).toEqual([])
   })

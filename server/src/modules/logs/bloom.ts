@@ -1,33 +1,33 @@
 /**
- * Which short pieces of text ("grams") occur in a block of lines, as a Bloom filter with one hash. A block can hold a term
- * only if it holds every gram of it. Up to three characters serve short terms; five tell apart what logs are full of,
- * numbers and hashes, whose triples soon all occur.
+ * A Bloom filter, with one hash, of the short substrings ("grams") in a block of lines. A block can contain a term only if it
+ * contains every gram of it. Grams of up to three characters serve short terms; grams of five distinguish numbers and hashes,
+ * whose triples soon all occur in logs.
  */
 const gramSizes = [1, 2, 3, 5] as const
 
 const maxBits = 2 ** 19
 const minBits = 2 ** 12
-/** A filter is folded in half while no more than this share of its bits is set: then a block without the gram rarely seems to have it. */
+/** A filter is folded in half while at most this share of its bits is set, which keeps false positives rare. */
 const maxFillRatio = 0.2
 
-/** Grams asked for at most: each further one hardly excludes another block. */
+/** Maximum number of grams per query: further ones hardly exclude more blocks. */
 const queryGrams = 8
 
-/** Both sides of every comparison go through this. */
+/** Applied to both sides of every comparison. */
 export const caseFolded = (text: string): string => text.toLowerCase()
 
-/** Calls back with a well mixed 32-bit number for each gram of the folded text. */
-function eachGram(text: string, size: number, found: (hash: number) => void): void {
+/** Calls `onGram` with a well mixed 32-bit hash for each gram of the folded text. */
+function eachGram(text: string, size: number, onGram: (hash: number) => void): void {
   for (let at = 0; at + size <= text.length; at++) {
     let hash = size
     for (let i = at; i < at + size; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
     hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
     hash = Math.imul(hash ^ (hash >>> 13), 0x297a2d39)
-    found((hash ^ (hash >>> 16)) >>> 0)
+    onGram((hash ^ (hash >>> 16)) >>> 0)
   }
 }
 
-/** Of the texts of one block. Its size in bits is a power of two. */
+/** A filter of the texts of one block. Its size in bits is a power of two. */
 export function bloomOf(texts: string[]): Buffer {
   const bits = Buffer.alloc(maxBits / 8)
   const mask = maxBits - 1
@@ -42,7 +42,7 @@ export function bloomOf(texts: string[]): Buffer {
   return halveFilter(bits)
 }
 
-/** A filter of half the size is the two halves laid over one another, since the hash is cut to the size. */
+/** Halves a filter by combining its halves with OR, which works because the hash is cut to the size. */
 function halveFilter(bits: Buffer): Buffer {
   let now = bits
   while (now.length * 8 > minBits) {
@@ -60,7 +60,7 @@ function setBits(bits: Buffer): number {
   return count
 }
 
-/** What to look for in filters for a term: hashes of its grams of the largest fitting size. Empty when it is too short to tell. */
+/** Hashes of a term's grams, of the largest fitting size. Empty when the term is too short for the filter. */
 export function hashesOfTerm(term: string): number[] {
   const plain = caseFolded(term)
   const size = gramSizes.findLast((size) => size <= plain.length)
@@ -72,7 +72,7 @@ export function hashesOfTerm(term: string): number[] {
   return [...new Set(spread)]
 }
 
-/** Whether the block behind the filter may hold the gram; `log-store.ts` asks the same in SQL. */
+/** Whether the filter's block may contain the gram; `block-store.ts` evaluates the same in SQL. */
 export function mightContain(bloom: Buffer, hash: number): boolean {
   const bit = hash & (bloom.length * 8 - 1)
   return ((bloom[bit >> 3] ?? 0) & (1 << (bit & 7))) !== 0

@@ -1,13 +1,13 @@
 import { levelsQueried } from './levels.ts'
-import { parseContainers, isAsked, type ContainerFilter } from './containers.ts'
+import { parseContainers, isSelected, type ContainerFilter } from './containers.ts'
 import { caseFolded } from './bloom.ts'
 
-/** What a caller wants to see; null: all. */
+/** The filter of a caller; null: everything. */
 export type LogFilter = {
   /** Numbers of levels. */
   levels: number[] | null
   containers: ContainerFilter | null
-  /** Found anywhere in what is shown of a line, whatever the case of its letters. */
+  /** Occurs in the displayed text of a line, case-insensitively. */
   search: string | null
 }
 
@@ -23,10 +23,10 @@ export const isEverything = ({ levels, containers, search }: LogFilter): boolean
 
 type Line = { level: number; container: string; ns: string | null; message: string; fields: string | null }
 
-/** The same question as `conditionsOf` of `lines-store.ts` puts to the database. */
+/** The same filter as `conditionsOf` of `lines-store.ts` in SQL. */
 export function matches(filter: LogFilter, line: Line): boolean {
   if (filter.levels && !filter.levels.includes(line.level)) return false
-  if (filter.containers && !isAsked(filter.containers, line.container)) return false
+  if (filter.containers && !isSelected(filter.containers, line.container)) return false
   return filter.search === null || caseFolded(textOf(line)).includes(caseFolded(filter.search))
 }
 

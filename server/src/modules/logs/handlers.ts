@@ -34,11 +34,11 @@ export function logsHandlers(app: App): Handlers<Contract['logs']> {
     },
     download: async ({ params, query, org, request }) => {
       const squid = await findSquid(app.db, org.id, params.reference)
-      const asked = { squidId: squid.id, ...timesOf(query), filter: filterOf(query), signal: request.signal }
+      const search = { squidId: squid.id, ...timesOf(query), filter: filterOf(query), signal: request.signal }
       return {
         contentType: 'text/plain; charset=utf-8',
         fileName: `${squid.name}@${squid.slot}.log`,
-        body: downloadHistory(app.db, asked),
+        body: downloadHistory(app.db, search),
       }
     },
     follow: async ({ params, query, org, request }) => {
@@ -65,13 +65,13 @@ function timeParam(name: string, text: string): number {
 /** @throws Refusal 400 */
 function parseNextPage(text: string): LinePosition {
   const [, atMs, seq] = /^(-?\d{1,16})\.(\d{1,16})$/.exec(text) ?? []
-  if (atMs === undefined || seq === undefined) throw invalidField('nextPage', 'Must be what the page before answered')
+  if (atMs === undefined || seq === undefined) throw invalidField('nextPage', 'Must be the value from the previous page')
   return { atMs: Number(atMs), seq: Number(seq) }
 }
 
 /**
- * The place a page that begins with this line goes on after.
- * @throws Refusal 404 when the line is no longer kept
+ * The position before a page that begins with this line.
+ * @throws Refusal 404 when the line is no longer stored
  */
 async function placeBefore(app: App, squidId: number, seq: number, direction: Direction): Promise<LinePosition> {
   const atMs = await findTimeOf(app.db, squidId, seq)

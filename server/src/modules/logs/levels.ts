@@ -1,6 +1,6 @@
 import { logLevels, type LogLevel } from '@shoal/contract'
 
-/** Levels are stored by their place in the contract's list, from DEBUG 0 to FATAL 6. */
+/** Levels are stored by their index in the contract's list, from DEBUG 0 to FATAL 6. */
 export const levelNumber = (level: LogLevel): number => logLevels.indexOf(level)
 export const levelName = (number: number): LogLevel => logLevels[number] ?? 'INFO'
 
@@ -23,7 +23,7 @@ const words: Record<string, LogLevel> = {
   panic: 'FATAL',
 }
 
-/** Of the `level` of a JSON line: the SDK's 0 to 5, the 10 to 60 of pino and bunyan, or a word. Null for anything else. */
+/** Level of a JSON line: the SDK's 0 to 5, the 10 to 60 of pino and bunyan, or a word. Null for anything else. */
 export function statedLevel(level: unknown): LogLevel | null {
   if (typeof level === 'number') return sdkLevels[level >= 10 ? Math.floor(level / 10) - 1 : level] ?? null
   return typeof level === 'string' ? (words[level.toLowerCase()] ?? null) : null
@@ -36,8 +36,8 @@ const stackFrame = /^\s+at .*[:)>]/
 const nodeWarning = /^\(node:\d+\) /
 
 /**
- * Of a plain line. Drivers do not tell stdout from stderr, so it is guessed by how the line begins: programs name the level
- * there, and errors that nobody caught begin with the name of the error.
+ * Level of a plain line. Drivers do not distinguish stdout from stderr, so it is guessed from the beginning of the line: programs
+ * put the level there, and uncaught errors begin with the name of the error.
  */
 export function guessedLevel(text: string): LogLevel {
   if (stackFrame.test(text) || namedError.test(text)) return 'ERROR'
@@ -46,7 +46,7 @@ export function guessedLevel(text: string): LogLevel {
   return (word && words[word]) || 'INFO'
 }
 
-/** The client's `error` asks for all that is at least an error, and its `info` includes notices: it cannot name those (contract 4.2). */
+/** The client's `error` means at least error, and its `info` includes notices: it has no other names (contract 4.2). */
 const including: Partial<Record<string, LogLevel[]>> = {
   ERROR: ['ERROR', 'CRITICAL', 'FATAL'],
   INFO: ['INFO', 'NOTICE'],
@@ -54,7 +54,7 @@ const including: Partial<Record<string, LogLevel[]>> = {
   WARN: ['WARNING'],
 }
 
-/** The levels a filter asks for, as numbers; words that are no level ask for nothing. */
+/** The levels of a filter as numbers; unknown words match nothing. */
 export function levelsQueried(levels: string[]): number[] {
   const names = levels.flatMap((level) => including[level] ?? logLevels.filter((name) => name === level))
   return [...new Set(names.map(levelNumber))]

@@ -3,7 +3,7 @@ import type { Db } from '../../db/database.ts'
 import { notProcessors } from './containers.ts'
 import type { LogFilter } from './filter.ts'
 
-/** A line as it stands in the database. */
+/** A line as stored in the database. */
 export type StoredLine = {
   seq: number
   atMs: number
@@ -14,13 +14,13 @@ export type StoredLine = {
   fields: string | null
 }
 
-/** Notified with ids of versions, comma-separated, that have new lines. */
+/** Notified with the comma-separated ids of versions that have new lines. */
 export const logsChannel = 'shoal_logs'
 
-/** Lines in the order of arrival, both ends included. */
+/** Lines in order of arrival, both ends included. */
 export type SeqRange = { firstSeq: number; lastSeq: number }
 
-/** What a search looks through: all that is shown of a line. Blocks are made of the same text. */
+/** The searched text: everything that is displayed of a line. Blocks summarise the same text. */
 export const searchedText = `concat_ws(' ', ns, message, fields)`
 
 export const atMs = `(extract(epoch from at) * 1000)::float8`
@@ -28,7 +28,7 @@ export const timeOf = (ms: number): SQL => sql`to_timestamp(${ms}::float8 / 1000
 
 const lineColumns = sql.raw(`seq, ${atMs} as "atMs", level, container, ns, message, fields`)
 
-/** Where a version's lines end, and up to where they are in blocks; null when it never logged. */
+/** The end of a version's lines, and up to where they are in blocks; null when it never logged. */
 export async function findStream(db: Db, squidId: number): Promise<{ lastSeq: number; indexedSeq: number } | null> {
   const { rows } = await db.execute<{ lastSeq: number; indexedSeq: number }>(
     sql`select last_seq as "lastSeq", indexed_seq as "indexedSeq" from log_streams where squid_id = ${squidId}`,
@@ -43,7 +43,7 @@ export async function lastSeqs(db: Db, squidIds: number[]): Promise<Map<number, 
   return new Map(rows.map((row) => [row.squidId, row.lastSeq]))
 }
 
-/** When a line was written, in epoch milliseconds; null when there is no such line, or no longer. */
+/** When a line was written, in epoch milliseconds; null when it does not exist (any more). */
 export async function findTimeOf(db: Db, squidId: number, seq: number): Promise<number | null> {
   const { rows } = await db.execute<{ atMs: number }>(
     sql`select ${sql.raw(atMs)} as "atMs" from log_lines where squid_id = ${squidId} and seq = ${seq}`,
@@ -51,7 +51,7 @@ export async function findTimeOf(db: Db, squidId: number, seq: number): Promise<
   return rows[0]?.atMs ?? null
 }
 
-/** The next lines in the order of arrival. */
+/** The next lines in order of arrival. */
 export async function readAfter(db: Db, squidId: number, seq: number, limit: number): Promise<StoredLine[]> {
   const { rows } = await db.execute<StoredLine>(
     sql`select ${lineColumns} from log_lines where squid_id = ${squidId} and seq > ${seq} order by seq limit ${limit}`,
@@ -59,7 +59,7 @@ export async function readAfter(db: Db, squidId: number, seq: number, limit: num
   return rows
 }
 
-/** How many lines of a run the filter lets through. */
+/** The number of lines of a range that match the filter. */
 export async function countLines(db: Db, squidId: number, run: SeqRange, filter: LogFilter): Promise<number> {
   const { firstSeq, lastSeq } = run
   const conditions = [sql`squid_id = ${squidId}`, sql`seq between ${firstSeq} and ${lastSeq}`, ...conditionsOf(filter)]
@@ -70,7 +70,7 @@ export async function countLines(db: Db, squidId: number, run: SeqRange, filter:
 }
 
 export type Direction = 'asc' | 'desc'
-/** A place in the order by time, then arrival. */
+/** A position in the order by time, then arrival. */
 export type LinePosition = { atMs: number; seq: number }
 
 export type LineQuery = {
@@ -78,27 +78,27 @@ export type LineQuery = {
   runs: SeqRange[]
   fromMs: number | null
   toMs: number | null
-  /** Strictly beyond it, in the direction. */
+  /** Strictly after it, in the direction. */
   after: LinePosition | null
   filter: LogFilter
   direction: Direction
   limit: number
 }
 
-/** The first `limit` lines of some runs that match, in the direction of time. */
-export async function readRuns(db: Db, asked: LineQuery): Promise<StoredLine[]> {
-  const order = sql.raw(asked.direction)
-  // Numbers in the text of the query, so that Postgres sees how few lines these are.
-  const runs = asked.runs.map(({ firstSeq, lastSeq }) => sql.raw(`seq between ${firstSeq} and ${lastSeq}`))
+/** The first `limit` matching lines of the ranges, in the direction of time. */
+export async function readRuns(db: Db, query: LineQuery): Promise<StoredLine[]> {
+  const order = sql.raw(query.direction)
+  // Literal numbers in the query, so that Postgres can estimate how few lines these are.
+  const runs = query.runs.map(({ firstSeq, lastSeq }) => sql.raw(`seq between ${firstSeq} and ${lastSeq}`))
   const conditions = [
-    sql`squid_id = ${asked.squidId}`,
+    sql`squid_id = ${query.squidId}`,
     sql`(${sql.join(runs, sql` or `)})`,
-    ...boundsOf(asked),
-    ...conditionsOf(asked.filter),
+    ...boundsOf(query),
+    ...conditionsOf(query.filter),
   ]
   const { rows } = await db.execute<StoredLine>(sql`
     select ${lineColumns} from log_lines where ${sql.join(conditions, sql` and `)}
-    order by at ${order}, seq ${order} limit ${asked.limit}`)
+    order by at ${order}, seq ${order} limit ${query.limit}`)
   return rows
 }
 
@@ -106,7 +106,7 @@ function boundsOf({ fromMs, toMs, after, direction }: LineQuery): SQL[] {
   const bounds: SQL[] = []
   if (fromMs !== null) bounds.push(sql`at >= ${timeOf(fromMs)}`)
   if (toMs !== null) bounds.push(sql`at <= ${timeOf(toMs)}`)
-  // The bare bound on `at` lets Postgres leave out days.
+  // The bare bound on `at` lets Postgres skip partitions.
   if (after && direction === 'desc')
     bounds.push(sql`at <= ${timeOf(after.atMs)}`, sql`(at, seq) < (${timeOf(after.atMs)}, ${after.seq})`)
   if (after && direction === 'asc')
@@ -114,7 +114,7 @@ function boundsOf({ fromMs, toMs, after, direction }: LineQuery): SQL[] {
   return bounds
 }
 
-/** The same question as `matches` of `filter.ts`. */
+/** The same filter as `matches` of `filter.ts`. */
 function conditionsOf({ levels, containers, search }: LogFilter): SQL[] {
   const conditions: SQL[] = []
   if (levels) conditions.push(sql`level = any(${sql.param(levels)}::smallint[])`)
@@ -130,7 +130,7 @@ function conditionsOf({ levels, containers, search }: LogFilter): SQL[] {
 
 const likePattern = (search: string) => `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
 
-/** "C" knows the case of ASCII only, and is several times faster. */
+/** "C" supports case for ASCII only, and is several times faster. */
 // eslint-disable-next-line no-control-regex -- that is the range of ASCII
 const collationFor = (search: string): SQL =>
   sql.raw(/^[\x20-\x7e]*$/.test(search) ? 'collate "C"' : 'collate "und-x-icu"')

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseContainers, isAsked, shownContainer } from './containers.ts'
+import { parseContainers, isSelected, shownContainer } from './containers.ts'
 import { levelName, levelsQueried } from './levels.ts'
 import { joinStacks, parseLine, payloadOf } from './parse-line.ts'
 
@@ -8,7 +8,7 @@ const levelOf = (line: string) => levelName(parseLine(line).level)
 const payload = (line: string) => payloadOf(parseLine(line), levelOf(line))
 
 describe('a JSON line of the SDK', () => {
-  test('is read into level, time, namespace and message', () => {
+  test('is parsed into level, time, namespace and message', () => {
     const line = '{"level":3,"time":1763700000123,"ns":"sqd:processor","msg":"slow","url":"https://x"}'
     expect(parseLine(line)).toEqual({
       writtenAtMs: 1_763_700_000_123,
@@ -35,13 +35,13 @@ describe('a JSON line of the SDK', () => {
     ['null', 'INFO'],
   ])('with level %s is %s', (level, name) => expect(levelOf(`{"level":${level},"msg":"x"}`)).toBe(name))
 
-  test('with an error and no message shows the stack, which the public client would leave out', () => {
+  test('with an error and no message shows the stack, which the public client would omit', () => {
     const stack = 'Error: boom\n    at main (/squid/lib/main.js:1:1)'
     const line = JSON.stringify({ level: 5, time: 1, ns: 'sqd:processor', err: { stack, code: 'E' } })
     expect(payload(line)).toEqual({ level: 'FATAL', ns: 'sqd:processor', msg: stack, err: { stack, code: 'E' } })
   })
 
-  test('keeps every field, whatever it is', () => {
+  test('keeps every field of any type', () => {
     const record = fc.dictionary(
       fc.string().filter((key) => !['level', 'time', 'msg', 'ns', 'err', '__proto__'].includes(key)),
       fc.jsonValue(),
@@ -56,7 +56,7 @@ describe('a JSON line of the SDK', () => {
   })
 })
 
-/** Only of the message and the namespace: they have columns of their own, and Postgres has no NUL in text. */
+/** Only in the message and the namespace, which have their own columns: Postgres text has no NUL. */
 const hasNul = (text: string) => (text.includes('\0') ? '' : String.raw`\u0000`)
 
 describe('a plain line', () => {
@@ -95,7 +95,7 @@ describe('a stack', () => {
       max,
     ).map(({ text }) => text)
 
-  test('belongs to the line of its error', () => {
+  test('is joined with the line of its error', () => {
     const stack = ['Error: boom', '    at a (x.js:1:1) {', "  code: 'E'", '}']
     expect(join(['before', ...stack, '', 'Node.js v20.20.0'])).toEqual([
       'before',
@@ -105,7 +105,7 @@ describe('a stack', () => {
     ])
   })
 
-  test('never loses a line, nor the order of lines', () => {
+  test('never loses or reorders lines', () => {
     const line = fc.constantFrom('a', '  at x', '    at f (y.js:1:2)', '}', '{"level":2}', '', '  indented')
     fc.assert(
       fc.property(fc.array(line), fc.integer({ min: 1, max: 40 }), (lines, max) => {
@@ -115,16 +115,16 @@ describe('a stack', () => {
   })
 })
 
-describe('what a filter asks for', () => {
-  test('error includes all that is worse, and debug the traces', () => {
+describe('a filter', () => {
+  test('with error includes more severe levels, and with debug the traces', () => {
     expect(levelsQueried(['ERROR']).map(levelName)).toEqual(['ERROR', 'CRITICAL', 'FATAL'])
     expect(levelsQueried(['FATAL', 'WARNING']).map(levelName)).toEqual(['FATAL', 'WARNING'])
     expect(levelsQueried(['NONSENSE'])).toEqual([])
   })
 
-  test('knows the names of old, and processor means all of them', () => {
-    const asked = parseContainers(['query-node', 'processor'])
-    expect(['api', 'init', 'db', 'eth', 'processor'].filter((name) => isAsked(asked, name))).toEqual([
+  test('accepts legacy names, and processor means all processors', () => {
+    const filter = parseContainers(['query-node', 'processor'])
+    expect(['api', 'init', 'db', 'eth', 'processor'].filter((name) => isSelected(filter, name))).toEqual([
       'api',
       'eth',
       'processor',

@@ -1,8 +1,8 @@
 import { guessedLevel, levelNumber, statedLevel } from './levels.ts'
 
-/** What is stored of a line. `fields` is JSON of all that has no column of its own; plain lines have neither it nor `ns`. */
+/** The stored form of a line. `fields` is JSON of everything without a column of its own; plain lines have neither it nor `ns`. */
 export type ParsedLine = {
-  /** When the program says it wrote the line, in epoch milliseconds; null when it does not say. */
+  /** The time in the line, in epoch milliseconds; null when it has none. */
   writtenAtMs: number | null
   /** Number of the level. */
   level: number
@@ -11,14 +11,14 @@ export type ParsedLine = {
   fields: string | null
 }
 
-/** Reads a line of a program: JSON as the SDK writes it (contract 4.2), or anything else as plain text. Never throws. */
+/** Parses a line of a program: JSON as the SDK writes it (contract 4.2), or plain text. Never throws. */
 export function parseLine(line: string): ParsedLine {
-  // Postgres has no NUL in text.
+  // Postgres text cannot contain NUL.
   const text = line.includes('\0') ? line.replaceAll('\0', '') : line
   const record = text.startsWith('{') ? parseRecord(text) : null
   const parsed = record && fromRecord(record)
-  const saysNothing = parsed?.message === '' && parsed.ns === null && parsed.fields === null
-  return parsed && !saysNothing ? parsed : fromText(text)
+  const isEmpty = parsed?.message === '' && parsed.ns === null && parsed.fields === null
+  return parsed && !isEmpty ? parsed : fromText(text)
 }
 
 const fromText = (text: string): ParsedLine => ({
@@ -39,7 +39,7 @@ function fromRecord(record: Record<string, unknown>): ParsedLine {
   }
   if (typeof ns !== 'string' && ns !== undefined) rest['ns'] = ns
   if (typeof msg !== 'string' && msg !== undefined) rest['msg'] = msg
-  // The SDK logs an error without a message, and the public client shows no `err` (contract 2.6): nothing would be read of it.
+  // The SDK logs an error without a message, and the public client does not show `err` (contract 2.6): it would show nothing.
   if (msg === undefined) known.message = messageOfError(rest['err'])
   return { ...known, fields: Object.keys(rest).length > 0 ? JSON.stringify(rest) : null }
 }
@@ -66,7 +66,7 @@ function messageOfError(error: unknown): string {
   return typeof text === 'string' ? withoutNul(text) : ''
 }
 
-/** What people and the public client see of a stored line (contract 2.6): its text, or an object when it was JSON. */
+/** The displayed form of a stored line (contract 2.6): its text, or an object when it was JSON. */
 export function payloadOf(
   line: { ns: string | null; message: string; fields: string | null },
   level: string,
@@ -84,8 +84,8 @@ const stackFrame = /^\s+at /
 const indentedOrClosing = /^\s|^[}\]]/
 
 /**
- * Puts the frames of a stack, and what Node prints of an error's properties after them, into the entry of the error's own line.
- * `lines` are of one container, in order; lines beyond `maxLength` characters begin a new entry.
+ * Joins the frames of a stack, and the properties that Node prints after them, with the line of the error.
+ * `lines` are of one container, in order; text beyond `maxLength` characters starts a new entry.
  */
 export function joinStacks<T extends { text: string }>(lines: T[], maxLength = 65_536): T[] {
   const joined: T[] = []

@@ -8,7 +8,7 @@ import { dailyCounts, squidIngress } from './ingress/read-ingress.ts'
 import { rangeOf } from './range.ts'
 import { squidUsage } from './usage/read-usage.ts'
 
-/** Spec 9: metrics are of the last seven days unless asked otherwise. */
+/** Spec 9: the default range is the last seven days. */
 const defaultMs = days(7)
 
 export function metricsHandlers(app: App): Handlers<Contract['metrics']> {
@@ -25,7 +25,7 @@ export function metricsHandlers(app: App): Handlers<Contract['metrics']> {
   }
 }
 
-/** @throws Refusal 404 also for a version of somebody else */
+/** @throws Refusal 404, also for a version of another organization */
 async function squidOf(app: App, org: { id: number }, id: string): Promise<SquidRow> {
   const squid = /^\d{1,15}$/.test(id) ? await selectSquid(app.db, Number(id)) : null
   if (squid?.orgId !== org.id) throw notFound(`Squid ${id.slice(0, 100)}`)

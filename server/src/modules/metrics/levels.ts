@@ -5,12 +5,12 @@ import { days, hours, minutes } from '../../clock.ts'
 import { dayOf } from '../../db/day-partitions.ts'
 
 /**
- * How finely is kept, from fine to coarse; each level but the first is made from the one before it. Minutes and hours (and
- * samples, the 15 seconds before them) are partitioned by day, so that the past is dropped at no cost.
+ * Resolutions from fine to coarse; each level but the first is computed from the previous one. Minutes and hours (and samples, the
+ * 15 seconds below them) are partitioned by day, so that old days are dropped at no cost.
  */
 export type Level = 'samples' | 'minutes' | 'hours' | 'days' | 'months'
 
-/** `containers`: what they used and how far processors came. `ingress`: requests, as gateways counted them. */
+/** `containers`: resource use and progress of processors. `ingress`: requests, as counted by gateways. */
 export type Family = 'container' | 'ingress'
 
 export const tableOf = (family: Family, level: Level): string => `${family}_${level}`
@@ -31,7 +31,7 @@ export const coarserLevels = {
 
 export const levelOfGroup: Record<TimeGroup, Level> = { Minute: 'minutes', Hour: 'hours', Day: 'days', Month: 'months' }
 
-/** For how many days a level is kept; months are kept for good. */
+/** Days that a level is kept; months are kept forever. */
 export function keptDays(config: Config, level: Exclude<Level, 'months'>): number {
   return {
     samples: config.SHOAL_METRICS_SAMPLE_DAYS,
@@ -41,7 +41,7 @@ export function keptDays(config: Config, level: Exclude<Level, 'months'>): numbe
   }[level]
 }
 
-/** Whether a level still holds what was at a time. */
+/** Whether a level still has data of a time. */
 export type RetentionCheck = (level: Level, atMs: number) => boolean
 
 export const isKept =
@@ -49,5 +49,5 @@ export const isKept =
   (level, atMs) =>
     level === 'months' || atMs >= Date.parse(dayOf(clock.now().getTime() - days(keptDays(config, level))))
 
-/** Of a bucket; a month's is not used as a length. */
+/** Length of a bucket; that of a month is not used. */
 export const levelMs = { samples: 15_000, minutes: minutes(1), hours: hours(1), days: days(1) }

@@ -19,7 +19,7 @@ export async function selectProgress(
   return rows
 }
 
-/** Of one container in one hour. `observedSeconds` is how long it was seen, in whatever state but finished. */
+/** One container in one hour. `observedSeconds` is how long it was observed in any state but finished. */
 export type ObservedHour = {
   squidId: number
   container: string
@@ -41,7 +41,7 @@ export async function selectHours(db: Db, squidIds: number[], { fromMs, toMs }: 
   return rows
 }
 
-/** When anything was last sampled; null before the first time. */
+/** Time of the newest sample; null before the first one. */
 export async function newestSampleAt(db: Db): Promise<Date | null> {
   const { rows } = await db.execute<{ atMs: number | null }>(
     sql`select (extract(epoch from max(at)) * 1000)::float8 as "atMs" from sampled_counters`,

@@ -6,17 +6,17 @@ import { selectHours, selectProgress, type ObservedHour, type ProgressSample } f
 import type { Range } from './range.ts'
 import { gapMs } from './sampling/sample.ts'
 
-/** The newest sample of every container of these versions; none of a container that was not seen for 45 s. */
+/** The newest sample of every container of these versions; none of a container that was not observed for 45 s. */
 export function latestSamples(db: Db, squidIds: number[], now: Date): Promise<NewestSample[]> {
   return selectNewest(db, squidIds, now.getTime() - gapMs)
 }
 
-/** How far a processor came, a point each 15 seconds, oldest first; times without an answer are missing. */
+/** Progress of a processor, one point per 15 seconds, oldest first; times without a response are missing. */
 export function processorHistory(db: Db, squidId: number, processor: string, range: Range): Promise<ProgressSample[]> {
   return selectProgress(db, squidId, processor, range)
 }
 
-/** Of the successful requests to each version since `sinceMs`: in milliseconds, and how many there were. None: no entry. */
+/** Latency in milliseconds and number of the successful requests to each version since `sinceMs`. No entry without requests. */
 export async function latencyPercentiles(
   db: Db,
   squidIds: number[],
@@ -32,7 +32,7 @@ export async function latencyPercentiles(
   )
 }
 
-/** What every container of these versions was seen to use, by hour (UTC), oldest first. Deleted versions are known too. */
+/** Observed usage of every container of these versions by hour (UTC), oldest first. Includes deleted versions. */
 export function observedHours(db: Db, squidIds: number[], range: Range): Promise<ObservedHour[]> {
   return selectHours(db, squidIds, range)
 }

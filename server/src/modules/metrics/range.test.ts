@@ -17,7 +17,7 @@ test('a range is drawn by the minute, hour, day or month', () => {
   ])
 })
 
-test('what is kept no more is drawn from what is, and not as a time without requests', () => {
+test('expired data is drawn from coarser levels, and not as a time without requests', () => {
   const only =
     (...levels: Level[]): RetentionCheck =>
     (level) =>

@@ -3,13 +3,13 @@ import { days, hours } from '../../clock.ts'
 import { invalidField } from '../../errors.ts'
 import { levelOfGroup, type RetentionCheck } from './levels.ts'
 
-/** `to` is not part of it. Milliseconds. */
+/** In milliseconds; `to` is exclusive. */
 export type Range = { fromMs: number; toMs: number }
 
 const maxMs = days(366 * 5)
 
 /**
- * The asked time, by default the last `defaultMs`; never beyond now, where nothing is known.
+ * The requested range, by default the last `defaultMs`; never beyond now.
  * @throws Refusal 400
  */
 export function rangeOf(
@@ -24,7 +24,7 @@ export function rangeOf(
   return { fromMs, toMs }
 }
 
-/** Times without a zone are UTC, as all buckets are. */
+/** Times without a zone are UTC, like all buckets. */
 function timeOf(text: string): number {
   const hasZone = /(Z|[+-]\d{2}:?\d{2})$/i.test(text) || !text.includes('T')
   return Date.parse(hasZone ? text : `${text}Z`)
@@ -33,15 +33,15 @@ function timeOf(text: string): number {
 const maxOf: Record<TimeGroup, number> = { Minute: hours(6), Hour: days(14), Day: days(366), Month: Infinity }
 
 /**
- * How finely a chart of the range is drawn (spec 3, timeGroup): never finer than what is kept of its beginning, since a
- * time that was dropped would read as one without requests.
+ * The bucket size of a chart of the range (spec 3, timeGroup): never finer than what is stored for its beginning, because dropped
+ * times would look like times without requests.
  */
 export function timeGroupOf({ fromMs, toMs }: Range, isKept: RetentionCheck): TimeGroup {
   const fits = (group: TimeGroup) => toMs - fromMs <= maxOf[group] && isKept(levelOfGroup[group], fromMs)
   return timeGroups.find(fits) ?? 'Month'
 }
 
-/** The beginnings of all buckets that touch the range, in UTC. */
+/** Starts of all buckets that overlap the range, in UTC. */
 export function bucketsOf({ fromMs, toMs }: Range, group: TimeGroup): Date[] {
   const buckets: Date[] = []
   for (let at = startOf(fromMs, group); at < toMs; at = nextBucket(at, group)) buckets.push(new Date(at))

@@ -9,34 +9,34 @@ import { addOrg, isBeingDeleted, type OrgRow } from './store.ts'
 export type NewOrg = { code: string; name: string; email: string; adminId: number }
 export type CreatedOrg = OrgRow & { adminRoleId: number }
 
-/** Words that stand where an organization's code may stand: in paths of the API and in the gateway's host names and paths. */
+/** Reserved words in paths of the API and in the gateway's host names and paths. */
 const reservedCodes =
   'admin api app console docs gateway healthz metrics outbox portal readyz rpc shoal static status support verify-email www'.split(
     ' ',
   )
 
 /**
- * Makes an organization with its first administrator. It starts as a draft: no card, no deploys (contract 6.3).
+ * Creates an organization with its first administrator, as a draft: no card, no deploys (contract 6.3).
  * @throws Refusal 400 on the field `code` when it is taken
  */
-export async function createOrg(app: App, given: NewOrg & { isEmailConfirmed?: boolean }): Promise<CreatedOrg> {
-  if (reservedCodes.includes(given.code)) throw codeTaken()
+export async function createOrg(app: App, input: NewOrg & { isEmailConfirmed?: boolean }): Promise<CreatedOrg> {
+  if (reservedCodes.includes(input.code)) throw codeTaken()
   const now = app.clock.now()
   return app.db.transaction(async (tx) => {
     const org = await addOrg(tx, {
-      code: given.code,
-      name: given.name,
-      ...(given.isEmailConfirmed === false ? { pendingEmail: given.email } : { email: given.email }),
+      code: input.code,
+      name: input.name,
+      ...(input.isEmailConfirmed === false ? { pendingEmail: input.email } : { email: input.email }),
       squidsLimit: limits.organizationSquids,
       createdAt: now,
     })
-    if (!org) throw (await isBeingDeleted(tx, given.code)) ? codeOfDeleted() : codeTaken()
-    const admin = await addAdmin(tx, org.id, given.adminId, now)
+    if (!org) throw (await isBeingDeleted(tx, input.code)) ? codeOfDeleted() : codeTaken()
+    const admin = await addAdmin(tx, org.id, input.adminId, now)
     return { ...org, adminRoleId: admin.id }
   })
 }
 
-/** The personal organization that comes with every account; call it in the transaction that makes the account. */
+/** Creates the personal organization of an account; called in the transaction that creates the account. */
 export async function createPlayground(db: Db, userId: number, now: Date): Promise<OrgRow> {
   const org = await addOrg(db, {
     code: playgroundCode(),
@@ -45,7 +45,7 @@ export async function createPlayground(db: Db, userId: number, now: Date): Promi
     squidsLimit: limits.playgroundSquids,
     createdAt: now,
   })
-  if (!org) throw new Error('The code of a new playground was taken')
+  if (!org) throw new Error('The generated playground code is taken')
   await addAdmin(db, org.id, userId, now)
   return org
 }
@@ -53,7 +53,7 @@ export async function createPlayground(db: Db, userId: number, now: Date): Promi
 const addAdmin = (db: Db, orgId: number, userId: number, now: Date) =>
   addRole(db, { orgId, userId, type: 'admin', createdAt: now })
 
-/** 13 characters: `sqd -r` takes 30 at most, and upstream's UUIDs do not fit (contract 3). */
+/** 13 characters: `sqd -r` accepts 30 at most, and upstream's UUIDs do not fit (contract 3). */
 function playgroundCode(): string {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
   return `pg-${Array.from({ length: 10 }, () => alphabet[randomInt(alphabet.length)]).join('')}`
@@ -62,7 +62,7 @@ function playgroundCode(): string {
 const codeOfDeleted = () =>
   invalidField(
     'code',
-    'An organization with this code is being deleted. The code is free again when its squids are gone and its last invoice is settled.',
+    'An organization with this code is being deleted. The code becomes available once its squids are removed and its last invoice is settled.',
   )
 
 const codeTaken = () => invalidField('code', 'This code is already taken. Please choose another one.')

@@ -17,9 +17,9 @@ export function orgsHandlers(app: App): Handlers<Contract['orgs']> {
     create: async ({ body, actor, request }) => {
       const isOwnEmail = body.email === actor.email
       const org = await createOrg(app, { ...body, adminId: actor.userId, isEmailConfirmed: isOwnEmail })
-      const asked = isOwnEmail ? org : await sendOrgEmailConfirmation(app, org.id, body.email)
+      const updated = isOwnEmail ? org : await sendOrgEmailConfirmation(app, org.id, body.email)
       request.audit({ orgId: org.id, subject: org.code, after: { name: org.name, email: body.email } })
-      return orgAnswer(asked, 'admin')
+      return orgAnswer(updated, 'admin')
     },
     update: async ({ org, body, request }) => {
       const before = await getOrg(app.db, org.id)
@@ -86,7 +86,7 @@ const namesOf = (org: { name: string | null; email: string | null; pendingEmail:
   pendingEmail: org.pendingEmail,
 })
 
-/** Whatever is not an id names nothing. */
+/** @throws Refusal 404 when `text` is not an id */
 function idOf(text: string, what: string): number {
   const parsed = IdParam.safeParse(text)
   if (!parsed.success) throw notFound(what)

@@ -10,6 +10,7 @@ export {
   findOrgByCode,
   getOrg,
   listOrgsOf,
+  lockOrg,
   setOrgStatus,
   type OrgRow,
 } from './store.ts'

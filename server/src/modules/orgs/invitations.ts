@@ -10,14 +10,14 @@ import {
   findInvitation,
   hasMemberWithEmail,
   isMember,
-  takeInvitation,
+  acceptInvitation,
   type RoleRow,
 } from './role-store.ts'
 import { getOrg, lockOrg } from './store.ts'
 
 /**
- * Invites somebody by email. Who is invited again gets a new invitation, with the role of now; the old link is worth nothing.
- * Says nothing of whether the email has an account.
+ * Invites a user by email. Inviting again replaces the invitation and its role; the old link becomes invalid. Does not reveal
+ * whether the email has an account.
  * @throws Refusal 400 on the field `email` when a member has it
  */
 export async function inviteMember(
@@ -29,7 +29,7 @@ export async function inviteMember(
   const role = await app.db.transaction(async (tx) => {
     await lockOrg(tx, org.id)
     if (await hasMemberWithEmail(tx, org.id, email))
-      throw invalidField('email', 'This user is a member of the organization already.')
+      throw invalidField('email', 'This user is already a member of the organization.')
     await deleteInvitation(tx, org.id, email)
     return addRole(tx, {
       orgId: org.id,
@@ -52,31 +52,31 @@ type InvitationRef = { code: string; id: number }
 
 /**
  * Makes the caller a member, once.
- * @throws Refusal 404 when there is no such invitation to the caller's email
+ * @throws Refusal 404 when the caller's email has no such invitation
  */
 export async function acceptInvite(
   app: App,
   actor: Actor,
-  which: InvitationRef,
+  invitationRef: InvitationRef,
 ): Promise<{ code: string; orgId: number }> {
   return app.db.transaction(async (tx) => {
-    const invitation = await findInvitation(tx, which, actor.email)
+    const invitation = await findInvitation(tx, invitationRef, actor.email)
     if (!invitation) throw notFound('Invitation')
     await lockOrg(tx, invitation.orgId)
     if (await isMember(tx, invitation.orgId, actor.userId))
-      throw refuse('ALREADY_MEMBER', 'You are a member of this organization already.')
-    if (!(await takeInvitation(tx, which.id, actor.userId))) throw notFound('Invitation')
-    return { code: which.code, orgId: invitation.orgId }
+      throw refuse('ALREADY_MEMBER', 'You are already a member of this organization.')
+    if (!(await acceptInvitation(tx, invitationRef.id, actor.userId))) throw notFound('Invitation')
+    return { code: invitationRef.code, orgId: invitation.orgId }
   })
 }
 
-/** @throws Refusal 404 when there is no such invitation to the caller's email */
+/** @throws Refusal 404 when the caller's email has no such invitation */
 export async function rejectInvite(
   app: App,
   actor: Actor,
-  which: InvitationRef,
+  invitationRef: InvitationRef,
 ): Promise<{ code: string; orgId: number }> {
-  const invitation = await findInvitation(app.db, which, actor.email)
+  const invitation = await findInvitation(app.db, invitationRef, actor.email)
   if (!invitation || !(await deleteInvitation(app.db, invitation.orgId, actor.email))) throw notFound('Invitation')
-  return { code: which.code, orgId: invitation.orgId }
+  return { code: invitationRef.code, orgId: invitation.orgId }
 }

@@ -14,7 +14,7 @@ type Invitation = {
   invitedBy: { fullName: string; email: string }
 }
 
-/** The link accepts the invitation of whoever is signed in with this email (spec 2.2). */
+/** The link accepts the invitation for a user signed in with this email (spec 2.2). */
 export function invitationMail(config: Config, { id, email, type, org, invitedBy }: Invitation): Mail {
   const link = new URLSearchParams({ organization: org.code, acceptInviteId: String(id) })
   return renderMail({
@@ -26,23 +26,23 @@ export function invitationMail(config: Config, { id, email, type, org, invitedBy
       `Sign in, or sign up, with this email (${email}) to accept.`,
     ],
     button: { label: 'Accept the invitation', url: `${config.publicUrl}/squids?${link.toString()}` },
-    note: 'If you do not know what this is about, ignore this mail: nothing happens.',
+    note: 'If you did not expect this mail, you can ignore it.',
   })
 }
 
-/** The link leads to the API, which sends the browser on to the settings page (spec 2.6). */
+/** The link opens the API, which redirects to the settings page (spec 2.6). */
 export function orgEmailMail(config: Config, org: OrgRow, email: string, code: string): Mail {
   return renderMail({
     to: email,
     subject: `Confirm the email of ${displayName(org)}`,
     name: null,
     paragraphs: [
-      `The organization "${displayName(org)}" on Shoal wants to receive its notifications here. Please confirm that this is right.`,
+      `The organization "${displayName(org)}" on Shoal wants to send its notifications to this address. Please confirm it.`,
     ],
     button: {
       label: 'Confirm email',
       url: `${config.publicUrl}/api/v1/orgs/verify-email?code=${encodeURIComponent(code)}`,
     },
-    note: 'The link works for three days. If you do not know what this is about, ignore this mail: nothing happens.',
+    note: 'The link works for three days. If you did not expect this mail, you can ignore it.',
   })
 }

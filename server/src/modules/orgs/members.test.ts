@@ -22,7 +22,7 @@ describe('members', () => {
     ])
   })
 
-  test('an admin changes the role of others, and nobody their own', async () => {
+  test('an admin changes the role of others, but not their own', async () => {
     const org = await t.make.org()
     const member = await t.make.member(org, 'viewer')
     const change = (who: { token: string }, roleId: number) =>
@@ -36,7 +36,7 @@ describe('members', () => {
     await expect(change(member, org.admin.roleId)).rejects.toMatchObject(notAllowed)
   })
 
-  test('an admin removes others, who lose access at once', async () => {
+  test('an admin removes others, who lose access immediately', async () => {
     const org = await t.make.org()
     const member = await t.make.member(org, 'developer')
     const removed = await t.as(org.admin).orgs.removeMember({ params: roleOf(org, member.roleId) })
@@ -44,7 +44,7 @@ describe('members', () => {
     await expect(t.as(member).orgs.get({ params: org })).rejects.toMatchObject({ status: 404 })
   })
 
-  test('others leave, and remove nobody', async () => {
+  test('others can leave, but not remove members', async () => {
     const org = await t.make.org()
     const [member, other] = [await t.make.member(org, 'developer'), await t.make.member(org, 'viewer')]
     await expect(t.as(member).orgs.removeMember({ params: roleOf(org, other.roleId) })).rejects.toMatchObject(
@@ -64,7 +64,7 @@ describe('members', () => {
     await expect(leave()).resolves.toMatchObject({ type: 'admin' })
   })
 
-  test('two last admins who leave at the same moment do not both leave', async () => {
+  test('of the last two admins only one can leave, also concurrently', async () => {
     const org = await t.make.org()
     const second = await t.make.member(org, 'admin')
     const left = await Promise.allSettled([
@@ -74,7 +74,7 @@ describe('members', () => {
     expect(left.map((result) => result.status).toSorted()).toEqual(['fulfilled', 'rejected'])
   })
 
-  test("another organization's members cannot be reached through one's own", async () => {
+  test("another organization's members cannot be changed through one's own organization", async () => {
     const mine = await t.make.org()
     const theirs = await t.make.org()
     const member = await t.make.member(theirs, 'viewer')
@@ -95,7 +95,7 @@ describe('invitations', () => {
   }
   const missing = { status: 404, message: 'Invitation not found' }
 
-  test('go by mail, with a link that accepts', async () => {
+  test('are mailed with a link that accepts', async () => {
     const { org, role } = await invite('guest@example.com')
     expect(role).toMatchObject({ email: 'guest@example.com', type: 'developer', status: 'invited', fullName: null })
     const [mail] = await t.mails()
@@ -104,7 +104,7 @@ describe('invitations', () => {
     expect(mail?.text).toContain(`${org.admin.fullName} (${org.admin.email})`)
   })
 
-  test('are seen and accepted by whoever has the email, once, with the role of the invitation', async () => {
+  test('are seen and accepted by the user with the email, once, with the role of the invitation', async () => {
     const guest = await t.make.user()
     const { org, role, params } = await invite(guest.email)
     expect(await t.as(guest).user.listInvites()).toEqual([
@@ -129,7 +129,7 @@ describe('invitations', () => {
     expect(await t.as(org.admin).orgs.listRoles({ params: org })).toHaveLength(1)
   })
 
-  test('are bound to the email: nobody else accepts, rejects or sees them', async () => {
+  test('are bound to the email: other users cannot accept, reject or see them', async () => {
     const { org, params } = await invite('only-me@example.com')
     const other = await t.make.user()
     await expect(t.as(other).orgs.acceptInvite({ params })).rejects.toMatchObject(missing)
@@ -142,7 +142,7 @@ describe('invitations', () => {
     await expect(t.as(guest).orgs.acceptInvite({ params })).resolves.toEqual({ code: org.code })
   })
 
-  test('have a fixed role; inviting again makes a new one and the old link is worth nothing', async () => {
+  test('have a fixed role; inviting again creates a new one and invalidates the old link', async () => {
     const guest = await t.make.user()
     const { org, params } = await invite(guest.email, 'admin')
     await expect(t.as(org.admin).orgs.changeRole({ params, body: { roleType: 'viewer' } })).rejects.toMatchObject({
@@ -162,18 +162,18 @@ describe('invitations', () => {
     await expect(t.as(guest).orgs.acceptInvite({ params })).rejects.toMatchObject(missing)
   })
 
-  test('are not for members', async () => {
+  test('are refused for members', async () => {
     const org = await t.make.org()
     await expect(
       t.as(org.admin).orgs.inviteMember({ params: org, body: { email: org.admin.email.toUpperCase() } }),
-    ).rejects.toMatchObject({ status: 400, message: 'This user is a member of the organization already.' })
+    ).rejects.toMatchObject({ status: 400, message: 'This user is already a member of the organization.' })
   })
 
-  test('say the same whether the email has an account or not', async () => {
+  test('do not reveal whether the email has an account', async () => {
     const { email } = await t.make.user()
     const org = await t.make.org()
     const answers = []
-    for (const invited of [email, 'nobody-here@example.com']) {
+    for (const invited of [email, 'unknown@example.com']) {
       const {
         id: _,
         email: __,
@@ -192,7 +192,7 @@ describe('invitations', () => {
     ])
   })
 
-  test('accepted twice at the same moment make one member', async () => {
+  test('accepted twice concurrently create one member', async () => {
     const guest = await t.make.user()
     const { org, params } = await invite(guest.email)
     const accept = () => t.as(guest).orgs.acceptInvite({ params })

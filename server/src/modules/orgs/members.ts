@@ -13,15 +13,15 @@ export const roleAnswer = ({ id, type, email, fullName, userId }: RoleRow): Role
   status: userId === null ? 'invited' : 'accepted',
 })
 
-/** Makes somebody a member without an invitation; answers the id of the role. For the operator and tests. */
-export async function addMember(app: App, given: { orgId: number; userId: number; type: RoleType }): Promise<number> {
-  const role = await addRole(app.db, { ...given, createdAt: app.clock.now() })
+/** Adds a member without an invitation; returns the id of the role. For the operator and tests. */
+export async function addMember(app: App, member: { orgId: number; userId: number; type: RoleType }): Promise<number> {
+  const role = await addRole(app.db, { ...member, createdAt: app.clock.now() })
   return role.id
 }
 
 /**
- * Changes what a member may do. That of an open invitation is fixed: invite again instead (spec 6).
- * @throws Refusal 404; 405 for one's own
+ * Changes the role of a member. The role of an open invitation is fixed: invite again instead (spec 6).
+ * @throws Refusal 404; 405 for the caller's own role
  */
 export async function changeRole(
   app: App,
@@ -39,7 +39,7 @@ export async function changeRole(
 }
 
 /**
- * Removes a member or an invitation; a member may always remove itself unless nobody could administer the organization then.
+ * Removes a member or an invitation. Members may always remove themselves, except the last administrator.
  * @throws Refusal 404; 405 with the reason, spec 6's for the last administrator
  */
 export async function removeMember(app: App, org: OrgScope, actor: Actor, id: number): Promise<RoleRow> {
@@ -48,7 +48,7 @@ export async function removeMember(app: App, org: OrgScope, actor: Actor, id: nu
   if (org.isPlayground) throw refuse('NOT_ALLOWED', reason ?? 'The playground is personal.')
   if (!isOwn && reason) throw refuse('NOT_ALLOWED', reason)
   return app.db.transaction(async (tx) => {
-    // Two last administrators who leave at the same time must not both see the other one stay.
+    // The last two administrators must not remove themselves concurrently.
     await lockOrg(tx, org.id)
     const role = await findRole(tx, org.id, id)
     if (!role) throw notFound('Member')

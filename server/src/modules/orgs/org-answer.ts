@@ -1,7 +1,7 @@
 import type { Org, RoleType } from '@shoal/contract'
 import type { OrgRow } from './store.ts'
 
-/** An organization as its member with `roleType` sees it. */
+/** An organization as seen by a member with `roleType`. */
 export function orgAnswer(org: OrgRow, roleType: RoleType): Org {
   return {
     id: org.id,

@@ -9,8 +9,8 @@ import { changeOrg, findOrgByEmailLink, getOrg, type OrgRow } from './store.ts'
 const linkLifetimeMs = days(3)
 
 /**
- * Notes where notifications shall go and sends a link there; until it is opened they go where they went. An older link is
- * worth nothing from now on.
+ * Saves a new address for notifications and mails a confirmation link to it; until it is opened, the old address is used. Older
+ * links become invalid.
  */
 export async function sendOrgEmailConfirmation(app: App, orgId: number, email: string): Promise<OrgRow> {
   const code = randomBytes(32).toString('base64url')
@@ -23,16 +23,16 @@ export async function sendOrgEmailConfirmation(app: App, orgId: number, email: s
   return org
 }
 
-/** @throws Refusal 405 when nothing waits to be confirmed */
+/** @throws Refusal 405 when no email is pending */
 export async function resendOrgEmail(app: App, orgId: number, email: string | undefined): Promise<void> {
   const org = await getOrg(app.db, orgId)
-  const wanted = email ?? org.pendingEmail
-  if (!wanted || wanted === org.email)
-    throw refuse('ALREADY_CONFIRMED', 'The email of the organization is confirmed already.')
-  await sendOrgEmailConfirmation(app, orgId, wanted)
+  const address = email ?? org.pendingEmail
+  if (!address || address === org.email)
+    throw refuse('ALREADY_CONFIRMED', 'The email of the organization is already confirmed.')
+  await sendOrgEmailConfirmation(app, orgId, address)
 }
 
-/** The organization as it is now, and as it was; null for a link that is not good any more. */
+/** The updated organization and its previous email; null for an invalid link. */
 export async function confirmOrgEmail(app: App, code: string): Promise<{ org: OrgRow; before: string | null } | null> {
   const found = await findOrgByEmailLink(app.db, hashOf(code), app.clock.now())
   if (!found) return null

@@ -14,7 +14,7 @@ const onField = (path: string, message: string) => ({
 })
 
 describe('creating', () => {
-  test('makes a draft with the creator as its admin', async () => {
+  test('creates a draft with the creator as its admin', async () => {
     const user = await t.make.user()
     const body = { code: 'acme-1', name: 'Acme', email: user.email }
     const made = await t.as(user).orgs.create({ body })
@@ -26,12 +26,12 @@ describe('creating', () => {
       billingDetails: null,
     })
     expect(made.limits).toEqual({ squids: 100, playground: false })
-    // The creator's own email is confirmed already.
+    // The creator's own email is already confirmed.
     expect(made.email).toEqual({ email: user.email, pendingEmail: null })
     expect(await t.as(user).orgs.get({ params: { code: 'ACME-1' } })).toEqual(made)
   })
 
-  test('refuses a code that is taken or means something else, on the code field', async () => {
+  test('refuses a code that is taken or reserved, on the code field', async () => {
     const user = await t.make.user()
     const { code } = await t.make.org()
     for (const taken of [code, 'verify-email', 'rpc'])
@@ -60,7 +60,7 @@ describe('the notification email', () => {
   const open = async (link: URL) => (await t.http.inject(link.pathname + link.search)).headers.location
   const mailsTo = async (email: string) => (await t.mails()).filter((mail) => mail.to === email)
 
-  test('stays pending until the link of the mail is opened', async () => {
+  test('stays pending until the mailed link is opened', async () => {
     const { admin, code, name } = await t.make.org()
     const asAdmin = t.as(admin).orgs
     const changed = await asAdmin.update({ params: { code }, body: { email: 'ops@example.com' } })
@@ -73,14 +73,14 @@ describe('the notification email', () => {
     expect(await open(link)).toBe('http://localhost:4000/settings?emailVerified=false')
   })
 
-  test('given when creating, unless it is the own one, is asked too', async () => {
+  test('of a new organization needs confirmation too, unless it is that of the creator', async () => {
     const user = await t.make.user()
-    const made = await t.as(user).orgs.create({ body: { code: 'asked', name: 'Asked', email: 'asked@example.com' } })
-    expect(made.email).toEqual({ email: null, pendingEmail: 'asked@example.com' })
-    expect(await mailsTo('asked@example.com')).toHaveLength(1)
+    const created = await t.as(user).orgs.create({ body: { code: 'pending', name: 'Pending', email: 'pending@example.com' } })
+    expect(created.email).toEqual({ email: null, pendingEmail: 'pending@example.com' })
+    expect(await mailsTo('pending@example.com')).toHaveLength(1)
   })
 
-  test('a newer link replaces the older, and both end after three days', async () => {
+  test('a newer link replaces the older one, and both expire after three days', async () => {
     const { admin, code } = await t.make.org()
     const asAdmin = t.as(admin).orgs
     await asAdmin.update({ params: { code }, body: { email: 'again@example.com' } })
@@ -94,7 +94,7 @@ describe('the notification email', () => {
     await expect(asAdmin.sendVerifyEmail({ params: { code } })).rejects.toMatchObject({ status: 405 })
   })
 
-  test('escapes what strangers may have chosen', async () => {
+  test('escapes text chosen by users', async () => {
     const { admin, code } = await t.make.org({ name: '<img src=x onerror=alert(1)>' })
     await t.as(admin).orgs.update({ params: { code }, body: { email: 'html@example.com' } })
     const [mail] = await mailsTo('html@example.com')
@@ -103,7 +103,7 @@ describe('the notification email', () => {
   })
 })
 
-test('the name changes; an unchanged email asks nobody', async () => {
+test('the name changes; an unchanged email needs no confirmation', async () => {
   const { admin, code } = await t.make.org()
   const mailsBefore = (await t.mails()).length
   const changed = await t.as(admin).orgs.update({ params: { code }, body: { name: 'New name', email: admin.email } })
@@ -111,7 +111,7 @@ test('the name changes; an unchanged email asks nobody', async () => {
   expect(await t.mails()).toHaveLength(mailsBefore)
 })
 
-test('a deleted organization is invisible at once, and its code stays taken until its squids are gone', async () => {
+test('a deleted organization is invisible immediately, and its code stays taken until its squids are removed', async () => {
   const { admin, code, id } = await t.make.org()
   const invited = await t.make.user()
   await t.as(admin).orgs.inviteMember({ params: { code }, body: { email: invited.email } })
@@ -130,7 +130,7 @@ test('a deleted organization is invisible at once, and its code stays taken unti
   await expect(t.as(admin).orgs.create({ body: { code, name: 'Again', email: admin.email } })).rejects.toMatchObject(
     onField(
       'code',
-      'An organization with this code is being deleted. The code is free again when its squids are gone and its last invoice is settled.',
+      'An organization with this code is being deleted. The code becomes available once its squids are removed and its last invoice is settled.',
     ),
   )
 })
@@ -166,7 +166,7 @@ describe('the playground', () => {
     expect(await t.as(await t.make.token(user)).orgs.getQuotas({ params: { code } })).toMatchObject([{ usage: '0' }])
   })
 
-  test('others have none', async () => {
+  test('other organizations have none', async () => {
     const { admin, code } = await t.make.org()
     expect(await t.as(admin).orgs.getQuotas({ params: { code } })).toEqual([])
   })

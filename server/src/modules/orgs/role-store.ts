@@ -9,7 +9,7 @@ import { orgs, roles } from './tables.ts'
 const columns = {
   id: roles.id,
   orgId: roles.orgId,
-  /** Null as long as it is an invitation. */
+  /** Null for an invitation. */
   userId: roles.userId,
   type: roles.type,
   email: sql<string>`coalesce(${users.email}, ${roles.email})`,
@@ -39,7 +39,7 @@ export async function findRole(db: Db, orgId: number, id: number): Promise<RoleR
 
 export async function addRole(db: Db, role: typeof roles.$inferInsert) {
   const [row] = await db.insert(roles).values(role).returning()
-  if (!row) throw new Error('No role was added')
+  if (!row) throw new Error('The role was not inserted')
   return row
 }
 
@@ -77,7 +77,7 @@ export async function hasMemberWithEmail(db: Db, orgId: number, email: string): 
   return row !== undefined
 }
 
-/** Of organizations that are still there. */
+/** Invitations to organizations that are not deleted. */
 export function listInvitationsTo(db: Db, email: string) {
   return db
     .select({
@@ -92,7 +92,7 @@ export function listInvitationsTo(db: Db, email: string) {
     .orderBy(roles.id)
 }
 
-/** The open invitation with this id, when it is to this email and into this organization. */
+/** The open invitation with this id, email and organization. */
 export async function findInvitation(
   db: Db,
   { id, code }: { id: number; code: string },
@@ -106,14 +106,14 @@ export async function findInvitation(
   return row ?? null
 }
 
-/** Turns the invitation into a membership; false when it was taken, rejected or withdrawn meanwhile. */
-export async function takeInvitation(db: Db, id: number, userId: number): Promise<boolean> {
-  const taken = await db
+/** Turns the invitation into a membership; false when it was accepted, rejected or withdrawn in the meantime. */
+export async function acceptInvitation(db: Db, id: number, userId: number): Promise<boolean> {
+  const accepted = await db
     .update(roles)
     .set({ userId, email: null })
     .where(and(eq(roles.id, id), isNull(roles.userId)))
     .returning({ id: roles.id })
-  return taken.length === 1
+  return accepted.length === 1
 }
 
 /** False when there was none. */
@@ -134,14 +134,14 @@ export async function listAdminEmails(db: Db, orgId: number): Promise<string[]> 
   return rows.map((row) => row.email)
 }
 
-/** Where notices of the organization go: its confirmed email; of a playground that of its owner. Null while none is confirmed. */
+/** The address for notifications: the organization's confirmed email, or the owner's for a playground. Null while unconfirmed. */
 export async function notificationEmail(db: Db, orgId: number): Promise<string | null> {
   const [row] = await db
-    .select({ own: orgs.email, owners: users.email })
+    .select({ own: orgs.email, owner: users.email })
     .from(orgs)
     .leftJoin(roles, and(eq(roles.orgId, orgs.id), eq(orgs.isPlayground, true), eq(roles.type, 'admin')))
     .leftJoin(users, and(eq(users.id, roles.userId), eq(users.emailVerified, true)))
     .where(eq(orgs.id, orgId))
     .limit(1)
-  return row?.own ?? row?.owners ?? null
+  return row?.own ?? row?.owner ?? null
 }

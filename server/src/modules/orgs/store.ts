@@ -8,7 +8,7 @@ export type OrgRow = typeof orgs.$inferSelect
 
 const isNotDeleted = isNull(orgs.deletedAt)
 
-/** What `userId` is in the organization; null for strangers, and when there is no such organization or it was deleted. */
+/** The user's membership; null for other users, and for unknown or deleted organizations. */
 export async function findMembership(db: Db, code: string, userId: number): Promise<OrgScope | null> {
   const [row] = await db
     .select({
@@ -27,7 +27,7 @@ export async function findMembership(db: Db, code: string, userId: number): Prom
   return row ?? null
 }
 
-/** The playground first, then by the name that is shown (spec 3). */
+/** The playground first, then by displayed name (spec 3). */
 export function listOrgsOf(db: Db, userId: number): Promise<(OrgRow & { roleType: RoleType })[]> {
   return db
     .select({ org: orgs, roleType: roles.type })
@@ -40,7 +40,7 @@ export function listOrgsOf(db: Db, userId: number): Promise<(OrgRow & { roleType
 
 export async function getOrg(db: Db, id: number): Promise<OrgRow> {
   const [row] = await db.select().from(orgs).where(eq(orgs.id, id))
-  if (!row) throw new Error(`Organization ${id} is gone`)
+  if (!row) throw new Error(`Organization ${id} does not exist`)
   return row
 }
 
@@ -52,13 +52,13 @@ export async function findOrgByCode(db: Db, code: string): Promise<OrgRow | null
   return row ?? null
 }
 
-/** Null when the code is taken, be it by a deleted organization whose squids are not gone yet. */
+/** Null when the code is taken, also by a deleted organization that still has squids. */
 export async function addOrg(db: Db, org: typeof orgs.$inferInsert): Promise<OrgRow | null> {
   const [row] = await db.insert(orgs).values(org).onConflictDoNothing({ target: orgs.code }).returning()
   return row ?? null
 }
 
-/** Whether the code belongs to a deleted organization that is still being taken down. */
+/** Whether the code belongs to a deleted organization whose removal has not finished. */
 export async function isBeingDeleted(db: Db, code: string): Promise<boolean> {
   const found = await db
     .select({ id: orgs.id })
@@ -69,13 +69,17 @@ export async function isBeingDeleted(db: Db, code: string): Promise<boolean> {
 
 export async function changeOrg(db: Db, id: number, change: Partial<typeof orgs.$inferInsert>): Promise<OrgRow> {
   const [row] = await db.update(orgs).set(change).where(eq(orgs.id, id)).returning()
-  if (!row) throw new Error(`Organization ${id} is gone`)
+  if (!row) throw new Error(`Organization ${id} does not exist`)
   return row
 }
 
-/** Nobody else changes members of the organization until the transaction ends. */
-export async function lockOrg(db: Db, id: number): Promise<void> {
-  await db.select({ id: orgs.id }).from(orgs).where(eq(orgs.id, id)).for('update')
+/**
+ * Locks the organization until the transaction ends, against changes of its members and requests for deployments. Rows that only
+ * refer to it, as counts and alerts do, can still be written. Null when it does not exist.
+ */
+export async function lockOrg(tx: Db, id: number): Promise<OrgRow | null> {
+  const [org] = await tx.select().from(orgs).where(eq(orgs.id, id)).for('no key update')
+  return org ?? null
 }
 
 /** With the App, or with `{ db: tx }` inside a transaction. */
@@ -83,7 +87,7 @@ export async function setOrgStatus({ db }: { db: Db }, id: number, status: OrgSt
   await db.update(orgs).set({ status }).where(eq(orgs.id, id))
 }
 
-/** By the link that confirms its pending email, as long as the link is good. */
+/** By the unexpired link that confirms its pending email. */
 export async function findOrgByEmailLink(db: Db, hash: string, now: Date): Promise<OrgRow | null> {
   const [row] = await db
     .select()
@@ -102,7 +106,7 @@ export async function quotaUsed(db: Db, orgId: number, quota: 'rpc', at: Date): 
   return row?.used ?? 0
 }
 
-/** For accounts that were never confirmed: nobody could use theirs. */
+/** For accounts that were never confirmed and so could not use their playground. */
 export async function deletePlaygroundsOf(db: Db, userIds: number[]): Promise<void> {
   const theirs = db.select({ orgId: roles.orgId }).from(roles).where(inArray(roles.userId, userIds))
   await db.delete(orgs).where(and(eq(orgs.isPlayground, true), inArray(orgs.id, theirs)))

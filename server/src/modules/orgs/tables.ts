@@ -16,7 +16,7 @@ export const orgs = pgTable(
     code: text().notNull(),
     name: text(),
     email: text(),
-    /** Waits to be confirmed by the link that was sent there. */
+    /** Awaits confirmation by the mailed link. */
     pendingEmail: text(),
     pendingEmailLinkHash: text(),
     pendingEmailExpiresAt: time(),
@@ -33,14 +33,14 @@ export const orgs = pgTable(
       addressLine1: string
       vatId: string | null
     }>(),
-    /** Its spending cap is reached: nothing new is deployed until then. Written by billing. */
+    /** Its spending cap is reached: no deploys until then. Written by billing. */
     deploysStoppedUntil: time(),
-    /** RPC requests of a calendar month that are answered; null: all. Written by billing. */
+    /** Limit of RPC requests per calendar month; null: unlimited. Written by billing. */
     rpcRequestsCap: bigId(),
     createdAt: time().notNull(),
-    /** Set while its squids are being removed; the row goes when the last one has gone and the account is settled. */
+    /** Set while its squids are being removed; the row is deleted when the last one is removed and the account is settled. */
     deletedAt: time(),
-    /** After it was deleted: its last invoice is paid or given up, and its cards are forgotten. Written by billing. */
+    /** Set after deletion, when its last invoice is paid or written off and its cards are deleted. Written by billing. */
     settledAt: time(),
   },
   (t) => [
@@ -50,7 +50,7 @@ export const orgs = pgTable(
   ],
 )
 
-/** A member, who has a `userId`; or an open invitation, which has an `email` it is bound to. Never both. */
+/** A member, with a `userId`, or an open invitation, with an `email`. Never both. */
 export const roles = pgTable(
   'roles',
   {
@@ -75,7 +75,7 @@ export const roles = pgTable(
   ],
 )
 
-/** What an organization used of something that is counted by the month; written by whoever counts it. */
+/** Usage of monthly quotas; written by their counters. */
 export const quotaUsage = pgTable(
   'quota_usage',
   {

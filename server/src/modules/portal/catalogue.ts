@@ -10,13 +10,13 @@ import { chainsOf, type Chain } from '../rpc/index.ts'
 export type Dataset = {
   id: string
   title: string
-  /** As the Portal's queries call it: `evm`, `substrate`, `solana` … */
+  /** Type in the Portal's queries: `evm`, `substrate`, `solana` … */
   type: string
   isTestnet: boolean
   chainId: number | null
-  /** Whether the catalogue has it; otherwise it is of a chain this installation added. */
+  /** Whether it is in the catalogue; otherwise it belongs to a chain added by this installation. */
   isListed: boolean
-  /** The RPC chain of the same network, by which it can be made here when no portal is configured. */
+  /** The RPC chain of the same network, which can serve the dataset when no portal is configured. */
   chain: Chain | null
 }
 
@@ -34,26 +34,26 @@ const Catalogue = z.object({
   ),
 })
 
-const shippedFile = join(import.meta.dirname, 'catalogue.yaml')
+const builtInFile = join(import.meta.dirname, 'catalogue.yaml')
 
 export type Datasets = { all: () => Promise<Dataset[]>; find: (id: string) => Promise<Dataset | null> }
 
 const ofApps = new WeakMap<Config, Datasets>()
 
 /**
- * The datasets of the Portal by title: those of the catalogue, and one for each RPC chain outside of it, such as `devnet`.
- * @throws Error at once when SHOAL_PORTAL_CATALOGUE cannot be read
+ * The datasets of the Portal by title: those of the catalogue, and one for each other RPC chain, such as `devnet`.
+ * @throws InvalidSettingError immediately when SHOAL_PORTAL_CATALOGUE cannot be read
  */
 export function datasetsOf(app: Pick<App, 'config'>): Datasets {
-  const before = ofApps.get(app.config)
-  if (before) return before
-  const file = app.config.SHOAL_PORTAL_CATALOGUE ?? shippedFile
+  const cached = ofApps.get(app.config)
+  if (cached) return cached
+  const file = app.config.SHOAL_PORTAL_CATALOGUE ?? builtInFile
   const listed = readCatalogue(file)
   let loading: Promise<Map<string, Dataset>> | null = null
   const load = () =>
     (loading ??= chainsOf(app)
       .all()
-      .then((chains) => joined(listed, chains)))
+      .then((chains) => joinChains(listed, chains)))
   const datasets: Datasets = {
     all: async () => [...(await load()).values()],
     find: async (id) => (await load()).get(id) ?? null,
@@ -65,7 +65,7 @@ export function datasetsOf(app: Pick<App, 'config'>): Datasets {
 function readCatalogue(file: string): Omit<Dataset, 'chain'>[] {
   const parsed = Catalogue.safeParse(parse(readFileOfSetting('SHOAL_PORTAL_CATALOGUE', file)))
   if (!parsed.success)
-    throw new InvalidSettingError(`${file} is no catalogue of datasets:\n${z.prettifyError(parsed.error)}`)
+    throw new InvalidSettingError(`${file} is not a catalogue of datasets:\n${z.prettifyError(parsed.error)}`)
   return Object.entries(parsed.data.datasets).map(([id, { metadata }]) => ({
     id,
     title: metadata.display_name,
@@ -76,7 +76,7 @@ function readCatalogue(file: string): Omit<Dataset, 'chain'>[] {
   }))
 }
 
-function joined(listed: Omit<Dataset, 'chain'>[], chains: Chain[]): Map<string, Dataset> {
+function joinChains(listed: Omit<Dataset, 'chain'>[], chains: Chain[]): Map<string, Dataset> {
   const byChainId = new Map(chains.filter((c) => c.chainId !== null).map((c) => [c.chainId, c]))
   const byId = new Map(chains.map((c) => [c.id, c]))
   const datasets = listed.map((d): Dataset => {
@@ -100,7 +100,7 @@ const ownDataset = (chain: Chain): Dataset => ({
   chain,
 })
 
-/** Who would answer for it: the configured portal for what the catalogue lists, this installation for EVM chains with nodes. */
+/** The source of a dataset: the configured portal for listed ones, this installation for EVM chains with upstreams. */
 export function sourceOf(config: Config, dataset: Dataset): 'portal' | 'rpc' | null {
   if (config.SHOAL_PORTAL_URL && dataset.isListed) return 'portal'
   return dataset.type === 'evm' && dataset.chain && dataset.chain.upstreams.length > 0 ? 'rpc' : null

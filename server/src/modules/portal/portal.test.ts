@@ -32,7 +32,7 @@ test('the catalogue lists the networks of the Portal, and the devnet', async () 
   await expect(t.as(outsider).portal.listDatasets({ params: { code } })).rejects.toMatchObject({ status: 404 })
 })
 
-test('a dataset says where to stream it from, and who answers', async () => {
+test('a dataset has its URL and its source', async () => {
   const { admin, code } = await t.make.org()
   const get = (id: string) => t.as(admin).portal.getDataset({ params: { code, id } })
   expect(await get('ethereum-mainnet')).toMatchObject({
@@ -45,7 +45,7 @@ test('a dataset says where to stream it from, and who answers', async () => {
   await expect(get('nowhere')).rejects.toMatchObject({ status: 404 })
 })
 
-test('a newer catalogue may be named in the settings', async () => {
+test('the settings can name another catalogue', async () => {
   const file = join(tmpdir(), `catalogue-${process.pid}.yml`)
   writeFileSync(
     file,
@@ -56,6 +56,6 @@ test('a newer catalogue may be named in the settings', async () => {
   expect(await datasetsOf({ config }).find('ethereum-mainnet')).toBeNull()
   writeFileSync(file, 'datasets: 5\n')
   expect(() => datasetsOf({ config: loadConfig({ SHOAL_PORTAL_CATALOGUE: file }) })).toThrow(
-    /is no catalogue of datasets/,
+    /is not a catalogue of datasets/,
   )
 })

@@ -5,7 +5,7 @@ import { portalUsage } from './tables.ts'
 
 export type PortalUsageRow = typeof portalUsage.$inferSelect
 
-/** Adds to the counts, all or nothing. */
+/** Adds to the counters, atomically. */
 export async function addPortalUsage(db: Db, rows: PortalUsageRow[]): Promise<void> {
   if (rows.length === 0) return
   await db

@@ -5,7 +5,7 @@ import { msPerBlockOf, msPerMoveOf, nextBlockRate, unknownBlockRate } from './bl
 const startMs = Date.parse('2026-01-15T12:00:00Z')
 const at = (seconds: number) => new Date(startMs + seconds * 1000)
 
-/** Looks each 5 seconds at a chain with a block each 12. */
+/** Observes a chain with a block every 12 seconds every 5 seconds. */
 function watch(seconds: number, from = 0, last?: ChainHead): ChainHead | undefined {
   let head = last
   for (let s = from; s <= from + seconds; s += 5)
@@ -13,14 +13,14 @@ function watch(seconds: number, from = 0, last?: ChainHead): ChainHead | undefin
   return head
 }
 
-test('the pace of a chain is learned by looking at it', () => {
+test('the block rate of a chain is learned by observing it', () => {
   const head = watch(3600)
   expect(msPerBlockOf(head?.pace ?? unknownBlockRate)).toBeCloseTo(12_000, -3)
   expect(msPerMoveOf(head?.pace ?? unknownBlockRate)).toBeCloseTo(12_000, -3)
   expect(msPerBlockOf(watch(60)?.pace ?? unknownBlockRate)).toBeNull()
 })
 
-test('what nobody watched, and a halt, change nothing of it', () => {
+test('gaps in observations and halts do not change it', () => {
   const before = watch(3600)
   const unwatched = watch(0, 3600 + 7200, before)
   expect(unwatched?.pace).toEqual(before?.pace)
@@ -29,10 +29,10 @@ test('what nobody watched, and a halt, change nothing of it', () => {
   expect(nextBlockRate(pace, 86_400_000, 1).msPerMove).toBeLessThan(2 * pace.msPerMove)
 })
 
-test('nodes that are some blocks behind take nothing back; a chain made anew begins anew', () => {
+test('nodes that are some blocks behind do not lower the head; a reset chain starts from scratch', () => {
   const before = watch(3600)
   const behind = nextHead(before, { chain: 'eth', headBlock: 1290, finalBlock: null }, at(3605))
   expect(behind).toEqual({ ...before, observedAt: at(3605) })
-  const anew = nextHead(before, { chain: 'eth', headBlock: 3, finalBlock: null }, at(3605))
-  expect(anew).toMatchObject({ headBlock: 3, movedAt: at(3605), pace: unknownBlockRate })
+  const reset = nextHead(before, { chain: 'eth', headBlock: 3, finalBlock: null }, at(3605))
+  expect(reset).toMatchObject({ headBlock: 3, movedAt: at(3605), pace: unknownBlockRate })
 })

@@ -1,23 +1,23 @@
 import { minutes } from '../../clock.ts'
 import { nextBlockRate, unknownBlockRate, type BlockRate } from './block-rate.ts'
 
-/** Where a chain is, as its nodes show it. */
+/** Head of a chain, as seen by its nodes. */
 export type ChainHead = {
   chain: string
   headBlock: number
-  /** Null where no node says what is final. */
+  /** Null when no node reports finality. */
   finalBlock: number | null
   movedAt: Date
   pace: BlockRate
   observedAt: Date
 }
 
-/** Nodes disagree by some blocks; a chain this much lower was made anew. */
+/** Nodes disagree by some blocks; a chain this much lower was reset. */
 const toleratedBlocks = 100
-/** Moves that nobody watched say nothing of the pace. */
+/** Rises across a longer gap in observations are not used for the rate. */
 const watchedMs = minutes(1)
 
-/** After one more look. */
+/** Updates the head after an observation. */
 export function nextHead(
   last: ChainHead | undefined,
   { chain, headBlock, finalBlock }: Pick<ChainHead, 'chain' | 'headBlock' | 'finalBlock'>,

@@ -6,16 +6,16 @@ import { evmFacts, type EvmFacts } from './evm-chains.ts'
 import { readRpcConfig, type ChainSettings, type UpstreamSettings } from './rpc-config.ts'
 import { substrateTestnets, substrateTitles } from './substrate-chains.ts'
 
-/** A chain this installation offers, with the nodes behind it: none until somebody configures one, for most that are not EVM. */
+/** A chain of this installation with its upstreams; most chains that are not EVM have none until they are configured. */
 export type Chain = {
   id: string
   title: string
   iconUrl: string | null
   type: RpcChainType
   isTestnet: boolean
-  /** The `rpc` addon of manifests knows it. */
+  /** The `rpc` addon of manifests has it. */
   isInManifests: boolean
-  /** Of EVM chains; a node that says another is not asked. */
+  /** Of EVM chains; nodes that report another id are not used. */
   chainId: number | null
   finalityBlocks: number | null
   headPollMs: number
@@ -24,19 +24,19 @@ export type Chain = {
 
 const devnetChain = 'devnet'
 
-/** Public nodes answer strangers a few times a second. */
+/** Limit of requests per second to public nodes. */
 const publicRate = 10
 const publicHeadPollMs = 4_000
 const ownHeadPollMs = 1_000
 
-/** All chains by id, in the order people see them: by title. */
+/** All chains by id, ordered by title. */
 export type Chains = { all: () => Promise<Chain[]>; find: (id: string) => Promise<Chain | null> }
 
 const ofApps = new WeakMap<Config, Chains>()
 
 /**
- * The network names of contract 6.5 with what is configured for them, and the chains the configuration adds.
- * @throws Error at once when SHOAL_RPC_CONFIG is not valid
+ * The network names of contract 6.5 with their configuration, and the chains that the configuration adds.
+ * @throws Error immediately when SHOAL_RPC_CONFIG is not valid
  */
 export function chainsOf({ config }: Pick<App, 'config'>): Chains {
   const before = ofApps.get(config)
@@ -120,11 +120,11 @@ const titleOf = (id: string) =>
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join(' ')
 
-/** Where a chain is reached; `token` may be the placeholder of spec 2.11. */
+/** The URL of a chain; `token` may be the placeholder of spec 2.11. */
 export function rpcUrlOf(config: Config, orgCode: string, chain: string, token: string = rpcTokenPlaceholder): string {
   return `${gatewayRootOf(config, orgCode)}/rpc/${chain}/${token}`
 }
 
-/** The gateway's own address, where squids' addresses begin with the organization's path or host. */
+/** The gateway's base URL, for addresses of squids by path or host of the organization. */
 export const gatewayRootOf = (config: Config, orgCode: string): string =>
   config.gatewayUrl.replace(/^(\w+:\/\/[^/]*).*$/, '$1').replaceAll('{org}', orgCode)

@@ -46,17 +46,17 @@ const namesInViem: Record<string, string> = {
 export type EvmFacts = { title: string; chainId: number; isTestnet: boolean; publicUrls: string[] }
 
 /**
- * What `viem/chains` knows of our network names. Loaded when first asked for: its 700 files take a third of a second, which a
- * process that only works on the database need not pay.
+ * The data of `viem/chains` for our network names. Loaded on first use: its 700 files take a third of a second, which processes
+ * that only use the database do not need.
  */
 export async function evmFacts(): Promise<Map<string, EvmFacts>> {
-  const known: Record<string, ViemChain | undefined> = { ...(await import('viem/chains')) }
+  const viemChains: Record<string, ViemChain | undefined> = { ...(await import('viem/chains')) }
   const facts = new Map<string, EvmFacts>([
     ['shibuya', { title: 'Shibuya', chainId: 81, isTestnet: true, publicUrls: [] }],
   ])
   for (const [name, key] of Object.entries(namesInViem)) {
-    const chain = known[key]
-    if (!chain) throw new Error(`viem/chains no longer knows "${key}"`)
+    const chain = viemChains[key]
+    if (!chain) throw new Error(`viem/chains no longer has "${key}"`)
     facts.set(name, {
       title: chain.name,
       chainId: chain.id,

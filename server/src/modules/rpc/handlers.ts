@@ -8,10 +8,10 @@ import { iconOf, iconPathOf } from './icon.ts'
 import { listUpstreamStates, notify, usageByChain, usageByMethod, type Range } from './store.ts'
 import { refreshRpcToken, rpcTokenOf } from './tokens.ts'
 
-/** Told when somebody looks at a chain; the payload is its id. A gateway that hears it looks at the chain's nodes for a while. */
+/** Notified when a user views a chain; the payload is its id. Gateways then poll the chain's nodes for a while. */
 export const rpcWatchChannel = 'shoal_rpc_watch'
 
-/** An upstream nobody looked at for longer is left out. */
+/** Upstreams that were not checked for longer are omitted. */
 const freshMs = minutes(1)
 const maxRangeMs = days(400)
 
@@ -94,4 +94,4 @@ function rangeOf(query: { from?: string | undefined; to?: string | undefined }, 
 }
 
 const highest = (numbers: (number | null)[]): number | null =>
-  numbers.reduce((most, n) => (most === null || (n !== null && n > most) ? n : most), null)
+  numbers.reduce((max, n) => (max === null || (n !== null && n > max) ? n : max), null)

@@ -24,7 +24,7 @@ export async function putHeads(db: Db, heads: ChainHead[]): Promise<void> {
     })
 }
 
-/** What the healthy nodes of these chains have shown; nothing of a chain that no gateway has looked at since then. */
+/** The head seen by healthy nodes of these chains; none for a chain that no gateway has checked since then. */
 export async function selectShownHeads(db: Db, chains: string[], since: Date) {
   const t = rpcUpstreamStates
   const rows = await db

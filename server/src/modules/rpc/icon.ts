@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Where the mark of a network is served: a path, so that it is of the same origin under whatever name the console is opened. Made
- * from the title alone. The logos of networks are trademarks under many licences, so none of them ships.
+ * Path of a network's icon: relative, so that it has the same origin under any host name of the console. Generated from the title
+ * alone: the logos of networks are trademarks under many licences.
  */
 export const iconPathOf = (title: string): string => `/api/v1/icons/${encodeURIComponent(title)}`
 
-/** A square of 32 px as SVG: the letters of the name on a colour of the family, which `Arbitrum One` and `Arbitrum Sepolia` share. */
+/** A 32 px square as SVG: the initials on the colour of the family, which `Arbitrum One` and `Arbitrum Sepolia` share. */
 export function iconOf(title: string): string {
   const words = title.match(/[A-Za-z0-9]+/g) ?? ['?']
   const [first = '?', second] = words

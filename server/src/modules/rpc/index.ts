@@ -20,8 +20,10 @@ export {
   existingRpcToken,
   hashOfRpcToken,
   looksLikeRpcToken,
+  rpcChainOf,
   rpcTokenChannel,
   rpcTokenContext,
   rpcTokenOf,
+  rpcVariableName,
   rpcVariables,
 } from './tokens.ts'

@@ -4,20 +4,20 @@ import { z } from 'zod'
 import { readFileOfSetting, InvalidSettingError } from '../../config/invalid-setting.ts'
 
 const Upstream = z.strictObject({
-  /** Shown to people in place of the address. */
+  /** Displayed instead of the address. */
   name: z
     .string()
     .regex(/^[\w .-]{1,40}$/, 'up to 40 letters, digits, spaces, dots and dashes')
     .optional(),
   url: z.url({ protocol: /^https?$/, error: 'an http or https address' }),
   headers: z.record(z.string(), z.string()).default({}),
-  /** Requests a second it takes; without it there is no limit. */
+  /** Requests per second that it accepts; default: unlimited. */
   rate: z.number().positive().optional(),
-  /** Smaller is asked first. */
+  /** Lower is used first. */
   priority: z.number().int().min(0).default(0),
-  /** Whether it keeps the state of old blocks. */
+  /** Whether it has the state of old blocks. */
   archive: z.boolean().default(false),
-  /** How many calls it takes in one batch. */
+  /** Maximum number of calls in one batch. */
   batch: z.number().int().min(1).max(1000).default(100),
 })
 export type UpstreamSettings = z.output<typeof Upstream> & { name: string }
@@ -28,9 +28,9 @@ const ChainSettings = z.strictObject({
   testnet: z.boolean().optional(),
   iconUrl: z.url().optional(),
   chainId: z.number().int().positive().optional(),
-  /** Blocks behind the head that count as final where nodes do not say which are. */
+  /** Blocks behind the head that count as final if nodes do not report finality. */
   finality: z.number().int().min(0).optional(),
-  /** How often heads are looked at. */
+  /** Interval of head checks. */
   headPollMs: z.number().int().min(50).max(60_000).optional(),
   upstreams: z.array(Upstream).min(1, 'at least one upstream').optional(),
 })
@@ -45,7 +45,7 @@ const RpcConfig = z.strictObject({
 
 /**
  * Reads the chains of SHOAL_RPC_CONFIG, which is YAML (JSON is YAML too).
- * @throws InvalidSettingError naming file, line and field of everything that is wrong
+ * @throws InvalidSettingError naming file, line and field of every error
  */
 export function readRpcConfig(file: string): Record<string, ChainSettings> {
   const lines = new LineCounter()
@@ -66,7 +66,7 @@ export function readRpcConfig(file: string): Record<string, ChainSettings> {
 const wrong = (sentences: string[]) =>
   new InvalidSettingError(`The RPC configuration is not valid:\n  ${sentences.join('\n  ')}`)
 
-/** Of the thing itself, or of the nearest thing around it when it is missing. */
+/** Line of the field, or of the nearest parent when it is missing. */
 function lineOf(document: Document, lines: LineCounter, path: PropertyKey[]): number {
   for (let length = path.length; length > 0; length -= 1) {
     const node: unknown = document.getIn(path.slice(0, length), true)

@@ -61,7 +61,7 @@ test('every network name of a manifest is a chain, and so are the configured one
   expect(withoutNodes.map((c) => c.id)).toEqual(['shibuya'])
 })
 
-test('the configuration replaces public nodes; mistakes are told with their line', async () => {
+test('the configuration replaces public nodes; errors name their line', async () => {
   const eth = await chainsOf(t.app).find('eth')
   expect(eth?.upstreams.map((u) => [u.name, u.archive, u.rate, u.priority])).toEqual([
     ['own node', true, undefined, 0],
@@ -82,7 +82,7 @@ test('the configuration replaces public nodes; mistakes are told with their line
   expect(wrong('chain: {}\n')).toThrow(/wrong\.yaml:1/)
 })
 
-test('an organization has one token, which an administrator may replace', async () => {
+test('an organization has one token, which an administrator can replace', async () => {
   const org = await t.make.org()
   const viewer = await t.make.member(org, 'viewer')
   const developer = await t.make.member(org, 'developer')
@@ -99,7 +99,7 @@ test('an organization has one token, which an administrator may replace', async 
   await expect(t.as(viewer).rpc.getToken({ params })).rejects.toMatchObject({ status: 405 })
 })
 
-test('a token is replaced also while a card fails, since it goes on working', async () => {
+test('a token can be replaced while a card fails, because it still works', async () => {
   const { admin, code } = await t.make.org({ status: 'PAYMENT_ISSUES' })
   const before = await t.as(admin).rpc.getToken({ params: { code } })
   expect(await t.as(admin).rpc.createToken({ params: { code } })).not.toEqual(before)
@@ -200,7 +200,7 @@ test("a chain shows its nodes by name, and the organization's own requests by me
   ).rejects.toMatchObject({ status: 400 })
 })
 
-test('the addon of a manifest becomes variables with the token in them', async () => {
+test('the addon of a manifest becomes variables that contain the token', async () => {
   const { admin, code, id } = await t.make.org()
   const { token } = await t.as(admin).rpc.getToken({ params: { code } })
   expect(await rpcVariables(t.app, id, ['eth.http', 'arbitrum-one:http'])).toEqual({
@@ -210,7 +210,7 @@ test('the addon of a manifest becomes variables with the token in them', async (
   expect(await rpcVariables(t.app, id, [])).toEqual({})
 })
 
-test('what is counted feeds the quota of the organization, and goes after a year and a month', async () => {
+test('counts feed the quota of the organization, and are deleted after a year and a month', async () => {
   const user = await t.make.user()
   const params = { code: user.playground.code }
   const org = await t.as(user).orgs.get({ params })
@@ -219,7 +219,7 @@ test('what is counted feeds the quota of the organization, and goes after a year
   expect(await t.as(user).orgs.getQuotas({ params })).toEqual([{ id: 'rpc', usage: '12345', capacity: '500000' }])
 })
 
-test('what belongs to an organization that is gone is dropped, and keeps nothing else from being written', async () => {
+test('counts of a deleted organization are dropped, and do not block others', async () => {
   const { id } = await t.make.org()
   const row = { chain: 'eth', method: 'eth_call', version: '', requests: 1, failures: 0, hour: t.clock.now() }
   const totals = await addUsage(t.app.db, [

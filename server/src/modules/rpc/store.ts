@@ -17,7 +17,7 @@ export async function findToken(db: Db, orgId: number): Promise<TokenRow | null>
   return row ?? null
 }
 
-/** Leaves the one that is there. */
+/** Keeps an existing token. */
 export async function addToken(db: Db, token: TokenRow): Promise<void> {
   await db.insert(rpcTokens).values(token).onConflictDoNothing({ target: rpcTokens.orgId })
 }
@@ -26,21 +26,21 @@ export async function replaceToken(db: Db, token: TokenRow): Promise<void> {
   await db.insert(rpcTokens).values(token).onConflictDoUpdate({ target: rpcTokens.orgId, set: token })
 }
 
-/** @throws Error when the organization is gone */
+/** @throws Error when the organization does not exist */
 export async function orgCodeOf(db: Db, orgId: number): Promise<string> {
   const [row] = await db.select({ code: orgs.code }).from(orgs).where(eq(orgs.id, orgId))
-  if (!row) throw new Error(`Organization ${orgId} is gone`)
+  if (!row) throw new Error(`Organization ${orgId} does not exist`)
   return row.code
 }
 
-/** Tells every process that listens on `channel`, when the transaction ends. */
+/** Notifies every process that listens on `channel`, when the transaction commits. */
 export async function notify(db: Db, channel: string, payload: string): Promise<void> {
   await db.execute(sql`select pg_notify(${channel}, ${payload})`)
 }
 
 export type TokenOwner = { orgId: number; status: OrgStatus; isPlayground: boolean; used: number; cap: number | null }
 
-/** Whose token it is, and what they used in the month that begins at `month` (`yyyy-MM-01`); null for unknown tokens. */
+/** The owner of a token, and its usage in the month that begins at `month` (`yyyy-MM-01`); null for unknown tokens. */
 export async function findTokenOwner(db: Db, hash: string, month: string): Promise<TokenOwner | null> {
   const [row] = await db
     .select({
@@ -58,28 +58,28 @@ export async function findTokenOwner(db: Db, hash: string, month: string): Promi
 }
 
 /**
- * Adds to the counts and to the months' totals, all or nothing. What belongs to organizations that are gone is dropped.
- * Answers the new totals.
+ * Adds to the counters and to the monthly totals, atomically. Counts of deleted organizations are dropped.
+ * Returns the new totals.
  */
 export async function addUsage(db: Db, rows: UsageRow[]): Promise<{ orgId: number; month: string; used: number }[]> {
   if (rows.length === 0) return []
-  const given = JSON.stringify(
+  const usage = JSON.stringify(
     rows.map((r) => ({ ...r, org_id: r.orgId, hour: r.hour.toISOString(), month: monthOf(r.hour) })),
   )
   const columns = sql`(org_id bigint, chain text, method text, version text, hour timestamptz, month date, requests bigint, failures bigint)`
   return db.transaction(async (tx) => {
-    // Ordered, so that two gateways that write at once cannot wait for each other.
+    // Ordered, so that two gateways cannot deadlock.
     await tx.execute(sql`
       insert into rpc_usage (org_id, hour, chain, method, version, requests, failures)
       select t.org_id, t.hour, t.chain, t.method, t.version, t.requests, t.failures
-      from jsonb_to_recordset(${given}::jsonb) as t ${columns} join orgs on orgs.id = t.org_id
+      from jsonb_to_recordset(${usage}::jsonb) as t ${columns} join orgs on orgs.id = t.org_id
       order by 1, 2, 3, 4, 5
       on conflict (org_id, hour, chain, method, version) do update
       set requests = rpc_usage.requests + excluded.requests, failures = rpc_usage.failures + excluded.failures`)
     const { rows: totals } = await tx.execute<{ org_id: number; month: string; used: number }>(sql`
       insert into quota_usage (org_id, quota, month, used)
       select t.org_id, 'rpc', t.month, sum(t.requests)
-      from jsonb_to_recordset(${given}::jsonb) as t ${columns} join orgs on orgs.id = t.org_id
+      from jsonb_to_recordset(${usage}::jsonb) as t ${columns} join orgs on orgs.id = t.org_id
       group by t.org_id, t.month order by 1, 3
       on conflict (org_id, quota, month) do update set used = quota_usage.used + excluded.used
       returning org_id, to_char(month, 'YYYY-MM-DD') as month, used`)
@@ -109,7 +109,7 @@ export async function usageByChain(db: Db, orgId: number, at: Date): Promise<Map
   return new Map(rows.map((r) => [r.chain, r.requests]))
 }
 
-/** Both ends belong to it. */
+/** Both ends are inclusive. */
 export type Range = { from: Date; to: Date }
 
 export function usageByMethod(

@@ -1,4 +1,4 @@
-/** Titles of the network names that are not EVM chains (contract 6.5). They have no public nodes here: a config file names them. */
+/** Titles of networks that are not EVM chains (contract 6.5). They have no public nodes: the configuration adds them. */
 export const substrateTitles: Record<string, string> = {
   acala: 'Acala',
   'aleph-zero': 'Aleph Zero',

@@ -16,23 +16,23 @@ import { unknownBlockRate, type BlockRate } from './block-rate.ts'
 const bigId = () => bigint({ mode: 'number' })
 const time = () => timestamp({ withTimezone: true })
 
-/** One a organization; made when it is first asked for. */
+/** One per organization; created on first use. */
 export const rpcTokens = pgTable(
   'rpc_tokens',
   {
     orgId: bigId()
       .primaryKey()
       .references(() => orgs.id, { onDelete: 'cascade' }),
-    /** sha256: how the gateway finds it. */
+    /** sha256, by which the gateway finds it. */
     hash: text().notNull(),
-    /** How people see it again. */
+    /** The sealed token, for display. */
     sealed: text().notNull(),
     createdAt: time().notNull(),
   },
   (t) => [uniqueIndex('rpc_tokens_hash').on(t.hash)],
 )
 
-/** What was asked, by the hour; only ever added to. Receipts and charts are made of it. */
+/** Requests by hour, append-only counters. Receipts and charts are computed from it. */
 export const rpcUsage = pgTable(
   'rpc_usage',
   {
@@ -43,17 +43,17 @@ export const rpcUsage = pgTable(
     method: text().notNull(),
     /** The SQUID_ID of the caller; empty for callers that are not squids. */
     version: text().notNull(),
-    /** Its beginning, UTC. */
+    /** Start of the hour, UTC. */
     hour: time().notNull(),
-    /** Answered by a node or from the cache, an error of the node included: what is billed. */
+    /** Answered by a node or the cache, including errors of the node: billed. */
     requests: bigId().notNull(),
-    /** Not answered, since no node could: not billed. */
+    /** Not answered, because no node could: not billed. */
     failures: bigId().notNull(),
   },
   (t) => [primaryKey({ columns: [t.orgId, t.hour, t.chain, t.method, t.version] }), index('rpc_usage_hour').on(t.hour)],
 )
 
-/** What a gateway last saw of an upstream. Gone or old: no gateway looks at it now. */
+/** The last state of an upstream as seen by a gateway. Missing or old: no gateway checks it now. */
 export const rpcUpstreamStates = pgTable(
   'rpc_upstream_states',
   {
@@ -71,15 +71,15 @@ export const rpcUpstreamStates = pgTable(
   (t) => [primaryKey({ columns: [t.chain, t.upstream] })],
 )
 
-/** The height of a chain that squids index, as its nodes show it: what processors say of themselves is held against it. */
+/** The height of a chain that squids index, as seen by its nodes; compared with what processors report. */
 export const chainHeads = pgTable('chain_heads', {
   chain: text().primaryKey(),
-  /** The highest block any healthy node has shown. */
+  /** The highest block of any healthy node. */
   headBlock: bigId().notNull(),
   finalBlock: bigId(),
   /** When `headBlock` last rose. */
   movedAt: time().notNull(),
   pace: jsonb().$type<BlockRate>().notNull().default(unknownBlockRate),
-  /** When a healthy node was last seen; an old head is no head. */
+  /** When a healthy node was last seen; an old head is ignored. */
   observedAt: time().notNull(),
 })

@@ -5,13 +5,13 @@ import { addToken, findToken, notify, orgCodeOf, replaceToken, type TokenRow } f
 
 const tokenPrefix = 'shoal_rpc_'
 
-/** Told when an organization's token was replaced; the payload is the organization's id. */
+/** Notified when an organization's token was replaced; the payload is the organization's id. */
 export const rpcTokenChannel = 'shoal_rpc_token'
 
-/** How a token is looked up: it is never kept as it is. */
+/** The stored form of a token, by which it is looked up. */
 export const hashOfRpcToken = (token: string): string => createHash('sha256').update(token).digest('hex')
 
-/** Whether it can be one of ours at all; spares the database a look for what cannot be there. */
+/** Whether it has the form of our tokens; saves a query for anything else. */
 export const looksLikeRpcToken = (token: string): boolean =>
   token.length === tokenPrefix.length + 32 && token.startsWith(tokenPrefix)
 
@@ -23,27 +23,27 @@ function newToken({ sealer, clock }: App, orgId: number): { token: string; row: 
   return { token, row: { orgId, hash: hashOfRpcToken(token), sealed, createdAt: clock.now() } }
 }
 
-/** The token of the organization's RPC endpoints; makes one when there is none. */
+/** The token of the organization's RPC endpoints; created on first use. */
 export async function rpcTokenOf(app: App, orgId: number): Promise<string> {
-  const found = (await findToken(app.db, orgId)) ?? (await makeFirst(app, orgId))
-  return app.sealer.open(found.sealed, rpcTokenContext(orgId))
+  const row = (await findToken(app.db, orgId)) ?? (await createFirst(app, orgId))
+  return app.sealer.open(row.sealed, rpcTokenContext(orgId))
 }
 
-/** The same without making one; null when nobody has asked for it yet. */
+/** The existing token; null when there is none yet. */
 export async function existingRpcToken(app: Pick<App, 'db' | 'sealer'>, orgId: number): Promise<string | null> {
-  const found = await findToken(app.db, orgId)
-  return found && app.sealer.open(found.sealed, rpcTokenContext(orgId))
+  const row = await findToken(app.db, orgId)
+  return row && app.sealer.open(row.sealed, rpcTokenContext(orgId))
 }
 
-async function makeFirst(app: App, orgId: number): Promise<TokenRow> {
+async function createFirst(app: App, orgId: number): Promise<TokenRow> {
   await addToken(app.db, newToken(app, orgId).row)
-  // Somebody else may have been first: theirs is the one that counts.
+  // Another process may have created one first: the stored one counts.
   const row = await findToken(app.db, orgId)
-  if (!row) throw new Error(`The RPC token of organization ${orgId} was not kept`)
+  if (!row) throw new Error(`The RPC token of organization ${orgId} was not stored`)
   return row
 }
 
-/** A new token; the one before is refused at once by every gateway that is connected to the database. */
+/** Replaces the token; gateways that are connected to the database refuse the old one immediately. */
 export async function refreshRpcToken(app: App, orgId: number): Promise<string> {
   const { token, row } = newToken(app, orgId)
   await app.db.transaction(async (tx) => {
@@ -53,17 +53,23 @@ export async function refreshRpcToken(app: App, orgId: number): Promise<string> 
   return token
 }
 
+/** The chain of an endpoint in a manifest: `eth` for `eth.http` and `eth:http`. */
+export const rpcChainOf = (endpoint: string): string => endpoint.replace(/[.:]http$/, '')
+
+/** The environment variable with an endpoint's address (contract 4.2): `RPC_ARBITRUM_ONE_HTTP` for `arbitrum-one.http`. */
+export const rpcVariableName = (endpoint: string): string =>
+  `RPC_${rpcChainOf(endpoint).toUpperCase().replaceAll(/[.:-]/g, '_')}_HTTP`
+
 /**
- * What a manifest's rpc addon puts into the environment (contract 4.2): `eth.http` becomes `RPC_ETH_HTTP`, its value an
- * address of the gateway with the organization's token.
+ * The environment variables of a manifest's rpc addon (contract 4.2): `eth.http` becomes `RPC_ETH_HTTP`, with the URL of the
+ * gateway and the organization's token.
  */
 export async function rpcVariables(app: App, orgId: number, networks: string[]): Promise<Record<string, string>> {
   if (networks.length === 0) return {}
   const [token, orgCode] = await Promise.all([rpcTokenOf(app, orgId), orgCodeOf(app.db, orgId)])
   return Object.fromEntries(
     networks.map((network) => {
-      const chain = network.replace(/[.:]http$/, '')
-      return [`RPC_${chain.toUpperCase().replaceAll('-', '_')}_HTTP`, rpcUrlOf(app.config, orgCode, chain, token)]
+      return [rpcVariableName(network), rpcUrlOf(app.config, orgCode, rpcChainOf(network), token)]
     }),
   )
 }

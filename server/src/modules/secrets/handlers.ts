@@ -3,7 +3,7 @@ import type { App } from '../../app.ts'
 import type { Handlers } from '../call.ts'
 import { changeSecrets, listSecretNames } from './secrets.ts'
 
-/** What is answered in place of every value (spec 2.12). */
+/** Replaces every value in responses (spec 2.12). */
 const mask = '***'
 
 export function secretsHandlers(app: App): Pick<Handlers<Contract['secrets']>, 'list' | 'change'> {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createRedactor, redactJson, minHidden } from './redactor.ts'
 
-test('of values that begin alike no end is left standing, and short ones are left alone', () => {
+test('of values with a common prefix no rest remains, and short values are kept', () => {
   const redact = createRedactor(['secret', 'secret-and-more', 'a.b*c(', 'short'])
   expect(redact('secret-and-more, secret, a.b*c(, axb, short')).toBe('***, ***, ***, axb, short')
   expect(createRedactor([])('as it was')).toBe('as it was')
@@ -10,7 +10,7 @@ test('of values that begin alike no end is left standing, and short ones are lef
 
 const value = fc.string({ minLength: minHidden, maxLength: 30 }).filter((text) => text.trim() === text)
 
-test('no value is left anywhere in JSON, and what is left is JSON', () => {
+test('no value remains anywhere in JSON, and the result is valid JSON', () => {
   fc.assert(
     fc.property(fc.array(value, { minLength: 1, maxLength: 5 }), fc.jsonValue(), (values, filler) => {
       const [first = '', ...others] = values
@@ -31,7 +31,7 @@ test('no value is left anywhere in JSON, and what is left is JSON', () => {
   )
 })
 
-test('values of any length and number are hidden', () => {
+test('values of any length and number are redacted', () => {
   const long = `begin ${'x'.repeat(65_000)} end`
   const many = Array.from({ length: 500 }, (_, i) => `value ${i} ${'y'.repeat(500)}`)
   const redact = createRedactor([long, ...many, 'value 7'])

@@ -1,40 +1,40 @@
-/** Answers the text with `***` in place of every hidden value. */
+/** Returns the text with every secret value replaced by `***`. */
 export type Redactor = (text: string) => string
 
-/** Shorter values stand in ordinary text by chance, and are too easily guessed to be worth hiding. */
+/** Shorter values occur in ordinary text, and are too easily guessed to be worth redacting. */
 export const minHidden = 6
 
 const mask = '***'
-const nothingToHide: Redactor = (text) => text
+const noRedaction: Redactor = (text) => text
 
 /**
- * Hides the values, wherever they stand and also as JSON or an address writes them. Of a value of several lines each line
- * is hidden, since a log holds them apart.
+ * Redacts the values anywhere in a text, also in JSON and URL encoding. Of multi-line values each line is redacted, because logs
+ * split them.
  */
 export function createRedactor(values: Iterable<string>): Redactor {
   const forms = new Set([...values].flatMap(linesOf).flatMap(formsOf))
-  if (forms.size === 0) return nothingToHide
-  // The longest first: of two values of which one begins with the other, no end is left standing.
+  if (forms.size === 0) return noRedaction
+  // Longest first: if one value is a prefix of another, no rest of the longer one remains.
   const byLengthDescending = [...forms].sort((a, b) => b.length - a.length)
   const steps = [
-    ...byLengthDescending.filter(isLong).map(wholly),
-    ...inPatterns(byLengthDescending.filter((form) => !isLong(form))),
+    ...byLengthDescending.filter(isLong).map(replaceAllOf),
+    ...groupInPatterns(byLengthDescending.filter((form) => !isLong(form))),
   ]
   return (text) => steps.reduce((clean, step) => step(clean), text)
 }
 
-/** V8 refuses patterns of some ten thousand characters, and a value may have more. */
+/** V8 rejects patterns of some ten thousand characters, and a value may be longer. */
 const maxForm = 1_000
 const maxPattern = 10_000
 const isLong = (form: string): boolean => form.length > maxForm
 
-const wholly =
+const replaceAllOf =
   (form: string): Redactor =>
   (text) =>
     text.replaceAll(form, mask)
 
-/** As few patterns as can be, in the order of the forms. */
-function inPatterns(forms: string[]): Redactor[] {
+/** As few patterns as possible, in the order of the forms. */
+function groupInPatterns(forms: string[]): Redactor[] {
   const groups: string[][] = []
   let length = Infinity
   for (const form of forms) {
@@ -51,7 +51,7 @@ function inPatterns(forms: string[]): Redactor[] {
   })
 }
 
-/** The same for JSON, in which even what hides a number or a key leaves JSON. */
+/** The same for JSON; the result is valid JSON even if a number or a key is redacted. */
 export function redactJson(redact: Redactor, json: string): string {
   return redact(json) === json ? json : JSON.stringify(redacted(redact, JSON.parse(json)))
 }
@@ -67,7 +67,7 @@ function redacted(redact: Redactor, value: unknown): unknown {
 const linesOf = (value: string): string[] =>
   value.includes('\n') ? [value, ...value.split('\n').map((line) => line.trim())] : [value]
 
-/** As it is, in JSON, in JSON within JSON, and in an address. */
+/** The raw value, in JSON, in JSON within JSON, and URL-encoded. */
 function formsOf(value: string): string[] {
   if (value.length < minHidden) return []
   const inJson = JSON.stringify(value).slice(1, -1)

@@ -16,7 +16,7 @@ type Change = ReturnType<typeof update> | ReturnType<typeof remove>
 const change = (...secrets: Change[]) =>
   t.as(org.admin).secrets.change({ params: { code: org.code }, body: { secrets } })
 
-test('values are masked, names are in upper case, and a container gets what was set last', async () => {
+test('values are masked, names are in upper case, and a container gets the latest value', async () => {
   expect(await change(update('rpc_url', 'one'), update('KEY', ' two '))).toEqual({
     secrets: { KEY: '***', RPC_URL: '***' },
   })
@@ -27,7 +27,7 @@ test('values are masked, names are in upper case, and a container gets what was 
   expect(await readSecrets(t.app, org.id)).toEqual({ KEY: 'two', RPC_URL: 'three' })
 })
 
-test('a value stands nowhere in clear: not in the database, not in the audit log', async () => {
+test('a value is nowhere stored in plain text: not in the database, not in the audit log', async () => {
   const word = 'correct-horse-battery-staple'
   await change(update('PASSPHRASE', word))
   const tables = await t.app.database.pool.query<{ name: string }>(
@@ -39,7 +39,7 @@ test('a value stands nowhere in clear: not in the database, not in the audit log
   }
 })
 
-test('a sealed value does not open in another row', async () => {
+test('a sealed value cannot be opened in another row', async () => {
   const other = await t.make.org()
   await change(update('MOVED', 'mine'))
   await t.app.database.pool.query(
@@ -49,7 +49,7 @@ test('a sealed value does not open in another row', async () => {
   await expect(readSecrets(t.app, other.id)).rejects.toThrow()
 })
 
-test('deleting one that is not there changes nothing at all', async () => {
+test('deleting an unknown secret changes nothing', async () => {
   const before = await readSecrets(t.app, org.id)
   await expect(change(update('NEW', 'x'), remove('NO_SUCH'))).rejects.toMatchObject({
     status: 400,
@@ -73,7 +73,7 @@ test.each([
   await expect(change(update(name, value))).rejects.toMatchObject({ status: 400 })
 })
 
-test('developers and viewers see names and change nothing', async () => {
+test('developers and viewers see names but cannot change secrets', async () => {
   for (const type of ['developer', 'viewer'] as const) {
     const member = t.as(await t.make.member(org, type))
     expect((await member.secrets.list({ params: { code: org.code } })).secrets).toHaveProperty('KEY', '***')
@@ -83,12 +83,12 @@ test('developers and viewers see names and change nothing', async () => {
   }
 })
 
-test('all secrets of an organization together have a limit, and what is above it can be made smaller', async () => {
+test('the secrets of an organization have a total limit, and can be reduced when above it', async () => {
   const many = Array.from({ length: 4 }, (_, i) => update(`BIG_${i}`, 'x'.repeat(60_000)))
   await change(...many)
   await expect(change(update('BIG_4', 'x'.repeat(60_000)))).rejects.toMatchObject({
     status: 405,
-    message: expect.stringMatching(/256 kB in all.*would have 301 kB/),
+    message: expect.stringMatching(/256 kB in total.*would have 301 kB/),
   })
   await change(...many.map(({ name }) => remove(name)))
 })

@@ -3,19 +3,19 @@ import type { App } from '../../app.ts'
 import { invalid, invalidField, refuse } from '../../errors.ts'
 import { deleteSecret, listSealedValues, listSecrets, lockSecret, putSecret, retireSecret } from './store.ts'
 
-/** How many an organization may have. */
-const most = 500
+/** Secrets per organization. */
+const maxSecrets = 500
 
-/** Bytes of all names and values of an organization: each of its programs is given all of them (see `docs/secrets.md`). */
+/** Bytes of all names and values of an organization: each of its programs receives all of them (see `docs/secrets.md`). */
 const maxBytes = 256_000
 
-/** How many values of one name are still hidden in logs after they were replaced. */
+/** Replaced values per name that are still redacted in logs. */
 const maxRetired = 10
 
-/** A value moved to another row does not open. */
+/** Binds a sealed value to its row: moved to another row it cannot be opened. */
 export const secretContext = (orgId: number, name: string) => `secret ${orgId} ${name}`
 
-/** All secrets of the organization in clear, for the environment of its containers and nothing else. */
+/** All secrets of the organization in plain text, only for the environment of its containers. */
 export async function readSecrets(app: Pick<App, 'db' | 'sealer'>, orgId: number): Promise<Record<string, string>> {
   const rows = await listSecrets(app.db, orgId)
   return Object.fromEntries(
@@ -24,8 +24,8 @@ export async function readSecrets(app: Pick<App, 'db' | 'sealer'>, orgId: number
 }
 
 /**
- * Per organization every value that its programs may hold: those that were replaced too, since who was started before has
- * them still. For hiding them, and nothing else.
+ * All values that programs of the organizations may have, including replaced ones, which programs started before still have. Only
+ * for redaction.
  */
 export async function readHiddenValues(
   app: Pick<App, 'db' | 'sealer'>,
@@ -48,7 +48,7 @@ export async function listSecretNames(
 
 /**
  * Sets and deletes secrets, all or none.
- * @throws Refusal 400 for the deletion of one that is not there, 405 for too many or too large ones
+ * @throws Refusal 400 for the deletion of an unknown secret, 405 for too many or too large ones
  */
 export async function changeSecrets(app: App, orgId: number, userId: number, changes: SecretChange[]): Promise<void> {
   await app.db.transaction(async (tx) => {
@@ -62,8 +62,8 @@ export async function changeSecrets(app: App, orgId: number, userId: number, cha
         await deleteSecret(tx, orgId, name)
         continue
       }
-      // No program can be given such a value.
-      if (change.value.includes('\0')) throw invalidField('value', 'The value must not hold a NUL character')
+      // An environment variable cannot contain NUL.
+      if (change.value.includes('\0')) throw invalidField('value', 'The value must not contain a NUL character')
       await putSecret(tx, {
         orgId,
         name,
@@ -72,13 +72,13 @@ export async function changeSecrets(app: App, orgId: number, userId: number, cha
         updatedBy: userId,
       })
     }
-    if ((await listSecrets(tx, orgId)).length > most)
-      throw refuse('TOO_MANY_SECRETS', `An organization may have ${most} secrets. Delete some that are not needed.`)
+    if ((await listSecrets(tx, orgId)).length > maxSecrets)
+      throw refuse('TOO_MANY_SECRETS', `An organization may have ${maxSecrets} secrets. Delete some first.`)
     const bytes = await bytesOf(app, tx, orgId)
     if (bytes > maxBytes && bytes > bytesBefore)
       throw refuse(
         'SECRETS_TOO_LARGE',
-        `The secrets of an organization may have ${maxBytes / 1000} kB in all, since every squid is given them; these would have ${Math.ceil(bytes / 1000)} kB. Shorten or delete some.`,
+        `The secrets of an organization may have ${maxBytes / 1000} kB in total, because every squid receives all of them; these would have ${Math.ceil(bytes / 1000)} kB. Shorten or delete some.`,
       )
   })
 }

@@ -9,7 +9,7 @@ export function listSecrets(db: Db, orgId: number): Promise<SecretRow[]> {
   return db.select().from(secrets).where(eq(secrets.orgId, orgId)).orderBy(asc(secrets.name))
 }
 
-/** For a change: nobody else changes it until the transaction ends. */
+/** Locks the secret until the transaction ends. */
 export async function lockSecret(db: Db, orgId: number, name: string): Promise<SecretRow | null> {
   const [row] = await db
     .select()
@@ -31,8 +31,8 @@ export async function deleteSecret(db: Db, orgId: number, name: string): Promise
   await db.delete(secrets).where(and(eq(secrets.orgId, orgId), eq(secrets.name, name)))
 }
 
-/** Keeps a value that was replaced or deleted, and of its name no more than the newest `most`. */
-export async function retireSecret(db: Db, { orgId, name, sealedValue }: SecretRow, most: number): Promise<void> {
+/** Keeps a replaced or deleted value, and of its name only the newest `limit`. */
+export async function retireSecret(db: Db, { orgId, name, sealedValue }: SecretRow, limit: number): Promise<void> {
   await db.insert(retiredSecrets).values({ orgId, name, sealedValue })
   const ofName = and(eq(retiredSecrets.orgId, orgId), eq(retiredSecrets.name, name))
   const newest = db
@@ -40,11 +40,11 @@ export async function retireSecret(db: Db, { orgId, name, sealedValue }: SecretR
     .from(retiredSecrets)
     .where(ofName)
     .orderBy(desc(retiredSecrets.id))
-    .limit(most)
+    .limit(limit)
   await db.delete(retiredSecrets).where(and(ofName, notInArray(retiredSecrets.id, newest)))
 }
 
-/** Sealed values of the organizations, those that were replaced too. */
+/** Sealed values of the organizations, including replaced ones. */
 export async function listSealedValues(db: Db, orgIds: number[]) {
   const fields = (table: typeof secrets | typeof retiredSecrets) => ({
     orgId: table.orgId,

@@ -2,7 +2,7 @@ import { bigint, index, pgTable, primaryKey, text, timestamp } from 'drizzle-orm
 import { orgs } from '../orgs/index.ts'
 import { users } from '../user/index.ts'
 
-/** A secret of an organization. Its value is sealed for its row and never leaves but into a container. */
+/** A secret of an organization. Its value is sealed for its row and only leaves it for containers. */
 export const secrets = pgTable(
   'secrets',
   {
@@ -19,8 +19,7 @@ export const secrets = pgTable(
 )
 
 /**
- * Values that were replaced or deleted: programs started before still hold them, so logs must still hide them. Sealed like
- * secrets.
+ * Replaced or deleted values: programs started before still have them, so logs must redact them. Sealed like secrets.
  */
 export const retiredSecrets = pgTable(
   'retired_secrets',

@@ -5,7 +5,7 @@ import type { Actor } from '../call.ts'
 import { changeUser, getUser } from './store.ts'
 
 /**
- * Ends every other session of the caller.
+ * Changes the password and ends all other sessions of the caller.
  * @throws Refusal 400 on the field `oldPassword` when it is wrong; 405 when the account has none
  */
 export async function changePassword(

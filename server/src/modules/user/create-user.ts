@@ -9,7 +9,7 @@ export type NewUser = {
   /** Lower case. */
   email: string
   fullName: string
-  /** Null for those who only sign in with a provider. */
+  /** Null for users who only sign in with a provider. */
   password: string | null
   emailVerified: boolean
   avatarUrl?: string | null
@@ -18,20 +18,20 @@ export type NewUser = {
 }
 
 /**
- * Makes an account and its playground, both or neither.
- * @throws Refusal 400 on the field `email` when it is to be confirmed at once and somebody has it already
+ * Creates an account and its playground, both or neither.
+ * @throws Refusal 400 on the field `email` when it is to be confirmed immediately and another account has it
  */
-export async function createUser(app: App, given: NewUser): Promise<UserRow & { playground: { code: string } }> {
-  const { password, ...columns } = given
+export async function createUser(app: App, input: NewUser): Promise<UserRow & { playground: { code: string } }> {
+  const { password, ...columns } = input
   const passwordHash = password === null ? null : await hashPassword(password)
   return app.db.transaction((tx) => addUserWithPlayground(tx, { ...columns, passwordHash }, app.clock.now()))
 }
 
 type NewUserColumns = Omit<NewUser, 'password'> & { passwordHash: string | null }
 
-async function addUserWithPlayground(db: Db, given: NewUserColumns, now: Date) {
-  const user = await addUser(db, { ...given, createdAt: now })
-  if (!user) throw invalidField('email', `There is an account with the email ${given.email} already.`)
+async function addUserWithPlayground(db: Db, input: NewUserColumns, now: Date) {
+  const user = await addUser(db, { ...input, createdAt: now })
+  if (!user) throw invalidField('email', `The email ${input.email} already has an account.`)
   const playground = await createPlayground(db, user.id, now)
   return { ...user, playground: { code: playground.code } }
 }

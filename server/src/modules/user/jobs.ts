@@ -4,9 +4,9 @@ import type { Job } from '../../jobs/jobs.ts'
 import { deletePlaygroundsOf } from '../orgs/index.ts'
 import { deleteUsers, lockUnconfirmedBefore } from './store.ts'
 
-/** Who has not confirmed an email after this long never will. */
+/** Accounts without a confirmed email are deleted after this time. */
 const unconfirmedKeptMs = days(30)
-const atOnce = 500
+const batchSize = 500
 
 export function userJobs(app: App): Job<never>[] {
   const dropUnconfirmed: Job<object> = {
@@ -17,11 +17,11 @@ export function userJobs(app: App): Job<never>[] {
   return [dropUnconfirmed]
 }
 
-/** Accounts that were signed up for and never confirmed, by strangers above all. They could do nothing and own nothing. */
+/** Deletes accounts that were never confirmed. They could not do or own anything. */
 export async function deleteUnconfirmed(app: App): Promise<void> {
   const before = new Date(app.clock.now().getTime() - unconfirmedKeptMs)
   await app.db.transaction(async (tx) => {
-    const ids = await lockUnconfirmedBefore(tx, before, atOnce)
+    const ids = await lockUnconfirmedBefore(tx, before, batchSize)
     await deletePlaygroundsOf(tx, ids)
     await deleteUsers(tx, ids)
   })

@@ -17,7 +17,7 @@ export async function findUserByEmail(db: Db, email: string): Promise<UserRow | 
 
 export async function getUser(db: Db, id: number): Promise<UserRow> {
   const [row] = await db.select().from(users).where(eq(users.id, id))
-  if (!row) throw new Error(`User ${id} is gone`)
+  if (!row) throw new Error(`User ${id} does not exist`)
   return row
 }
 
@@ -29,7 +29,7 @@ export async function addUser(db: Db, user: typeof users.$inferInsert): Promise<
 
 export async function changeUser(db: Db, id: number, change: Partial<typeof users.$inferInsert>): Promise<UserRow> {
   const [row] = await db.update(users).set(change).where(eq(users.id, id)).returning()
-  if (!row) throw new Error(`User ${id} is gone`)
+  if (!row) throw new Error(`User ${id} does not exist`)
   return row
 }
 
@@ -52,7 +52,7 @@ export async function deleteApiToken(db: Db, userId: number, id: number) {
   return row ?? null
 }
 
-/** Nobody confirms them until the transaction ends. */
+/** Locks unconfirmed accounts, so that they cannot be confirmed until the transaction ends. */
 export async function lockUnconfirmedBefore(db: Db, before: Date, limit: number): Promise<number[]> {
   const rows = await db
     .select({ id: users.id })

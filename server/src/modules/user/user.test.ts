@@ -16,7 +16,7 @@ async function anotherSession(userId: number, userAgent: string) {
 }
 
 describe('the profile', () => {
-  test('lists organizations with the playground first, then by the name that is shown', async () => {
+  test('lists organizations with the playground first, then by displayed name', async () => {
     const user = await t.make.user()
     for (const name of ['zebra', 'Ant', 'bee']) await t.make.org({ name, admin: user })
     const { organizations } = await t.as(user).user.get()
@@ -24,7 +24,7 @@ describe('the profile', () => {
     expect(await t.as(user).orgs.list()).toEqual(organizations)
   })
 
-  test('changes the full name, by the rules of spec 5', async () => {
+  test('changes the full name, with the rules of spec 5', async () => {
     const user = await t.make.user()
     expect(await t.as(user).user.update({ body: { fullName: ' Ada ' } })).toMatchObject({ fullName: 'Ada' })
     for (const [fullName, message] of [
@@ -34,7 +34,7 @@ describe('the profile', () => {
       await expect(t.as(user).user.update({ body: { fullName } })).rejects.toMatchObject({ status: 400, message })
   })
 
-  test('a person is needed for that: an API token is not enough', async () => {
+  test('requires a session: an API token is not enough', async () => {
     const key = await t.make.token(await t.make.user())
     await expect(t.as(key).user.update({ body: { fullName: 'Ada' } })).rejects.toMatchObject({
       status: 405,
@@ -80,7 +80,7 @@ describe('onboarding', () => {
 })
 
 describe('changing the password', () => {
-  test('ends every other session, tells the owner, and not the API tokens', async () => {
+  test('ends every other session and notifies the owner, but keeps API tokens', async () => {
     const user = await t.make.user({ password })
     const other = await anotherSession(user.id, 'phone')
     const key = await t.make.token(user)
@@ -94,7 +94,7 @@ describe('changing the password', () => {
     expect((await t.mails())[0]).toMatchObject({ to: user.email, subject: 'Your password was changed' })
   })
 
-  test('needs the old one', async () => {
+  test('requires the old one', async () => {
     const user = await t.make.user({ password })
     const body = { oldPassword: 'guess', newPassword: 'battery staple' }
     await expect(t.as(user).user.changePassword({ body })).rejects.toMatchObject({
@@ -104,7 +104,7 @@ describe('changing the password', () => {
     })
   })
 
-  test('may fail 20 times in ten minutes: a borrowed browser is no place to guess', async () => {
+  test('may fail 20 times in ten minutes: limits guessing in a borrowed browser', async () => {
     const user = t.as(await t.make.user())
     const call = () => user.user.changePassword({ body: { oldPassword: 'guess', newPassword: 'battery staple' } })
     for (let n = 0; n < 20; n++)
@@ -116,18 +116,18 @@ describe('changing the password', () => {
 })
 
 describe('sessions', () => {
-  test('are listed with the one that asks, the latest seen first', async () => {
+  test('are listed with the current one, most recently seen first', async () => {
     const user = await t.make.user()
     t.clock.advance(minutes(5))
     await anotherSession(user.id, 'phone')
     const sessions = await t.as(user).user.listSessions()
-    // Asking counts as being seen.
+    // The request itself counts as activity.
     expect(sessions).toHaveLength(2)
     expect(sessions.find((s) => !s.isCurrent)).toMatchObject({ userAgent: 'phone', ip: '198.51.100.4' })
     expect(sessions.find((s) => s.isCurrent)?.lastSeenAt).toBe(t.clock.now().toISOString())
   })
 
-  test('all end at once', async () => {
+  test('can all be ended', async () => {
     const user = await t.make.user()
     const other = await anotherSession(user.id, 'phone')
     expect(await t.as(user).user.endSessions()).toEqual({ ended: 2 })
@@ -136,7 +136,7 @@ describe('sessions', () => {
 })
 
 describe('API tokens', () => {
-  test('the key is answered once, and works until it is revoked', async () => {
+  test('the key is returned once, and works until it is revoked', async () => {
     const user = await t.make.user()
     const made = await t.as(user).user.createApiToken({ body: { name: ' laptop ' } })
     expect(made).toMatchObject({ name: 'laptop', expiresAt: null, lastUsedAt: null })
@@ -180,7 +180,7 @@ describe('API tokens', () => {
     await expect(t.as(made.token).user.get()).resolves.toMatchObject({})
   })
 
-  test('cannot make another API token', async () => {
+  test('cannot create another API token', async () => {
     const key = await t.make.token(await t.make.user())
     await expect(t.as(key).user.createApiToken({ body: { name: 'more' } })).rejects.toMatchObject({ status: 405 })
   })
@@ -195,7 +195,7 @@ test('a confirmed email has one account', async () => {
   await expect(t.make.user({ email, emailVerified: false })).resolves.toMatchObject({ email })
 })
 
-test('an account that was not confirmed for 30 days goes, with its playground', async () => {
+test('an account that was not confirmed for 30 days is deleted with its playground', async () => {
   const stale = await t.make.user({ emailVerified: false })
   const kept = await t.make.user()
   t.clock.advance(days(29))

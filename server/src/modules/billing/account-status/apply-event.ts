@@ -3,11 +3,18 @@ import type { Db } from '../../../db/database.ts'
 import { recordAudit } from '../../auth/index.ts'
 import { getOrg, listAdminEmails, setOrgStatus, type OrgRow } from '../../orgs/index.ts'
 import { changeAccount, lockAccount } from '../payments/payment-store.ts'
-import { hibernateAllForDebt, wakeAfterDebt } from '../limits/hibernation-store.ts'
+import { hibernateAllForDebt, wakeAfterDebt } from '../limits/limits-store.ts'
 import { statusMail } from './mails.ts'
 import { nextAccountStatus, type AccountEvent } from './account-status.ts'
 
-/** Applies an event to an organization, in the caller's transaction; writes it to the audit log. Answers the mails to send. */
+/** Applies an event and queues the mails about it. */
+export async function changeStatus(app: App, orgId: number, event: AccountEvent, reason: string): Promise<void> {
+  await app.db.transaction(async (tx) => {
+    for (const mail of await applyAccountEvent(app, tx, orgId, event, reason)) await app.mailer.send(mail)
+  })
+}
+
+/** Applies an event to an organization in the caller's transaction and records it in the audit log. Returns the mails to send. */
 export async function applyAccountEvent(
   app: Pick<App, 'clock' | 'config'>,
   tx: Db,
@@ -45,13 +52,13 @@ export async function applyAccountEvent(
     before: { status: before.status, retries: before.retries },
     after: { status: after.status, retries: after.retries, reason },
   })
-  // Of a deleted organization everything there is to say stands in the mail of its last invoice.
+  // The final mail of a deleted organization has all of this.
   if (org.deletedAt !== null) return []
   const to = await recipientsOf(tx, org)
   return to.map((email) => statusMail(app.config, email, org, after, reason))
 }
 
-/** The billing email, or the organization's own, or those of its administrators. */
+/** The billing email, else the organization's email, else those of its administrators. */
 export async function recipientsOf(db: Db, org: OrgRow): Promise<string[]> {
   const email = org.billingDetails?.email ?? org.email
   return email ? [email] : await listAdminEmails(db, org.id)

@@ -7,9 +7,9 @@ import { retryDays, terminatedAfterDays, type AccountStatus } from './account-st
 const nameOf = (org: Pick<OrgRow, 'name' | 'code'>) => org.name ?? org.code
 const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 
-/** What has changed, why, and what to do. */
-export function statusMail(config: Config, to: string, org: OrgRow, standing: AccountStatus, reason: string): Mail {
-  const { subject, paragraphs } = words(org, standing, reason)
+/** What changed, why, and what to do. */
+export function statusMail(config: Config, to: string, org: OrgRow, account: AccountStatus, reason: string): Mail {
+  const { subject, paragraphs } = contentOf(org, account, reason)
   return renderMail({
     to,
     subject,
@@ -19,14 +19,14 @@ export function statusMail(config: Config, to: string, org: OrgRow, standing: Ac
   })
 }
 
-function words(org: OrgRow, { status, retries, nextRetryMs, failingSinceMs }: AccountStatus, reason: string) {
+function contentOf(org: OrgRow, { status, retries, nextRetryMs, failingSinceMs }: AccountStatus, reason: string) {
   const name = nameOf(org)
   if (status === 'PAYMENT_ISSUES')
     return {
       subject: `Payment of ${name} failed`,
       paragraphs: [
         `Payment method couldn't be charged. Please update it. The bank said: ${reason}`,
-        `Everything goes on running. ${nextRetryMs === null ? '' : `We try again on ${dayOf(nextRetryMs)} (try ${retries + 1} of ${retryDays.length}).`}`,
+        `Everything keeps running. ${nextRetryMs === null ? '' : `We try again on ${dayOf(nextRetryMs)} (attempt ${retries + 1} of ${retryDays.length}).`}`,
       ],
     }
   if (status === 'IN_DEBT')
@@ -34,20 +34,22 @@ function words(org: OrgRow, { status, retries, nextRetryMs, failingSinceMs }: Ac
       subject: `Payment of ${name} is overdue`,
       paragraphs: [
         'Payment is overdue. Please update your card details.',
-        `Squids go on running, but nothing new can be deployed and RPC endpoints do not answer. Without payment everything is hibernated on ${dayOf((failingSinceMs ?? 0) + terminatedAfterDays * 86_400_000)}.`,
+        `Squids keep running, but you cannot deploy and RPC endpoints do not respond. Without a payment, everything is hibernated on ${dayOf((failingSinceMs ?? 0) + terminatedAfterDays * 86_400_000)}.`,
       ],
     }
   if (status === 'TERMINATED')
     return {
       subject: `Squids of ${name} are hibernated`,
       paragraphs: [
-        'Payment is overdue. All squids of the organization were hibernated. Their data is kept, and they wake as soon as the payment arrives.',
-        'If you want to leave, take your data with you: the page Billing has an export of every database and of all receipts.',
+        'Payment is overdue. All squids of the organization were hibernated. Their data is kept, and they start again as soon as the payment arrives.',
+        'If you want to leave, take your data with you: the Billing page exports every database and all receipts.',
       ],
     }
   return {
     subject: `${name} is active`,
-    paragraphs: ['Billing is set up and nothing is due. Squids that were hibernated for an open payment wake now.'],
+    paragraphs: [
+      'Billing is set up and nothing is due. Squids that were hibernated for an overdue payment start again now.',
+    ],
   }
 }
 
@@ -64,7 +66,7 @@ export function capMail(
     name: null,
     paragraphs: [
       `This month's usage is $${cap.spentUsd}, and the cap is $${cap.capUsd}.`,
-      cap.percent >= 100 ? `From now on ${cap.consequences}.` : `When it is reached, ${cap.consequences}.`,
+      cap.percent >= 100 ? `Now ${cap.consequences}.` : `At 100 %, ${cap.consequences}.`,
     ],
     button: { label: 'Open limits', url: `${config.publicUrl}/billing/limits?organization=${org.code}` },
   })

@@ -18,14 +18,14 @@ export type Costs = {
   soFar: Receipt
   atEnd: Receipt
   usage: DayUsage[]
-  /** What runs and is kept now. */
-  seen: ObservedResource[]
-  perHourOf: (seen: readonly ObservedResource[]) => Big
-  /** The receipt of the month with usage of these days only. */
+  /** The resources that are running or stored now. */
+  observed: ObservedResource[]
+  perHourOf: (resources: readonly ObservedResource[]) => Big
+  /** The receipt of the month with the usage up to this day only. */
   until: (day: string) => Receipt
 }
 
-/** The running month of an organization: what it has cost and what it will. */
+/** The current month of an organization: its costs so far, and the forecast. */
 export async function costsOf(app: App, book: PriceBook, orgId: number): Promise<Costs> {
   const nowMs = app.clock.now().getTime()
   const month = monthOfMs(nowMs)
@@ -35,16 +35,16 @@ export async function costsOf(app: App, book: PriceBook, orgId: number): Promise
     selectRunning(app.db, orgId),
     selectDatabases(app.db, orgId),
   ])
-  const seen = observeNow(running, databases)
+  const observed = observeNow(running, databases)
   const receipt = (rows: DayUsage[]) => receiptOf({ book, month, usage: rows, ...terms })
-  const kept = new Big(100).minus(terms.discountPercent).div(100)
+  const payableShare = new Big(100).minus(terms.discountPercent).div(100)
   return {
     month,
     usage,
-    seen,
+    observed,
     soFar: receipt(usage),
-    atEnd: receipt([...usage, ...forecastUsage(seen, usage, nowMs)]),
-    perHourOf: (some) => perHour(book, some, nowMs).times(kept),
+    atEnd: receipt([...usage, ...forecastUsage(observed, usage, nowMs)]),
+    perHourOf: (resources) => perHour(book, resources, nowMs).times(payableShare),
     until: (day) => receipt(usage.filter((row) => row.day <= day)),
   }
 }
@@ -83,14 +83,14 @@ export async function squidCostOf(
 const total = (costs: Costs) => ({
   soFarUsd: netOf(costs.soFar).round(8).toFixed(),
   forecastUsd: netOf(costs.atEnd).round(8).toFixed(),
-  perHourUsd: costs.perHourOf(costs.seen).round(8).toFixed(),
+  perHourUsd: costs.perHourOf(costs.observed).round(8).toFixed(),
 })
 
 const costOfSquid = (costs: Costs, squidId: number | null) => ({
   soFarUsd: netOfSquid(costs.soFar, squidId),
   forecastUsd: netOfSquid(costs.atEnd, squidId),
   perHourUsd: costs
-    .perHourOf(costs.seen.filter((s) => s.squidId === squidId))
+    .perHourOf(costs.observed.filter((s) => s.squidId === squidId))
     .round(8)
     .toFixed(),
 })
@@ -102,7 +102,7 @@ const netOfSquid = (receipt: Receipt, squidId: number | null): string =>
       .map((item) => new Big(item.subtotal).minus(item.discount)),
   ).toFixed()
 
-/** Each day is what the month had cost by its end, less what it had cost before: included requests go to the days they were made. */
+/** Costs at the end of each day, less those of the day before, so that included requests count on the days they were made. */
 function dailyOf(costs: Costs, now: Date): BillingSummary['daily'] {
   const daily: BillingSummary['daily'] = []
   let before = new Big(0)

@@ -1,7 +1,7 @@
 import type { CostEstimate } from '@shoal/contract'
 import { Big } from 'big.js'
 import { invalidField } from '../../../errors.ts'
-import { whyNotOffered } from '../../deployments/index.ts'
+import { planRefusal } from '../../deployments/index.ts'
 import { billedProfile, InvalidManifest, parseManifest, parsePlan, type SquidPlan } from '../../manifest/index.ts'
 import { listAt, priceOf, type PriceBook } from '../prices/price-book.ts'
 import { costOf, sum } from '../receipts/rate.ts'
@@ -10,12 +10,12 @@ import { msPerHour } from '../time.ts'
 const hoursPerMonth = 720
 const bytesOfGb = 2 ** 30
 
-/** Who would pay: a playground does not, and some organizations have a discount. */
+/** The payer: playgrounds are free, and some organizations have a discount. */
 export type Payer = { isPlayground: boolean; discountPercent: Big }
 
 /**
- * What a squid with this manifest costs while it runs, RPC requests aside.
- * @throws Refusal 400 with what is wrong with the manifest, or why it could not be deployed
+ * The costs of a squid with this manifest while it runs, without RPC requests.
+ * @throws Refusal 400 when the manifest is not valid, or could not be deployed
  */
 export function estimateOf(book: PriceBook, manifest: string, now: Date, payer: Payer): CostEstimate {
   const list = listAt(book, now.getTime())
@@ -23,14 +23,14 @@ export function estimateOf(book: PriceBook, manifest: string, now: Date, payer: 
   const items = payer.isPlayground ? [] : billables(plan)
   const priced = items.map(({ type, count, size }) => {
     const hourly = costOf(BigInt(size) * BigInt(count) * BigInt(msPerHour), priceOf(list, type))
-    const shownCount = type === 'storage' ? new Big(size).div(bytesOfGb).round(8) : new Big(count)
-    return { type, count: shownCount.toFixed(), hourly }
+    const displayCount = type === 'storage' ? new Big(size).div(bytesOfGb).round(8) : new Big(count)
+    return { type, count: displayCount.toFixed(), hourly }
   })
-  const kept = new Big(100).minus(payer.discountPercent).div(100)
+  const payableShare = new Big(100).minus(payer.discountPercent).div(100)
   return {
     items: priced.map(({ hourly, ...item }) => ({ ...item, ...both(hourly) })),
     discountPercent: payer.discountPercent.toFixed(),
-    ...both(sum(priced.map((item) => item.hourly)).times(kept)),
+    ...both(sum(priced.map((item) => item.hourly)).times(payableShare)),
     hoursPerMonth,
   }
 }
@@ -42,7 +42,7 @@ const both = (hourly: Big) => ({
 
 function offeredPlan(manifest: string, payer: Payer): SquidPlan {
   const plan = readPlan(manifest)
-  const reason = whyNotOffered(plan, payer)
+  const reason = planRefusal(plan, payer)
   if (reason) throw invalidField('manifest', reason)
   return plan
 }
@@ -57,16 +57,16 @@ function readPlan(manifest: string): SquidPlan {
 }
 
 function billables(plan: SquidPlan): { type: string; count: number; size: number }[] {
-  const found: { type: string; count: number; size: number }[] = []
+  const billed: { type: string; count: number; size: number }[] = []
   if (!plan.isDedicated) {
-    if (plan.api || plan.processors.length > 0) found.push({ type: 'collocated', count: 1, size: 1 })
+    if (plan.api || plan.processors.length > 0) billed.push({ type: 'collocated', count: 1, size: 1 })
   } else {
     const profileOf = (profile: Parameters<typeof billedProfile>[0]) => billedProfile(profile, true)
-    if (plan.api) found.push({ type: `api.${profileOf(plan.api.profile)}`, count: plan.api.replicas, size: 1 })
+    if (plan.api) billed.push({ type: `api.${profileOf(plan.api.profile)}`, count: plan.api.replicas, size: 1 })
     if (plan.processors.length > 0)
-      found.push({ type: `processor.${profileOf(plan.processorProfile)}`, count: plan.processors.length, size: 1 })
-    if (plan.postgres) found.push({ type: `postgres.${profileOf(plan.postgres.profile)}`, count: 1, size: 1 })
+      billed.push({ type: `processor.${profileOf(plan.processorProfile)}`, count: plan.processors.length, size: 1 })
+    if (plan.postgres) billed.push({ type: `postgres.${profileOf(plan.postgres.profile)}`, count: 1, size: 1 })
   }
-  if (plan.postgres) found.push({ type: 'storage', count: 1, size: plan.postgres.totalBytes })
-  return found
+  if (plan.postgres) billed.push({ type: 'storage', count: 1, size: plan.postgres.totalBytes })
+  return billed
 }

@@ -6,36 +6,40 @@ import { dayOfMs, monthEndMs, monthOfMs, monthStartMs, msPerHour } from '../time
 
 const msPerDay = 24 * msPerHour
 
-/** What there will be until the month ends if what is seen goes on, and requests go on as they did this month. */
+/** Usage until the end of the month, if the observed resources keep running and requests continue at this month's rate. */
 export function forecastUsage(
-  seen: readonly ObservedResource[],
+  observed: readonly ObservedResource[],
   soFar: readonly DayUsage[],
   nowMs: number,
 ): DayUsage[] {
   const endMs = monthEndMs(monthOfMs(nowMs))
-  const come: DayUsage[] = []
+  const forecast: DayUsage[] = []
   for (let fromMs = nowMs; fromMs < endMs; fromMs = nextDayMs(fromMs)) {
     const ms = Math.min(endMs, nextDayMs(fromMs)) - fromMs
-    for (const { type, squidId, squidName, size } of seen)
-      come.push({ day: dayOfMs(fromMs), type, squidId, squidName, quantity: BigInt(size) * BigInt(ms) })
+    for (const { type, squidId, squidName, size } of observed)
+      forecast.push({ day: dayOfMs(fromMs), type, squidId, squidName, quantity: BigInt(size) * BigInt(ms) })
   }
-  const goneMs = nowMs - monthStartMs(monthOfMs(nowMs))
-  // The first hours of a month say nothing about the rest of it.
-  if (goneMs < msPerHour) return come
+  const elapsedMs = nowMs - monthStartMs(monthOfMs(nowMs))
+  // The first hour of a month is no basis for a forecast of requests.
+  if (elapsedMs < msPerHour) return forecast
   for (const row of soFar)
     if (row.type === 'rpc')
-      come.push({
+      forecast.push({
         ...row,
         day: dayOfMs(endMs - 1),
-        quantity: (row.quantity * BigInt(endMs - nowMs)) / BigInt(goneMs),
+        quantity: (row.quantity * BigInt(endMs - nowMs)) / BigInt(elapsedMs),
       })
-  return come
+  return forecast
 }
 
 const nextDayMs = (ms: number) => (Math.floor(ms / msPerDay) + 1) * msPerDay
 
-/** Dollars an hour of what is seen, at the prices of `atMs`; before discounts. */
-export function perHour(book: PriceBook, seen: readonly Pick<ObservedResource, 'type' | 'size'>[], atMs: number): Big {
+/** Dollars per hour of the resources, at the prices of `atMs`; before discounts. */
+export function perHour(
+  book: PriceBook,
+  observed: readonly Pick<ObservedResource, 'type' | 'size'>[],
+  atMs: number,
+): Big {
   const list = listAt(book, atMs)
-  return sum(seen.map(({ type, size }) => costOf(BigInt(size) * BigInt(msPerHour), priceOf(list, type))))
+  return sum(observed.map(({ type, size }) => costOf(BigInt(size) * BigInt(msPerHour), priceOf(list, type))))
 }

@@ -17,7 +17,7 @@ test('warns at 75, 90 and 100 %', () => {
   expect(reached).toEqual([0, 75, 75, 90, 90, 100, 100])
 })
 
-test('a month under a cap never ends more than 0.5 % above it, and those with tags go last', () => {
+test('a month with a cap never ends more than 0.5 % above it, and versions with tags stop last', () => {
   const versions = fc.array(fc.record({ cents: fc.integer({ min: 1, max: 800 }), hasTags: fc.boolean() }), {
     minLength: 1,
     maxLength: 8,
@@ -30,7 +30,7 @@ test('a month under a cap never ends more than 0.5 % above it, and those with ta
       let spentUsd = new Big(0)
       let stoppedTagged = false
       const minutes = 720 * 60
-      // Looked at once a minute, as in life; steps are longer as long as nothing can happen.
+      // Checked once a minute, as in production; steps are longer while nothing can happen.
       for (let minute = 0; minute < minutes && running.length > 0;) {
         const burn = running.reduce((sum, v) => sum.plus(v.perHourUsd), new Big(0))
         const committedUsd = new Big(kept).times(minutes - minute).div(minutes)

@@ -5,41 +5,41 @@ export const warnAtPercents = [75, 90, 100] as const
 
 export type CapVersion = {
   id: number
-  /** Of the squid, without its slot. */
+  /** Name of the squid, without its slot. */
   name: string
   hasTags: boolean
-  /** Of its programs: what hibernating it saves. */
+  /** Costs of its programs, which hibernation saves. */
   perHourUsd: Big
 }
 
 export type CapState = {
   capUsd: Big
   spentUsd: Big
-  /** Kept data has to be paid for until the month ends. */
+  /** Costs of stored data until the end of the month. */
   committedUsd: Big
-  /** That run now. */
+  /** The running versions. */
   versions: readonly CapVersion[]
   hibernateOrder: BillingLimits['hibernateOrder']
 }
 
-/** The others stop when an hour of all that runs is no longer there; the last goes on until the cap is all but reached. */
+/** Versions stop when less than an hour of the current costs is left; the last one runs until the cap is almost reached. */
 const horizonHours = new Big(1)
 const lastHorizonHours = new Big(2).div(60)
 
-/** The highest warning that is reached; 0 for none. */
+/** The highest warning threshold that is reached; 0 for none. */
 export function reachedPercent(spentUsd: Big, capUsd: Big): number {
   return warnAtPercents.findLast((percent) => spentUsd.times(100).gte(capUsd.times(percent))) ?? 0
 }
 
 /**
- * Which versions to hibernate now, so that the month ends within its cap: in the order that was asked for, then all others, and
- * those with tags, which somebody's users ask, last of all.
+ * The versions to hibernate now, so that the month ends within its cap: in the configured order, then the others, and those with
+ * tags, whose addresses are in use, last.
  */
 export function toHibernate({ capUsd, spentUsd, committedUsd, versions, hibernateOrder }: CapState): CapVersion[] {
   const left = capUsd.minus(spentUsd).minus(committedUsd)
   const rankOf = (v: CapVersion) => {
-    const asked = hibernateOrder.indexOf(v.name)
-    return (v.hasTags ? 1_000_000 : 0) + (asked === -1 ? 1_000 : asked)
+    const position = hibernateOrder.indexOf(v.name)
+    return (v.hasTags ? 1_000_000 : 0) + (position === -1 ? 1_000 : position)
   }
   const queue = [...versions].sort((a, b) => rankOf(a) - rankOf(b) || a.id - b.id)
   const stopped: CapVersion[] = []

@@ -11,15 +11,23 @@ import { capMail } from '../account-status/mails.ts'
 import { recipientsOf } from '../account-status/apply-event.ts'
 import { monthEndMs, msPerHour } from '../time.ts'
 import { reachedPercent, toHibernate } from './cap.ts'
-import { hibernateForCap, listHibernatedByCap, wakeAfterCap } from './hibernation-store.ts'
-import { listAccountsWithCaps, versionsWithTags } from './limits-store.ts'
+import {
+  hibernateForCap,
+  listHibernatedByCap,
+  wakeAfterCap,
+  listAccountsWithCaps,
+  versionsWithTags,
+  deleteHibernation,
+  listHibernations,
+} from './limits-store.ts'
+import { systemAction } from '../../deployments/index.ts'
 
-/** Holds all organizations to their caps; what it writes is the same however often it is done. */
+/** Enforces the caps of all organizations. Idempotent. */
 export async function enforceLimits(app: App, book: PriceBook): Promise<void> {
   for (const account of await listAccountsWithCaps(app.db)) {
-    // One organization that cannot be worked out must not free the others of their caps.
+    // A failure for one organization must not suspend the caps of the others.
     await enforceOne(app, book, account).catch((error: unknown) =>
-      app.log.error({ err: error, orgId: account.orgId }, 'the caps of an organization could not be held'),
+      app.log.error({ err: error, orgId: account.orgId }, 'failed to enforce spend cap'),
     )
   }
 }
@@ -40,14 +48,14 @@ async function enforceOne(app: App, book: PriceBook, account: AccountRow): Promi
   const isReached = spentUsd.gte(capUsd) || stopped > 0
   await applyStops(app, org, {
     deploysStoppedUntil: isReached ? new Date(monthEnd) : null,
-    // Requests cost money too: where everything is to stop, they do.
+    // Requests cost money too: with `hibernate` they stop as well.
     rpcRequestsCap: isReached && account.atCap === 'hibernate' ? 0 : account.rpcRequestsCap,
   })
   if (!isReached) await wakeAfterCap(app.db, orgId)
   await warn(app, org, account, costs.month, { spentUsd, capUsd, isReached })
 }
 
-/** How many were stopped by the cap, now or before. */
+/** The number of versions that the cap has hibernated this month. */
 async function hibernate(
   app: App,
   book: PriceBook,
@@ -60,18 +68,18 @@ async function hibernate(
   const already = (await listHibernatedByCap(app.db, account.orgId)).filter((row) => row.month === costs.month).length
   const hoursLeft = new Big(monthEndMs(costs.month) - now.getTime()).div(msPerHour)
   const isKept = (type: string) => type === 'storage'
-  const committedUsd = costs.perHourOf(costs.seen.filter((s) => isKept(s.type))).times(hoursLeft)
-  const programs = costs.seen.filter((s) => !isKept(s.type))
+  const committedUsd = costs.perHourOf(costs.observed.filter((s) => isKept(s.type))).times(hoursLeft)
+  const programs = costs.observed.filter((s) => !isKept(s.type))
   const withTags = await versionsWithTags(app.db, account.orgId)
   const versions = [...new Set(programs.map((s) => s.squidId))].map((id) => {
-    const own = programs.filter((s) => s.squidId === id)
-    const fullName = own[0]?.squidName ?? ''
+    const containers = programs.filter((s) => s.squidId === id)
+    const fullName = containers[0]?.squidName ?? ''
     return {
       id,
       fullName,
       name: fullName.split('@')[0] ?? '',
       hasTags: withTags.has(id),
-      perHourUsd: perHour(book, own, now.getTime()),
+      perHourUsd: perHour(book, containers, now.getTime()),
     }
   })
   const { hibernateOrder } = account
@@ -95,8 +103,8 @@ async function applyStops(
 }
 
 const capConsequences: Record<BillingLimits['atCap'], string> = {
-  stop_deploys: 'nothing new can be deployed until the month ends; what runs goes on running',
-  hibernate: 'squids are hibernated in the order you chose, and wake when the month ends or the cap is raised',
+  stop_deploys: 'you cannot deploy until the month ends; running squids keep running',
+  hibernate: 'squids are hibernated in the order you chose, and start again when the month ends or you raise the cap',
 }
 
 async function warn(
@@ -109,10 +117,19 @@ async function warn(
   const percent = isReached ? 100 : reachedPercent(spentUsd, capUsd)
   const warned = account.warnedMonth === month ? account.warnedPercent : 0
   if (percent <= warned) return
-  const told = { percent, spentUsd: spentUsd.toFixed(2), capUsd: capUsd.toFixed(2) }
+  const amounts = { percent, spentUsd: spentUsd.toFixed(2), capUsd: capUsd.toFixed(2) }
   await app.db.transaction(async (tx) => {
     await changeAccount(tx, org.id, { warnedPercent: percent, warnedMonth: month })
     for (const to of await recipientsOf(tx, org))
-      await app.mailer.send(capMail(app.config, to, org, { ...told, consequences: capConsequences[account.atCap] }))
+      await app.mailer.send(capMail(app.config, to, org, { ...amounts, consequences: capConsequences[account.atCap] }))
   })
+}
+
+/** Hibernates and restarts the versions that billing has marked; busy ones are retried in the next round. */
+export async function applyHibernations(app: App): Promise<void> {
+  for (const row of await listHibernations(app.db)) {
+    const type = row.isWaking ? 'RESTART' : 'HIBERNATE'
+    const outcome = await systemAction(app, row.squidId, type, `billing ${row.reason}`)
+    if (row.isWaking && outcome !== 'busy') await deleteHibernation(app.db, row.squidId)
+  }
 }

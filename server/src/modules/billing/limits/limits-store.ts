@@ -1,12 +1,15 @@
-// Reads tables of other modules: orgs, squid_tags. Selects organizations with their caps and tagged versions.
+// Reads tables of other modules: orgs, quota_usage, squids, squid_tags. Selects organizations with their caps and the versions to stop.
 
-import { and, eq, isNotNull, isNull, or, sql } from 'drizzle-orm'
+import { and, eq, isNotNull, isNull, or, sql, ne } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'
 import { orgs } from '../../orgs/index.ts'
 import type { AccountRow } from '../payments/payment-store.ts'
-import { billingAccounts } from '../tables.ts'
+import { billingAccounts, billingHibernations } from '../tables.ts'
+import { monthOfMs } from '../time.ts'
+import { limits } from '@shoal/contract'
+import { monthOf } from '../../rpc/index.ts'
 
-/** Accounts with a cap, or whose organization still feels one. */
+/** Accounts with a cap, or whose organization still has stops from one. */
 export async function listAccountsWithCaps(db: Db): Promise<AccountRow[]> {
   const rows = await db
     .select({ account: billingAccounts })
@@ -23,10 +26,88 @@ export async function listAccountsWithCaps(db: Db): Promise<AccountRow[]> {
   return rows.map((row) => row.account)
 }
 
-/** Versions with tags: their addresses are what others were given. */
+/** Versions with tags, whose addresses are likely in use. */
 export async function versionsWithTags(db: Db, orgId: number): Promise<Set<number>> {
   const { rows } = await db.execute<{ squidId: number }>(
     sql`select distinct squid_id as "squidId" from squid_tags where org_id = ${orgId}`,
   )
   return new Set(rows.map((row) => row.squidId))
+}
+
+export type HibernationRow = typeof billingHibernations.$inferSelect
+
+/** Every version whose desired state is running; versions that their owner hibernated stay the owner's. */
+export async function hibernateAllForDebt(db: Db, orgId: number, at: Date): Promise<void> {
+  await db.execute(sql`
+    insert into billing_hibernations (squid_id, org_id, squid_name, reason, month, is_waking, at)
+    select id, org_id, name || '@' || slot, 'debt', ${monthOfMs(at.getTime())}, false, ${at} from squids
+    where org_id = ${orgId} and wanted = 'running'
+    on conflict (squid_id) do update set reason = 'debt', is_waking = false`)
+}
+
+export async function hibernateForCap(
+  db: Db,
+  squid: { id: number; orgId: number; name: string },
+  at: Date,
+): Promise<boolean> {
+  const added = await db
+    .insert(billingHibernations)
+    .values({
+      squidId: squid.id,
+      orgId: squid.orgId,
+      squidName: squid.name,
+      reason: 'cap',
+      month: monthOfMs(at.getTime()),
+      at,
+    })
+    .onConflictDoNothing()
+    .returning({ id: billingHibernations.squidId })
+  return added.length > 0
+}
+
+export async function wakeAfterDebt(db: Db, orgId: number): Promise<void> {
+  await wake(db, orgId, 'debt')
+}
+
+/** Restarts the versions that the cap hibernated. */
+export async function wakeAfterCap(db: Db, orgId: number): Promise<void> {
+  await wake(db, orgId, 'cap')
+}
+
+async function wake(db: Db, orgId: number, reason: HibernationRow['reason']): Promise<void> {
+  await db
+    .update(billingHibernations)
+    .set({ isWaking: true })
+    .where(and(eq(billingHibernations.orgId, orgId), eq(billingHibernations.reason, reason)))
+}
+
+export const listHibernations = (db: Db): Promise<HibernationRow[]> => db.select().from(billingHibernations)
+
+export function listHibernatedByCap(db: Db, orgId: number): Promise<HibernationRow[]> {
+  return db
+    .select()
+    .from(billingHibernations)
+    .where(
+      and(
+        eq(billingHibernations.orgId, orgId),
+        eq(billingHibernations.reason, 'cap'),
+        ne(billingHibernations.isWaking, true),
+      ),
+    )
+}
+
+export async function deleteHibernation(db: Db, squidId: number): Promise<void> {
+  await db.delete(billingHibernations).where(eq(billingHibernations.squidId, squidId))
+}
+
+/** RPC requests this month of organizations with a limit: their own cap, or that of playgrounds. */
+export async function listRpcUse(db: Db, now: Date): Promise<{ orgId: number; used: number; cap: number }[]> {
+  const { rows } = await db.execute<{ orgId: number; used: number; cap: number }>(sql`
+    select o.id as "orgId", q.used, c.cap
+    from orgs o left join billing_accounts a on a.org_id = o.id
+    cross join lateral (select least(case when o.is_playground then ${limits.playgroundRpcRequests}::bigint end,
+      a.rpc_requests_cap) as cap) c
+    join quota_usage q on q.org_id = o.id and q.quota = 'rpc' and q.month = ${monthOf(now)}::date
+    where o.deleted_at is null and c.cap is not null`)
+  return rows
 }

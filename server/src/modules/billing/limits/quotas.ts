@@ -2,13 +2,12 @@ import type { App } from '../../../app.ts'
 import { costsOf } from '../costs/costs.ts'
 import { readPriceBook } from '../prices/price-book.ts'
 import { netOf } from '../receipts/receipt.ts'
-import { listAccountsWithCaps } from './limits-store.ts'
-import { listRpcUse } from './quota-store.ts'
+import { listAccountsWithCaps, listRpcUse } from './limits-store.ts'
 
-/** What an organization used this month of what it may: dollars of its spend cap, or RPC requests. */
+/** What an organization used this month of a quota: dollars of its spend cap, or RPC requests. */
 export type QuotaUse = { orgId: number; quota: 'spend' | 'rpc'; used: number; cap: number }
 
-/** Reads it for all organizations that have a cap, which takes as long as working out what each of them spent. */
+/** Reads the quotas of all organizations with a cap; computes the costs of each of them. */
 export function quotaReader(app: App): () => Promise<QuotaUse[]> {
   const book = readPriceBook(app.config)
   return async () => {

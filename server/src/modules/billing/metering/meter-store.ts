@@ -15,11 +15,11 @@ export type RunningContainer = {
   apiProfile: string | null
   processorProfile: string | null
   isDedicated: boolean
-  /** When the oldest of its runs began that still goes on. */
+  /** Start of the oldest of its current runs. */
   sinceMs: number
 }
 
-/** Programs that run or are starting, each once however many generations of it there are; playgrounds are not billed. */
+/** Running or starting programs, each once regardless of its generations; playgrounds are not billed. */
 export async function selectRunning(db: Db, orgId: number | null = null): Promise<RunningContainer[]> {
   const { rows } = await db.execute<RunningContainer>(sql`
     select s.org_id as "orgId", s.id as "squidId", s.name || '@' || s.slot as "squidName", c.container,
@@ -43,7 +43,7 @@ export async function selectDatabases(db: Db, orgId: number | null = null): Prom
   return rows
 }
 
-/** The newest span of each resource, and all that reach beyond `fromMs`. */
+/** The newest span of each resource, and all that end after `fromMs`. */
 export function selectSpans(db: Db, fromMs: number, orgId?: number): Promise<Span[]> {
   return db
     .select()
@@ -78,7 +78,7 @@ export async function writeMeter(db: Db, state: { lastLookMs: number; recordedUn
     .onConflictDoUpdate({ target: meterState.id, set: state })
 }
 
-/** RPC requests by version and hour, of hours that begin at `fromMs` or later; playgrounds are not billed. */
+/** RPC requests by version and hour, from the hour `fromMs` on; playgrounds are not billed. */
 export async function selectRpc(db: Db, fromMs: number, orgId: number | null = null): Promise<HourlyUsage[]> {
   const { rows } = await db.execute<{
     orgId: number
@@ -96,7 +96,7 @@ export async function selectRpc(db: Db, fromMs: number, orgId: number | null = n
   )
   return rows.map((row) => ({
     orgId: row.orgId,
-    // Of a version that is gone its number is all there is; what is no number never was one of ours.
+    // Of a deleted version only the number is known; anything but a number was never a version.
     squidId: row.squidName !== null || /^\d{1,15}$/.test(row.version) ? Number(row.version) : null,
     squidName: row.squidName,
     source: 'rpc' as const,
@@ -107,7 +107,7 @@ export async function selectRpc(db: Db, fromMs: number, orgId: number | null = n
   }))
 }
 
-/** What is on record of the hours that begin at `fromMs` or later. */
+/** Recorded usage, from the hour `fromMs` on. */
 export async function selectRecorded(db: Db, fromMs: number, orgId?: number): Promise<RecordedUsage[]> {
   const rows = await db
     .select({
@@ -125,7 +125,7 @@ export async function selectRecorded(db: Db, fromMs: number, orgId?: number): Pr
   return rows.map(({ hour, quantity, ...row }) => ({ ...row, hourMs: hour.getTime(), quantity: BigInt(quantity) }))
 }
 
-/** Adds to the meter; what is there already stays as it is. */
+/** Adds usage records; existing ones stay unchanged. */
 export async function addRecords(db: Db, rows: readonly (HourlyUsage & { part: number })[], at: Date): Promise<void> {
   if (rows.length === 0) return
   const closed = new Map(
@@ -154,7 +154,7 @@ export async function addRecords(db: Db, rows: readonly (HourlyUsage & { part: n
       .onConflictDoNothing()
 }
 
-/** What is on record for the receipt of a month, by day. */
+/** The recorded usage for the receipt of a month, by day. */
 export async function usageOfMonth(db: Db, orgId: number, month: string): Promise<DayUsage[]> {
   const day = sql<string>`to_char(${usageRecords.hour} at time zone 'UTC', 'YYYY-MM-DD')`
   const rows = await db

@@ -6,22 +6,22 @@ import { dayOfMs, hourOfMs, monthOfMs } from '../time.ts'
 import * as store from './meter-store.ts'
 import { extendSpans, unrecordedUsage, usageOfSpans, type ObservedResource, type HourlyUsage } from './spans.ts'
 
-/** Counts of requests may reach the database so much after they were made. */
+/** Request counts may reach the database this late. */
 const rpcLateMs = days(2)
 const spansKeptMs = days(3)
 
 /**
- * One look of the meter: what runs and what is kept goes on being counted, and hours that ended go on record. Its clock is the
- * installation's; two workers at once would do no harm, as records are keyed by what they are about.
+ * One reading of the meter: extends the spans of what runs and is stored, and records hours that have ended. Uses the clock of the
+ * installation; concurrent workers do no harm, because records are keyed by resource and hour.
  */
 export async function meterTick(app: Pick<App, 'clock' | 'db'>): Promise<void> {
   const now = app.clock.now()
   const nowMs = now.getTime()
   await app.db.transaction(async (db) => {
     const meter = await store.readMeter(db)
-    const seen = observeNow(await store.selectRunning(db), await store.selectDatabases(db))
+    const observed = observeNow(await store.selectRunning(db), await store.selectDatabases(db))
     const spans = await store.selectSpans(db, 0)
-    await store.putSpans(db, extendSpans(spans, seen, meter?.lastLookMs ?? null, nowMs))
+    await store.putSpans(db, extendSpans(spans, observed, meter?.lastLookMs ?? null, nowMs))
     const untilMs = hourOfMs(nowMs)
     const recordedUntilMs = meter?.recordedUntilMs ?? untilMs
     if (meter === null || untilMs > recordedUntilMs)
@@ -35,7 +35,7 @@ export async function meterTick(app: Pick<App, 'clock' | 'db'>): Promise<void> {
 }
 
 async function recordHours(db: Db, fromMs: number, untilMs: number, at: Date): Promise<void> {
-  // An hour before, for a clock that was put back; requests may be later still.
+  // An hour earlier, in case the clock was set back; requests may arrive even later.
   const spansFromMs = fromMs - hours(1)
   const rpcFromMs = fromMs - rpcLateMs
   const due = [
@@ -45,7 +45,7 @@ async function recordHours(db: Db, fromMs: number, untilMs: number, at: Date): P
   await store.addRecords(db, unrecordedUsage(due, await store.selectRecorded(db, rpcFromMs)), at)
 }
 
-/** All that is known of an organization's month: what is on record, and what of the hours since is not yet. */
+/** All known usage of an organization in a month: the records, and what has not been recorded since. */
 export async function usageSoFar(app: Pick<App, 'clock' | 'db'>, orgId: number, month: string): Promise<DayUsage[]> {
   const [recorded, meter] = await Promise.all([store.usageOfMonth(app.db, orgId, month), store.readMeter(app.db)])
   if (monthOfMs(app.clock.now().getTime()) !== month) return recorded
@@ -67,12 +67,12 @@ const toDayUsage = ({ hourMs, type, squidId, squidName, quantity }: HourlyUsage)
   quantity,
 })
 
-/** What is billed of what runs: a hibernated version has no programs, so that its disk is all there is. */
+/** The billed resources: a hibernated version has no programs, only its disk. */
 export function observeNow(
   containers: readonly store.RunningContainer[],
   databases: readonly store.StoredDatabase[],
 ): ObservedResource[] {
-  const seen: ObservedResource[] = []
+  const observed: ObservedResource[] = []
   const runningSince = new Map<number, number>()
   const collocated = new Map<number, ObservedResource>()
   for (const c of containers) {
@@ -86,14 +86,14 @@ export function observeNow(
     const isApi = /^api(-\d+)?$/.test(c.container)
     const profile = (isApi ? c.apiProfile : c.processorProfile) ?? 'small'
     const type = `${isApi ? 'api' : 'processor'}.${profile}`
-    seen.push({ ...version, resource: c.container, type, size: 1, sinceMs: c.sinceMs })
+    observed.push({ ...version, resource: c.container, type, size: 1, sinceMs: c.sinceMs })
   }
-  seen.push(...collocated.values())
+  observed.push(...collocated.values())
   for (const { profile, totalBytes, ...version } of databases) {
     const sinceMs = runningSince.get(version.squidId)
     if (sinceMs !== undefined && !collocated.has(version.squidId))
-      seen.push({ ...version, resource: 'db', type: `postgres.${profile}`, size: 1, sinceMs })
-    seen.push({ ...version, resource: 'disk', type: 'storage', size: totalBytes, sinceMs: null })
+      observed.push({ ...version, resource: 'db', type: `postgres.${profile}`, size: 1, sinceMs })
+    observed.push({ ...version, resource: 'disk', type: 'storage', size: totalBytes, sinceMs: null })
   }
-  return seen
+  return observed
 }

@@ -20,16 +20,16 @@ const api = (type: string, sinceMs: number | null): ObservedResource => ({
   sinceMs,
 })
 
-/** A meter as `meterTick` runs it, without a database: everything it keeps is in rows that can only be added or lengthened. */
+/** A meter like that of `meterTick`, without a database: rows are only added or extended. */
 class Meter {
   spans = new Map<string, Span>()
   records: (HourlyUsage & { part: number })[] = []
-  #lastLookMs: number | null = null
+  #lastObservedMs: number | null = null
 
-  look(seen: ObservedResource[], nowMs: number): void {
-    for (const span of extendSpans([...this.spans.values()], seen, this.#lastLookMs, nowMs))
+  observe(observed: ObservedResource[], nowMs: number): void {
+    for (const span of extendSpans([...this.spans.values()], observed, this.#lastObservedMs, nowMs))
       this.spans.set(`${span.resource} ${span.type} ${span.size} ${span.fromMs}`, span)
-    this.#lastLookMs = Math.max(nowMs, this.#lastLookMs ?? 0)
+    this.#lastObservedMs = Math.max(nowMs, this.#lastObservedMs ?? 0)
   }
 
   record(untilMs: number): void {
@@ -53,14 +53,14 @@ class Meter {
 
 const start = monthEndMs('2026-03') - 90 * 60_000
 
-test('looks told twice, late, in any order, and records made again and again add up to the time that passed', () => {
-  const looks = fc.array(fc.integer({ min: 0, max: 5 * msPerHour }), { minLength: 1, maxLength: 40 })
+test('readings repeated, late or out of order, and repeated records, add up to the elapsed time', () => {
+  const readings = fc.array(fc.integer({ min: 0, max: 5 * msPerHour }), { minLength: 1, maxLength: 40 })
   fc.assert(
-    fc.property(looks, fc.array(fc.boolean(), { minLength: 40, maxLength: 40 }), (times, recordsAfter) => {
+    fc.property(readings, fc.array(fc.boolean(), { minLength: 40, maxLength: 40 }), (times, recordsAfter) => {
       const meter = new Meter()
-      meter.look([api('api.small', start)], start)
+      meter.observe([api('api.small', start)], start)
       times.forEach((ms, i) => {
-        meter.look([api('api.small', start)], start + ms)
+        meter.observe([api('api.small', start)], start + ms)
         if (recordsAfter[i]) meter.record(start + Math.max(...times.slice(0, i + 1)))
       })
       const endMs = Math.max(...times) + start
@@ -75,24 +75,24 @@ test('looks told twice, late, in any order, and records made again and again add
   )
 })
 
-test('a profile that changes within an hour, and back, never bills a moment twice', () => {
+test('a profile that changes within an hour and back is never billed twice for the same time', () => {
   const step = fc.record({ ms: fc.integer({ min: 1, max: 50 * 60_000 }), isLarge: fc.boolean() })
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 20 }), (steps) => {
       const meter = new Meter()
       let at = start
-      const wanted = { 'api.small': 0, 'api.large': 0 }
-      meter.look([], at)
+      const expected = { 'api.small': 0, 'api.large': 0 }
+      meter.observe([], at)
       for (const { ms, isLarge } of steps) {
         const type = isLarge ? 'api.large' : 'api.small'
         at += ms
-        wanted[type] += ms
-        meter.look([api(type, start)], at)
+        expected[type] += ms
+        meter.observe([api(type, start)], at)
       }
       meter.record(at + msPerHour)
       expect([meter.total('api.small'), meter.total('api.large')]).toEqual([
-        BigInt(wanted['api.small']),
-        BigInt(wanted['api.large']),
+        BigInt(expected['api.small']),
+        BigInt(expected['api.large']),
       ])
     }),
     { numRuns: 300 },
@@ -102,8 +102,8 @@ test('a profile that changes within an hour, and back, never bills a moment twic
 test('hours belong to the month they are in, to the millisecond', () => {
   const meter = new Meter()
   const edge = monthEndMs('2026-03')
-  meter.look([], edge - 1)
-  meter.look([api('api.small', edge - 1)], edge + 1)
+  meter.observe([], edge - 1)
+  meter.observe([api('api.small', edge - 1)], edge + 1)
   meter.record(edge + msPerHour)
   expect(meter.records.map((r) => [r.hourMs, r.quantity])).toEqual([
     [edge - msPerHour, 1n],
@@ -111,13 +111,13 @@ test('hours belong to the month they are in, to the millisecond', () => {
   ])
 })
 
-test('while nobody looked, what ran on is billed, and what was started since is not billed before it was seen to run', () => {
+test('across a gap in readings, a program that kept running is billed, a new one only from its first observation', () => {
   const meter = new Meter()
-  meter.look([api('api.small', start)], start)
-  meter.look([api('api.small', start)], start + msPerHour)
-  meter.look([api('api.small', start)], start + 9 * msPerHour)
-  // Restarted five minutes before it was seen again: what was between is not known.
-  meter.look([api('api.small', start + 20 * msPerHour)], start + 20 * msPerHour + 300_000)
+  meter.observe([api('api.small', start)], start)
+  meter.observe([api('api.small', start)], start + msPerHour)
+  meter.observe([api('api.small', start)], start + 9 * msPerHour)
+  // Restarted five minutes before the next reading: the time in between is unknown.
+  meter.observe([api('api.small', start + 20 * msPerHour)], start + 20 * msPerHour + 300_000)
   meter.record(start + 30 * msPerHour)
   expect(meter.total()).toBe(BigInt(9 * msPerHour + 300_000))
 })
@@ -125,10 +125,10 @@ test('while nobody looked, what ran on is billed, and what was started since is 
 test('a version that was hibernated pays for its disk only', () => {
   const disk: ObservedResource = { ...squid, resource: 'disk', type: 'storage', size: 100, sinceMs: null }
   const meter = new Meter()
-  meter.look([], start)
-  meter.look([api('api.small', start), disk], start + 1_000)
-  meter.look([disk], start + 5_000)
-  meter.look([{ ...disk, size: 200 }], start + 6_000)
+  meter.observe([], start)
+  meter.observe([api('api.small', start), disk], start + 1_000)
+  meter.observe([disk], start + 5_000)
+  meter.observe([{ ...disk, size: 200 }], start + 6_000)
   meter.record(start + msPerHour)
   expect([meter.total('api.small'), meter.total('storage')]).toEqual([1_000n, 500_000n + 200_000n])
 })

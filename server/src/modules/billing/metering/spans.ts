@@ -1,6 +1,6 @@
 import { hourOfMs, msPerHour } from '../time.ts'
 
-/** What is metered: one program, one database, one database's disk of a version. */
+/** A metered resource of a version: a program, a database, or a database's disk. */
 export type MeteredResource = {
   orgId: number
   squidId: number
@@ -8,27 +8,27 @@ export type MeteredResource = {
   squidName: string
   /** Within the version: `api-2`, a processor's name, `db`, `disk`. */
   resource: string
-  /** As receipts name it. */
+  /** The type as on receipts. */
   type: string
   /** 1 for programs, bytes for storage. */
   size: number
 }
 
-/** From when to when it was observed. */
+/** When it was observed. */
 export type Span = MeteredResource & { fromMs: number; toMs: number }
 
-/** What a look saw, and since when it has been so without a break; null: nobody knows. */
+/** An observed resource, and since when it has existed without interruption; null if unknown. */
 export type ObservedResource = MeteredResource & { sinceMs: number | null }
 
 /**
- * The spans that are new or longer after a look. What was seen before goes on from where it ended, also over a time when nobody
- * looked, as long as it has been so ever since; what is new is billed from the look before at most. A clock that goes back, and a
- * look that is told twice, change nothing: no moment of a resource is ever in two spans.
+ * The spans that are new or longer after a reading. An already observed resource continues from the end of its span, also across a
+ * time without readings if it existed throughout; a new one is billed from the previous reading at the earliest. A clock that is set
+ * back and a repeated reading change nothing: spans of a resource never overlap.
  */
 export function extendSpans(
   last: readonly Span[],
-  seen: readonly ObservedResource[],
-  lastLookMs: number | null,
+  observed: readonly ObservedResource[],
+  lastObservedMs: number | null,
   nowMs: number,
 ): Span[] {
   const before = new Map<string, Span>()
@@ -37,12 +37,12 @@ export function extendSpans(
     if (!known || known.toMs < span.toMs) before.set(keyOf(span), span)
   }
   const changed: Span[] = []
-  for (const { sinceMs, ...metered } of seen) {
+  for (const { sinceMs, ...metered } of observed) {
     const old = before.get(keyOf(metered))
-    const fromMs = Math.max(sinceMs ?? 0, old?.toMs ?? lastLookMs ?? nowMs)
+    const fromMs = Math.max(sinceMs ?? 0, old?.toMs ?? lastObservedMs ?? nowMs)
     if (fromMs >= nowMs) continue
-    const goesOn = old && fromMs === old.toMs && old.type === metered.type && old.size === metered.size
-    const span = goesOn ? { ...old, toMs: nowMs } : { ...metered, fromMs, toMs: nowMs }
+    const continues = old && fromMs === old.toMs && old.type === metered.type && old.size === metered.size
+    const span = continues ? { ...old, toMs: nowMs } : { ...metered, fromMs, toMs: nowMs }
     before.set(keyOf(span), span)
     changed.push(span)
   }
@@ -51,7 +51,7 @@ export function extendSpans(
 
 const keyOf = ({ squidId, resource }: Pick<MeteredResource, 'squidId' | 'resource'>) => `${squidId}/${resource}`
 
-/** How much of one resource falls into one hour. */
+/** Usage of one resource in one hour. */
 export type HourlyUsage = {
   orgId: number
   squidId: number | null
@@ -64,9 +64,9 @@ export type HourlyUsage = {
   quantity: bigint
 }
 
-/** What `spans` put into the hours that begin at `fromMs` or later, and before `toMs`. */
+/** Usage of `spans` by hour, for hours that begin at `fromMs` or later and before `toMs`. */
 export function usageOfSpans(spans: readonly Span[], fromMs: number, toMs: number): HourlyUsage[] {
-  const found = new Map<string, HourlyUsage>()
+  const byHour = new Map<string, HourlyUsage>()
   for (const span of spans) {
     const endMs = Math.min(span.toMs, toMs)
     for (let hourMs = hourOfMs(Math.max(span.fromMs, fromMs)); hourMs < endMs; hourMs += msPerHour) {
@@ -74,11 +74,11 @@ export function usageOfSpans(spans: readonly Span[], fromMs: number, toMs: numbe
       if (ms <= 0) continue
       const resource = `${span.squidId}/${span.resource}/${span.type}/${span.size}`
       const key = `${resource} ${hourMs}`
-      const usage = found.get(key)
+      const usage = byHour.get(key)
       const quantity = BigInt(span.size) * BigInt(ms)
       if (usage) usage.quantity += quantity
       else
-        found.set(key, {
+        byHour.set(key, {
           orgId: span.orgId,
           squidId: span.squidId,
           squidName: span.squidName,
@@ -90,7 +90,7 @@ export function usageOfSpans(spans: readonly Span[], fromMs: number, toMs: numbe
         })
     }
   }
-  return [...found.values()]
+  return [...byHour.values()]
 }
 
 export type RecordedUsage = {
@@ -101,7 +101,7 @@ export type RecordedUsage = {
   parts: number
 }
 
-/** What is due and not on record: the same question asked again after the answer was recorded finds nothing. */
+/** Usage that is due and not recorded yet; empty once the result has been recorded. */
 export function unrecordedUsage(
   due: readonly HourlyUsage[],
   recorded: readonly RecordedUsage[],

@@ -2,7 +2,7 @@ import { Big } from 'big.js'
 import type { OrgStatus } from '@shoal/contract'
 import type { App } from '../../../app.ts'
 import { getOrg } from '../../orgs/index.ts'
-import { applyAccountEvent } from '../account-status/apply-event.ts'
+import { changeStatus } from '../account-status/apply-event.ts'
 import type { AccountEvent } from '../account-status/account-status.ts'
 import {
   countCharges,
@@ -16,17 +16,18 @@ import {
   selectCharge,
   type ChargeRow,
   type InvoiceRow,
+  listDue,
 } from './payment-store.ts'
 import type { ChargeOutcome, PaymentProvider } from './provider.ts'
 
-/** Cards cannot be charged less; such an invoice is let go. */
+/** Payment providers refuse smaller charges; such an invoice is waived. */
 const minChargeCents = 50
 
 export type ChargeSummary = { status: OrgStatus; error: string | null }
 
 /**
- * Charges everything that is due, oldest first, until something fails, and moves the organization's status by the outcome. Whoever
- * is killed in between leaves a charge whose outcome is asked for again, with the same key.
+ * Charges all unpaid invoices, oldest first, until one fails, and updates the organization's status. A charge that was interrupted
+ * by a kill is repeated with the same key.
  */
 export async function chargeUnpaidInvoices(
   app: App,
@@ -37,14 +38,14 @@ export async function chargeUnpaidInvoices(
   for (const invoice of await listUnpaid(app.db, orgId)) {
     const failure = await collectOne(app, provider, invoice)
     if (failure === null) continue
-    await move(app, orgId, { type: 'failed', atMs: app.clock.now().getTime(), isScheduled }, failure)
+    await changeStatus(app, orgId, { type: 'failed', atMs: app.clock.now().getTime(), isScheduled }, failure)
     return { status: (await getOrg(app.db, orgId)).status, error: failure }
   }
-  await move(app, orgId, { type: 'settled' }, 'nothing is due')
+  await changeStatus(app, orgId, { type: 'settled' }, 'nothing is due')
   return { status: (await getOrg(app.db, orgId)).status, error: null }
 }
 
-/** Null when it is paid now; otherwise why not, for the customer. */
+/** Null when it is paid; otherwise the reason, for the customer. */
 async function collectOne(app: App, provider: PaymentProvider, invoice: InvoiceRow): Promise<string | null> {
   const amountCents = Number(new Big(invoice.totalUsd).times(100).toFixed(0))
   if (amountCents < minChargeCents) {
@@ -52,31 +53,31 @@ async function collectOne(app: App, provider: PaymentProvider, invoice: InvoiceR
     return null
   }
   while (true) {
-    const begun = await begin(app, invoice, amountCents)
-    if (begun === 'paid') return null
-    if (begun === 'no method') return 'There is no payment method.'
+    const attempt = await begin(app, invoice, amountCents)
+    if (attempt === 'paid') return null
+    if (attempt === 'no method') return 'There is no payment method.'
     const outcome = await provider.charge({
-      key: begun.charge.key,
-      customerId: begun.customerId,
-      paymentMethodId: begun.charge.paymentMethodId,
+      key: attempt.charge.key,
+      customerId: attempt.customerId,
+      paymentMethodId: attempt.charge.paymentMethodId,
       amountCents,
       description: `Invoice ${invoiceNumber(invoice.number)}, ${invoice.month}`,
     })
-    await finish(app, begun.charge, outcome)
+    await finish(app, attempt.charge, outcome)
     if (outcome.status === 'succeeded') return null
-    // An earlier try that was cut short may have been of another card.
-    if (begun.isNew) return outcome.message
+    // The interrupted attempt may have been with another card.
+    if (attempt.isNew) return outcome.message
   }
 }
 
-/** On record before the provider is asked. Somebody else may have been paid meanwhile. */
+/** Records the charge before the provider is called. The invoice may have been paid in the meantime. */
 async function begin(app: App, invoice: InvoiceRow, amountCents: number) {
   return await app.db.transaction(async (tx) => {
     const { customerId } = await lockAccount(tx, invoice.orgId)
     const isOpen = (await listUnpaid(tx, invoice.orgId)).some(({ number }) => number === invoice.number)
     if (!isOpen) return 'paid'
-    const asking = await selectPendingCharge(tx, invoice.number)
-    if (asking && customerId) return { charge: asking, customerId, isNew: false }
+    const pending = await selectPendingCharge(tx, invoice.number)
+    if (pending && customerId) return { charge: pending, customerId, isNew: false }
     const [method] = await listPaymentMethods(tx, invoice.orgId)
     if (!method || !customerId) return 'no method'
     const charge: ChargeRow = {
@@ -98,7 +99,7 @@ async function begin(app: App, invoice: InvoiceRow, amountCents: number) {
 async function finish(app: App, charge: ChargeRow, outcome: ChargeOutcome): Promise<void> {
   await app.db.transaction(async (tx) => {
     await lockAccount(tx, charge.orgId)
-    // Money that came stays: a late word of failure changes nothing.
+    // A received payment stays: a late report of failure changes nothing.
     if ((await selectCharge(tx, charge.key))?.status === 'succeeded') return
     await endCharge(tx, charge.key, {
       status: outcome.status,
@@ -109,22 +110,33 @@ async function finish(app: App, charge: ChargeRow, outcome: ChargeOutcome): Prom
   })
 }
 
-/** What the provider told by itself of a charge: paid is paid, also when it was taken for failed before. */
+/** Applies an outcome that the provider reported on its own: a payment counts even if the charge was considered failed. */
 export async function settleCharge(app: App, charge: ChargeRow, outcome: ChargeOutcome): Promise<void> {
   await finish(app, charge, outcome)
   const { orgId } = charge
   if (outcome.status === 'succeeded') {
-    if ((await listUnpaid(app.db, orgId)).length === 0) await move(app, orgId, { type: 'settled' }, 'nothing is due')
+    if ((await listUnpaid(app.db, orgId)).length === 0)
+      await changeStatus(app, orgId, { type: 'settled' }, 'nothing is due')
   } else if (charge.status === 'asking')
-    await move(app, orgId, { type: 'failed', atMs: app.clock.now().getTime(), isScheduled: false }, outcome.message)
+    await changeStatus(
+      app,
+      orgId,
+      { type: 'failed', atMs: app.clock.now().getTime(), isScheduled: false },
+      outcome.message,
+    )
 }
 
-/** Moves the status, and queues the mails about it with it. */
-export async function move(app: App, orgId: number, event: AccountEvent, reason: string): Promise<void> {
-  await app.db.transaction(async (tx) => {
-    for (const mail of await applyAccountEvent(app, tx, orgId, event, reason)) await app.mailer.send(mail)
-  })
-}
-
-/** As invoices show it. */
+/** The number as invoices show it. */
 export const invoiceNumber = (number: number): string => `SHOAL-${String(number).padStart(6, '0')}`
+
+/** Charges unpaid invoices whose attempt is due, and terminates organizations that have not paid for too long. */
+export async function retryDueCharges(app: App, provider: PaymentProvider): Promise<void> {
+  const now = app.clock.now()
+  for (const { orgId, isDue } of await listDue(app.db, now)) {
+    // One card that cannot be charged must not keep the others from being charged.
+    const work = isDue
+      ? chargeUnpaidInvoices(app, provider, orgId, { isScheduled: true })
+      : changeStatus(app, orgId, { type: 'time', atMs: now.getTime() }, 'unpaid for too long')
+    await work.catch((error: unknown) => app.log.error({ err: error, orgId }, 'failed to charge an organization'))
+  }
+}

@@ -15,21 +15,21 @@ import type { PaymentProvider } from './provider.ts'
 
 type Org = Pick<OrgScope, 'id' | 'code'>
 
-/** The provider's customer of the organization, made when it is first needed. */
+/** The provider's customer of the organization; created on first use. */
 export async function customerOf(app: App, provider: PaymentProvider, org: Org): Promise<string> {
   const { customerId } = await accountOf(app.db, org.id)
   if (customerId) return customerId
   const { name, code, email } = await getOrg(app.db, org.id)
-  const made = await provider.createCustomer({ orgId: org.id, code, name: name ?? code, email })
-  await changeAccount(app.db, org.id, { customerId: made })
-  return made
+  const created = await provider.createCustomer({ orgId: org.id, code, name: name ?? code, email })
+  await changeAccount(app.db, org.id, { customerId: created })
+  return created
 }
 
 type Write = () => Promise<PaymentMethod>
 
 /**
- * Takes what the form has set up, as the provider tells it; the same one twice is one. It takes the place of the one it `replaces`, which
- * is forgotten. `writing` does what is written, in a transaction. @throws Refusal 404
+ * Adds the payment method that the form has set up, read from the provider; adding it twice has no effect. Deletes the one it
+ * `replaces`. `writing` runs the writes in a transaction. @throws Refusal 404
  */
 export async function replaceMethod(
   app: App,
@@ -40,17 +40,17 @@ export async function replaceMethod(
 ): Promise<PaymentMethod> {
   if (replaces !== undefined) await requireMethod(app, org, replaces)
   const added = await provider.finishSetup(await customerOf(app, provider, org), clientSecret)
-  const forgotten = replaces === undefined || replaces === added.id ? null : replaces
+  const replaced = replaces === undefined || replaces === added.id ? null : replaces
   await writing(async () => {
     await addPaymentMethod(app.db, org.id, added, app.clock.now())
-    if (forgotten !== null) await deletePaymentMethod(app.db, org.id, forgotten)
+    if (replaced !== null) await deletePaymentMethod(app.db, org.id, replaced)
     return added
   })
-  if (forgotten !== null) await provider.deleteMethod(forgotten)
+  if (replaced !== null) await provider.deleteMethod(replaced)
   return added
 }
 
-/** Here, not at the provider. @throws Refusal 404; 405 for the last one, since an organization that is billed must have one */
+/** In our database only. @throws Refusal 404; 405 for the last one, because a billed organization must have one */
 export async function removeMethod(app: App, org: Org, id: string): Promise<void> {
   const existing = await requireMethod(app, org, id)
   if (existing.length === 1)
@@ -64,7 +64,7 @@ export async function makeMethodDefault(app: App, org: Org, id: string): Promise
   await makeDefault(app.db, org.id, id)
 }
 
-/** Here and at the provider. */
+/** In our database and at the provider. */
 export async function deleteMethod(
   app: App,
   provider: PaymentProvider,

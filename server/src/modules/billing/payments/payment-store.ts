@@ -1,3 +1,5 @@
+// Reads tables of other modules: orgs. Selects organizations by account status.
+
 import type { PaymentMethod } from '@shoal/contract'
 import { and, asc, desc, eq, isNull, sql } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'
@@ -7,11 +9,11 @@ export type AccountRow = typeof billingAccounts.$inferSelect
 export type InvoiceRow = typeof invoices.$inferSelect
 export type ChargeRow = typeof charges.$inferSelect
 
-/** Made when it is first asked for. */
+/** Created on first use. */
 export async function accountOf(db: Db, orgId: number): Promise<AccountRow> {
   await db.insert(billingAccounts).values({ orgId }).onConflictDoNothing()
   const [row] = await db.select().from(billingAccounts).where(eq(billingAccounts.orgId, orgId))
-  if (!row) throw new Error(`Organization ${orgId} is gone`)
+  if (!row) throw new Error(`Organization ${orgId} does not exist`)
   return row
 }
 
@@ -29,15 +31,15 @@ export async function changeAccount(
     })
 }
 
-/** Nobody else moves the money or the status of the organization until the transaction ends. */
+/** Serialises changes of the organization's charges and status until the transaction ends. */
 export async function lockAccount(db: Db, orgId: number): Promise<AccountRow> {
   await accountOf(db, orgId)
   const [row] = await db.select().from(billingAccounts).where(eq(billingAccounts.orgId, orgId)).for('update')
-  if (!row) throw new Error(`Organization ${orgId} is gone`)
+  if (!row) throw new Error(`Organization ${orgId} does not exist`)
   return row
 }
 
-/** The default first: that is the one that is charged. */
+/** The default, which is charged, first. */
 export async function listPaymentMethods(db: Db, orgId: number): Promise<PaymentMethod[]> {
   const rows = await db
     .select()
@@ -47,7 +49,7 @@ export async function listPaymentMethods(db: Db, orgId: number): Promise<Payment
   return rows.map(({ id, shown }) => ({ id, ...shown }))
 }
 
-/** As the default; one that is there already stays as it is. */
+/** Becomes the default; an existing one stays unchanged. */
 export async function addPaymentMethod(
   db: Db,
   orgId: number,
@@ -72,11 +74,11 @@ const nextRank = (orgId: number) =>
 
 /** False when it is not the organization's. */
 export async function deletePaymentMethod(db: Db, orgId: number, id: string): Promise<boolean> {
-  const gone = await db
+  const deleted = await db
     .delete(paymentMethods)
     .where(and(eq(paymentMethods.orgId, orgId), eq(paymentMethods.id, id)))
     .returning({ id: paymentMethods.id })
-  return gone.length > 0
+  return deleted.length > 0
 }
 
 export function listUnpaid(db: Db, orgId: number): Promise<InvoiceRow[]> {
@@ -102,7 +104,7 @@ export async function countCharges(db: Db, invoice: number): Promise<number> {
   return row?.n ?? 0
 }
 
-/** One whose outcome nobody knows yet. */
+/** A charge whose outcome is not known yet. */
 export async function selectPendingCharge(db: Db, invoice: number): Promise<ChargeRow | null> {
   const [row] = await db
     .select()
@@ -154,4 +156,15 @@ export async function changeSetup(
   change: Partial<typeof testSetups.$inferInsert>,
 ): Promise<void> {
   await db.update(testSetups).set(change).where(eq(testSetups.clientSecret, clientSecret))
+}
+
+/** Organizations with unpaid invoices, deleted ones included: those to charge now, and those whose debt may have become too old. */
+export async function listDue(db: Db, now: Date): Promise<{ orgId: number; isDue: boolean }[]> {
+  const { rows } = await db.execute<{ orgId: number; isDue: boolean }>(sql`
+    select o.id as "orgId", (a.failing_since is null or coalesce(a.next_retry_at <= ${now}, false)) as "isDue"
+    from orgs o left join billing_accounts a on a.org_id = o.id
+    where o.settled_at is null and exists (select from invoices i where i.org_id = o.id and i.paid_at is null)
+      and (a.failing_since is null or a.next_retry_at <= ${now} or o.status = 'IN_DEBT')
+    order by 1`)
+  return rows
 }

@@ -1,24 +1,24 @@
 import type { PaymentMethod } from '@shoal/contract'
 
-/** Who moves the money. `stripe` where keys are set, a test provider otherwise; one suite holds both to one behaviour. */
+/** Moves the money: `stripe` when keys are set, else a test provider; one test suite holds both to the same behaviour. */
 export type PaymentProvider = {
   name: 'stripe' | 'test'
-  /** For the form in the browser; null where the form is our own. */
+  /** For the form in the browser; null when the form is ours. */
   publishableKey: string | null
-  /** Twice with one organization is one customer. */
+  /** Idempotent: an organization has one customer. */
   createCustomer: (org: Customer) => Promise<string>
-  /** What the form in the browser needs to set up a payment method. */
+  /** Returns what the form in the browser needs to set up a payment method. */
   startSetup: (customerId: string) => Promise<{ clientSecret: string }>
   /**
-   * Reads from the provider how the set-up ended: nothing the browser says is believed.
-   * @throws Refusal 405 in the words of the provider when it did not succeed, or is another customer's
+   * Reads the result of the set-up from the provider: the browser is not trusted.
+   * @throws Refusal 405 with the provider's message when it did not succeed, or belongs to another customer
    */
   finishSetup: (customerId: string, clientSecret: string) => Promise<PaymentMethod>
-  /** Gone is fine. */
+  /** Idempotent. */
   deleteMethod: (paymentMethodId: string) => Promise<void>
   /**
-   * Charges without the customer being there. The same key charges once and answers the same.
-   * @throws Error when it is not known what happened: ask again with the same key
+   * Charges without the customer being present. A repeated key charges once and returns the same outcome.
+   * @throws Error when the outcome is unknown: retry with the same key
    */
   charge: (charge: ChargeRequest) => Promise<ChargeOutcome>
 }

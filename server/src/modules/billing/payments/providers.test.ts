@@ -28,7 +28,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
   const billing = (org: TestOrg) => t.as(org.admin).billing
   const paramsOf = (org: TestOrg) => ({ code: org.code })
 
-  /** What the form does in the browser: the provider's, or ours. Null, or the error it shows. */
+  /** Submits the form in the browser, the provider's or ours. Returns the error it shows, or null. */
   async function confirm(org: TestOrg, clientSecret: string, number: string, authentication: 'complete' | 'fail') {
     if (name === 'stripe') return stripe.confirm(clientSecret, number, authentication)
     const card = { clientSecret, number, expMonth: 12, expYear: 2035, cvc: '123' }
@@ -84,7 +84,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     expect(status).toBe(/^\d+$/.test(outcome) ? 'ACTIVE' : 'DRAFT')
   })
 
-  test('a card whose owner does not authenticate it is not saved, and what a browser claims is not believed', async () => {
+  test('a card that its owner does not authenticate is not saved, and claims of the browser are not trusted', async () => {
     const org = await t.make.org({ status: 'DRAFT' })
     expect(await save(org, '4000002500003155', 'fail')).toMatch('We are unable to authenticate')
     const { create } = await billing(org).getSettings({ params: paramsOf(org) })
@@ -95,7 +95,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     await expect(billing(org).addPaymentMethod({ params: paramsOf(org), body: made })).rejects.toMatchObject({
       status: 404,
     })
-    // Another organization's form is nobody's here.
+    // The form of another organization does not exist here.
     const other = await t.make.org()
     await confirm(org, create.clientSecret, '4242424242424242', 'complete')
     await expect(billing(other).addPaymentMethod({ params: paramsOf(other), body: create })).rejects.toMatchObject({
@@ -117,7 +117,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
       status: error ? 'PAYMENT_ISSUES' : 'ACTIVE',
       error,
     })
-    // Another card settles it, and nothing is charged twice.
+    // Another card settles the invoice, and nothing is charged twice.
     expect(await save(org, '4242424242424242')).toBe('4242')
     const summary = await billing(org).getSummary({ params: paramsOf(org) })
     expect(summary).toMatchObject({ status: 'ACTIVE', unpaidUsd: '0.00' })
@@ -128,7 +128,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     }
   })
 
-  test('many who pay at once, and one who repeats it, charge once', async () => {
+  test('concurrent and repeated payments charge once', async () => {
     const org = await t.make.org()
     await save(org, '4242424242424242')
     await owe(org, '5')
@@ -141,7 +141,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
   const last4s = (existing: readonly { card: { last4: string } | null }[]) => existing.map((m) => m.card?.last4)
   const cards = async (org: TestOrg) => (await billing(org).getSettings({ params: paramsOf(org) })).existing
 
-  test('the last card stays; others can be forgotten', async () => {
+  test('the last card cannot be deleted; others can', async () => {
     const org = await t.make.org()
     await save(org, '4242424242424242')
     await save(org, '4000002500003155')
@@ -154,7 +154,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     ).rejects.toMatchObject({ status: 405 })
   })
 
-  test('another card can be made the default: it is charged at once with what is due, and from then on', async () => {
+  test('another card can become the default: it is charged immediately for unpaid invoices, and from then on', async () => {
     const org = await t.make.org()
     await save(org, '4242424242424242')
     await save(org, '4000000000000341')
@@ -172,7 +172,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     await expect(viewer.makeDefaultPaymentMethod({ params })).rejects.toMatchObject({ status: 405 })
   })
 
-  test('a card is replaced in one step, and the old one is forgotten; a refused one replaces nothing', async () => {
+  test('a card is replaced in one step, and the old one is deleted; a refused one replaces nothing', async () => {
     const org = await t.make.org()
     await save(org, '4242424242424242')
     const [old] = await cards(org)
@@ -201,7 +201,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
       payload,
     })
 
-  test('an answer that is lost on its way is asked for again and charges nothing twice', async () => {
+  test('a lost response is requested again and charges nothing twice', async () => {
     const org = await t.make.org()
     await save(org, '4242424242424242')
     await owe(org, '7')
@@ -219,7 +219,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     expect(existing).toMatchObject([{ card: null, link: { email: 'ada@example.com' } }])
   })
 
-  test('events count by what Stripe says when asked: late, twice, out of order, and only if Stripe signed them', async () => {
+  test('events are verified with Stripe: late, repeated or out of order, and only if Stripe signed them', async () => {
     const org = await t.make.org()
     await save(org, '4000000000000341')
     await owe(org, '9')
@@ -237,12 +237,12 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     expect(await status()).toBe('PAYMENT_ISSUES')
     for (const event of [succeeded, failed, succeeded, failed]) expect((await send(event)).statusCode).toBe(200)
     expect(await status()).toBe('ACTIVE')
-    const asked = stripe.requests.length
+    const requests = stripe.requests.length
     await send(succeeded)
-    expect(stripe.requests.length).toBe(asked)
+    expect(stripe.requests.length).toBe(requests)
   })
 })
 
-test('half of the keys is a mistake, not a reason to charge nobody', async () => {
+test('an incomplete set of keys is an error', async () => {
   await expect(startTestApp({ env: { SHOAL_STRIPE_SECRET_KEY: 'sk_test_1' } })).rejects.toThrow('Set all three')
 })

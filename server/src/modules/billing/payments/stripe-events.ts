@@ -7,10 +7,9 @@ import { stripeKeysOf } from './provider-of.ts'
 import { createStripe, outcomeOf } from './stripe-provider.ts'
 
 /**
- * Takes an event that Stripe signed. It is only a hint to look: the payment is read from Stripe, so that events which come late,
- * twice or out of order do no harm.
- * Null without Stripe.
- * @throws Refusal 400 for a signature that is not Stripe's or too old
+ * Handles events that Stripe signed; null without Stripe. An event only triggers a read of the payment from Stripe, so late, repeated
+ * or reordered events do no harm.
+ * @throws Refusal 400 for a signature that is invalid or too old
  */
 export function stripeEventsOf(app: App): ((body: string, signature: string) => Promise<void>) | null {
   const keys = stripeKeysOf(app)
@@ -21,12 +20,12 @@ export function stripeEventsOf(app: App): ((body: string, signature: string) => 
     try {
       event = await stripe.webhooks.constructEventAsync(body, signature, keys.webhookSecret)
     } catch {
-      throw invalid('BAD_SIGNATURE', 'The signature is not right.')
+      throw invalid('BAD_SIGNATURE', 'The signature is not valid.')
     }
     if (await isEventKnown(app.db, event.id)) return
     if (event.type === 'payment_intent.succeeded' || event.type === 'payment_intent.payment_failed')
       await readEvent(app, stripe, event.data.object.id)
-    // After the work: what fails is sent again by Stripe.
+    // Recorded after the work: Stripe repeats failed events.
     await recordEvent(app.db, event.id, app.clock.now())
   }
 }

@@ -5,21 +5,21 @@ import type { ChargeOutcome, PaymentProvider } from './provider.ts'
 
 export type StripeSettings = { secretKey: string; publishableKey: string; url: string }
 
-/** The client of Stripe's own package, asking `url`: tests put a server of theirs there. */
+/** The client of Stripe's own package; `url` lets tests use a local server. */
 export function createStripe({ secretKey, url }: Pick<StripeSettings, 'secretKey' | 'url'>): Stripe {
   const { hostname, port, protocol } = new URL(url)
   return new Stripe(secretKey, {
     host: hostname,
     port: port || (protocol === 'https:' ? 443 : 80),
     protocol: protocol === 'https:' ? 'https' : 'http',
-    // Repeated with the same idempotency key, as the package does by itself.
+    // The package repeats requests with the same idempotency key.
     maxNetworkRetries: 2,
     timeout: 20_000,
     telemetry: false,
   })
 }
 
-/** Cards and Link by Stripe: set up in the browser, charged off-session. What a bank decides is read from Stripe, never told. */
+/** Cards and Link by Stripe: set up in the browser, charged off-session. Outcomes are always read from Stripe. */
 export function createStripeProvider(settings: StripeSettings): PaymentProvider {
   const stripe = createStripe(settings)
   return {
@@ -38,7 +38,7 @@ export function createStripeProvider(settings: StripeSettings): PaymentProvider 
         usage: 'off_session',
         allowed_payment_method_types: ['card', 'link'],
       })
-      if (!setup.client_secret) throw new Error('Stripe answered a set-up without a secret')
+      if (!setup.client_secret) throw new Error('Stripe returned a set-up without a secret')
       return { clientSecret: setup.client_secret }
     },
     finishSetup: async (customerId, clientSecret) => {
@@ -79,7 +79,7 @@ export function createStripeProvider(settings: StripeSettings): PaymentProvider 
   }
 }
 
-/** How a payment stands, as Stripe tells it. @throws Error while it is not decided */
+/** The outcome of a payment at Stripe. @throws Error while it is not decided */
 export function outcomeOf(intent: Stripe.PaymentIntent): ChargeOutcome {
   if (intent.status === 'succeeded') return { status: 'succeeded', providerId: intent.id }
   if (intent.status === 'processing') throw new Error(`Payment ${intent.id} is still being processed`)
@@ -87,7 +87,7 @@ export function outcomeOf(intent: Stripe.PaymentIntent): ChargeOutcome {
   return { status: 'failed', providerId: intent.id, code, message }
 }
 
-/** What the bank refused, or a method that is gone; anything else says nothing about the payment. */
+/** A refusal by the bank, or a payment method that no longer exists; other errors do not decide the payment. */
 function failureOf(error: unknown): ChargeOutcome {
   if (!(error instanceof Stripe.errors.StripeError)) throw error
   const isDecided = error instanceof Stripe.errors.StripeCardError || isMissing(error)

@@ -1,6 +1,6 @@
 import type { TestProviderCard } from '../tables.ts'
 
-/** How a card behaves: `setup` when it is saved, `charge` when it is charged without its owner; null where all goes well. */
+/** Behaviour of a card: `setup` when it is saved, `charge` when it is charged without its owner; null for success. */
 export type CardBehaviour = { setup: CardError | 'authentication' | null; charge: CardError | null }
 export type CardError = { code: string; message: string }
 
@@ -23,11 +23,11 @@ const behaviours: Record<string, CardBehaviour> = {
   '4000000000000119': both(
     error('processing_error', 'An error occurred while processing your card. Try again in a little bit.'),
   ),
-  // Saved without trouble, declined when charged.
+  // Saved successfully, declined when charged.
   '4000000000000341': { setup: null, charge: declined },
-  // Asks its owner once, when it is saved.
+  // Requires authentication once, when it is saved.
   '4000002500003155': { setup: 'authentication', charge: null },
-  // Asks its owner every time.
+  // Requires authentication every time.
   '4000002760003184': { setup: 'authentication', charge: needsOwner },
   '4000008260003178': { setup: 'authentication', charge: insufficient },
 }

@@ -10,7 +10,7 @@ type Form = Contract['billing']['enterTestCard']
 
 const id = (prefix: string) => `${prefix}_test_${randomBytes(9).toString('hex')}`
 
-/** Charges nobody; the number of the card decides what happens, as in Stripe's own test mode. */
+/** Moves no money; the card number decides the outcome, as in Stripe's test mode. */
 export function createTestProvider(app: Pick<App, 'db' | 'clock'>): PaymentProvider {
   return {
     name: 'test',
@@ -49,7 +49,7 @@ export function createTestProvider(app: Pick<App, 'db' | 'clock'>): PaymentProvi
   }
 }
 
-/** What Stripe's form does in the browser: confirms a set-up with a card, and asks the bank's question where there is one. */
+/** Does what Stripe's form does in the browser: confirms a set-up with a card, with authentication if required. */
 export async function enterTestCard(
   app: Pick<App, 'db' | 'clock'>,
   orgId: number,

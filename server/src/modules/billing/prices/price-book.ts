@@ -5,12 +5,13 @@ import { z } from 'zod'
 import type { Config } from '../../../config/config.ts'
 import { readFileOfSetting, InvalidSettingError } from '../../../config/invalid-setting.ts'
 import { dayOfMs } from '../time.ts'
+import { offeredPrograms, type Contract, type PayloadOf } from '@shoal/contract'
 
 const Amount = z
   .string()
-  .regex(/^\d{1,9}(\.\d{1,8})?$/, 'a decimal of at most 8 fraction digits, not negative')
+  .regex(/^\d{1,9}(\.\d{1,8})?$/, 'must be a non-negative decimal with at most 8 fraction digits')
   .transform((text) => new Big(text))
-const Day = z.iso.date('a day, as in 2026-04-01')
+const Day = z.iso.date('must be a day such as 2026-04-01')
 
 const Profile = z.strictObject({ program: Amount, postgres: Amount, hasura: Amount })
 
@@ -28,37 +29,37 @@ const rising = (rows: readonly { from: string }[]) => rows.every((row, i) => row
 
 const PriceBookFile = z.strictObject({
   seller: z.array(z.string().min(1).max(100)).max(10).default([]),
-  lists: z.array(PriceListFile).min(1).refine(rising, 'each list must begin after the one before it'),
+  lists: z.array(PriceListFile).min(1).refine(rising, 'each list must begin after the previous one'),
   tax: z.strictObject({
-    countries: z.array(z.string().regex(/^[A-Z]{2}$/, 'two capital letters')),
+    countries: z.array(z.string().regex(/^[A-Z]{2}$/, 'must be two capital letters')),
     rates: z
       .array(z.strictObject({ from: Day, percent: Amount }))
       .min(1)
-      .refine(rising, 'each rate must begin after the one before it'),
+      .refine(rising, 'each rate must begin after the previous one'),
   }),
 })
 export type PriceBook = z.output<typeof PriceBookFile>
 
-const shippedFile = join(import.meta.dirname, 'price-book.yaml')
+const builtInFile = join(import.meta.dirname, 'price-book.yaml')
 
 /**
- * Prices of SHOAL_PRICE_BOOK, or those that ship. Numbers are read as text, so none of them was ever a float.
- * @throws InvalidSettingError naming the file and every wrong field
+ * Prices of SHOAL_PRICE_BOOK, or the built-in ones. Numbers are read as text, so none is ever a float.
+ * @throws InvalidSettingError naming the file and every invalid field
  */
 export function readPriceBook(config: Pick<Config, 'SHOAL_PRICE_BOOK'>): PriceBook {
-  const file = config.SHOAL_PRICE_BOOK ?? shippedFile
+  const file = config.SHOAL_PRICE_BOOK ?? builtInFile
   const parsed = PriceBookFile.safeParse(parse(readFileOfSetting('SHOAL_PRICE_BOOK', file), { schema: 'failsafe' }))
   if (parsed.success) return parsed.data
   const sentences = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || 'the file'}: ${issue.message}`)
   throw new InvalidSettingError(`The price book ${file} is not valid:\n${sentences.join('\n')}`)
 }
 
-/** The list in force at a moment; before the first list began, the first one. */
+/** The list in force at a time; before the first list began, the first one. */
 export function listAt(book: PriceBook, atMs: number): PriceList {
   return inForce(book.lists, atMs)
 }
 
-/** Percent of VAT for a customer in `country` (null: not said) at a moment; spec 9. */
+/** Percent of VAT for a customer in `country` (null: unknown) at a time; spec 9. */
 export function taxPercent({ tax }: PriceBook, country: string | null, atMs: number): Big {
   const isTaxed = country === null || country === '' || tax.countries.includes(country)
   return isTaxed ? inForce(tax.rates, atMs).percent : new Big(0)
@@ -67,7 +68,7 @@ export function taxPercent({ tax }: PriceBook, country: string | null, atMs: num
 function inForce<T extends { from: string }>(rows: readonly T[], atMs: number): T {
   const day = dayOfMs(atMs)
   const row = rows.findLast((r) => r.from <= day) ?? rows[0]
-  if (!row) throw new Error('A price book without lists')
+  if (!row) throw new Error('The price book has no lists')
   return row
 }
 
@@ -75,16 +76,16 @@ const hoursOfMonth = 720
 const msOfHour = 3_600_000
 const bytesOfGb = 2 ** 30
 
-/** What one unit costs and how it is counted. `quantity / unitQuantity` is the amount on the receipt. */
+/** Price of one unit. `quantity / unitQuantity` is the amount on the receipt. */
 export type Price = {
-  /** Of one unit. Exact: a quotient, since a price by the month has no end as a price by the hour. */
+  /** For `perUnits` units. A fraction, because a monthly price has no finite decimal per hour. */
   dollars: Big
   perUnits: number
-  /** How much of the meter's own unit is one: ms of an hour, byte-ms of a GB-hour, requests of a million. */
+  /** Size of one unit in the meter's unit: ms per hour, byte-ms per GB-hour, requests per million. */
   unitQuantity: Big
 }
 
-/** @throws Error for a type that no list has a price for */
+/** @throws Error for a type without a price */
 export function priceOf(list: PriceList, type: string): Price {
   if (type === 'rpc') return { dollars: list.rpcMillion, perUnits: 1, unitQuantity: new Big(1_000_000) }
   if (type === 'storage')
@@ -98,5 +99,33 @@ function hourly(list: PriceList, type: string): Big {
   const prices = Object.hasOwn(list.profiles, profile) ? list.profiles[profile as keyof PriceList['profiles']] : null
   if (prices && (resource === 'api' || resource === 'processor')) return prices.program
   if (prices && (resource === 'postgres' || resource === 'hasura')) return prices[resource]
-  throw new Error(`There is no price for ${type}`)
+  throw new Error(`No price for ${type}`)
 }
+
+type PublicPrices = PayloadOf<Contract['billing']['getPrices']>
+
+/** The list in force and the announced ones. */
+export function publicPrices(book: PriceBook, now: Date): PublicPrices {
+  const current = listAt(book, now.getTime())
+  return [current, ...book.lists.filter((list) => list.from > dayOfMs(now.getTime()) && list !== current)].map(
+    publicPrice,
+  )
+}
+
+const publicPrice = (list: PriceList): PublicPrices[number] => ({
+  from: list.from,
+  rates: typesOf(list).map((type) => {
+    const { dollars, perUnits } = priceOf(list, type)
+    return { type, rateUsd: dollars.div(perUnits).round(8).toFixed() }
+  }),
+  storageGbMonthUsd: list.storageGbMonth.toFixed(),
+  rpcIncludedMillions: list.rpcIncludedMillions.toFixed(),
+})
+
+/** Only what deployments offer: the price book has prices for addons that they refuse. */
+const typesOf = (list: PriceList): string[] => [
+  ...Object.keys(list.profiles).flatMap((profile) => offeredPrograms.map((resource) => `${resource}.${profile}`)),
+  'collocated',
+  'storage',
+  'rpc',
+]

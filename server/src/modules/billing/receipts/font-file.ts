@@ -2,20 +2,20 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import type { Config } from '../../../config/config.ts'
 import { InvalidSettingError } from '../../../config/invalid-setting.ts'
 
-/** How files of TrueType, OpenType, collections of these, WOFF and WOFF2 begin. */
-const beginnings = ['\0\u0001\0\0', 'true', 'OTTO', 'ttcf', 'wOFF', 'wOF2']
+/** Magic bytes of TrueType, OpenType, their collections, WOFF and WOFF2. */
+const magicBytes = ['\0\u0001\0\0', 'true', 'OTTO', 'ttcf', 'wOFF', 'wOF2']
 
 /**
- * The file of SHOAL_INVOICE_FONT. Only its first bytes are looked at: a font takes memory that a server needs for invoices alone.
- * @throws InvalidSettingError naming the file, when it cannot be read or is none of a font
+ * The file of SHOAL_INVOICE_FONT. Only its first bytes are read: a server needs the font for invoices only.
+ * @throws InvalidSettingError naming the file, when it cannot be read or is not a font
  */
 export function checkedFontFile({ SHOAL_INVOICE_FONT: file }: Pick<Config, 'SHOAL_INVOICE_FONT'>): string | undefined {
-  if (file !== undefined && !beginnings.includes(beginningOf(file)))
-    throw new InvalidSettingError(`SHOAL_INVOICE_FONT: ${file} is no font (TTF, OTF, TTC, WOFF or WOFF2)`)
+  if (file !== undefined && !magicBytes.includes(firstBytesOf(file)))
+    throw new InvalidSettingError(`SHOAL_INVOICE_FONT: ${file} is not a font (TTF, OTF, TTC, WOFF or WOFF2)`)
   return file
 }
 
-function beginningOf(file: string): string {
+function firstBytesOf(file: string): string {
   const bytes = Buffer.alloc(4)
   try {
     const opened = openSync(file, 'r')

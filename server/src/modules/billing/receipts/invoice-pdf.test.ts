@@ -14,13 +14,13 @@ const armenian = fileURLToPath(
   import.meta.resolve('@fontsource/noto-sans-armenian/files/noto-sans-armenian-armenian-400-normal.woff'),
 )
 
-/** What the log was told, one record a line. */
+/** The log, one record per line. */
 const warnings: string[] = []
 const log = pino({ level: 'warn' }, { write: (record: string) => warnings.push(record) })
 
 type InvoiceOptions = { squids?: number; name?: string; city?: string; fontFile?: string }
 
-/** The invoice of so many small versions, for a whole month. */
+/** The invoice of this many small versions for a whole month. */
 async function invoiceOf({
   squids = 2,
   name = 'Acme',
@@ -59,19 +59,19 @@ async function invoiceOf({
   return await invoicePdf(row, { log, fontFile })
 }
 
-/** The lines of the customer's address, however many fonts they took. */
+/** The lines of the customer's address, regardless of the number of fonts. */
 async function customerOf(given: InvoiceOptions): Promise<string> {
   const [first = []] = pagesOf(await invoiceOf(given))
   return first.slice(first.indexOf('Bill to') + 1, first.indexOf('Item')).join('')
 }
 
-test('an invoice says who bills whom, and its columns add up to what is to be paid', async () => {
+test('an invoice names seller and customer, and its columns add up to the total', async () => {
   const [first = [], second = []] = pagesOf(await invoiceOf())
   expect(first).toEqual(
     expect.arrayContaining(['SHOAL-000007', 'Paid on 2026-11-01', 'Example Hosting AG', 'Switzerland']),
   )
   const from = first.indexOf('API, small')
-  // Digits before and after the point are drawn apart.
+  // Digits before and after the point are drawn separately.
   expect(
     first
       .slice(from)
@@ -83,7 +83,7 @@ test('an invoice says who bills whom, and its columns add up to what is to be pa
   expect(second.slice(0, 7)).toEqual(['Usage by squid', 'Squid', 'Item', 'Amount', 'Rate, $', 'Cost, $', 'squid-1@v1'])
 })
 
-test('a long one goes on on further pages, each with its head, each squid once and in order', async () => {
+test('a long invoice has more pages, each with a header, with each squid once and in order', async () => {
   const pages = pagesOf(await invoiceOf({ squids: 60 }))
   expect(pages).toHaveLength(3)
   pages.slice(1).forEach((words, i) => {
@@ -100,30 +100,30 @@ test.each([
   ['Vietnamese', 'Công ty Hữu hạn', 'Thành phố Huế'],
   ['Romanian', 'Soluții Știință S.R.L.', 'Timișoara'],
   ['Kazakh', 'Қазақ Өнер ЖШС', 'Үштөбе'],
-])('%s names are printed and found as they are', async (_, name, city) => {
+])('%s names are printed and can be searched', async (_, name, city) => {
   warnings.length = 0
   expect(await customerOf({ name, city })).toBe(`${name}Street 18001 ${city}Switzerland`)
   expect(warnings).toEqual([])
 })
 
-test('accents that came apart are put together, and what would break or turn a line is left out', async () => {
+test('decomposed accents are composed, and line breaks and direction controls are removed', async () => {
   const name = `${'Łódź'.normalize('NFD')}\n\u202EAG`
   expect(await customerOf({ name })).toContain('Łódź AGStreet 1')
 })
 
-test('letters without a font are marked, can still be copied, and the operator is told', async () => {
+test('characters without a font are marked, can still be copied, and are logged for the operator', async () => {
   warnings.length = 0
   const customer = await customerOf({ name: 'Երևան (東京) AG', city: 'תל אביב' })
   expect(customer).toMatch(/^Երևան \(東京\) AGStreet 18001 תל אביבSwitzerland/)
-  expect(customer).toContain('\uFFFD is a letter that this PDF has no font for.')
+  expect(customer).toContain('\uFFFD is a character that this PDF has no font for.')
   expect(warnings).toHaveLength(1)
   expect(JSON.parse(warnings[0] ?? '')).toMatchObject({
     invoice: 'SHOAL-000007',
-    letters: expect.arrayContaining(['東']),
+    characters: expect.arrayContaining(['東']),
   })
 })
 
-test("the operator's font prints what the font which ships does not have, beside it in one name", async () => {
+test("the operator's font prints characters that the built-in font does not have, also within one name", async () => {
   warnings.length = 0
   const given = { name: 'Łódź Երևան Київ', fontFile: checkedFontFile({ SHOAL_INVOICE_FONT: armenian }) }
   expect(await customerOf(given)).toBe('Łódź Երևան КиївStreet 18001 ZürichSwitzerland')
@@ -132,7 +132,7 @@ test("the operator's font prints what the font which ships does not have, beside
   expect((await invoiceOf({ ...given, name: 'Łódź' })).includes('NotoSansArmenian')).toBe(false)
 })
 
-test('the same invoice is the same file, and a small one', async () => {
+test('an invoice always renders to the same, small file', async () => {
   const pdf = await invoiceOf({ name: 'Łódź' })
   expect((await invoiceOf({ name: 'Київ' })).equals(pdf)).toBe(false)
   expect((await invoiceOf({ name: 'Łódź' })).equals(pdf)).toBe(true)
@@ -141,7 +141,7 @@ test('the same invoice is the same file, and a small one', async () => {
 
 test.each([
   ['no-such-file.ttf', 'SHOAL_INVOICE_FONT: no-such-file.ttf cannot be read'],
-  [import.meta.filename, /invoice-pdf\.test\.ts is no font/],
+  [import.meta.filename, /invoice-pdf\.test\.ts is not a font/],
 ])('%s stops the start', (file, problem) => {
   expect(() => checkedFontFile({ SHOAL_INVOICE_FONT: file })).toThrow(problem)
 })

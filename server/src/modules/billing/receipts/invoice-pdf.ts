@@ -25,13 +25,13 @@ const bySquid: PdfColumn[] = [
   { title: 'Item', x: 172, width: 148 },
   ...numbers,
 ]
-/** Their amounts stand in the column of costs. */
+/** Their amounts are in the column of costs. */
 const totals: PdfColumn[] = [{ title: '', x: half, width: 140 }, ...numbers]
 
-/** `fontFile`: for the letters that the fonts which ship do not have. */
+/** `fontFile`: for characters that the built-in fonts do not have. */
 type InvoicePdfOptions = { log: Logger; fontFile: string | undefined }
 
-/** The invoice of a closed month, made of what was stored when it was closed: a page to pay by, and what each squid cost. */
+/** The invoice of a closed month, from the data stored when it was closed: a summary to pay by, and the costs of each squid. */
 export async function invoicePdf(invoice: InvoiceRow, { log, fontFile }: InvoicePdfOptions): Promise<Buffer> {
   const { receipt, closedAt } = invoice
   const number = invoiceNumber(invoice.number)
@@ -47,11 +47,11 @@ export async function invoicePdf(invoice: InvoiceRow, { log, fontFile }: Invoice
     pdf.on('end', () => resolve(Buffer.concat(chunks)))
     pdf.on('error', reject)
   })
-  const names = [...invoice.seller, ...addressOf(invoice.customer)]
-  const faces = await openFaces(pdf, names, fontFile)
-  const letters = unprintedOf(names, faces)
-  if (letters.length > 0)
-    log.warn({ invoice: number, letters }, 'an invoice has letters that no font has: SHOAL_INVOICE_FONT')
+  const texts = [...invoice.seller, ...addressOf(invoice.customer)]
+  const faces = await openFaces(pdf, texts, fontFile)
+  const characters = unprintedOf(texts, faces)
+  if (characters.length > 0)
+    log.warn({ invoice: number, characters }, 'no font has some characters of an invoice: set SHOAL_INVOICE_FONT')
   drawHead(pdf, invoice, number, faces)
   const items = mergeSquids(receipt).items.map((item) => [billableLabel(item.type), ...cellsOf(item)])
   const sums = totalsOf(receipt)
@@ -70,7 +70,7 @@ export async function invoicePdf(invoice: InvoiceRow, { log, fontFile }: Invoice
   return await done
 }
 
-/** Who bills whom for what. */
+/** Seller, customer and key facts. */
 function drawHead(
   pdf: Pdf,
   { receipt, customer, seller, closedAt, paidAt }: InvoiceRow,
@@ -112,7 +112,7 @@ function totalsOf(receipt: Receipt): string[][] {
 }
 
 function drawTotals(pdf: Pdf, rows: readonly string[][], points: readonly number[]): void {
-  // All of it on one page.
+  // Keeps the totals on one page.
   if (pdf.y + (rows.length + 1) * 17 > pdf.page.height - pdf.page.margins.bottom) pdf.addPage()
   pdf.y += 6
   rule(pdf)
@@ -122,12 +122,12 @@ function drawTotals(pdf: Pdf, rows: readonly string[][], points: readonly number
   })
 }
 
-/** The number and the page, at the foot of each. */
+/** The invoice number and page number on every page. */
 function drawFooter(pdf: Pdf, number: string): void {
   const { count } = pdf.bufferedPageRange()
   for (let page = 0; page < count; page++) {
     pdf.switchToPage(page)
-    // What stands below the margin would begin a page of its own.
+    // Text below the margin would start a new page.
     pdf.page.margins.bottom = 0
     pdf
       .font(regular)
@@ -154,6 +154,6 @@ const bySquidName = (a: ReceiptItem, b: ReceiptItem) =>
 
 /** `194341.18` as `194,341.18`. */
 const grouped = (decimal: string) => decimal.replace(/^-?\d+/, (whole) => whole.replaceAll(/\B(?=(\d{3})+$)/g, ','))
-/** With two fraction digits at least. */
+/** With at least two fraction digits. */
 const money = (decimal: string) => grouped(decimal.replace(/^(-?\d+)$/, '$1.00').replace(/\.(\d)$/, '.$10'))
 const dayOf = (at: Date) => at.toISOString().slice(0, 10)

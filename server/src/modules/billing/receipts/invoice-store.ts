@@ -1,4 +1,4 @@
-// Reads tables of other modules: orgs. An invoice names its customer.
+// Reads tables of other modules: orgs, squids. An invoice names its customer; an organization is settled once its versions are deleted.
 
 import type { Receipt } from '@shoal/contract'
 import { and, desc, eq, sql } from 'drizzle-orm'
@@ -17,7 +17,7 @@ export function listInvoices(db: Db, orgId: number) {
   return db.select().from(invoices).where(eq(invoices.orgId, orgId)).orderBy(desc(invoices.month))
 }
 
-/** Months before `month` with usage and without an invoice, of organizations that are still there; oldest first. */
+/** Months before `month` with usage and without an invoice; oldest first. */
 export async function listClosable(db: Db, month: string): Promise<{ orgId: number; month: string }[]> {
   const { rows } = await db.execute<{ orgId: number; month: string }>(sql`
     select distinct u.org_id as "orgId", u.month from usage_records u
@@ -27,7 +27,7 @@ export async function listClosable(db: Db, month: string): Promise<{ orgId: numb
   return rows
 }
 
-/** `yyyy-MM` of all that is on record. */
+/** `yyyy-MM` of all months with usage. */
 export async function monthsOf(db: Db, orgId: number): Promise<string[]> {
   const rows = await db
     .selectDistinct({ month: usageRecords.month })
@@ -36,7 +36,7 @@ export async function monthsOf(db: Db, orgId: number): Promise<string[]> {
   return rows.map((row) => row.month)
 }
 
-/** Takes the next number: without gaps, since an invoice that is not written takes none. */
+/** Takes the next number. Numbers have no gaps, since only a written invoice takes one. */
 export async function addInvoice(
   db: Db,
   invoice: {
@@ -54,4 +54,28 @@ export async function addInvoice(
   const [last] = await db.select({ number: sql<number>`coalesce(max(${invoices.number}), 0)::int` }).from(invoices)
   const number = (last?.number ?? 0) + 1
   await db.insert(invoices).values({ ...invoice, number, receipt: receiptOf(number) })
+}
+
+/**
+ * Deleted organizations that are not settled and have no usage left to record: no version, no unrecorded span, and the hour of
+ * their deletion is over.
+ */
+export async function listUnsettledDeletedOrgs(db: Db, recordedUntilMs: number): Promise<number[]> {
+  const { rows } = await db.execute<{ id: number }>(sql`
+    select o.id from orgs o
+    where o.deleted_at is not null and o.settled_at is null and o.deleted_at < ${new Date(recordedUntilMs)}
+      and not exists (select from squids s where s.org_id = o.id)
+      and not exists (select from usage_spans u where u.org_id = o.id and u.to_ms > ${recordedUntilMs})
+    order by 1`)
+  return rows.map((row) => row.id)
+}
+
+/** Months with usage and without an invoice, including the current one; oldest first. */
+export async function listOpenMonths(db: Db, orgId: number): Promise<string[]> {
+  const { rows } = await db.execute<{ month: string }>(sql`
+    select distinct u.month from usage_records u
+    where u.org_id = ${orgId}
+      and not exists (select from invoices i where i.org_id = u.org_id and i.month = u.month)
+    order by 1`)
+  return rows.map((row) => row.month)
 }

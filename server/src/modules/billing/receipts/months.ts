@@ -12,10 +12,10 @@ import { monthEndMs, monthOfMs } from '../time.ts'
 import { addInvoice, listClosable, monthsOf, selectInvoice } from './invoice-store.ts'
 import { receiptOf } from './receipt.ts'
 
-/** A month is closed so long after it ended: counts of requests may reach the database a little later. */
+/** A month is closed this long after its end: request counts may reach the database later. */
 const closedAfterMs = hours(1)
 
-/** By squid. What is closed is read, what runs is made anew. */
+/** By squid. A closed month is read from its invoice, an open one is computed. */
 export async function receiptFor(app: App, book: PriceBook, orgId: number, month: string): Promise<Receipt> {
   const invoice = await selectInvoice(app.db, orgId, month)
   if (!invoice)
@@ -32,7 +32,7 @@ export async function receiptFor(app: App, book: PriceBook, orgId: number, month
   }
 }
 
-/** Of every month there is something of, by squid; the newest first. */
+/** By squid, for every month with usage; newest first. */
 export async function allReceipts(app: App, book: PriceBook, orgId: number): Promise<Receipt[]> {
   const months = new Set(await monthsOf(app.db, orgId)).add(monthOfMs(app.clock.now().getTime()))
   const receipts: Receipt[] = []
@@ -40,13 +40,13 @@ export async function allReceipts(app: App, book: PriceBook, orgId: number): Pro
   return receipts
 }
 
-/** What a receipt depends on beside usage and prices. */
+/** Inputs of a receipt besides usage and prices. */
 export async function termsOf(app: Pick<App, 'db'>, orgId: number) {
   const [account, org] = await Promise.all([accountOf(app.db, orgId), getOrg(app.db, orgId)])
   return { discountPercent: new Big(account.discountPercent), country: org.billingDetails?.country ?? null }
 }
 
-/** Writes the invoices of months that are over and fully on record. */
+/** Writes the invoices of past months whose usage is fully recorded. */
 export async function closeMonths(app: App, book: PriceBook): Promise<void> {
   const now = app.clock.now()
   const meter = await readMeter(app.db)
@@ -57,7 +57,7 @@ export async function closeMonths(app: App, book: PriceBook): Promise<void> {
   }
 }
 
-/** Writes the invoice of a month of which all is on record. */
+/** Writes the invoice of a month whose usage is fully recorded. */
 export async function closeMonth(app: App, book: PriceBook, orgId: number, month: string): Promise<void> {
   const now = app.clock.now()
   const org = await getOrg(app.db, orgId)

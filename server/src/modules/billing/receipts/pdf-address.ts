@@ -5,27 +5,27 @@ import { drawRuns, runsOf, unprintedMark, unprintedOf, type PdfFont } from './pd
 type Pdf = InstanceType<typeof PDFKit>
 
 export const faint = '#5b6673'
-/** What names, addresses and the facts beside them are set in. */
+/** Line metrics of names, addresses and the facts beside them. */
 export const line = { lineHeight: 13, baseline: 7 }
 
 type Block = { x: number; width: number; faces: readonly PdfFont[] }
 
-/** Who bills or is billed, under what they are to the invoice. Writes on from where the page is. */
-export function drawAddress(pdf: Pdf, whose: string, texts: readonly string[], { x, width, faces }: Block): void {
+/** Draws a labelled address at the current position. */
+export function drawAddress(pdf: Pdf, label: string, texts: readonly string[], { x, width, faces }: Block): void {
   if (texts.length === 0) return
   const draw = (text: string) => drawRuns(pdf, runsOf(text, faces), { x, width, ...line })
   pdf.fillColor(faint)
-  draw(whose)
+  draw(label)
   pdf.fillColor('#000000')
   texts.forEach(draw)
   if (unprintedOf(texts, faces).length > 0) {
     pdf.fillColor(faint)
-    draw(`${unprintedMark} is a letter that this PDF has no font for.`)
+    draw(`${unprintedMark} is a character that this PDF has no font for.`)
   }
   pdf.y += 8
 }
 
-/** The lines of a customer's address, as it was when the month was closed. */
+/** The lines of a customer's address, as of when the month was closed. */
 export function addressOf({ name, code, details }: InvoiceRow['customer']): string[] {
   if (!details) return [name, `Organization ${code}`]
   const { addressLine1, postalCode, city, country, vatId } = details

@@ -6,7 +6,7 @@ export type PdfColumn = {
   title: string
   x: number
   width: number
-  /** Decimals stand with their points below each other. */
+  /** Aligns decimals at their points. */
   isDecimal?: boolean
 }
 
@@ -21,11 +21,11 @@ type Table = {
   columns: readonly PdfColumn[]
   rows: readonly (readonly string[])[]
   fontSize?: number
-  /** Where the points of decimals stand; those that fit the rows when left out. */
+  /** x of the decimal points per column; default: as the rows need. */
   points?: readonly number[]
 }
 
-/** Rows below each other, on as many pages as they need; every page begins with the head. Writes on from where the page is. */
+/** Draws rows on as many pages as needed, with a header on each. Starts at the current position. */
 export function drawTable(pdf: Pdf, { columns, rows, fontSize = 9.5, points }: Table): void {
   const head = () => {
     pdf.font(bold).fontSize(8.5).fillColor(faint)
@@ -48,7 +48,7 @@ export function drawTable(pdf: Pdf, { columns, rows, fontSize = 9.5, points }: T
   }
 }
 
-/** One row without a table around it, in the font that is set. */
+/** One row outside a table, in the current font. */
 export function drawRow(
   pdf: Pdf,
   columns: readonly PdfColumn[],
@@ -64,7 +64,7 @@ export function drawRow(
   pdf.y = y + rowHeight
 }
 
-/** A hairline across the page, between what was written and what comes. */
+/** A hairline across the page at the current position. */
 export function rule(pdf: Pdf): void {
   const { left, right } = pdf.page.margins
   pdf
@@ -76,14 +76,14 @@ export function rule(pdf: Pdf): void {
   pdf.y += 4
 }
 
-/** Its point is at `pointX`: whole digits end there, the fraction begins there. */
+/** With its point at `pointX`: whole digits end there, the fraction begins there. */
 function drawDecimal(pdf: Pdf, text: string, pointX: number, y: number): void {
   const [whole = '', fraction] = text.split('.')
   pdf.text(whole, pointX - pdf.widthOfString(whole), y, { lineBreak: false, baseline })
   if (fraction !== undefined) pdf.text(`.${fraction}`, pointX, y, { lineBreak: false, baseline })
 }
 
-/** Where the points of each column stand, so that its longest fraction ends at the column's right edge. */
+/** x of the decimal point per column, such that the longest fraction ends at the column's right edge. */
 export function pointsOf(
   pdf: Pdf,
   columns: readonly PdfColumn[],

@@ -2,7 +2,7 @@ import { Big } from 'big.js'
 import { listAt, priceOf, type Price, type PriceBook } from '../prices/price-book.ts'
 import { monthStartMs } from '../time.ts'
 
-/** What was used of one thing by one version on one day; prices change at midnight only. */
+/** Usage of one type by one version on one day; prices change at midnight only. */
 export type DayUsage = {
   /** `yyyy-MM-dd` */
   day: string
@@ -13,19 +13,19 @@ export type DayUsage = {
   quantity: bigint
 }
 
-/** The smallest thing on a receipt: one version, one type, one price. All sums are made of these, so that all views agree. */
+/** The smallest item of a receipt: one version, type and price. All sums are sums of these, so all views agree. */
 export type Line = {
   type: string
   squid: { id: number; name: string } | null
   amount: Big
   rate: Big
   subtotal: Big
-  /** Of included requests. */
+  /** Value of included requests. */
   included: Big
 }
 
 const digits = 8
-/** Of a rate, so that amount × rate is the subtotal to all its digits: a price by the month has no end as one by the hour. */
+/** Digits of a rate, such that amount × rate equals the subtotal to all its digits: monthly prices have no finite hourly decimal. */
 export const rateDigits = 16
 const hundred = new Big(100)
 
@@ -69,11 +69,11 @@ function lineOf({ type, squidId, squidName, quantity, free, price }: Group): Lin
   }
 }
 
-/** Exact but for the 20th digit. */
+/** Exact up to the 20th digit. */
 export const costOf = (quantity: bigint, price: Price): Big =>
   new Big(quantity.toString()).times(price.dollars).div(price.unitQuantity.times(price.perUnits))
 
-/** Of a line, by the discount an organization has. */
+/** The organization's discount on a line. */
 export const organizationShare = (line: Pick<Line, 'subtotal' | 'included'>, percent: Big): Big =>
   line.subtotal.minus(line.included).times(percent).div(hundred).round(digits)
 

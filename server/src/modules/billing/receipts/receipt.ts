@@ -10,13 +10,13 @@ export type ReceiptInput = {
   month: string
   usage: readonly DayUsage[]
   discountPercent: Big
-  /** Null: not said. */
+  /** Null: unknown. */
   country: string | null
 }
 
 /**
- * The receipt of a month (spec 3), by squid: `mergeSquids` makes the other view of it. The sum of the items is subTotal to the last
- * digit; the amount due before tax, the tax and with it the total are rounded to cents.
+ * The receipt of a month (spec 3), by squid; `mergeSquids` makes the other view. The items add up to subTotal exactly; the net
+ * amount, the tax and thus the total are rounded to cents.
  */
 export function receiptOf({ book, month, usage, discountPercent, country }: ReceiptInput): Receipt {
   const lines = rateMonth(book, month, usage)
@@ -26,7 +26,7 @@ export function receiptOf({ book, month, usage, discountPercent, country }: Rece
   const included = sum(lines.map((line) => line.included))
   const organization = sum(shares)
   const net = subTotal.minus(included).minus(organization).round(2)
-  // The rate at the end of the month: that is when the month was supplied.
+  // The rate at the end of the month, which is the date of supply.
   const percent = taxPercent(book, country, monthEndMs(month) - 1)
   const tax = net.times(percent).div(100).round(2)
   const discounts: Receipt['discounts'] = []
@@ -49,7 +49,7 @@ export function receiptOf({ book, month, usage, discountPercent, country }: Rece
 export const netOf = (receipt: Pick<Receipt, 'subTotal' | 'discounts'>): Big =>
   new Big(receipt.subTotal).minus(sum(receipt.discounts.map((d) => new Big(d.amount))))
 
-/** The same receipt with what is of one type and price in one item. */
+/** The same receipt with one item per type and price. */
 export function mergeSquids(receipt: Receipt): Receipt {
   const merged = new Map<string, ReceiptItem>()
   for (const item of receipt.items) {
@@ -76,7 +76,7 @@ const itemOf = (line: Line, share: Big): ReceiptItem => ({
   squid: line.squid,
 })
 
-/** By subtotal; equals by name, so that the order never changes by itself. */
+/** By subtotal, then by name, so that the order is stable. */
 const descending = (a: ReceiptItem, b: ReceiptItem): number =>
   new Big(b.subtotal).cmp(a.subtotal) || textOf(a).localeCompare(textOf(b))
 const textOf = (item: ReceiptItem) => `${item.type} ${item.squid?.name ?? ''} ${item.rate}`

@@ -10,7 +10,7 @@ import type { DayUsage } from './rate.ts'
 const book = readPriceBook({ SHOAL_PRICE_BOOK: undefined })
 const yearStart = Date.parse('2026-01-01T00:00:00Z')
 
-/** A random life of an organization: what runs from which hour to which, and its requests. */
+/** A random year of an organization: its programs by hour, and its requests. */
 type Life = { type: string; squidId: number; size: number; fromHour: number; toHour: number }
 type Calls = { squidId: number; hour: number; requests: number }
 
@@ -45,12 +45,12 @@ const lives = (seed: number): { lives: Life[]; calls: Calls[] } => {
   return first
 }
 
-/** The meter looks every 20 minutes of the year. */
+/** A meter reading every 20 minutes of the year. */
 function metered(given: Life[], calls: Calls[]): DayUsage[] {
   const usage: DayUsage[] = []
   given.forEach((life, i) => {
     let spans: Span[] = []
-    const seen: ObservedResource = {
+    const observed: ObservedResource = {
       orgId: 1,
       squidId: life.squidId,
       squidName: `s${life.squidId}@v1`,
@@ -61,7 +61,7 @@ function metered(given: Life[], calls: Calls[]): DayUsage[] {
     }
     for (let ms = life.fromHour * msPerHour; ms <= life.toHour * msPerHour; ms += msPerHour / 3) {
       const at = yearStart + ms
-      const [changed] = extendSpans(spans, [seen], at - msPerHour / 3, at)
+      const [changed] = extendSpans(spans, [observed], at - msPerHour / 3, at)
       if (changed) spans = [changed]
     }
     for (const u of usageOfSpans(spans, 0, Infinity)) usage.push({ ...u, day: dayOfMs(u.hourMs) })
@@ -77,7 +77,7 @@ function metered(given: Life[], calls: Calls[]): DayUsage[] {
   return usage
 }
 
-/** Tenths of a micro-cent (10^-9 dollars) an hour, in whole numbers: the price lists once more, by hand. */
+/** The price lists written out by hand, in 10^-9 dollars per hour, as integers. */
 const before: Record<string, bigint> = {
   'api.small': 40n,
   'api.2xlarge': 600n,
@@ -96,7 +96,7 @@ const later: Record<string, bigint> = {
 }
 const aprilHour = (31 + 28 + 31) * 24
 
-/** Another way to the same receipt: hour by hour, in whole numbers, rounded once at the end. Answers cents. */
+/** An independent calculation of the receipt: hour by hour, in integers, rounded once at the end. Returns cents. */
 function independent(
   given: Life[],
   calls: Calls[],
@@ -105,7 +105,7 @@ function independent(
   discount: bigint,
   isSwiss: boolean,
 ) {
-  // Thousandths of a dollar times 720, so that a price by the month stays whole.
+  // Thousandths of a dollar times 720, so that monthly prices stay integers.
   let milli720 = 0n
   for (const life of given)
     for (let hour = Math.max(life.fromHour, fromHour); hour < Math.min(life.toHour, toHour); hour++) {
@@ -114,7 +114,7 @@ function independent(
     }
   const requests = calls.filter((c) => c.hour >= fromHour && c.hour < toHour).reduce((sum, c) => sum + c.requests, 0)
   const billed = BigInt(Math.max(0, requests - 2_000_000))
-  // Dollars as a fraction: two for a million requests.
+  // Dollars as a fraction: two per million requests.
   const scale = 720n * 1000n * 1_000_000n
   const gross = milli720 * 1_000_000n + billed * 2n * 720n * 1000n
   const net = half(gross * (100n - discount) * 100n, scale * 100n)
@@ -125,7 +125,7 @@ function independent(
 /** Rounded half up. */
 const half = (n: bigint, d: bigint) => (2n * n + d) / (2n * d)
 
-test.each([1, 2, 3])('a year of an organization agrees with a calculation of another kind to the cent (%i)', (seed) => {
+test.each([1, 2, 3])('a year of an organization agrees with an independent calculation to the cent (%i)', (seed) => {
   const { lives: given, calls } = lives(seed)
   const usage = metered(given, calls)
   const discount = seed === 2 ? 15 : 0
@@ -136,7 +136,7 @@ test.each([1, 2, 3])('a year of an organization agrees with a calculation of ano
     const own = usage.filter((u) => u.day.startsWith(month))
     const receipt = receiptOf({ book, month, usage: own, discountPercent: new Big(discount), country })
     const hourOf = (ms: number) => (ms - yearStart) / msPerHour
-    const wanted = independent(
+    const expected = independent(
       given,
       calls,
       hourOf(monthStartMs(month)),
@@ -147,10 +147,10 @@ test.each([1, 2, 3])('a year of an organization agrees with a calculation of ano
     const cents = (text: string) => BigInt(new Big(text).times(100).toFixed(0))
     expect([month, cents(receipt.total), cents(receipt.tax.amount)]).toEqual([
       month,
-      wanted.net + wanted.tax,
-      wanted.tax,
+      expected.net + expected.tax,
+      expected.tax,
     ])
-    if (wanted.net > 0n) different++
+    if (expected.net > 0n) different++
 
     // All views agree to the last digit.
     const sum = (items: { subtotal: string }[]) => items.reduce((s, i) => s.plus(i.subtotal), new Big(0)).toFixed()
@@ -165,7 +165,7 @@ test.each([1, 2, 3])('a year of an organization agrees with a calculation of ano
   expect(monthOfMs(yearStart)).toBe('2026-01')
 })
 
-test('a month in which prices change rates each day at its own', () => {
+test('a month with a change of prices rates each day at its own prices', () => {
   const changed = { ...book, lists: book.lists.map((list, i) => (i === 1 ? { ...list, from: '2026-04-16' } : list)) }
   const usage = Array.from({ length: 30 }, (_, i) => ({
     day: `2026-04-${String(i + 1).padStart(2, '0')}`,

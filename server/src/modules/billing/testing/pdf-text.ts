@@ -1,6 +1,6 @@
 import { inflateSync } from 'node:zlib'
 
-/** What a reader of the PDF finds and copies: of each page the texts, in the order they were written. */
+/** The text that a reader of the PDF can search and copy, by page, in the order it was written. */
 export function pagesOf(pdf: Buffer): string[][] {
   const objects = new Map(
     [...pdf.toString('latin1').matchAll(/^(\d+) 0 obj\n([\s\S]*?)\nendobj/gm)].map(([, id = '', body = '']) => [
@@ -23,7 +23,7 @@ export function pagesOf(pdf: Buffer): string[][] {
 const streamOf = (body: string) =>
   inflateSync(Buffer.from(body.slice(body.indexOf('stream\n') + 7), 'latin1')).toString('latin1')
 
-/** By the glyph's four hex digits. The ranges of pdfkit name the letters of each glyph. */
+/** By the glyph's four hex digits. The ranges of pdfkit have the characters of each glyph. */
 function lettersByGlyph(toUnicode: string): Map<string, string> {
   const letters = new Map<string, string>()
   for (const [, from = '', list = ''] of toUnicode.matchAll(/<(\w+)> <\w+> \[([^\]]*)\]/g))
@@ -34,7 +34,7 @@ function lettersByGlyph(toUnicode: string): Map<string, string> {
   return letters
 }
 
-/** A span's ActualText stands for all that is drawn in it. */
+/** A span's ActualText replaces all text drawn in it. */
 function textsOf(content: string, lettersOf: (font: string) => Map<string, string>): string[] {
   const spansAndBlocks = /\/ActualText \(((?:\\[\s\S]|[^\\)])*)\)[\s\S]*?EMC|\nBT\n[\s\S]*?\/(F\d+) [\s\S]*?\nET\n/g
   return [...content.matchAll(spansAndBlocks)].map(([block, actual, font = '']) => {

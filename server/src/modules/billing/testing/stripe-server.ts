@@ -6,18 +6,18 @@ import { behaviourOf, notAuthenticated } from '../payments/test-cards.ts'
 type Body = Record<string, string>
 type Stored = Record<string, unknown> & { id: string }
 
-/** Stripe's documented objects and errors on loopback: what the adapter asks for, and what a browser would do there. */
+/** Stripe's documented objects and errors on loopback: the requests of the adapter and of the browser's form. */
 export type StripeServer = {
   url: string
-  /** What Stripe's form does in the browser. Answers the error it would show. */
+  /** Submits Stripe's form. Returns the error it would show. */
   confirm: (clientSecret: string, number: string, authentication: 'complete' | 'fail') => string | null
   /** Link instead of a card. */
   confirmLink: (clientSecret: string, email: string) => void
-  /** The payment goes through after all, as when its owner authenticates it. */
+  /** Makes the payment succeed later, as when its owner authenticates it. */
   succeed: (paymentId: string) => void
   /** A signed event, as Stripe sends it. */
   event: (type: string, paymentId: string, at?: Date) => { payload: string; signature: string }
-  /** The next answer is lost on its way after the work was done. */
+  /** Loses the next response after its work was done. */
   loseNextAnswer: () => void
   payments: () => Stored[]
   requests: string[]

@@ -61,8 +61,8 @@ async function recordBuiltImage(context: StepContext, { image, bytes }: Image): 
 }
 
 /** An image that a deployment without a build needs. @throws DeployFailure */
-export function neededImage(image: string | null): string {
+export function requireImage(image: string | null): string {
   if (image === null)
-    throw new DeployFailure('REQUIREMENTS', 'There is no image of this version. Please deploy it again.')
+    throw new DeployFailure('REQUIREMENTS', 'This version has no image. Please deploy it again.')
   return image
 }

@@ -3,7 +3,7 @@ import { apiUrls } from '../../squids/index.ts'
 import { deleteSquid, removeTag, setTag, tagsOf } from '../../versions/index.ts'
 import type { Step } from '../step.ts'
 
-/** Assigns the tag, if one was asked for, and says where the version answers. */
+/** Assigns the requested tag, if any, and logs the addresses of the version. */
 export const publishUrls: Step = {
   status: 'ADDING_INGRESS',
   doing: 'Assigning the addresses',
@@ -14,7 +14,7 @@ export const publishUrls: Step = {
     if (deployment.tag) {
       const { tag } = deployment
       await context.change((tx) => setTag(tx, squid, tag, app.clock.now()))
-      journal.info(`${squid.name}:${deployment.tag} leads to slot ${squid.slot} from now on`)
+      journal.info(`${squid.name}:${deployment.tag} now points to slot ${squid.slot}`)
     }
     if (squid.apiReplicas === 0) return
     const { name, slot } = squid
@@ -31,17 +31,17 @@ export const takeTag: Step = {
     const { deployment, journal } = context
     const squid = await context.squid()
     await context.change((tx) => removeTag(tx, squid, deployment.tag ?? ''))
-    journal.info(`${squid.name}:${deployment.tag} leads nowhere from now on`)
+    journal.info(`${squid.name}:${deployment.tag} was removed`)
   },
 }
 
-/** The last trace of a deleted version, its tags included. */
+/** Deletes the row of the version, its tags included. */
 export const removeIngress: Step = {
   status: 'REMOVING_INGRESS',
   doing: 'Removing the addresses',
   deadlineMs: () => minutes(2),
   run: async ({ change, deployment, journal }) => {
     await change((tx) => deleteSquid(tx, deployment.squidId))
-    journal.info(`${deployment.squidName}@${deployment.squidSlot} is gone`)
+    journal.info(`${deployment.squidName}@${deployment.squidSlot} was deleted`)
   },
 }

@@ -1,11 +1,11 @@
 import { minutes } from '../../../clock.ts'
 import { dropDatabase, eraseDatabase } from '../../databases/index.ts'
 import { selectSquid, clearDesired } from '../../versions/index.ts'
-import { reconcileVersion } from '../settle.ts'
+import { reconcileVersion } from '../reconcile-version.ts'
 import { sourceOf } from '../source.ts'
 import type { Step } from '../step.ts'
 
-/** Ends what runs and erases its data; nothing answers from here until the new generation does. */
+/** Stops the programs and erases the data; the version is down until the new generation runs. */
 export const reset: Step = {
   status: 'RESETTING',
   doing: 'Erasing the data',
@@ -16,13 +16,13 @@ export const reset: Step = {
     const { plan } = await sourceOf(context, squid)
     await context.change((tx) => clearDesired(tx, squid.id))
     await reconcileVersion(context.engine, squid.id)
-    // Held while it is erased: the worker that goes on fills it again.
+    // Holds the claim during the erasure: a worker that resumes fills the database again.
     await context.change(() => (plan.postgres ? eraseDatabase(app, squid.id) : dropDatabase(app, squid.id)))
-    context.journal.info('Everything of the version was erased')
+    context.journal.info('All data of the version was erased')
   },
 }
 
-/** Ends what runs and keeps the data. */
+/** Stops the programs and keeps the data. */
 export const hibernate: Step = {
   status: 'SQUID_SYNCING',
   doing: 'Stopping the programs',
@@ -32,11 +32,11 @@ export const hibernate: Step = {
     const hibernated = { wanted: 'hibernated', hibernatedAt: app.clock.now() } as const
     await context.change((tx) => clearDesired(tx, deployment.squidId, hibernated))
     await reconcileVersion(context.engine, deployment.squidId)
-    context.journal.info('All programs have stopped; the data is kept. Restart or deploy to wake it.')
+    context.journal.info('All programs have stopped; the data is kept. Restart or deploy the version to wake it.')
   },
 }
 
-/** Ends what runs, for good. */
+/** Stops the programs for good. */
 export const deletePrograms: Step = {
   status: 'SQUID_DELETING',
   doing: 'Stopping the programs',
@@ -56,6 +56,6 @@ export const deleteAddons: Step = {
   deadlineMs: () => minutes(10),
   run: async ({ app, change, deployment, journal }) => {
     await change(() => dropDatabase(app, deployment.squidId))
-    journal.info('The database is gone')
+    journal.info('The database was deleted')
   },
 }

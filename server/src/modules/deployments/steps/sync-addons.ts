@@ -4,7 +4,7 @@ import { DeployFailure } from '../failure.ts'
 import { sourceOf } from '../source.ts'
 import type { Step } from '../step.ts'
 
-/** Makes the addons as the manifest wants them. */
+/** Creates or updates the addons of the manifest. */
 export const syncAddons: Step = {
   status: 'ADDONS_SYNCING',
   doing: 'Preparing the addons',
@@ -16,7 +16,7 @@ export const syncAddons: Step = {
     const { isPlayground } = org
     const programs = { apiReplicas: plan.api?.replicas ?? 0, processors: plan.processors.length }
     const reason = plan.postgres && (await whyNoConnections(app, squid.id, programs))
-    // A version that runs already and asks for no more is not the one to refuse.
+    // A running version that needs no more connections than before is not refused.
     const isMore =
       !squid.sealedWorkload || programs.apiReplicas > squid.apiReplicas || programs.processors > squid.processors.length
     if (reason && isMore) throw new DeployFailure('REQUIREMENTS', reason)

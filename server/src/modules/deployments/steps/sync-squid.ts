@@ -22,17 +22,17 @@ import {
 import { apiPath } from '../../squids/index.ts'
 import { keepImage } from '../images-store.ts'
 import { contextsOf, readAddons } from '../addons.ts'
-import { gatewaysFollow } from '../gateways-follow.ts'
+import { waitForGateways } from '../wait-for-gateways.ts'
 import { checkEnvironments } from '../requirements.ts'
 import { rollOut } from '../rollout.ts'
-import { reconcileVersion } from '../settle.ts'
-import { shownManifest, sourceOf, type Source } from '../source.ts'
+import { reconcileVersion } from '../reconcile-version.ts'
+import { displayManifest, sourceOf, type Source } from '../source.ts'
 import type { Step, StepContext } from '../step.ts'
 import { addNotes } from '../store.ts'
 import { pause } from '../wait.ts'
-import { neededImage } from './build.ts'
+import { requireImage } from './build.ts'
 
-/** Brings a new generation up beside the old one, switches to it, and ends the old one. */
+/** Starts a new generation beside the old one, switches to it, and stops the old one. */
 export const syncSquid: Step = {
   status: 'SQUID_SYNCING',
   doing: 'Starting the programs',
@@ -46,28 +46,34 @@ export const syncSquid: Step = {
       await switchTo(context, squid, source, next)
     }
     // Also when another worker has switched: it may have died before every gateway followed.
-    await gatewaysFollow(context, squid.id, context.deployment.notes.generation ?? squid.generation)
+    await waitForGateways(context, squid.id, context.deployment.notes.generation ?? squid.generation)
     if (squid.sealedWorkload) await pause(context.intervals.drainMs, context.signal)
-    await endOld(context, squid)
+    await stopOldPrograms(context, squid)
   },
 }
 
-/** Whatever fails here, the new code runs: the reconcile loop goes on with it. */
-async function endOld({ app, deployment, engine, journal, signal }: StepContext, squid: SquidRow): Promise<void> {
+/** A failure here does not fail the deployment: the new code runs, and the reconcile loop stops the old programs. */
+async function stopOldPrograms(
+  { app, deployment, engine, journal, signal }: StepContext,
+  squid: SquidRow,
+): Promise<void> {
   try {
-    await reconcileVersion({ ...engine, signal: AbortSignal.any([signal, AbortSignal.timeout(endOldMs)]) }, squid.id)
+    await reconcileVersion(
+      { ...engine, signal: AbortSignal.any([signal, AbortSignal.timeout(stopTimeoutMs)]) },
+      squid.id,
+    )
   } catch (error) {
     signal.throwIfAborted()
     if (isUnavailable(error)) throw error
-    app.log.warn({ err: error, deploymentId: deployment.id }, 'the end of old programs is left to the reconcile loop')
-    journal.warn('The new code runs. Old programs could not be ended yet; that goes on in the background.')
+    app.log.warn({ err: error, deploymentId: deployment.id }, 'failed to stop old programs, left to the reconcile loop')
+    journal.warn('The new code is running. Old programs could not be stopped yet; this continues in the background.')
   }
 }
 
-/** Old programs get their time to end; what hangs must not fail a deployment whose code runs. */
-const endOldMs = minutes(2)
+/** Old programs get time to finish; one that hangs must not fail a deployment whose code runs. */
+const stopTimeoutMs = minutes(2)
 
-/** The new generation's workload: composed once, so that secrets changed meanwhile do not restart it half-way. */
+/** The new generation's workload: composed once, so that later changes of secrets do not restart it during the rollout. */
 async function prepare(context: StepContext, squid: SquidRow, source: Source): Promise<Workload> {
   const { app, org, deployment } = context
   const { sealedWorkload } = deployment.notes
@@ -79,7 +85,7 @@ async function prepare(context: StepContext, squid: SquidRow, source: Source): P
   checkEnvironments(environments)
   return await app.db.transaction(async (tx) => {
     const generation = await beginGeneration(tx, squid.id)
-    const image = neededImage(source.image)
+    const image = requireImage(source.image)
     const workload = composeWorkload({
       squid,
       apiPath: apiPath(app.config, { orgCode: org.code, name: squid.name, slot: squid.slot }),
@@ -100,13 +106,13 @@ async function prepare(context: StepContext, squid: SquidRow, source: Source): P
   })
 }
 
-/** One transaction: from here on the gateway leads to the new generation, and it is the one that is kept running. */
+/** One transaction: from then on gateways route to the new generation, and the reconcile loop keeps it running. */
 async function switchTo(context: StepContext, squid: SquidRow, source: Source, next: Workload): Promise<void> {
   const { app, deployment, journal } = context
   const { plan } = source
   const { generation, secretNames, secretsReadAt } = deployment.notes
   const now = app.clock.now()
-  // What follows a restart of the host: init has done its work.
+  // The programs to start after a reboot of the host: init has finished.
   const lasting = pickContainers(next, isApi, isProcessor)
   await app.db.transaction(async (tx) => {
     context.deployment = await addNotes(tx, deployment, { rollout: 'switched' }, now)
@@ -134,7 +140,7 @@ async function switchTo(context: StepContext, squid: SquidRow, source: Source, n
           deploymentId: deployment.id,
           image: next.image,
           manifestRaw: source.manifestRaw,
-          manifestCurrent: shownManifest(source, squid.name),
+          manifestCurrent: displayManifest(source, squid.name),
           packageJson: source.packageJson,
           bytes: source.imageBytes,
           createdAt: now,
@@ -143,13 +149,13 @@ async function switchTo(context: StepContext, squid: SquidRow, source: Source, n
       )
     await announceSquid(tx, squid.id)
   })
-  journal.info(squid.sealedWorkload ? 'Switched to the new generation' : 'The version is up')
+  journal.info(squid.sealedWorkload ? 'Switched to the new generation' : 'The version is running')
 }
 
 const codeOf = (source: Source, squid: SquidRow, userId: number | null, now: Date) => ({
   image: source.image,
   manifestRaw: source.manifestRaw,
-  manifestCurrent: shownManifest(source, squid.name),
+  manifestCurrent: displayManifest(source, squid.name),
   packageJson: source.packageJson,
   description: source.plan.description,
   deployedAt: now,

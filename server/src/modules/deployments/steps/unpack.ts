@@ -11,10 +11,10 @@ import { selectOrg, updateClaimed } from '../store.ts'
 import { selectUpload } from '../uploads-store.ts'
 import { readArtifact } from '../uploads.ts'
 
-/** Far above what squids have; an archive beyond it is a mistake or an attack. */
+/** Far above the size of any real squid; a larger archive is a mistake or an attack. */
 const unpackLimits = { totalBytes: 1_000_000_000, files: 50_000, ratio: 200 }
 
-/** Fetches the archive, unpacks it and refuses early whatever cannot work: manifest, plan, secrets. */
+/** Unpacks the archive and checks early what would fail later: manifest, plan, secrets, environment. */
 export const unpack: Step = {
   status: 'UNPACKING',
   doing: 'Unpacking the archive',
@@ -28,7 +28,7 @@ export const unpack: Step = {
     if (unpacked.packageJson === null)
       throw new DeployFailure(
         'REQUIRED_SOURCE_FILE_MISSED',
-        'package.json is not in the archive. It belongs beside the manifest; check that .squidignore does not leave it out.',
+        'The archive has no package.json. It belongs next to the manifest; check that .squidignore does not exclude it.',
       )
     const manifest = parseManifest(unpacked.manifestRaw)
     const plan = parsePlan(manifest)
@@ -42,11 +42,12 @@ export const unpack: Step = {
   },
 }
 
-/** The tree of the deployment's archive, fresh. @throws DeployFailure, BuildFailure */
+/** Unpacks the deployment's archive into a new tree. @throws DeployFailure, BuildFailure */
 export async function unpackUpload({ app, org, deployment }: StepContext) {
   const upload = deployment.uploadId ? await selectUpload(app.db, org.id, deployment.uploadId) : null
   const sha256 = upload?.sha256
-  if (!sha256) throw new DeployFailure('REQUIRED_SOURCE_FILE_MISSED', 'The archive is gone. Please deploy again.')
+  if (!sha256)
+    throw new DeployFailure('REQUIRED_SOURCE_FILE_MISSED', 'The archive no longer exists. Please deploy again.')
   return await app.builder.unpack({
     key: treeKey(deployment.id),
     archive: () => readArtifact(app, sha256),
@@ -57,16 +58,16 @@ export async function unpackUpload({ app, org, deployment }: StepContext) {
 
 export const treeKey = (deploymentId: number): string => `d${deploymentId}`
 
-/** The organization may have changed while the deployment waited. */
+/** The organization may have changed while the deployment was queued. */
 async function checkOrgMayDeploy({ app, org }: StepContext): Promise<void> {
-  const standing = await selectOrg(app.db, org.id)
-  const reason = standing ? computeRefusal(standing, app.config) : 'The organization is gone.'
+  const payer = await selectOrg(app.db, org.id)
+  const reason = payer ? computeRefusal(payer, app.config) : 'The organization no longer exists.'
   if (reason) throw new DeployFailure('PERMISSIONS', reason)
 }
 
 /**
- * The public client names the slot of the manifest itself; for others the new version moves from its generated slot to the
- * one the manifest asks for.
+ * The public client sends the slot of the manifest itself; for other clients the new version moves from its generated slot to the
+ * one in the manifest.
  */
 async function takeManifestSlot(context: StepContext, plan: SquidPlan): Promise<void> {
   const { app, deployment } = context
@@ -77,7 +78,7 @@ async function takeManifestSlot(context: StepContext, plan: SquidPlan): Promise<
     if (await selectSquidBySlot(tx, squid.orgId, squid.name, slot))
       throw new DeployFailure(
         'REQUIREMENTS',
-        `The manifest asks for slot ${slot}, which ${squid.name}@${slot} has. To update that version, deploy with this slot (sqd deploy -s ${slot}).`,
+        `The manifest requests slot ${slot}, which ${squid.name}@${slot} already uses. To update that version, deploy with this slot (sqd deploy -s ${slot}).`,
       )
     await updateSquid(tx, squid.id, { slot })
     context.deployment = await updateClaimed(tx, deployment, { squidSlot: slot })

@@ -34,20 +34,20 @@ export type DeployApp = TestApp & {
   runtime: SimRuntime
   builder: SimBuilder
   time: ManualClock
-  /** A worker as `startWorker` makes it, without mails and the like. */
+  /** A worker like that of `startWorker`, without mail and other jobs. */
   work: (app?: WorkerApp) => { close: () => Promise<void> }
-  /** Does `act` while such a worker works. */
+  /** Runs `act` while such a worker runs. */
   whileWorking: <T>(act: () => Promise<T>) => Promise<T>
-  /** Someone who deploys in an organization. */
+  /** A user who deploys to an organization. */
   deployer: (org?: TestOrg) => Promise<Deployer>
 }
 
 export type Deployer = {
   org: TestOrg
   api: Client<Contract>
-  /** Sends an archive; answers its `fileUrl`. */
+  /** Uploads an archive; returns its `fileUrl`. */
   send: (archive: Buffer) => Promise<string>
-  /** Sends the squid and asks for its deployment. */
+  /** Uploads the squid and requests its deployment. */
   deploy: (squid?: TestSquid, options?: DeployOptions) => Promise<Deployment>
   /** The deployment once it has ended. */
   ended: (deployment: Pick<Deployment, 'id'>) => Promise<Deployment>
@@ -55,7 +55,7 @@ export type Deployer = {
   deployed: (squid?: TestSquid, options?: DeployOptions) => Promise<Deployment>
 }
 
-/** A server with simulated squids. Its time runs by itself, much faster than ours, and can be moved on top of that. */
+/** A server with simulated squids. Its clock runs automatically, much faster than real time, and can also be advanced. */
 export async function startDeployApp(options: TestAppOptions = {}): Promise<DeployApp> {
   const time = new ManualClock()
   const builder = createSimBuilder()
@@ -126,21 +126,21 @@ function deployerOf(t: TestApp, org: TestOrg): Deployer {
   return { org, api, send, deploy, ended, deployed }
 }
 
-/** As the public client does it: asks where to, sends a multipart body there (contract 2.3). */
+/** Like the public client: requests an upload, then sends a multipart body to its URL (contract 2.3). */
 export async function sendArchive(
   t: TestApp,
-  who: Pick<TestUser, 'token'>,
+  user: Pick<TestUser, 'token'>,
   code: string,
   archive: Buffer,
 ): Promise<string> {
-  const { uploadUrl, fileUrl } = await t.as(who).deployments.createUpload({ params: { code } })
+  const { uploadUrl, fileUrl } = await t.as(user).deployments.createUpload({ params: { code } })
   const { payload, contentType } = multipartOf(archive)
-  const answer = await t.http.inject({
+  const response = await t.http.inject({
     method: 'POST',
     url: `/api/v1${uploadUrl}`,
-    headers: { authorization: `token ${who.token}`, 'content-type': contentType },
+    headers: { authorization: `token ${user.token}`, 'content-type': contentType },
     payload,
   })
-  if (answer.statusCode !== 201) throw new Error(`${answer.statusCode} ${answer.body}`)
+  if (response.statusCode !== 201) throw new Error(`${response.statusCode} ${response.body}`)
   return fileUrl
 }

@@ -1,20 +1,20 @@
 import fc from 'fast-check'
-import type { KillPoint } from './mortal-app.ts'
+import type { KillPoint } from './crashing-app.ts'
 
-/** `npm run test:full` sets it: every death is tried, where `npm test` tries a sample. */
+/** `npm run test:full` sets it: every kill point is tried, where `npm test` tries a sample. */
 export const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
 
-/** What the samples are drawn with; `SHOAL_TEST_SEED` repeats those of an earlier run. */
+/** Seed of the samples; `SHOAL_TEST_SEED` repeats those of an earlier run. */
 const seed = Number(process.env['SHOAL_TEST_SEED'] ?? Math.floor(Math.random() * 1_000_000))
 
-/** For the log: which deaths were tried, and how to try them again. */
+/** For the log: which kill points were tried, and how to repeat them. */
 export const killPlanName = isFull ? 'before and after every change' : `a sample, SHOAL_TEST_SEED=${seed}`
 
 /**
- * The deaths to try, one after the other: before and after each change, or a seeded sample with one in about `stride` changes.
- * It has no end of its own: the caller stops when a worker lives on.
+ * The kill points to try, in order: before and after each write, or a seeded sample with one in about `stride` writes. Endless: the
+ * caller stops when a worker survives.
  */
-export function* deaths(stride: number): Generator<KillPoint> {
+export function* killPoints(stride: number): Generator<KillPoint> {
   if (isFull) {
     for (let call = 1; ; call++) for (const when of ['before', 'after'] as const) yield { call, when }
   }

@@ -3,13 +3,13 @@ import type { App } from '../../../app.ts'
 import { connect } from '../../../db/database.ts'
 
 /**
- * An app whose worker stops right before the first statement that `matches`, as one whose machine sleeps, until `meanwhile` is over.
- * `meanwhile` runs the statement itself and may look at what it did.
+ * An app whose worker stops right before the first statement that `matches`, as on a suspended machine, until `during` returns.
+ * `during` runs the statement itself and can read its result.
  */
-export function pausing<A extends App>(
+export function pausedApp<A extends App>(
   app: A,
   matches: RegExp,
-  meanwhile: (run: () => Promise<QueryResult>) => Promise<QueryResult>,
+  during: (run: () => Promise<QueryResult>) => Promise<QueryResult>,
 ): { app: A; wasReached: () => boolean; close: () => Promise<void> } {
   let isReached = false
   const database = connect(app.database.url, { max: 6 })
@@ -20,7 +20,7 @@ export function pausing<A extends App>(
       const text = typeof first === 'string' ? first : String((first as { text?: string }).text)
       if (isReached || !matches.test(text)) return query(...args)
       isReached = true
-      return meanwhile(() => query(...args))
+      return during(() => query(...args))
     }
     ;(client as unknown as Client).query = patched as Client['query']
   })

@@ -4,16 +4,16 @@ import { probeApi } from '../../observing/probing/probe.ts'
 import { selectSquid } from '../../versions/index.ts'
 import type { DeployApp } from './deploy-app.ts'
 
-/** What a user of the version would have noticed meanwhile. */
-export type ProbeResult = { answers: number; refusals: number; maxWriters: number }
+/** What a user of the version observed. */
+export type ProbeResult = { responses: number; refusals: number; maxWriters: number }
 
-/** Asks the version all the time `work` takes, as the gateway leads there, and counts how many generations write at once. */
+/** Queries the version throughout `work`, at the endpoint the gateway would use, and counts the generations that write concurrently. */
 export async function probeWhile(t: DeployApp, squidId: number, work: () => Promise<void>): Promise<ProbeResult> {
-  const noticed: ProbeResult = { answers: 0, refusals: 0, maxWriters: 0 }
+  const result: ProbeResult = { responses: 0, refusals: 0, maxWriters: 0 }
   const done = new AbortController()
   const probing = (async () => {
     while (!done.signal.aborted) {
-      await probeOnce(t, squidId, noticed)
+      await probeOnce(t, squidId, result)
       await sleep(2)
     }
   })()
@@ -23,16 +23,16 @@ export async function probeWhile(t: DeployApp, squidId: number, work: () => Prom
     done.abort()
     await probing
   }
-  return noticed
+  return result
 }
 
-async function probeOnce(t: DeployApp, squidId: number, noticed: ProbeResult): Promise<void> {
+async function probeOnce(t: DeployApp, squidId: number, result: ProbeResult): Promise<void> {
   const generation = (await selectSquid(t.app.db, squidId))?.generation ?? 0
   const endpoint = t.runtime.directory.endpoint(workloadIdOf(squidId, generation), 'api', apiPort)
-  if (endpoint && (await probeApi(endpoint)) === null) noticed.answers++
-  else noticed.refusals++
+  if (endpoint && (await probeApi(endpoint)) === null) result.responses++
+  else result.refusals++
   const writers = (await t.runtime.observe()).filter(
     (o) => o.workload.startsWith(`${squidId}.`) && isProcessor({ name: o.container }) && o.state === 'running',
   )
-  noticed.maxWriters = Math.max(noticed.maxWriters, new Set(writers.map((o) => o.workload)).size)
+  result.maxWriters = Math.max(result.maxWriters, new Set(writers.map((o) => o.workload)).size)
 }

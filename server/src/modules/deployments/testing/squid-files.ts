@@ -1,7 +1,7 @@
 import { BEHAVIOUR_VARIABLE, type SimBehaviour, type SimBuild } from '@shoal/runtime'
 
 export type TestSquid = {
-  /** What the programs do; default: what healthy ones do. `null`: there is none. */
+  /** Behaviour of the programs; default: healthy. `null`: the squid has none. */
   init?: SimBehaviour | null
   api?: SimBehaviour | null
   processors?: Record<string, SimBehaviour>
@@ -12,11 +12,11 @@ export type TestSquid = {
   manifest?: Record<string, unknown>
   addons?: Record<string, unknown>
   scale?: Record<string, unknown>
-  /** More files of the archive. */
+  /** Additional files of the archive. */
   files?: Record<string, string>
 }
 
-/** The files of a squid that the sim runtime plays. JSON is YAML. */
+/** The files of a squid for the sim runtime. JSON is valid YAML. */
 export function squidFiles(squid: TestSquid = {}): Record<string, string> {
   const { init, api, processors = { processor: {} }, hasPostgres = true } = squid
   const section = (behaviour: SimBehaviour | undefined) => ({

@@ -43,13 +43,13 @@ async function follow(query = '', base?: string): Promise<Follower> {
   return follower
 }
 
-/** Each call starts the container anew with other lines. */
+/** Each call restarts the container with other lines. */
 const write = (...lines: string[]) => runtime.apply(workloadOf(squid, [specOf('eth', 3000, { print: lines })]))
 
 const messages = (follower: Follower) =>
   follower.entries.map(({ payload }) => (typeof payload === 'string' ? payload : payload['msg']))
 
-test('a line comes within half a second, to every follower, also of another process', async () => {
+test('a line reaches every follower within half a second, also in another process', async () => {
   const other = await createHttpApp({ ...t.app, database: { ...t.app.database } })
   try {
     const base = await other.listen({ port: 0, host: '127.0.0.1' })
@@ -70,7 +70,7 @@ test('a line comes within half a second, to every follower, also of another proc
   }
 })
 
-test('filters are those of the history, levels in lower case', async () => {
+test('filters are those of the history, with levels in lower case', async () => {
   const errors = await follow('?level%5B%5D=error')
   const found = await follow('?search=TRANSFER&container[]=processor')
   const others = await follow('?container[]=api')
@@ -87,7 +87,7 @@ test('filters are those of the history, levels in lower case', async () => {
   expect(others.entries).toEqual([])
 })
 
-test('goes on behind a line without loss, however much came meanwhile', async () => {
+test('continues after a line without loss, regardless of the number of new lines', async () => {
   const [first] = (await history()).logs
   const lines = Array.from({ length: 3000 }, (_, i) => `line ${i}`)
   await write(...lines)
@@ -96,7 +96,7 @@ test('goes on behind a line without loss, however much came meanwhile', async ()
   await until(() => expect(messages(follower)).toEqual([...lines, 'then this']))
 })
 
-test('a reader who is too slow is told how many lines it missed, and gets the rest', async () => {
+test('a reader that is too slow gets the number of missing lines, and the rest', async () => {
   const slow = await follow()
   const quick = await follow()
   slow.pause()
@@ -127,7 +127,7 @@ test('ends when the version is deleted', async () => {
   await until(() => expect(follower.isEnded).toBe(true))
 })
 
-test('listens with one connection, and with none when nobody follows', async () => {
+test('listens with one connection, and with none without followers', async () => {
   const listening = async () => {
     const { rows } = await t.app.database.pool.query<{ count: number }>(
       "select count(*)::int as count from pg_stat_activity where application_name = 'shoal-listen' and datname = current_database()",

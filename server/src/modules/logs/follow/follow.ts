@@ -8,7 +8,7 @@ import type { Tails } from './tails.ts'
 export type FollowQuery = {
   squidId: number
   filter: LogFilter
-  /** Go on behind this line; null: with what comes from now on. */
+  /** Continue after this line; null: with new lines. */
   afterSeq: number | null
   signal: AbortSignal
 }
@@ -16,34 +16,34 @@ export type FollowQuery = {
 const lineBatchSize = 500
 
 /**
- * Batches of entries as they arrive, until the caller hangs up or the version is deleted. With `afterSeq`, first all that came
- * since. Whoever then falls further behind than is kept in memory gets an entry that says how many lines are missing.
+ * Batches of entries as they arrive, until the client disconnects or the version is deleted. With `afterSeq`, first the lines since
+ * then. A reader that falls too far behind gets an entry with the number of missing lines.
  */
 export async function* follow(
   app: Pick<App, 'db' | 'clock'>,
   tails: Tails,
-  asked: FollowQuery,
+  query: FollowQuery,
 ): AsyncGenerator<LogEntry[]> {
-  const { tail, release } = await tails.open(asked.squidId)
+  const { tail, release } = await tails.open(query.squidId)
   try {
-    let at = asked.afterSeq ?? tail.lastSeq
-    while (at < tail.firstSeq - 1 && !asked.signal.aborted) {
-      const lines = await readAfter(app.db, asked.squidId, at, lineBatchSize)
+    let at = query.afterSeq ?? tail.lastSeq
+    while (at < tail.firstSeq - 1 && !query.signal.aborted) {
+      const lines = await readAfter(app.db, query.squidId, at, lineBatchSize)
       at = lines.at(-1)?.seq ?? tail.firstSeq - 1
-      yield* batchOf(lines, asked.filter)
+      yield* batchOf(lines, query.filter)
     }
-    while (!asked.signal.aborted) {
+    while (!query.signal.aborted) {
       const { firstSeq } = tail
       if (at < firstSeq - 1) {
-        yield* await gapOf(app, asked, at + 1, firstSeq - 1)
+        yield* await gapOf(app, query, at + 1, firstSeq - 1)
         at = firstSeq - 1
       }
       const lines = tail.after(at, lineBatchSize)
       at = lines.at(-1)?.seq ?? at
-      yield* batchOf(lines, asked.filter)
+      yield* batchOf(lines, query.filter)
       if (lines.length > 0) continue
       if (tail.isEnded) return
-      await tail.changed(asked.signal)
+      await tail.changed(query.signal)
     }
   } finally {
     release()
@@ -55,7 +55,7 @@ function* batchOf(lines: Parameters<typeof entryOf>[0][], filter: LogFilter) {
   if (shown.length > 0) yield shown.map(entryOf)
 }
 
-/** What a slow reader gets in the place of the lines from `first` to `last`; nothing when it did not want any of them. */
+/** Replaces the lines from `first` to `last` for a slow reader; nothing when its filter excludes all of them. */
 async function gapOf(
   app: Pick<App, 'db' | 'clock'>,
   { squidId, filter }: FollowQuery,

@@ -1,27 +1,27 @@
 import type { Db } from '../../../db/database.ts'
 import { readAfter, type StoredLine } from '../lines-store.ts'
 
-/** Of one followed version: what a reader may be behind before lines are left out for it. */
+/** Lines per followed version that a reader may be behind before lines are skipped. */
 const keptLines = 10_000
 const keptChars = 8_000_000
 const readBatchSize = 2_000
 
-/** The newest lines of one version in memory, for all its followers in this process. */
+/** The newest lines of one version in memory, shared by all followers in this process. */
 export type Tail = {
-  /** Those who are behind it have missed lines. */
+  /** Readers before this line have missed lines. */
   readonly firstSeq: number
   readonly lastSeq: number
   readonly isEnded: boolean
   /** Lines after `seq`, at most `limit`. */
   after: (seq: number, limit: number) => StoredLine[]
-  /** Comes back when there is something new, or at the end. */
+  /** Resolves when there are new lines, or at the end. */
   changed: (signal: AbortSignal) => Promise<void>
-  /** Reads what is new in the database; calls while one is under way become one more. */
+  /** Reads new lines from the database; concurrent calls are merged into one more read. */
   refresh: () => Promise<void>
   end: () => void
 }
 
-/** Begins behind `lastSeq`; nothing of before is kept. */
+/** Starts after `lastSeq`. */
 export function createTail(db: Db, squidId: number, lastSeq: number): Tail {
   let lines: StoredLine[] = []
   let chars = 0

@@ -4,27 +4,27 @@ import { existingSquids } from '../../versions/index.ts'
 import { findStream, lastSeqs, logsChannel } from '../lines-store.ts'
 import { createTail, type Tail } from './tail.ts'
 
-/** To see that a version was deleted, and in case a notification got lost. */
+/** Detects deleted versions and lost notifications. */
 const pollMs = 2_000
 
 export type Tails = {
-  /** The tail of a version, the same for all followers; `release` when it is not followed any more. */
+  /** The tail of a version, shared by all followers; call `release` when done. */
   open: (squidId: number) => Promise<{ tail: Tail; release: () => void }>
 }
 
 type SharedTail = { tail: Promise<Tail>; followers: number }
 
-/** All followed versions of this process: one connection that listens, one read for each change, however many follow. */
+/** All followed versions of this process: one listening connection and one read per change, regardless of the number of followers. */
 export function createTails(app: Pick<App, 'db' | 'database' | 'log'>): Tails {
   const followed = new Map<number, SharedTail>()
   let stopListening: (() => void) | null = null
 
   const refresh = (squidId: number) => {
-    const found = followed.get(squidId)
-    void found?.tail.then((tail) => tail.refresh()).catch((error: unknown) => app.log.warn({ err: error }, 'log tail'))
+    const entry = followed.get(squidId)
+    void entry?.tail.then((tail) => tail.refresh()).catch((error: unknown) => app.log.warn({ err: error }, 'log tail'))
   }
 
-  const look = async () => {
+  const poll = async () => {
     const ids = [...followed.keys()]
     const [existing, lasts] = await Promise.all([existingSquids(app.db, ids), lastSeqs(app.db, ids)])
     for (const id of ids) {
@@ -39,10 +39,10 @@ export function createTails(app: Pick<App, 'db' | 'database' | 'log'>): Tails {
       onMessage: (payload) => payload.split(',').forEach((id) => refresh(Number(id))),
       onListening: () => [...followed.keys()].forEach(refresh),
     })
-    const looking = setInterval(() => void look().catch(() => undefined), pollMs)
+    const polling = setInterval(() => void poll().catch(() => undefined), pollMs)
     stopListening = () => {
       stop()
-      clearInterval(looking)
+      clearInterval(polling)
     }
   }
 

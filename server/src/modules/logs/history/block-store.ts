@@ -5,7 +5,7 @@ import { notProcessors } from '../containers.ts'
 import type { LogFilter } from '../filter.ts'
 import { atMs, timeOf, type Direction, type LinePosition } from '../lines-store.ts'
 
-/** A run of lines that may hold matches. */
+/** A block of lines that may contain matches. */
 export type Candidate = { firstSeq: number; lastSeq: number; minAtMs: number; maxAtMs: number }
 
 export type CandidateQuery = {
@@ -16,35 +16,35 @@ export type CandidateQuery = {
   after: LinePosition | null
   filter: LogFilter
   direction: Direction
-  /** Blocks that come after this one. */
+  /** Only blocks after this one. */
   beyond: Candidate | null
   limit: number
 }
 
-/** The next blocks in the direction of time that may hold matching lines. */
-export async function findCandidates(db: Db, asked: CandidateQuery): Promise<Candidate[]> {
-  const isDown = asked.direction === 'desc'
-  const order = sql.raw(asked.direction)
+/** The next blocks, in the direction of time, that may contain matching lines. */
+export async function findCandidates(db: Db, query: CandidateQuery): Promise<Candidate[]> {
+  const isDown = query.direction === 'desc'
+  const order = sql.raw(query.direction)
   const edge = sql.raw(isDown ? 'max_at' : 'min_at')
   const conditions = [
-    sql`squid_id = ${asked.squidId}`,
-    sql`last_seq <= ${asked.indexedSeq}`,
-    ...timeConditions(asked),
-    ...contentConditions(asked.filter),
+    sql`squid_id = ${query.squidId}`,
+    sql`last_seq <= ${query.indexedSeq}`,
+    ...timeConditions(query),
+    ...contentConditions(query.filter),
   ]
-  if (asked.beyond) {
-    const at = timeOf(isDown ? asked.beyond.maxAtMs : asked.beyond.minAtMs)
-    conditions.push(sql`(${edge}, first_seq) ${sql.raw(isDown ? '<' : '>')} (${at}, ${asked.beyond.firstSeq})`)
+  if (query.beyond) {
+    const at = timeOf(isDown ? query.beyond.maxAtMs : query.beyond.minAtMs)
+    conditions.push(sql`(${edge}, first_seq) ${sql.raw(isDown ? '<' : '>')} (${at}, ${query.beyond.firstSeq})`)
   }
-  const held = hashesOfTerm(asked.filter.search ?? '').map(mightContain)
-  // "offset 0" keeps the two steps apart: filters are read one after the other in order, and no further than to the limit.
+  const gramConditions = hashesOfTerm(query.filter.search ?? '').map(mightContain)
+  // "offset 0" keeps the two steps apart: filters are read one by one in order, and no more than the limit needs.
   const { rows } = await db.execute<Candidate>(sql`
     select first_seq as "firstSeq", last_seq as "lastSeq", ${epoch('min_at')} as "minAtMs", ${epoch('max_at')} as "maxAtMs"
     from (
       select * from log_blocks where ${sql.join(conditions, sql` and `)}
       order by ${edge} ${order}, first_seq ${order} offset 0
     ) block
-    ${held.length > 0 ? sql`where ${sql.join(held, sql` and `)}` : sql``} limit ${asked.limit}`)
+    ${gramConditions.length > 0 ? sql`where ${sql.join(gramConditions, sql` and `)}` : sql``} limit ${query.limit}`)
   return rows
 }
 
@@ -70,7 +70,7 @@ function contentConditions({ levels, containers }: LogFilter): SQL[] {
   return conditions
 }
 
-/** As `mightContain` of `bloom.ts`. The column is stored so that one byte of it can be read without the rest. */
+/** Same as `mightContain` of `bloom.ts`. The column is stored such that one byte can be read without the rest. */
 const mightContain = (hash: number): SQL => {
   const bit = hash & 0x7fffffff
   return sql`get_byte(substring(bloom, (${bit}::int & (octet_length(bloom) * 8 - 1)) / 8 + 1, 1), 0) & ${1 << (hash & 7)}::int <> 0`

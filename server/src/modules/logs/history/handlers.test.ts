@@ -28,7 +28,7 @@ type Query = { at?: string; orderBy?: 'asc' | 'desc'; limit?: string; level?: st
 const params = () => ({ code: org.code, reference: 'test-squid@v1' })
 const history = (query: Query) => t.as(org.admin).logs.history({ params: params(), query })
 
-test('a page begins with the line that is asked for, in both directions', async () => {
+test('a page begins with the requested line, in both directions', async () => {
   const before = await history({ at: '10', limit: '3' })
   expect(before.logs.map(({ id }) => id)).toEqual(['10', '9', '8'])
   const after = await history({ at: '10', limit: '3', orderBy: 'asc' })
@@ -37,18 +37,18 @@ test('a page begins with the line that is asked for, in both directions', async 
   expect(next.logs.map(({ id }) => id)).toEqual(['13', '14'])
 })
 
-test('the line need not pass the filter, and must be there', async () => {
+test('the line need not match the filter, but must exist', async () => {
   const errors = await history({ at: '9', level: ['ERROR'], limit: '2' })
   expect(errors.logs.map(({ payload }) => payload)).toEqual(['ERROR: line 6', 'ERROR: line 3'])
   await expect(history({ at: '999' })).rejects.toMatchObject({ status: 404 })
   await expect(history({ at: 'x' })).rejects.toMatchObject({ status: 400 })
 })
 
-test('the end is told whatever the filter', async () => {
+test('the end is reported for any filter', async () => {
   expect(await history({ level: ['FATAL'] })).toEqual({ logs: [], nextPage: null, lastId: '30' })
 })
 
-test('a download holds all that the filter lets through, oldest first', async () => {
+test('a download has all matching lines, oldest first', async () => {
   const url = `${await t.listen()}/api/v1/orgs/${org.code}/squids/test-squid@v1/logs/download`
   const headers = { authorization: `Bearer ${org.admin.token}` }
   const all = await fetch(url, { headers })

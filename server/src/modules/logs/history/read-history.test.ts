@@ -51,7 +51,7 @@ const question = fc.record({
 let squids = 0
 const minuteMs = (minute: number) => day + minute * 60_000
 
-/** Writes batches of them until there are several blocks. Answers the version and all its lines as they are stored. */
+/** Writes batches of them until there are several blocks. Returns the version and all its lines as stored. */
 async function ingest(batches: (typeof rawLines extends fc.Arbitrary<infer T> ? T : never)[]) {
   const squidId = ++squids
   const writer = createWriter(client, { hiding: async () => () => (text) => text, oldestAtMs: () => 0 })
@@ -78,25 +78,25 @@ async function ingest(batches: (typeof rawLines extends fc.Arbitrary<infer T> ? 
   return { squidId, rows }
 }
 
-test('every page is what looking at all lines would find', async () => {
+test('every page equals a search through all lines', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(rawLines, { minLength: 1, maxLength: 3 }),
       fc.array(question, { minLength: 6, maxLength: 12 }),
-      async (batches, questions) => {
+      async (batches, queries) => {
         const { squidId, rows } = await ingest(batches)
-        for (const asked of questions) {
-          const { direction, limit } = asked
-          const fromMs = asked.fromMinute === null ? null : minuteMs(asked.fromMinute)
-          const toMs = asked.toMinute === null ? null : minuteMs(asked.toMinute)
-          const filter = filterOf(asked)
+        for (const query of queries) {
+          const { direction, limit } = query
+          const fromMs = query.fromMinute === null ? null : minuteMs(query.fromMinute)
+          const toMs = query.toMinute === null ? null : minuteMs(query.toMinute)
+          const filter = filterOf(query)
           const expected = rows
             .filter((line) => matches(filter, line) && line.atMs >= (fromMs ?? 0) && line.atMs <= (toMs ?? Infinity))
             .sort((a, b) => (a.atMs - b.atMs || a.seq - b.seq) * (direction === 'asc' ? 1 : -1))
             .map((line) => line.seq)
           const found: number[] = []
           let after: LinePosition | null = null
-          // Some pages are enough, the last one among them when there are few.
+          // Some pages are enough, including the last one when there are few.
           for (let pages = 0; pages < 5; pages++) {
             const signal = new AbortController().signal
             const page = await readHistory(t.app.db, { squidId, fromMs, toMs, filter, direction, after, limit, signal })
@@ -115,7 +115,7 @@ test('every page is what looking at all lines would find', async () => {
 }, 120_000)
 
 describe('a filter', () => {
-  test('finds the level, and what stands in the object of a line', async () => {
+  test('finds the level, and text in the object of a line', async () => {
     const squidId = ++squids
     const writer = createWriter(client, { hiding: async () => () => (text) => text, oldestAtMs: () => 0 })
     const texts = [
@@ -131,13 +131,13 @@ describe('a filter', () => {
       readAt: new Date(day),
     }))
     await writer.write({ lines, cursor: {} })
-    const search = async (asked: Parameters<typeof filterOf>[0]) => {
+    const search = async (query: Parameters<typeof filterOf>[0]) => {
       const signal = new AbortController().signal
       const page = await readHistory(t.app.db, {
         squidId,
         fromMs: null,
         toMs: null,
-        filter: filterOf(asked),
+        filter: filterOf(query),
         direction: 'desc',
         after: null,
         limit: 10,
@@ -155,10 +155,10 @@ describe('a filter', () => {
     expect(levels.map(levelNumber)).toEqual(levels.map((level) => logLevels.indexOf(level)))
   })
 
-  test('of a version that never logged finds nothing', async () => {
+  test('finds nothing in a version that never logged', async () => {
     const signal = new AbortController().signal
-    const asked = { squidId: 999_999, fromMs: null, toMs: null, after: null, limit: 10, signal }
-    const page = await readHistory(t.app.db, { ...asked, filter: filterOf({}), direction: 'desc' })
+    const query = { squidId: 999_999, fromMs: null, toMs: null, after: null, limit: 10, signal }
+    const page = await readHistory(t.app.db, { ...query, filter: filterOf({}), direction: 'desc' })
     expect(page).toEqual({ lines: [], next: null, lastSeq: 0 })
   })
 })

@@ -4,15 +4,15 @@ import { bloomOf } from '../bloom.ts'
 import type { SeqRange } from '../lines-store.ts'
 import { addBlock, readLinesOfBlock, type LineOfBlock, type NewLine } from './ingest-store.ts'
 
-/** Small enough to look through in a millisecond, large enough that five million lines have only five thousand blocks. */
+/** Small enough to scan in a millisecond, large enough that five million lines have only five thousand blocks. */
 export const linesOfBlock = 1_000
-/** Lines may be long: a block is full earlier then. */
+/** Lines may be long: then a block is full earlier. */
 const charsOfBlock = 1_000_000
 
-/** The newest lines of a version, not in a block yet. */
+/** The newest lines of a version that are not in a block yet. */
 export type OpenBlock = SeqRange & { chars: number }
 
-/** Adds new lines to the open block. Answers the blocks that became full and what is open now. */
+/** Adds new lines to the open block. Returns the blocks that became full and the new open one. */
 export function fillBlocks(open: OpenBlock, lines: NewLine[]): { full: SeqRange[]; open: OpenBlock } {
   const full: SeqRange[] = []
   let { firstSeq, lastSeq, chars } = open
@@ -27,7 +27,7 @@ export function fillBlocks(open: OpenBlock, lines: NewLine[]): { full: SeqRange[
   return { full, open: { firstSeq, lastSeq, chars } }
 }
 
-/** Cuts what an earlier worker left without blocks; the rest stays open. */
+/** Splits lines that an earlier worker left without blocks; the remainder stays open. */
 export function blocksOfBacklog(indexedSeq: number, lastSeq: number): SeqRange[] {
   const blocks: SeqRange[] = []
   for (let firstSeq = indexedSeq + 1; firstSeq + linesOfBlock - 1 <= lastSeq; firstSeq += linesOfBlock)
@@ -35,7 +35,7 @@ export function blocksOfBacklog(indexedSeq: number, lastSeq: number): SeqRange[]
   return blocks
 }
 
-/** Reads the lines of a full block again and stores what occurs in them. Until then they are searched one by one. */
+/** Reads the lines of a full block again and stores its summary. Until then its lines are searched one by one. */
 export async function indexBlock(client: ClientBase, squidId: number, block: SeqRange): Promise<void> {
   const lines = await readLinesOfBlock(client, squidId, block)
   await inTransaction(client, () => addBlock(client, squidId, block, summaryOf(lines)))
@@ -49,7 +49,7 @@ export type BlockSummary = {
   bloom: Buffer
 }
 
-/** Null without lines: their day was dropped meanwhile. */
+/** Null without lines: their day was dropped in the meantime. */
 function summaryOf(lines: LineOfBlock[]): BlockSummary | null {
   if (lines.length === 0) return null
   const times = lines.map((line) => line.atMs)

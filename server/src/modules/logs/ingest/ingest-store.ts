@@ -4,7 +4,7 @@ import { from as copyFrom } from 'pg-copy-streams'
 import { logsChannel, searchedText, type SeqRange } from '../lines-store.ts'
 import type { BlockSummary } from './blocks.ts'
 
-/** A line as it goes into the database. */
+/** A line to insert. */
 export type NewLine = {
   squidId: number
   seq: number
@@ -23,17 +23,17 @@ export async function readCursor(client: ClientBase): Promise<Record<string, str
   return Object.fromEntries(rows.map((row) => [row.source, row.position]))
 }
 
-/** Merges into the kept cursor; an empty position takes its source out of it. */
+/** Merges into the stored cursor; an empty position removes its source. */
 export async function moveCursor(client: ClientBase, changes: Record<string, string>): Promise<void> {
   const moved = Object.entries(changes).filter(([, position]) => position !== '')
-  const gone = Object.keys(changes).filter((source) => changes[source] === '')
+  const removed = Object.keys(changes).filter((source) => changes[source] === '')
   if (moved.length > 0)
     await client.query(
       `insert into log_cursors (source, position) select * from unnest($1::text[], $2::text[])
        on conflict (source) do update set position = excluded.position`,
       [moved.map(([source]) => source), moved.map(([, position]) => position)],
     )
-  if (gone.length > 0) await client.query('delete from log_cursors where source = any($1)', [gone])
+  if (removed.length > 0) await client.query('delete from log_cursors where source = any($1)', [removed])
 }
 
 export async function readStreams(client: ClientBase, squidIds: number[]): Promise<StreamState[]> {
@@ -44,7 +44,7 @@ export async function readStreams(client: ClientBase, squidIds: number[]): Promi
   return rows
 }
 
-/** Versions with at least `lines` lines that are in no block yet. */
+/** Versions with at least `lines` lines that are not in a block yet. */
 export async function findUnindexed(client: ClientBase, lines: number): Promise<StreamState[]> {
   const { rows } = await client.query<StreamState>(
     `select squid_id as "squidId", last_seq as "lastSeq", indexed_seq as "indexedSeq" from log_streams
@@ -63,7 +63,7 @@ export async function moveStreams(client: ClientBase, streams: { squidId: number
   )
 }
 
-/** The fastest way in: one COPY for all lines. */
+/** One COPY for all lines, the fastest way. */
 export async function copyLines(client: ClientBase, lines: NewLine[]): Promise<void> {
   const copy = client.query(
     copyFrom('copy log_lines (squid_id, seq, at, level, container, ns, message, fields) from stdin'),
@@ -93,10 +93,10 @@ const escapes: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r'
 
 function escaped(text: string | null): string {
   if (text === null) return '\\N'
-  return special.test(text) ? text.replaceAll(/[\\\n\r\t]/g, (found) => escapes[found] ?? found) : text
+  return special.test(text) ? text.replaceAll(/[\\\n\r\t]/g, (character) => escapes[character] ?? character) : text
 }
 
-/** Wakes followers in all processes once the transaction is through. Postgres takes at most 8,000 bytes at once. */
+/** Wakes followers in all processes after the commit. Postgres accepts at most 8,000 bytes per notification. */
 export async function notifyFollowers(client: ClientBase, squidIds: number[]): Promise<void> {
   const perNotification = 400
   for (let i = 0; i < squidIds.length; i += perNotification)
@@ -114,7 +114,7 @@ export async function readLinesOfBlock(client: ClientBase, squidId: number, bloc
   return rows
 }
 
-/** The lines of the block count as indexed from now on; without a summary they are gone. */
+/** Marks the lines of the block as indexed; without a summary they no longer exist. */
 export async function addBlock(client: ClientBase, squidId: number, block: SeqRange, summary: BlockSummary | null) {
   if (summary)
     await client.query(

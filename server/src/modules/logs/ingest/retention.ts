@@ -3,11 +3,11 @@ import { days } from '../../../clock.ts'
 import { dayOf, ensureDayPartition } from '../../../db/day-partitions.ts'
 import { dropLinesBefore, deleteLinesOfDeletedSquids } from './partition-store.ts'
 
-/** The first day whose lines are kept, as in `2026-01-31`. */
+/** The first day whose lines are kept, such as `2026-01-31`. */
 export const oldestDay = (app: Pick<App, 'clock' | 'config'>): string =>
   dayOf(app.clock.now().getTime() - days(app.config.SHOAL_LOG_RETENTION_DAYS))
 
-/** Makes room for today and tomorrow and drops the days past retention. Done twice is done once. */
+/** Creates the partitions of today and tomorrow and drops expired days. Idempotent. */
 export async function keepDays(app: Pick<App, 'clock' | 'config' | 'database'>): Promise<void> {
   const client = await app.database.pool.connect()
   try {

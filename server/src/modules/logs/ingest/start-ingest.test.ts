@@ -31,7 +31,7 @@ const messages = async (reference?: string, query?: object) => {
 
 const numbers = (count: number, prefix = 'line') => Array.from({ length: count }, (_, i) => `${prefix} ${i}`)
 
-test('lines of all containers are told with their level, container, time and object', async () => {
+test('lines of all containers are returned with their level, container, time and object', async () => {
   const time = clock.now().getTime() - 5000
   await makeVersion(t.app, org, {
     apis: [{ print: ['listening'] }, { print: ['listening too'] }],
@@ -56,12 +56,12 @@ test('lines of all containers are told with their level, container, time and obj
   }
 })
 
-test('a line is stored once and in order, however often workers come, go and compete', async () => {
+test('a line is stored once and in order, also when workers start, stop and compete', async () => {
   const squid = await makeVersion(t.app, org, { processors: { eth: { print: numbers(6000) } } })
   const allOf = (search: string) => until(async () => expect(await messages(undefined, { search })).toHaveLength(1000))
   for (let round = 0; round < 6; round++) {
     const workers = [startLogIngest(t.app), startLogIngest(t.app)]
-    // In the midst of its work or after it.
+    // In the middle of its work or after it.
     if (round % 2 === 1) await allOf(`round ${round - 1}`)
     await Promise.all(workers.map((worker) => worker.close()))
     const more = numbers(1000, `round ${round}`)
@@ -84,7 +84,7 @@ test('a line is stored once and in order, however often workers come, go and com
   }
 })
 
-test('values of secrets are not stored, however a program writes them, and whichever it was started with', async () => {
+test('values of secrets are not stored, in any encoding, including replaced ones', async () => {
   const api = t.as(org.admin).secrets
   const set = (name: string, value: string) =>
     api.change({ params: { code: org.code }, body: { secrets: [{ action: 'UPDATE', name, value }] } })
@@ -101,7 +101,7 @@ test('values of secrets are not stored, however a program writes them, and which
     'the key is hunter2 "quoted" / and',
     '  another line of it',
     JSON.stringify({ ...record, 4711471147: [JSON.stringify({ body: value })] }),
-    // The same character, written otherwise.
+    // The same character in another encoding.
     '{"level":2,"msg":"k\\u0065y \\u0068unter2 \\"quoted\\" \\/ and\\nanother line of it"}',
     'pins 4711471147 and no others',
   ]
@@ -125,7 +125,7 @@ test('values of secrets are not stored, however a program writes them, and which
   }
 })
 
-test('days past retention go with all their lines; the rest stays', async () => {
+test('expired days are dropped with all their lines; the others stay', async () => {
   const squid = await makeVersion(t.app, org, { processors: { eth: { print: numbers(1500, 'old') } } })
   const ingest = startLogIngest(t.app)
   try {
@@ -145,7 +145,7 @@ test('days past retention go with all their lines; the rest stays', async () => 
   }
 })
 
-test('nothing is kept of a version that was deleted but its lines until their day goes', async () => {
+test('of a deleted version only the lines remain, until their day is dropped', async () => {
   const squid = await makeVersion(t.app, org, { processors: { eth: { print: numbers(1200) } } })
   const ingest = startLogIngest(t.app)
   try {
@@ -161,7 +161,7 @@ test('nothing is kept of a version that was deleted but its lines until their da
   }
 })
 
-test('wrong questions are refused with the field', async () => {
+test('invalid queries are refused with the field', async () => {
   await makeVersion(t.app, org)
   await expect(history(undefined, { nextPage: 'made up' })).rejects.toMatchObject({
     status: 400,

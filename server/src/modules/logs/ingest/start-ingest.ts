@@ -9,9 +9,9 @@ import { keepDays, oldestDay } from './retention.ts'
 import { createWriter } from './writer.ts'
 
 /**
- * Takes the lines of all containers from the runtime into the database, in one process at a time. A line is stored exactly
- * once: its place in the runtime's log moves in the same transaction, and the runtime keeps whatever it was not yet asked to
- * go on from.
+ * Moves the lines of all containers from the runtime to the database, in one process at a time. A line is stored exactly once: its
+ * position in the runtime's log is updated in the same transaction, and the runtime keeps lines until a later position is
+ * requested.
  */
 export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): LeaderHandle {
   return runAsLeader(app.database, app.log, 'log-ingest', async (client, signal) => {
@@ -25,7 +25,7 @@ export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): L
         hiding: createRedactorSource(app),
         oldestAtMs: () => Date.parse(oldestDay(app)),
       })
-      // Asking for the next batch tells the runtime that this one is safe.
+      // Requesting the next batch acknowledges this one.
       for await (const batch of app.runtime.logs(await readCursor(client), signal)) await writer.write(batch)
     } finally {
       clearInterval(keeping)

@@ -10,27 +10,27 @@ import { fillBlocks, indexBlock, type OpenBlock } from './blocks.ts'
 import { copyLines, moveCursor, moveStreams, notifyFollowers, readStreams, type NewLine } from './ingest-store.ts'
 
 export type Writer = {
-  /** Stores the lines and the cursor behind them, both or neither. */
+  /** Stores the lines and the cursor after them, both or neither. */
   write: (batch: LogBatch) => Promise<void>
 }
 
-/** Where a version's lines end, and what of them is in no block yet. */
+/** The end of a version's lines, and the open block. */
 type StreamEnd = {
   squidId: number
   lastSeq: number
   open: OpenBlock
-  /** Of the last line of each container of each generation: its lines never go back in time. */
+  /** Time of the last line of each container of each generation: times never decrease. */
   lastAtMs: Map<string, number>
 }
 
 type WriterOptions = {
-  /** Before lines are stored. */
+  /** Called before lines are stored. */
   hiding: RedactorSource
-  /** A line that says it is older is not believed: its day is gone. */
+  /** Earlier times in lines are ignored, because their day was dropped. */
   oldestAtMs: () => number
 }
 
-/** Writes batches through the connection that holds the ingestor's lock, so that no two processes ever give out the same `seq`. */
+/** Writes batches through the connection that holds the ingestor's lock, so that no two processes assign the same `seq`. */
 export function createWriter(client: ClientBase, options: WriterOptions): Writer {
   const streams = new Map<number, StreamEnd>()
   const knownDays = new Set<string>()
@@ -88,7 +88,7 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
       try {
         await write(batch)
       } catch (error) {
-        // What was counted up for lines that are not there must not count.
+        // Numbers assigned to lines that were not stored must be released.
         streams.clear()
         throw error
       }
@@ -96,13 +96,13 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
   }
 }
 
-/** Of `<squidId>.<generation>`; null for a workload that is not a version's. */
+/** Squid id of `<squidId>.<generation>`; null for other workloads. */
 function squidOf(line: LogLine): number | null {
   const id = /^(\d+)\./.exec(line.workload)?.[1]
   return id === undefined ? null : Number(id)
 }
 
-/** Parsed, in the order of their times, and with the next numbers of the version. */
+/** Parsed, sorted by time, with the next numbers of the version. */
 function numbered(
   stream: StreamEnd,
   raw: LogLine[],
@@ -129,7 +129,7 @@ function numbered(
   return timed.map((line) => ({ ...line, seq: ++stream.lastSeq }))
 }
 
-/** Once it is parsed, since JSON can write a value in more ways than anybody would look for. */
+/** Redacts after parsing, because JSON has too many spellings of a value. */
 const redactedLine = (redact: Redactor, line: ParsedLine): ParsedLine => ({
   ...line,
   ns: line.ns === null ? null : redact(line.ns),
@@ -138,8 +138,8 @@ const redactedLine = (redact: Redactor, line: ParsedLine): ParsedLine => ({
 })
 
 /**
- * When each line of a container was written: as it says itself, otherwise like the next line that says so, otherwise when it
- * was read. Never later than that, and never going back, so that sorting by time keeps the order of writing.
+ * When each line of a container was written: its own time, else that of the next line that has one, else the time it was read.
+ * Never later than that, and never decreasing, so that sorting by time keeps the order of writing.
  */
 function timesOf(entries: { readAtMs: number; parsed: ParsedLine }[], lastAtMs: number, oldestAtMs: number): number[] {
   const times: number[] = []

@@ -4,16 +4,16 @@ import { request, type IncomingMessage } from 'node:http'
 export type Follower = {
   /** All entries so far. */
   entries: LogEntry[]
-  /** Lines of the stream that held no entry. */
+  /** Lines of the stream without an entry. */
   beats: number
   isEnded: boolean
-  /** Takes nothing off the connection until `resume`. */
+  /** Stops reading from the connection until `resume`. */
   pause: () => void
   resume: () => void
   hangUp: () => void
 }
 
-/** Reads a stream of logs as the public client does: each line an array, blank lines ignored (contract 2.6). */
+/** Reads a stream of logs like the public client: each line an array, blank lines ignored (contract 2.6). */
 export async function followLogs(url: string, token: string): Promise<Follower> {
   const answer = await new Promise<IncomingMessage>((done, failed) => {
     request(url, { headers: { authorization: `token ${token}` }, agent: false }, done)

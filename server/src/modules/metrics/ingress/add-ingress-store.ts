@@ -2,23 +2,23 @@ import { DatabaseError } from 'pg'
 import type { Database } from '../../../db/database.ts'
 import { dayOf, ensureDayPartition } from '../../../db/day-partitions.ts'
 
-/** Requests to a version in one minute, as one gateway counted them. */
+/** Requests to a version in one minute, as counted by one gateway. */
 export type IngressMinute = {
   squidId: number
-  /** Its beginning. */
+  /** Start of the minute. */
   minute: Date
   successes: number
   errors: number
   successBytes: number
   errorBytes: number
-  /** Counts by bucket of latency, of successes only (`histogram.ts`). */
+  /** Counts by latency bucket (`histogram.ts`), of successful requests only. */
   histogram: number[]
 }
 
-/** Adds to what is there: exact with any number of gateways, and also when it comes late. */
+/** Adds to the counters: exact with any number of gateways, also for late counts. */
 export async function addIngressMinutes(database: Database, rows: IngressMinute[]): Promise<void> {
   if (rows.length === 0) return
-  // Always in one order, so that two gateways never wait for each other in a circle.
+  // In a fixed order, so that two gateways cannot deadlock.
   const ordered = rows.toSorted((a, b) => a.squidId - b.squidId || a.minute.getTime() - b.minute.getTime())
   try {
     await add(database, ordered)
@@ -29,7 +29,7 @@ export async function addIngressMinutes(database: Database, rows: IngressMinute[
   }
 }
 
-/** In one statement: longer buckets are made anew from the earliest minute that something was added to. */
+/** In one statement: marks longer buckets for recomputation from the earliest changed minute on. */
 async function add(database: Database, rows: IngressMinute[]): Promise<void> {
   await database.pool.query(
     `with added as (
@@ -62,7 +62,7 @@ const toRecord = (row: IngressMinute) => ({
   histogram: row.histogram,
 })
 
-/** Postgres tells a row that no partition takes by this code. */
+/** Postgres' code for a row without a matching partition. */
 const isWithoutPartition = (error: unknown) => error instanceof DatabaseError && error.code === '23514'
 
 async function ensureDays(database: Database, rows: IngressMinute[]): Promise<void> {

@@ -8,7 +8,7 @@ const histogramOf = (latencies: number[]): number[] => {
   return histogram
 }
 
-test('a percentile is at most 8 % off what was measured, also of merged histograms', () => {
+test('a percentile is at most 8 % off, also of merged histograms', () => {
   const latency = fc.double({ min: 0.2, max: 90_000, noNaN: true })
   const latencies = fc.array(latency, { minLength: 1, maxLength: 200 })
   fc.assert(
@@ -22,7 +22,7 @@ test('a percentile is at most 8 % off what was measured, also of merged histogra
   )
 })
 
-test('nothing counted has no percentile, and what is beyond the last bucket stays in it', () => {
+test('an empty histogram has no percentile, and values beyond the last bucket are counted in it', () => {
   expect(percentile(histogramOf([]), 0.5)).toBeNull()
   expect(bucketOf(1e9)).toBe(bucketCount - 1)
   expect(bucketOf(0)).toBe(0)

@@ -1,19 +1,19 @@
 /**
- * Latencies are counted in buckets that grow by 15 %, so histograms of minutes, gateways and versions can be added up and a
- * percentile read from the sum is at most 7.5 % off.
+ * Latencies are counted in buckets that grow by 15 %, so that histograms of minutes, gateways and versions can be added up, and
+ * a percentile of the sum is at most 7.5 % off.
  */
 export const bucketCount = 100
 const firstMs = 0.1
 const growth = 1.15
 const perGrowth = 1 / Math.log(growth)
 
-/** The bucket of a latency; the last one holds everything longer than 100 s. */
+/** The bucket of a latency; the last one has everything above 100 s. */
 export function bucketOf(ms: number): number {
   if (ms <= firstMs) return 0
   return Math.min(bucketCount - 1, 1 + Math.floor(Math.log(ms / firstMs) * perGrowth))
 }
 
-/** The latency in ms below which `share` (0 to 1) of the counted ones lie; null when nothing was counted. */
+/** The latency in ms below which `share` (0 to 1) of the requests are; null without requests. */
 export function percentile(histogram: readonly number[], share: number): number | null {
   const total = histogram.reduce((sum, n) => sum + n, 0)
   if (total === 0) return null
@@ -25,5 +25,5 @@ export function percentile(histogram: readonly number[], share: number): number 
   return middleOf(bucketCount - 1)
 }
 
-/** The geometric middle of a bucket. */
+/** The geometric mean of a bucket. */
 const middleOf = (bucket: number): number => (bucket === 0 ? firstMs / 2 : firstMs * growth ** (bucket - 0.5))

@@ -18,10 +18,10 @@ export type IngressBucket = {
   histogram: number[]
 }
 
-/** Of one day: versions, and the requests to each at the same place. */
+/** One day: versions, and the requests to each at the same index. */
 export type DailyCounts = { atMs: number; squidIds: number[]; successes: number[]; errors: number[] }
 
-/** Requests to all versions of an organization by day, in the order of time. */
+/** Requests to all versions of an organization by day, ordered by time. */
 export async function selectDailyCounts(db: Db, orgId: number, { fromMs, toMs }: Range): Promise<DailyCounts[]> {
   const { rows } = await db.execute<DailyCounts>(
     sql`select ${atMs}, to_json(array_agg(squid_id)) as "squidIds", to_json(array_agg(successes)) as successes, to_json(array_agg(errors)) as errors
@@ -32,7 +32,7 @@ export async function selectDailyCounts(db: Db, orgId: number, { fromMs, toMs }:
   return rows
 }
 
-/** What was asked of a version, in buckets of time that had requests. */
+/** Requests to a version, in those buckets of time that had any. */
 export async function selectIngress(
   db: Db,
   squidId: number,
@@ -48,7 +48,7 @@ export async function selectIngress(
   return rows
 }
 
-/** Of several versions since a time, in one histogram for each that was asked anything. */
+/** Latency histograms of several versions since a time; only of versions with requests. */
 export async function selectHistograms(db: Db, squidIds: number[], sinceMs: number): Promise<Map<number, number[]>> {
   const { rows } = await db.execute<{ squidId: number; histogram: number[] }>(
     sql`select squid_id as "squidId", to_json(array_agg(n order by i)) as histogram from (

@@ -5,7 +5,7 @@ import { selectDailyCounts, selectIngress, type IngressBucket } from './read-ing
 import { isKept } from '../levels.ts'
 import { bucketsOf, timeGroupOf, type Range } from '../range.ts'
 
-/** Requests to every version of an organization by day (UTC); days without requests are left out. */
+/** Requests to every version of an organization by day (UTC), for days with requests. */
 export async function dailyCounts({ db }: Pick<App, 'db'>, orgId: number, range: Range): Promise<IngressCount[]> {
   const days = await selectDailyCounts(db, orgId, range)
   return days.flatMap(({ atMs, squidIds, successes, errors }) => {
@@ -20,7 +20,7 @@ export async function dailyCounts({ db }: Pick<App, 'db'>, orgId: number, range:
 const countsOf = (of: Omit<IngressCount, 'count'>, count = 0): IngressCount[] =>
   count > 0 ? [{ ...of, count: String(count) }] : []
 
-/** Requests to one version. Every request passes the gateway, so a bucket that counted none has none. */
+/** Requests to one version. Every request passes the gateway, so a bucket without a count had none. */
 export async function squidIngress(
   app: Pick<App, 'db' | 'clock' | 'config'>,
   squidId: number,
@@ -30,8 +30,8 @@ export async function squidIngress(
   const buckets = bucketsOf(range, timeGroup)
   const fromMs = buckets[0]?.getTime() ?? range.fromMs
   const rows = await selectIngress(app.db, squidId, { ...range, fromMs }, timeGroup)
-  const known = new Map(rows.map((row) => [row.atMs, row]))
-  const metrics = buckets.map((at) => pointOf(at, known.get(at.getTime()) ?? none))
+  const byTime = new Map(rows.map((row) => [row.atMs, row]))
+  const metrics = buckets.map((at) => pointOf(at, byTime.get(at.getTime()) ?? none))
   return { timeGroup, metrics }
 }
 

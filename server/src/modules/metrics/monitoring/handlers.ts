@@ -7,7 +7,7 @@ import { rangeOf } from '../range.ts'
 import { readSeries } from './read-series.ts'
 import { scrapeText } from './scrape-text.ts'
 
-/** Of one series; a chart has no more pixels that matter. */
+/** Points per series; a chart has no more pixels. */
 const defaultPoints = 300
 const pointLimit = 1_000
 
@@ -17,7 +17,7 @@ export function monitoringHandlers(app: App): Handlers<Contract['monitoring']> {
     query: async ({ params, query, org }) => {
       if (!isQuery(params.query)) throw notFound(`Query ${params.query.slice(0, 50)}`)
       const maxPoints = Math.min(pointLimit, Math.max(1, Number(query.maxPoints ?? defaultPoints)))
-      // Spec 9: monitoring is of the last 24 hours unless asked otherwise.
+      // Spec 9: the default range is the last 24 hours.
       return readSeries(app, org.id, params.query, { range: rangeOf(query, app.clock.now(), days(1)), maxPoints })
     },
   }

@@ -58,7 +58,7 @@ const scrape = async (org: TestOrg) => {
 
 type PromSample = { name: string; labels: Record<string, string>; value: number }
 
-/** The text format of Prometheus, as its documentation has it. Throws on a line that is none. */
+/** Parses Prometheus' text format, as documented. Throws on an invalid line. */
 function parseText(text: string): PromSample[] {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return lines.map((line) => {
@@ -69,7 +69,7 @@ function parseText(text: string): PromSample[] {
   })
 }
 
-test('all eight queries answer series with the labels of the version, all with the same times', async () => {
+test('all eight queries return series with the labels of the version, all with the same times', async () => {
   const drawn: string[] = []
   for (const query of monitoringQueries) {
     const series = await s.t.as(s.org.admin).monitoring.query({ params: { code: s.org.code, query } })
@@ -79,23 +79,23 @@ test('all eight queries answer series with the labels of the version, all with t
       expect(values.map(({ t }) => t)).toEqual(series[0]?.values.map(({ t }) => t))
     }
   }
-  // No database, and nothing ran out of memory.
+  // No database, and no kill for memory.
   expect(drawn).toEqual(monitoringQueries.filter((query) => query !== 'disk_utilization' && query !== 'oom_kills'))
 })
 
-test('no more points come than were asked for', async () => {
+test('returns at most the requested number of points', async () => {
   const ask = (query: { from: string; maxPoints?: string }) =>
     s.t.as(s.org.admin).monitoring.query({ params: { code: s.org.code, query: 'cpu_utilization' }, query })
   for (const maxPoints of ['1', '7', '100']) {
     const [series] = await ask({ from: ago(hours(6)), maxPoints })
     expect(series?.values.length).toBeLessThanOrEqual(Number(maxPoints))
   }
-  // All of it is in one point, too.
+  // One point contains everything, too.
   const [whole] = await ask({ from: ago(minutes(10)), maxPoints: '1' })
   expect(whole?.values.map(({ v }) => v)).toEqual([expect.closeTo(50, 0)])
 })
 
-test('an unknown query is not found, a wrong time refused', async () => {
+test('an unknown query is not found, an invalid time is refused', async () => {
   const ask = (query: string, from?: string) =>
     s.t.as(s.org.admin).monitoring.query({ params: { code: s.org.code, query }, query: from ? { from } : {} })
   await expect(ask('cpu_utilisation')).rejects.toMatchObject({ status: 404 })
@@ -103,7 +103,7 @@ test('an unknown query is not found, a wrong time refused', async () => {
   await expect(ask('crashes', ago(-hours(1)))).rejects.toMatchObject({ status: 400 })
 })
 
-test('requests and latencies of a version are what the gateway counted', async () => {
+test('requests and latencies of a version equal the counts of the gateway', async () => {
   const as = s.t.as(s.org.admin)
   const params = { code: s.org.code, squidId: String(squidId) }
   for (const from of [ago(hours(1)), ago(hours(24 * 3)), ago(hours(24 * 100))]) {
@@ -112,23 +112,23 @@ test('requests and latencies of a version are what the gateway counted', async (
       metrics.reduce((total, point) => total + Number(value(point)), 0)
     expect([timeGroup, sum((p) => p.success.count), sum((p) => p.error.count)]).toEqual([timeGroup, 4, 3])
     expect([sum((p) => p.success.bytesSend), sum((p) => p.error.bytesSend)]).toEqual([400, 30])
-    const asked = metrics.find((point) => point.success.count !== '0')
-    expect(Math.abs((asked?.success.latency.p50 ?? 0) - 10) / 10).toBeLessThan(0.08)
-    expect(Math.abs((asked?.success.latency.p99 ?? 0) - 2000) / 2000).toBeLessThan(0.08)
-    expect(metrics.find((point) => point !== asked)?.success.latency.p95 ?? null).toBeNull()
+    const nonEmpty = metrics.find((point) => point.success.count !== '0')
+    expect(Math.abs((nonEmpty?.success.latency.p50 ?? 0) - 10) / 10).toBeLessThan(0.08)
+    expect(Math.abs((nonEmpty?.success.latency.p99 ?? 0) - 2000) / 2000).toBeLessThan(0.08)
+    expect(metrics.find((point) => point !== nonEmpty)?.success.latency.p95 ?? null).toBeNull()
   }
   expect(await as.metrics.getIngress({ params: { code: s.org.code } })).toEqual([
     { time: '2026-01-15T00:00:00.000Z', squidId, res: 'success', count: '4' },
     { time: '2026-01-15T00:00:00.000Z', squidId, res: 'error', count: '3' },
   ])
   const p95 = await latencyPercentiles(s.t.app.db, [squidId], 0.5, now() - minutes(5))
-  expect(p95.get(squidId)).toEqual({ ms: expect.closeTo(asked10ms(), 6), requests: 4 })
+  expect(p95.get(squidId)).toEqual({ ms: expect.closeTo(used10ms(), 6), requests: 4 })
 })
 
-/** What a histogram says of ten milliseconds. */
-const asked10ms = () => 0.1 * 1.15 ** (bucketOf(10) - 0.5)
+/** The value of ten milliseconds in a histogram. */
+const used10ms = () => 0.1 * 1.15 ** (bucketOf(10) - 0.5)
 
-test('Prometheus reads everything of the organization, and nothing of another', async () => {
+test('Prometheus gets all metrics of the organization, and none of another', async () => {
   const { contentType, samples } = await scrape(s.org)
   expect(contentType).toBe('text/plain; version=0.0.4; charset=utf-8')
   const valueOf = (name: string, labels: Record<string, string> = {}) =>
@@ -150,12 +150,12 @@ test('Prometheus reads everything of the organization, and nothing of another', 
   expect(valueOf('shoal_ingress_requests_total', { result: 'success' })).toEqual([4])
   expect(valueOf('shoal_ingress_requests_total', { result: 'error' })).toEqual([3])
   expect(valueOf('shoal_ingress_bytes_total', { result: 'success' })).toEqual([400])
-  expect(valueOf('shoal_ingress_latency_seconds', { quantile: '0.5' })).toEqual([expect.closeTo(asked10ms() / 1000, 6)])
+  expect(valueOf('shoal_ingress_latency_seconds', { quantile: '0.5' })).toEqual([expect.closeTo(used10ms() / 1000, 6)])
   const theirs = await scrape(other)
   expect(new Set(theirs.samples.map(({ labels }) => labels['squid_name']))).toEqual(new Set(['theirs']))
 })
 
-test('the lag that Prometheus reads is the one people see, and left out when nobody knows it', async () => {
+test('the lag in Prometheus is the displayed one, and omitted when unknown', async () => {
   const lags = async () => {
     const { samples } = await scrape(s.org)
     const of = (name: string) =>
@@ -172,7 +172,7 @@ test('the lag that Prometheus reads is the one people see, and left out when nob
   expect(own?.seconds).toBeCloseTo(own?.blocks ?? 0, -2)
   expect(await lags()).toEqual({ blocks: [['eth', own?.blocks]], seconds: [['eth', own?.seconds]] })
 
-  // Nobody has looked for a while, and then only at the chain.
+  // Nothing was observed for a while, then only the chain.
   s.passUnseen(minutes(1))
   expect(await lags()).toEqual({ blocks: [], seconds: [] })
   await s.rows("update processor_states set chain = 'eth' where squid_id = $1", [squidId])
@@ -186,15 +186,15 @@ test('the lag that Prometheus reads is the one people see, and left out when nob
   expect(await lags()).toEqual({ blocks: [['eth', others?.blocks]], seconds: [['eth', others?.seconds]] })
 })
 
-test('the dashboard asks for nothing that is not told', async () => {
+test('the dashboard only uses exported metrics', async () => {
   const { names } = await scrape(s.org)
   const dashboard = readFileSync(new URL('../../../../../docs/grafana/organization.json', import.meta.url), 'utf8')
-  const asked = new Set(dashboard.match(/\b(shoal|sqd)_[a-z_]+\b/g))
-  expect(asked.size).toBeGreaterThan(10)
-  expect([...asked].filter((name) => !names.includes(name))).toEqual([])
+  const used = new Set(dashboard.match(/\b(shoal|sqd)_[a-z_]+\b/g))
+  expect(used.size).toBeGreaterThan(10)
+  expect([...used].filter((name) => !names.includes(name))).toEqual([])
 })
 
-test('an organization sees its own versions only, by any call', async () => {
+test('an organization sees its own versions only, in every endpoint', async () => {
   const as = s.t.as(other.admin)
   for (const query of monitoringQueries) {
     const series = await as.monitoring.query({ params: { code: other.code, query } })

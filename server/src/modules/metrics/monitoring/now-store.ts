@@ -23,7 +23,7 @@ export type NewestSample = {
 
 const among = (squidIds: number[]) => sql`squid_id = any(${sql.param(squidIds)}::bigint[])`
 
-/** Older ones than `sinceMs` say nothing of now. */
+/** Samples older than `sinceMs` are ignored. */
 export async function selectNewest(db: Db, squidIds: number[], sinceMs: number): Promise<NewestSample[]> {
   const { rows } = await db.execute<NewestSample>(
     sql`select distinct on (squid_id, container) squid_id as "squidId", container, ${atMs},
@@ -37,7 +37,7 @@ export async function selectNewest(db: Db, squidIds: number[], sinceMs: number):
   return rows
 }
 
-/** Since a container was first seen: what only ever grows. */
+/** Counters since a container was first observed. */
 export type ContainerTotals = {
   squidId: number
   container: string

@@ -5,14 +5,14 @@ import type { Range } from '../range.ts'
 import { countContainers, selectLabels, selectSeries, type LabelledSquid, type Series } from './series-store.ts'
 import { stepOf, timesOf } from './step.ts'
 
-/** In one answer, whatever the size of the organization: what a browser can draw and we can send within a blink. */
+/** Points per response, regardless of the size of the organization: what a browser can draw and the server can send quickly. */
 const totalPointLimit = 100_000
 const minPoints = 24
 
-/** Of these only containers that had any are told of. */
+/** Queries that only return containers with values above zero. */
 const rareEvents: MonitoringQuery[] = ['crashes', 'oom_kills']
 
-/** One series for each container that has values in the range, all with the same times. */
+/** One series per container with values in the range, all with the same times. */
 export async function readSeries(
   app: Pick<App, 'db' | 'clock' | 'config'>,
   orgId: number,
@@ -23,13 +23,13 @@ export async function readSeries(
   const affordable = Math.max(minPoints, Math.floor(totalPointLimit / Math.max(1, containers)))
   const step = stepOf(range, Math.max(1, Math.min(maxPoints, affordable)), isKept(app))
   const times = timesOf(range, step.ms)
-  const asked = { fromMs: times[0] ?? range.fromMs, toMs: range.toMs, step }
-  const [series, labels] = await Promise.all([selectSeries(app.db, orgId, query, asked), selectLabels(app.db, orgId)])
+  const window = { fromMs: times[0] ?? range.fromMs, toMs: range.toMs, step }
+  const [series, labels] = await Promise.all([selectSeries(app.db, orgId, query, window), selectLabels(app.db, orgId)])
   const squids = new Map(labels.map((squid) => [squid.id, squid]))
   const shown = rareEvents.includes(query) ? series.filter(({ values }) => values.some((v) => v !== 0)) : series
-  return shown.map((one) => {
-    const values = valuesOf(one)
-    return { labels: labelsOf(one, squids.get(one.squidId)), values: times.map((ms) => pointAt(ms / 1000, values)) }
+  return shown.map((row) => {
+    const values = valuesOf(row)
+    return { labels: labelsOf(row, squids.get(row.squidId)), values: times.map((ms) => pointAt(ms / 1000, values)) }
   })
 }
 

@@ -12,7 +12,7 @@ const ofSquid = ['squid_id', 'squid_name', 'squid_slot', 'squid_tags'] as const
 const ofContainer = [...ofSquid, 'container'] as const
 const latencyMinutes = 5
 
-/** Everything that is known of an organization's versions now, for Prometheus. Unknown values are left out. */
+/** All known current values of an organization's versions, for Prometheus. Unknown values are omitted. */
 export async function scrapeText({ db, clock }: Pick<App, 'db' | 'clock'>, orgId: number) {
   const nowMs = clock.now().getTime()
   const squids = new Map((await selectLabels(db, orgId)).map((squid) => [squid.id, squid]))
@@ -41,18 +41,18 @@ export async function scrapeText({ db, clock }: Pick<App, 'db' | 'clock'>, orgId
   }
   gauge('shoal_container_cpu_cores', 'Processor time used, in cores.', newest, (s) => s.cpuCores)
   gauge('shoal_container_cpu_limit_cores', 'Cores it may use.', newest, (s) => s.cpuLimitCores)
-  gauge('shoal_container_cpu_throttled_ratio', 'Share of the time it was held back.', newest, (s) => s.throttledShare)
+  gauge('shoal_container_cpu_throttled_ratio', 'Share of the time it was throttled.', newest, (s) => s.throttledShare)
   gauge('shoal_container_memory_bytes', 'Memory used.', newest, (s) => s.memoryBytes)
   gauge('shoal_container_memory_limit_bytes', 'Memory it may use.', newest, (s) => s.memoryLimitBytes)
   gauge('shoal_database_used_bytes', 'Size of the database.', newest, (s) => s.diskUsedBytes)
-  gauge('shoal_database_limit_bytes', 'Room for the database.', newest, (s) => s.diskTotalBytes)
-  // Under the names that the SDK gives them.
+  gauge('shoal_database_limit_bytes', 'Storage limit of the database.', newest, (s) => s.diskTotalBytes)
+  // Under the SDK's own names.
   gauge('sqd_processor_last_block', 'Last processed block.', newest, (s) => s.lastBlock)
   gauge('sqd_processor_chain_height', 'Height of the chain.', newest, (s) => s.chainHeight)
   gauge('sqd_processor_sync_ratio', 'Share of the chain that is processed.', newest, (s) => s.syncRatio)
   gauge('sqd_processor_sync_eta_seconds', 'Time until it has caught up.', newest, (s) => s.etaSeconds)
   gauge('sqd_processor_mapping_blocks_per_second', 'Speed of mapping.', newest, (s) => s.blocksPerSecond)
-  const head = 'the head of its chain: as nodes of the RPC gateway show it, otherwise as its own source does.'
+  const head = 'the head of its chain: as seen by the nodes of the RPC gateway, else by its own data source.'
   gauge('shoal_processor_lag_blocks', `Blocks behind ${head}`, lags, (s) => s.blocks)
   gauge('shoal_processor_lag_seconds', `Time behind ${head}`, lags, (s) => s.seconds)
 
@@ -64,7 +64,7 @@ export async function scrapeText({ db, clock }: Pick<App, 'db' | 'clock'>, orgId
     }
   }
   const crashes = counter('shoal_container_crashes_total', 'Crashes since the container was first seen.', null)
-  const kills = counter('shoal_container_oom_kills_total', 'Kills for lack of memory.', null)
+  const kills = counter('shoal_container_oom_kills_total', 'Kills for exceeding the memory limit.', null)
   const rpc = counter('sqd_rpc_request_count', 'Requests of a processor to its RPC node.', 'kind')
   for (const { squidId, container, ...row } of totals) {
     crashes(squidId, { container }, row.crashes)

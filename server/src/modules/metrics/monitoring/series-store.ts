@@ -7,12 +7,12 @@ import { levelMs, tableOf } from '../levels.ts'
 import { timeOf } from '../usage/usage-store.ts'
 import type { BucketSize } from './step.ts'
 
-/** Of one container: beginnings of buckets in seconds and the value of each, in no order. */
+/** Values of unmerged container: starts of buckets in seconds with their values, unordered. */
 export type Series = { squidId: number; container: string; times: number[]; values: (number | null)[] }
 
-/** How rows of one bucket become one; `one`, where there is only one. */
+/** Merges the rows of unmerged bucket; `unmerged` for buckets of unmerged row. */
 type BucketAggregates = { sum: (column: SQL) => SQL; max: (column: SQL) => SQL; newest: (column: SQL) => SQL }
-const one: BucketAggregates = { sum: (column) => column, max: (column) => column, newest: (column) => column }
+const unmerged: BucketAggregates = { sum: (column) => column, max: (column) => column, newest: (column) => column }
 const bucketAggregates: BucketAggregates = {
   sum: (column) => sql`sum(${column})`,
   max: (column) => sql`max(${column})`,
@@ -20,10 +20,10 @@ const bucketAggregates: BucketAggregates = {
     sql`(max(array[date_part('epoch', at), ${column}::float8]) filter (where ${column} is not null))[2]`,
 }
 
-/** Not `least`: of 100 and of what is not known that makes 100. */
+/** Not `least`, which ignores nulls: the minimum of 100 and unknown would be 100. */
 const atMost100 = (percent: SQL) => sql`(case when ${percent} > 100 then 100 else ${percent} end)::real`
 
-/** What is drawn of one bucket. Null where nothing is known. Shares have the seven digits of a `real`: half the text to send. */
+/** The value of a bucket; null if unknown. Shares have the seven digits of a `real`, which halves the response. */
 const seriesExpressions: Record<MonitoringQuery, (of: BucketAggregates) => SQL> = {
   cpu_utilization: ({ sum }) => sql`(100 * ${sum(sql`cpu_seconds`)} / nullif(${sum(sql`cpu_limit_seconds`)}, 0))::real`,
   cpu_trotting: ({ sum }) =>
@@ -44,13 +44,13 @@ export async function selectSeries(
   query: MonitoringQuery,
   { fromMs, toMs, step }: { fromMs: number; toMs: number; step: BucketSize },
 ): Promise<Series[]> {
-  // A month of a thousand versions is read in half the time where rows need not be merged.
+  // Avoiding the merge halves the time to read a month of a thousand versions.
   const isWhole = step.ms === levelMs[step.level]
-  // Buckets are numbered from 1970 on; date_part is by far the cheapest way to do that.
+  // Buckets are numbered from 1970 on; date_part is by far the cheapest way.
   const { rows } = await db.execute<{ squidId: number; container: string; bins: number[]; values: (number | null)[] }>(
     sql`select squid_id as "squidId", container, to_json(array_agg(bin)) as bins, to_json(array_agg(v)) as values from (
           select squid_id, container, floor(date_part('epoch', at) / ${step.ms / 1000}::float8)::int as bin,
-            ${seriesExpressions[query](isWhole ? one : bucketAggregates)} as v
+            ${seriesExpressions[query](isWhole ? unmerged : bucketAggregates)} as v
           from ${sql.identifier(tableOf('container', step.level))}
           where squid_id in (select id from squids where org_id = ${orgId}) and at >= ${timeOf(fromMs)} and at < ${timeOf(toMs)}
           ${isWhole ? sql`` : sql`group by 1, 2, 3`}
@@ -59,7 +59,7 @@ export async function selectSeries(
   return rows.map(({ bins, ...row }) => ({ ...row, times: bins.map((bin) => (bin * step.ms) / 1000) }))
 }
 
-/** How many containers an organization has, those of the last day. */
+/** Number of an organization's containers in the last day. */
 export async function countContainers(db: Db, orgId: number): Promise<number> {
   const { rows } = await db.execute<{ count: number }>(
     sql`select count(*)::int as count from sampled_counters where squid_id in (select id from squids where org_id = ${orgId})`,

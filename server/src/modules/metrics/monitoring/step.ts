@@ -2,10 +2,10 @@ import { days, hours, minutes } from '../../../clock.ts'
 import type { RetentionCheck, Level } from '../levels.ts'
 import type { Range } from '../range.ts'
 
-/** The length of a bucket of a chart, and the level it is read from. Always whole buckets of that level. */
+/** The bucket size of a chart and the level it is read from; always a multiple of that level's bucket. */
 export type BucketSize = { ms: number; level: Exclude<Level, 'months'> }
 
-/** Two samples at least, since they are not taken to the second. */
+/** At least two samples, because their times are not exact. */
 const finest: BucketSize = { ms: 30_000, level: 'samples' }
 
 const steps: BucketSize[] = [
@@ -15,7 +15,7 @@ const steps: BucketSize[] = [
   ...[1, 2, 7, 14, 30, 90, 365].map((n): BucketSize => ({ ms: days(n), level: 'days' })),
 ]
 
-/** The finest step whose level still holds the whole range, and that makes at most so many points of it. */
+/** The finest step whose level still has the whole range, with at most `maxPoints` points. */
 export function stepOf(range: Range, points: number, isKept: RetentionCheck): BucketSize {
   const fits = ({ ms, level }: BucketSize) => countOf(range, ms) <= points && isKept(level, range.fromMs)
   return steps.find(fits) ?? { ms: days(365), level: 'days' }
@@ -24,6 +24,6 @@ export function stepOf(range: Range, points: number, isKept: RetentionCheck): Bu
 const firstOf = ({ fromMs }: Range, stepMs: number) => Math.floor(fromMs / stepMs) * stepMs
 const countOf = (range: Range, stepMs: number) => Math.max(0, Math.ceil((range.toMs - firstOf(range, stepMs)) / stepMs))
 
-/** The beginnings of all buckets that touch the range, in UTC. */
+/** Starts of all buckets that overlap the range, in UTC. */
 export const timesOf = (range: Range, stepMs: number): number[] =>
   Array.from({ length: countOf(range, stepMs) }, (_, i) => firstOf(range, stepMs) + i * stepMs)

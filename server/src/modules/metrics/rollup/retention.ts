@@ -13,7 +13,7 @@ const partitioned = [
   ['ingress', 'hours'],
 ] as const
 
-/** Makes room for today and tomorrow, and drops what is past retention. Done twice is done once. */
+/** Creates the partitions of today and tomorrow, and drops expired days. Idempotent. */
 export async function keepDays({ clock, config }: Pick<App, 'clock' | 'config'>, client: ClientBase): Promise<void> {
   const nowMs = clock.now().getTime()
   for (const [family, level] of partitioned) {

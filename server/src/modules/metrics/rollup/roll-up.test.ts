@@ -13,7 +13,7 @@ let client: PoolClient
 beforeEach(async () => {
   t = await startTestApp()
   client = await t.app.database.pool.connect()
-  // Buckets are of UTC, and know nothing of summer time, wherever Postgres thinks it is.
+  // Buckets are in UTC, without daylight saving, in any time zone of Postgres.
   await client.query(`set timezone to 'Europe/Zurich'`)
 })
 afterEach(async () => {
@@ -26,10 +26,10 @@ const rows = async <Row extends object>(text: string, values: unknown[] = []) =>
 
 const units = { hours: 13, days: 10, months: 7 } as const
 type Unit = keyof typeof units
-/** The UTC bucket of a time as the beginning of its ISO text. */
+/** The UTC bucket of a time as a prefix of its ISO text. */
 const bucketOf = (ms: number, unit: Unit) => new Date(ms).toISOString().slice(0, units[unit])
 
-/** What is added up by a bucket of time and version, without any database. */
+/** Sums by bucket of time and version, without a database. */
 function bruteForce<T extends { squidId: number; ms: number }>(items: T[], unit: Unit, sum: (items: T[]) => object) {
   const groups = Map.groupBy(items, (item) => `${item.squidId} ${bucketOf(item.ms, unit)}`)
   return Object.fromEntries([...groups].map(([key, some]) => [key, sum(some)]))
@@ -40,7 +40,7 @@ const keyed = (found: ({ squidId: number; at: Date } & object)[], unit: Unit) =>
 
 const edges = ['2026-01-31T23:30Z', '2026-02-28T23:00Z', '2026-03-29T00:30Z', '2026-10-25T00:15Z', '2026-12-31T23:50Z']
 
-test('requests are added up as by hand, in whatever order gateways bring them', async () => {
+test('requests equal an independent sum, in any order of the gateways', async () => {
   const count = fc.record({
     squidId: fc.integer({ min: 1, max: 3 }),
     minute: fc.integer({ min: 0, max: 60 * 40 }),
@@ -50,7 +50,7 @@ test('requests are added up as by hand, in whatever order gateways bring them', 
   })
   const plan = fc.record({
     start: fc.constantFrom(...edges),
-    // Brought in several goes, with a roll-up after each; some of them long after their time.
+    // Added in several batches with a roll-up after each; some of them very late.
     goes: fc.array(fc.array(count, { maxLength: 12 }), { minLength: 1, maxLength: 5 }),
   })
   await fc.assert(
@@ -121,7 +121,7 @@ type StoredSample = {
   block: number | null
 }
 
-test('samples are added up as by hand, however often and whenever that is done', async () => {
+test('samples equal an independent sum, for any times of the roll-ups', async () => {
   const sample = fc.record({
     squidId: fc.integer({ min: 1, max: 2 }),
     second: fc.integer({ min: 0, max: 3600 * 30 }),
@@ -140,16 +140,16 @@ test('samples are added up as by hand, however often and whenever that is done',
         'truncate container_samples, container_minutes, container_hours, container_days, container_months, metric_rollups',
       )
       const startMs = Date.parse(start.replace('Z', ':00Z'))
-      const seen = new Map<string, StoredSample>()
+      const stored = new Map<string, StoredSample>()
       for (const { second, ...one } of goes.flat())
-        seen.set(`${one.squidId} ${second}`, { ...one, ms: startMs + second * 1000 })
+        stored.set(`${one.squidId} ${second}`, { ...one, ms: startMs + second * 1000 })
       // A sampler writes them in the order of time, and rolls up in between.
-      const all = [...seen.values()].toSorted((a, b) => a.ms - b.ms)
+      const all = [...stored.values()].toSorted((a, b) => a.ms - b.ms)
       const rollUpAt = (ms: number) => rollUp({ ...t.app, clock: { now: () => new Date(ms) } }, client)
       for (const [i, one] of all.entries()) {
         await insertSample(one)
         const next = all[i + 1]
-        // Samples are kept for two days: whoever waits longer loses what they hold.
+        // Samples are kept for two days: a later roll-up would lose data.
         if (i % 10 === 9 || !next || next.ms - one.ms > hours(6)) await rollUpAt(one.ms)
       }
       for (const unit of ['hours', 'days', 'months'] as const) {
@@ -184,7 +184,7 @@ function sumOfSamples(some: StoredSample[]) {
   }
 }
 
-test('the fine goes after its time, the coarse stays', async () => {
+test('fine levels expire, coarse ones stay', async () => {
   const at = t.clock.now().getTime()
   const histogram = Array.from({ length: bucketCount }, () => 1)
   const minute = { squidId: 1, successes: 100, errors: 5, successBytes: 1000, errorBytes: 50, histogram }
@@ -210,12 +210,12 @@ test('the fine goes after its time, the coarse stays', async () => {
   expect(await after(days(6))).toEqual(['container_hours', 'ingress_hours', ...coarse])
   expect(await after(days(100))).toEqual(coarse)
   expect(await after(days(800))).toEqual(['container_months', 'ingress_months'])
-  // What is gone takes nothing with it that was made of it.
+  // Expired data leaves the levels computed from it unchanged.
   expect(await rows('select successes, errors from ingress_months')).toEqual([{ successes: 100, errors: 5 }])
   expect(await rows('select crashes from container_months')).toEqual([{ crashes: 1 }])
 })
 
-test('a gateway that comes days later still counts, as long as its minutes are kept', async () => {
+test('late counts of a gateway are included, as long as its minutes are kept', async () => {
   await keepDays(t.app, client)
   const now = t.clock.now().getTime()
   const histogram = Array.from({ length: bucketCount }, () => 0)

@@ -6,12 +6,12 @@ import { inTransaction } from '../../../db/transaction.ts'
 import { coarserLevels, keptDays, tableOf, type Family } from '../levels.ts'
 import { lockRolledUntil, makeLevel, readRolledUntil, setRolledUntil } from './rollup-store.ts'
 
-/** Counts of a minute may reach the database this much later without being taken for late. */
+/** Counts of a minute may reach the database this late without counting as late. */
 const flushMs = { container: 0, ingress: minutes(1) } as const satisfies Record<Family, number>
 
 /**
- * Makes minutes, hours, days and months anew, each from the level below, from where they were last made on. The buckets of now
- * are made too and again each time, so that a reader finds all there is to know in one level.
+ * Recomputes minutes, hours, days and months, each from the level below, from the last rolled-up time on. The current buckets are
+ * recomputed each time, so that a reader finds everything in one level.
  */
 export async function rollUp(app: Pick<App, 'clock' | 'config'>, client: ClientBase): Promise<void> {
   for (const family of ['container', 'ingress'] as const) await rollUpFamily(app, client, family)
@@ -24,14 +24,14 @@ async function rollUpFamily(app: Pick<App, 'clock' | 'config'>, client: ClientBa
   const sinceMs = Math.max(read, oldestMs(app, family))
   await ensurePartitions(client, family, sinceMs, nowMs)
   await inTransaction(client, async () => {
-    // What came late meanwhile is for the next time: there may be no room for its days yet.
+    // Late counts that arrive now are left for the next run: the partitions of their days may not exist yet.
     if ((await lockRolledUntil(client, family, sinceMs)) < read) return
     for (const step of coarserLevels[family]) await makeLevel(client, family, step, sinceMs)
     await setRolledUntil(client, family, Math.floor((nowMs - flushMs[family]) / 60_000) * 60_000)
   })
 }
 
-/** Longer levels must not be made from what retention has left of the finest one. */
+/** Coarser levels must not be recomputed from what retention has left of the finest one. */
 function oldestMs({ clock, config }: Pick<App, 'clock' | 'config'>, family: Family): number {
   const level = family === 'container' ? 'samples' : 'minutes'
   const nowMs = clock.now().getTime()

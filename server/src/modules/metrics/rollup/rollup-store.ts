@@ -3,7 +3,7 @@ import { tableOf, type Family, type Level } from '../levels.ts'
 
 export type RollUpStep = { from: Level; to: Level; unit: string }
 
-/** Up to where the longer levels are made; null when nothing was ever counted. */
+/** The time up to which coarser levels are computed; null when nothing was ever counted. */
 export async function readRolledUntil(client: ClientBase, family: Family): Promise<number | null> {
   const { rows } = await client.query<{ ms: number | null }>(
     `select (extract(epoch from coalesce((select rolled_until from metric_rollups where family = $1),
@@ -35,7 +35,7 @@ export async function setRolledUntil(client: ClientBase, family: Family, ms: num
   ])
 }
 
-/** Makes the buckets of `to` anew from the one that `sinceMs` lies in on: done twice is done once. */
+/** Recomputes the buckets of `to` from the one that contains `sinceMs` on. Idempotent. */
 export async function makeLevel(client: ClientBase, family: Family, step: RollUpStep, sinceMs: number): Promise<void> {
   const columns = Object.keys(merged[family])
   await client.query(
@@ -50,7 +50,7 @@ export async function makeLevel(client: ClientBase, family: Family, step: RollUp
 const since = (unit: string) => `date_trunc('${unit}', to_timestamp($1::float8 / 1000), 'UTC')`
 const bucket = (unit: string) => `date_trunc('${unit}', at, 'UTC')`
 
-/** Of each group its newest, whole. */
+/** The newest row of each group. */
 const newest = `(max(array[extract(epoch from at)::float8, last_block, chain_height, sync_ratio, eta_seconds, blocks_per_second])
    filter (where last_block is not null))`
 
@@ -96,7 +96,7 @@ function containersSql({ from, unit }: RollUpStep): string {
           group by squid_id, ${bucket(unit)}, container`
 }
 
-/** Histograms are added up place by place. */
+/** Adds histograms element by element. */
 function ingressSql({ from, unit }: RollUpStep): string {
   const source = `${tableOf('ingress', from)} where at >= ${since(unit)}`
   return `with places as (

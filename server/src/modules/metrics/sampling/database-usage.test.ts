@@ -16,8 +16,8 @@ afterAll(async () => {
 const nameOf = (database: Database) => new URL(database.url).pathname.slice(1)
 const urlOf = (name: string) => inject('postgresUrl').replace('{database}', name)
 
-// The processes of a Postgres can be seen on Linux only.
-test.skipIf(process.platform !== 'linux')('what a database uses is told from its own processes', async () => {
+// The processes of a Postgres can be observed on Linux only.
+test.skipIf(process.platform !== 'linux')('the usage of a database is measured at its processes', async () => {
   const names = [nameOf(busy.app.database), nameOf(idle.app.database)]
   const [busyName = '', idleName = ''] = names
   const cluster = connect(urlOf('postgres'), { max: 1 })
@@ -26,14 +26,14 @@ test.skipIf(process.platform !== 'linux')('what a database uses is told from its
   try {
     const meter = new DatabaseMeter(cluster)
     const first = await meter.measure(names)
-    // Whatever was done before the first look nobody counts.
+    // Usage before the first reading is not counted.
     expect(first?.get(busyName)?.cpuSeconds).toBe(0)
     await client.query(`select sum(sqrt(i)) from generate_series(1, 3000000) i`)
     const second = await meter.measure(names)
     expect(second?.get(busyName)?.cpuSeconds).toBeGreaterThan(0.05)
     expect(second?.get(busyName)?.memoryBytes).toBeGreaterThan(100_000)
     expect(second?.get(idleName)?.cpuSeconds).toBeLessThan((second?.get(busyName)?.cpuSeconds ?? 0) / 2)
-    // A connection that is gone is not counted back.
+    // A closed connection does not reduce the count.
     await client.end()
     const third = await meter.measure(names)
     expect(third?.get(busyName)?.cpuSeconds).toBeGreaterThanOrEqual(second?.get(busyName)?.cpuSeconds ?? 1)

@@ -3,54 +3,54 @@ import type { Database } from '../../../db/database.ts'
 import { backendsOf, ownBackend, type Backend } from './backend-store.ts'
 
 export type DatabaseUsage = {
-  /** Of its connections' processes since this meter began; what a process did after it was last seen is not in it. */
+  /** Of its connections' processes since this meter started; excludes what a process did after its last observation. */
   cpuSeconds: number
-  /** Private to its connections' processes: the cache that all databases share belongs to none of them. */
+  /** Private memory of its connections' processes; the shared cache belongs to no database. */
   memoryBytes: number
 }
 
-/** `USER_HZ` of Linux: the unit of times in /proc, the same everywhere. */
+/** `USER_HZ` of Linux: the unit of times in /proc on all platforms. */
 const ticksPerSecond = 100
 
 type BackendUsage = { database: string; cpuSeconds: number }
 
 /**
- * What databases use, told by the processes that serve their connections: Postgres itself counts no processor time. Only where
- * these processes can be seen, which is a Postgres on this very Linux host; elsewhere nothing is answered.
+ * Usage of databases, measured at the processes that serve their connections, because Postgres does not count processor time. Only
+ * works when Postgres runs on this Linux host; otherwise there are no values.
  */
 export class DatabaseMeter {
   readonly #cluster: Database
-  #seen: Map<string, BackendUsage> | null = null
+  #observed: Map<string, BackendUsage> | null = null
   readonly #cpuSeconds = new Map<string, number>()
 
   constructor(cluster: Database) {
     this.#cluster = cluster
   }
 
-  /** Null where it cannot be known. @throws Error when Postgres does not answer */
+  /** Null if unknown. @throws Error when Postgres does not respond */
   async measure(databases: string[]): Promise<Map<string, DatabaseUsage> | null> {
     const backends = await backendsOf(this.#cluster, databases)
     if (!(await this.#isLocal())) return null
-    const isFirst = this.#seen === null
-    const seen = new Map<string, BackendUsage>()
+    const isFirst = this.#observed === null
+    const observed = new Map<string, BackendUsage>()
     const usage = new Map(databases.map((name) => [name, { cpuSeconds: 0, memoryBytes: 0 }]))
     for (const { pid, database } of backends) {
       const process = await readProcess(pid)
       if (!process) continue
       const key = `${pid} ${process.startedTicks}`
-      seen.set(key, { database, cpuSeconds: process.cpuSeconds })
-      // A process that came since the last look did all of its work since then.
-      const before = this.#seen?.get(key)?.cpuSeconds ?? (isFirst ? process.cpuSeconds : 0)
+      observed.set(key, { database, cpuSeconds: process.cpuSeconds })
+      // A process that is new since the last reading did all of its work since then.
+      const before = this.#observed?.get(key)?.cpuSeconds ?? (isFirst ? process.cpuSeconds : 0)
       this.#cpuSeconds.set(database, (this.#cpuSeconds.get(database) ?? 0) + process.cpuSeconds - before)
       const of = usage.get(database)
       if (of) of.memoryBytes += process.privateBytes
     }
-    this.#seen = seen
+    this.#observed = observed
     for (const [name, of] of usage) of.cpuSeconds = this.#cpuSeconds.get(name) ?? 0
     return usage
   }
 
-  /** The process of this very connection is one of this host's: its number and its start agree. */
+  /** Whether the process of this connection runs on this host: its number and start time match. */
   async #isLocal(): Promise<boolean> {
     const own: Backend & { startedMs: number } = await ownBackend(this.#cluster)
     const process = await readProcess(own.pid)
@@ -65,7 +65,7 @@ const readText = (path: string): Promise<string> => readFile(path, 'utf8').catch
 
 async function readProcess(pid: number) {
   const [stat, status] = await Promise.all([readText(`/proc/${pid}/stat`), readText(`/proc/${pid}/status`)])
-  // The program's name, in parentheses, may hold anything; the numbers come after it.
+  // The program's name, in parentheses, may contain anything; the numbers follow it.
   const numbers = stat.slice(stat.lastIndexOf(') ') + 2).split(' ')
   const privateKilobytes = /^RssAnon:\s+(\d+)/m.exec(status)?.[1]
   if (numbers.length < 20 || privateKilobytes === undefined) return null

@@ -11,7 +11,7 @@ import { loadObservationCache } from '../../observing/observation-cache.ts'
 import { makeVersion } from '../../versions/testing/make-version.ts'
 import { openSampler } from './sampler.ts'
 
-/** Each run ends in another way; those after the last one go on. It counts its runs in its own folder. */
+/** Each run ends in a different way; those after the last one keep running. Counts its runs in its own folder. */
 const PROGRAM = `
 const { readFileSync, writeFileSync } = require('node:fs')
 const { spawnSync } = require('node:child_process')
@@ -37,7 +37,7 @@ let runtime: Runtime
 beforeEach(async () => {
   t = await startTestApp()
   dir = mkdtempSync(join(tmpdir(), 'shoal-kernel-'))
-  // Programs run as other users, which must be able to walk to their image.
+  // Programs run as other users, which need access to the path of their image.
   chmodSync(dir, 0o711)
   const image = join(dir, 'images/image')
   mkdirSync(join(image, 'app'), { recursive: true })
@@ -56,7 +56,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-/** As the kernel itself has counted in the only container's cgroup; null where there is none. */
+/** The kernel's counter of the only container's cgroup; null without one. */
 function kernelKills(id: string): number | null {
   const record = readFileSync(join(dir, 'state/containers', id, 'eth/record.json'), 'utf8')
   const { cgroups }: { cgroups: { version: 1; memory: string } | { version: 2; unified: string } | null } =
@@ -70,7 +70,7 @@ function kernelKills(id: string): number | null {
   return Number(/^oom_kill (\d+)$/m.exec(readFileSync(join(base, name, file), 'utf8'))?.[1])
 }
 
-test('restarts, crashes and kills for memory are those that really happened, and the kernel counted', async ({
+test('restarts, crashes and kills for memory match what happened, and the counters of the kernel', async ({
   skip,
 }) => {
   const app: WorkerApp = { ...t.app, clock, runtime }
@@ -96,24 +96,24 @@ test('restarts, crashes and kills for memory are those that really happened, and
   const client = await t.app.database.pool.connect()
   try {
     const sampler = await openSampler(app, client, { idleRatio: 0 })
-    /** As a worker that has just taken over. */
-    const look = async () => {
-      const seen = await loadObservationCache(t.app)
-      await seen.recordContainers(await readContainers(app, seen.containers))
+    /** Like a worker that has just taken over. */
+    const observe = async () => {
+      const cache = await loadObservationCache(t.app)
+      await cache.recordContainers(await readContainers(app, cache.containers))
       await sampler.tick()
     }
     for (let run = 0; run < RUNS_THAT_END; run++) {
       await until(async () => {
         expect(await runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { ordinal: run } }])
       }, 20_000)
-      // Nobody sees the end of two of them.
-      if (run !== 2 && run !== 3) await look()
+      // The ends of two runs are not observed.
+      if (run !== 2 && run !== 3) await observe()
       clock.advance(60_000)
     }
     const starts = async () =>
       (await runtime.tail(workload.id, 'eth', 100)).filter((line) => line.startsWith('run ')).length
     await until(async () => expect(await starts()).toBe(RUNS_THAT_END + 1), 20_000)
-    await look()
+    await observe()
     const kills = kernelKills(workload.id) ?? skip('no cgroups can be made here')
     expect(kills).toBe(2)
     const { rows: states } = await client.query(

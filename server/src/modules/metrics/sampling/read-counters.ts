@@ -13,7 +13,7 @@ import type { DatabaseMeter } from './database-usage.ts'
 import { gapMs, type CounterReading } from './sample.ts'
 import { selectDatabases } from './sample-store.ts'
 
-/** Looks at every container that may run, and at every database. */
+/** Reads the counters of every container that may run, and of every database. */
 export async function readAllCounters(
   app: WorkerApp,
   client: ClientBase,
@@ -31,19 +31,19 @@ export async function readAllCounters(
   const nowMs = app.clock.now().getTime()
   const containers = observed.flatMap((o) => {
     const key = `${o.workload}/${o.container}`
-    const known = {
+    const context = {
       usage: usageOf.get(key),
       counts: countsOf.get(key),
       state: freshStateOf(o, stateOf.get(key), nowMs),
     }
-    return readContainer(o, known, nowMs) ?? []
+    return readContainer(o, context, nowMs) ?? []
   })
   return [...containers, ...(await readDatabases(app, client, meter, nowMs))]
 }
 
 type Known = { usage: ContainerUsage | undefined; counts: ContainerRow | undefined; state: ProcessorRow | null }
 
-/** Null for what is not a version's, and for what has finished: it uses nothing any more and is no gap either. */
+/** Null for other workloads, and for finished containers, which use nothing any more and are no gap either. */
 function readContainer(o: Observation, { usage, counts, state }: Known, nowMs: number): CounterReading | null {
   const id = parseWorkloadId(o.workload)
   if (!id || o.state === 'finished') return null
@@ -58,7 +58,7 @@ function readContainer(o: Observation, { usage, counts, state }: Known, nowMs: n
     memoryBytes: usage?.memoryBytes ?? null,
     memoryLimitBytes: usage?.memoryLimitBytes ?? null,
     oomKills: counts ? oomKillsOf(usage, counts) : null,
-    // A restart is counted when it happens, the crash before it already while it waits for that.
+    // A restart is counted when it happens, but the crash before it already during the back-off.
     crashes: counts ? counts.restarts + (counts.state === 'backoff' ? 1 : 0) : null,
     diskUsedBytes: null,
     diskTotalBytes: null,
@@ -75,20 +75,20 @@ function readContainer(o: Observation, { usage, counts, state }: Known, nowMs: n
   }
 }
 
-/** Over all runs, the one that goes on included. Null while the run before it has not been counted. */
+/** Over all runs including the current one. Null while the previous run has not been counted. */
 function oomKillsOf(usage: ContainerUsage | undefined, { run, runEnd, oomKills }: ContainerRow): number | null {
   if (!usage) return oomKills
   if (usage.run !== run) return null
   return oomKills + (runEnd === null ? (usage.oomKills ?? 0) : 0)
 }
 
-/** What the processor said is believed as long as it answers, and once it has come to a block at all. */
+/** The processor's values are used while it responds, and once it has processed a block. */
 function freshStateOf(o: Observation, state: ProcessorRow | undefined, nowMs: number): ProcessorRow | null {
   const isFresh = state && !state.unansweredSince && nowMs - state.scrapedAt.getTime() <= gapMs
   return isFresh && o.state === 'running' && state.currentBlock >= 0 ? state : null
 }
 
-/** As container `db`. Nothing is known of any while their Postgres does not answer. */
+/** As container `db`. None while their Postgres does not respond. */
 async function readDatabases(
   app: WorkerApp,
   client: ClientBase,
@@ -98,7 +98,7 @@ async function readDatabases(
   const databases = await selectDatabases(client)
   if (databases.length === 0) return []
   const usage = await meter.measure(databases.map((row) => row.database)).catch((error: unknown) => {
-    app.log.warn({ err: error }, 'the databases of versions cannot be measured')
+    app.log.warn({ err: error }, 'failed to measure the databases of versions')
     return undefined
   })
   if (usage === undefined) return []

@@ -12,7 +12,7 @@ export type DatabaseRow = {
   totalBytes: number
 }
 
-/** The databases of all versions, hibernated ones too: their disk goes on being used. */
+/** The databases of all versions, including hibernated ones, which still use disk. */
 export async function selectDatabases(client: ClientBase): Promise<DatabaseRow[]> {
   const { rows } = await client.query<DatabaseRow>(
     `select squid_id as "squidId", database, profile, used_bytes as "usedBytes", total_bytes as "totalBytes" from squid_databases`,
@@ -54,7 +54,7 @@ const columns = [
 ]
 const names = columns.map((column) => column.split(' ')[0]).join(', ')
 
-/** Two samples at one instant are one: the first stays. */
+/** Of two samples at the same time, the first is kept. */
 export async function insertSamples(client: ClientBase, atMs: number, samples: Sample[]): Promise<void> {
   const records = samples.map(({ progress, ...sample }) => snakeKeys({ ...sample, ...progress }))
   await client.query(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { addUp, countersOf, gapMs, sampleOf, type Counters, type CounterReading } from './sample.ts'
 
-const look = (changes: Partial<CounterReading> = {}): CounterReading => ({
+const reading = (changes: Partial<CounterReading> = {}): CounterReading => ({
   squidId: 1,
   generation: 1,
   container: 'eth',
@@ -23,11 +23,11 @@ const look = (changes: Partial<CounterReading> = {}): CounterReading => ({
   ...changes,
 })
 const later = (changes: Partial<CounterReading> = {}) =>
-  look({ atMs: 110_000, cpuSeconds: 55, throttledSeconds: 5, lastBlock: 1100, rpcRequests: 530, ...changes })
-const before = countersOf(look(), undefined)
+  reading({ atMs: 110_000, cpuSeconds: 55, throttledSeconds: 5, lastBlock: 1100, rpcRequests: 530, ...changes })
+const before = countersOf(reading(), undefined)
 const sampled = (now: CounterReading, then: Counters = before) => sampleOf(now, then, then.lastBlock)
 
-test('a sample is what was used since the look before', () => {
+test('a sample has the usage since the previous reading', () => {
   expect(sampled(later())).toMatchObject({
     observedSeconds: 10,
     cpuSeconds: 5,
@@ -43,8 +43,8 @@ test('a sample is what was used since the look before', () => {
   })
 })
 
-test('the first look and the first after a gap cover no time, but count what happened', () => {
-  expect(sampleOf(look(), undefined, null)).toMatchObject({
+test('the first reading and the first after a gap cover no time, but count events', () => {
+  expect(sampleOf(reading(), undefined, null)).toMatchObject({
     observedSeconds: 0,
     cpuSeconds: null,
     memoryByteSeconds: null,
@@ -61,7 +61,7 @@ test('the first look and the first after a gap cover no time, but count what hap
   })
 })
 
-test('a counter that began anew is counted from nothing, a clock that did is not known', () => {
+test('a counter that was reset is counted from zero; after a clock reset the usage is unknown', () => {
   expect(sampled(later({ cpuSeconds: 1, crashes: 1, rpcRequests: 7, lastBlock: 20 }))).toMatchObject({
     cpuSeconds: null,
     cpuLimitSeconds: null,
@@ -71,33 +71,33 @@ test('a counter that began anew is counted from nothing, a clock that did is not
   })
 })
 
-test('CPU of a new run is counted from its beginning, also when that used more than the run before', () => {
+test('CPU of a new run is counted from its start, also if it used more than the previous run', () => {
   expect(sampled(later({ run: 'b', cpuSeconds: 3, throttledSeconds: 1 }))).toMatchObject({
     cpuSeconds: 3,
     throttledSeconds: 1,
   })
   expect(sampled(later({ run: 'b', cpuSeconds: 53 }))).toMatchObject({ cpuSeconds: 53 })
-  // What nobody knows is not zero.
+  // Unknown is not zero.
   expect(sampled(later({ run: 'b', cpuSeconds: null, throttledSeconds: null }))).toMatchObject({
     cpuSeconds: null,
     throttledSeconds: null,
   })
 })
 
-test('counters of which an earlier release did not say the run are none of this run', () => {
+test('counters of an earlier release without a run are not used for this run', () => {
   expect(sampled(later({ crashes: 4 }), { ...before, run: null, cpuSeconds: 400 })).toMatchObject({
     cpuSeconds: null,
     crashes: 1,
   })
 })
 
-test('what is counted over all runs is counted once, also when it is not known in between', () => {
+test('counters over all runs are counted once, also when unknown in between', () => {
   const silent = countersOf(later({ oomKills: null, crashes: null }), before)
   expect(sampled(later({ oomKills: null, crashes: null }))).toMatchObject({ oomKills: 0, crashes: 0 })
   expect(sampled(later({ atMs: 120_000, oomKills: 5, crashes: 3 }), silent)).toMatchObject({ oomKills: 3, crashes: 0 })
 })
 
-test('what is not known for a while is counted from where it was known last', () => {
+test('values that are unknown for a while are counted from the last known value', () => {
   const silent = countersOf(later({ lastBlock: null, rpcRequests: null }), before)
   expect(sampled(later({ lastBlock: null, rpcRequests: null }))).toMatchObject({ blocks: null, rpcRequests: null })
   expect(sampled(later({ atMs: 120_000, lastBlock: 1200, rpcRequests: 560 }), silent)).toMatchObject({
@@ -106,8 +106,8 @@ test('what is not known for a while is counted from where it was known last', ()
   })
 })
 
-test('what is not known of one of two generations takes nothing from the other', () => {
-  const unknown = { ...sampleOf(look(), undefined, null), rpcRequests: null, progress: null }
+test('unknown values of one of two generations do not affect the other', () => {
+  const unknown = { ...sampleOf(reading(), undefined, null), rpcRequests: null, progress: null }
   const [sum, ...others] = addUp([unknown, sampled(later())])
   expect(others).toEqual([])
   expect(sum).toMatchObject({ observedSeconds: 10, cpuSeconds: 5, crashes: 3, blocks: 100, rpcRequests: 30 })

@@ -1,6 +1,6 @@
 /**
- * Counters of a container, as they were when it was last sampled. CPU is of `run` alone and begins at 0 with each; crashes and kills
- * are of all runs.
+ * Counters of a container at its last sample. CPU is of `run` alone and starts at 0 with each run; crashes and kills are of all
+ * runs.
  */
 export type Counters = {
   squidId: number
@@ -18,7 +18,7 @@ export type Counters = {
   rpcFailures: number | null
 }
 
-/** What a processor says of itself. */
+/** Values reported by a processor. */
 export type Progress = {
   lastBlock: number
   chainHeight: number
@@ -27,7 +27,7 @@ export type Progress = {
   blocksPerSecond: number | null
 }
 
-/** A container as it is now. Null: cannot be known here. */
+/** Current state of a container. Null: unknown here. */
 export type CounterReading = Omit<Counters, 'oomKills' | 'crashes'> & {
   oomKills: number | null
   crashes: number | null
@@ -39,11 +39,11 @@ export type CounterReading = Omit<Counters, 'oomKills' | 'crashes'> & {
   progress: Progress | null
 }
 
-/** What is stored of one look: sums over the time since the look before, and the state it found. */
+/** The stored values of a reading: sums over the time since the previous reading, and the current state. */
 export type Sample = {
   squidId: number
   container: string
-  /** 0 when it was not looked at for a while: then nothing is known of that time. */
+  /** 0 after a gap in readings: usage of that time is unknown. */
   observedSeconds: number
   cpuSeconds: number | null
   cpuLimitSeconds: number | null
@@ -61,67 +61,67 @@ export type Sample = {
   rpcFailures: number | null
 }
 
-/** Longer between two looks is a gap. */
+/** More time between two readings is a gap. */
 export const gapMs = 45_000
 
 /**
- * Times and sizes are of the time since `before`, and unknown after a gap. What is counted (crashes, kills, blocks, requests) is
- * counted once whenever it is noticed, so that sums over days are right. `blockBefore`: where the version's processor was last
- * seen, in whatever generation.
+ * Times and sizes are of the time since `before`, and unknown after a gap. Events (crashes, kills, blocks, requests) are counted
+ * once whenever they are noticed, so that sums over days are right. `blockBefore`: the last block of the version's processor, in
+ * any generation.
  */
-export function sampleOf(look: CounterReading, before: Counters | undefined, blockBefore: number | null): Sample {
-  const elapsedMs = before ? look.atMs - before.atMs : 0
+export function sampleOf(reading: CounterReading, before: Counters | undefined, blockBefore: number | null): Sample {
+  const elapsedMs = before ? reading.atMs - before.atMs : 0
   const observedSeconds = elapsedMs > 0 && elapsedMs <= gapMs ? elapsedMs / 1000 : 0
-  // What is left of a run that ended is lost with it; of the one after it nothing is.
-  const isNewRun = before?.run != null && look.run !== before.run
+  // The rest of an ended run is lost with it; nothing is lost of the next one.
+  const isNewRun = before?.run != null && reading.run !== before.run
   const spent = (now: number | null, then: number | null | undefined) =>
     observedSeconds === 0 ? null : grownBy(now, isNewRun ? 0 : (then ?? null))
-  const cpuSeconds = spent(look.cpuSeconds, before?.cpuSeconds)
-  const { squidId, container, memoryBytes, cpuLimitCores } = look
+  const cpuSeconds = spent(reading.cpuSeconds, before?.cpuSeconds)
+  const { squidId, container, memoryBytes, cpuLimitCores } = reading
   return {
     squidId,
     container,
     observedSeconds,
     cpuSeconds,
     cpuLimitSeconds: cpuSeconds === null || cpuLimitCores === null ? null : cpuLimitCores * observedSeconds,
-    throttledSeconds: spent(look.throttledSeconds, before?.throttledSeconds),
+    throttledSeconds: spent(reading.throttledSeconds, before?.throttledSeconds),
     memoryByteSeconds: memoryBytes === null || observedSeconds === 0 ? null : memoryBytes * observedSeconds,
     memoryPeakBytes: memoryBytes,
-    memoryLimitBytes: look.memoryLimitBytes,
-    oomKills: counted(look.oomKills, before?.oomKills) ?? 0,
-    crashes: counted(look.crashes, before?.crashes) ?? 0,
-    diskUsedBytes: look.diskUsedBytes,
-    diskTotalBytes: look.diskTotalBytes,
-    blocks: grownBy(look.lastBlock, blockBefore) ?? (look.lastBlock === null ? null : 0),
-    progress: look.progress,
-    rpcRequests: counted(look.rpcRequests, before?.rpcRequests ?? undefined),
-    rpcFailures: counted(look.rpcFailures, before?.rpcFailures ?? undefined),
+    memoryLimitBytes: reading.memoryLimitBytes,
+    oomKills: counted(reading.oomKills, before?.oomKills) ?? 0,
+    crashes: counted(reading.crashes, before?.crashes) ?? 0,
+    diskUsedBytes: reading.diskUsedBytes,
+    diskTotalBytes: reading.diskTotalBytes,
+    blocks: grownBy(reading.lastBlock, blockBefore) ?? (reading.lastBlock === null ? null : 0),
+    progress: reading.progress,
+    rpcRequests: counted(reading.rpcRequests, before?.rpcRequests ?? undefined),
+    rpcFailures: counted(reading.rpcFailures, before?.rpcFailures ?? undefined),
   }
 }
 
-/** What to count the next look from: what is not known now is as it was known last. */
-export function countersOf(look: CounterReading, before: Counters | undefined): Counters {
+/** The counters for the next reading: unknown values keep their last known value. */
+export function countersOf(reading: CounterReading, before: Counters | undefined): Counters {
   return {
-    squidId: look.squidId,
-    generation: look.generation,
-    container: look.container,
-    run: look.run,
-    atMs: look.atMs,
-    cpuSeconds: look.cpuSeconds,
-    throttledSeconds: look.throttledSeconds,
-    oomKills: look.oomKills ?? before?.oomKills ?? 0,
-    crashes: look.crashes ?? before?.crashes ?? 0,
-    lastBlock: look.lastBlock ?? before?.lastBlock ?? null,
-    rpcRequests: look.rpcRequests ?? before?.rpcRequests ?? null,
-    rpcFailures: look.rpcFailures ?? before?.rpcFailures ?? null,
+    squidId: reading.squidId,
+    generation: reading.generation,
+    container: reading.container,
+    run: reading.run,
+    atMs: reading.atMs,
+    cpuSeconds: reading.cpuSeconds,
+    throttledSeconds: reading.throttledSeconds,
+    oomKills: reading.oomKills ?? before?.oomKills ?? 0,
+    crashes: reading.crashes ?? before?.crashes ?? 0,
+    lastBlock: reading.lastBlock ?? before?.lastBlock ?? null,
+    rpcRequests: reading.rpcRequests ?? before?.rpcRequests ?? null,
+    rpcFailures: reading.rpcFailures ?? before?.rpcFailures ?? null,
   }
 }
 
-/** Null when one of them is not known, or when it began anew in between. */
+/** Null when one of them is unknown, or when the counter was reset in between. */
 const grownBy = (now: number | null, then: number | null): number | null =>
   now === null || then === null || now < then ? null : now - then
 
-/** A counter that is lower than before began anew. */
+/** A counter that is lower than before was reset. */
 const counted = (now: number | null, then: number | undefined): number | null =>
   now === null ? null : then === undefined || now < then ? now : now - then
 

@@ -32,7 +32,7 @@ const seriesOf = (query: MonitoringQuery, lastMs = minutes(10), maxPoints = 12):
 const valuesOf = async (query: MonitoringQuery, container: string, lastMs = minutes(10)) =>
   (await seriesOf(query, lastMs)).find(({ labels }) => labels.container === container)?.values.map(({ v }) => v)
 
-/** What a chart should say of each minute, from the raw samples alone. */
+/** Expected chart values of each minute, from the raw samples alone. */
 async function fromSamples(squidId: number, container: string) {
   const samples = await s.rows<{
     at: Date
@@ -59,16 +59,16 @@ async function fromSamples(squidId: number, container: string) {
   })
 }
 
-test('charts say what the samples say, and the samples what was used', async () => {
+test('charts match the samples, and the samples match the usage', async () => {
   const squid = await makeVersion(s.t.app, s.org, {
     apis: [{ usage: { cpuCores: 0.25, memoryBytes: 100 * mib } }, { usage: { cpuCores: 0.5, memoryBytes: 50 * mib } }],
-    // Twice of what it may have: held back half of the time.
+    // Uses twice its limit: throttled half of the time.
     processors: { eth: { sync, usage: { cpuCores: 2, memoryBytes: 64 * mib, memoryGrowthBytesPerSecond: mib / 4 } } },
   })
   await s.pass(minutes(5))
   const points = await usageOf(squid.id, minutes(6))
   for (const { ts, cores, mb } of await fromSamples(squid.id, 'eth')) {
-    const point = points.find((one) => one.ts === ts)
+    const point = points.find((candidate) => candidate.ts === ts)
     expect(point?.processorCpuUsage).toBeCloseTo(cores, 9)
     expect(point?.processorMemUsageMb).toBeCloseTo(mb, 9)
   }
@@ -102,18 +102,18 @@ test('a processor is followed block by block', async () => {
   const heights = await valuesOf('indexed_height', 'eth')
   expect(heights?.findLast((v) => v !== null)).toBe(10_180)
   const blocks = await valuesOf('indexed_blocks', 'eth')
-  // From the first sample on: what came before it nobody saw.
+  // From the first sample on: nothing was observed before.
   expect(blocks?.reduce((sum: number, v) => sum + (v ?? 0), 0)).toBe(10_180 - 1500)
   expect(await latestSamples(s.t.app.db, [squid.id], s.clock.now())).toMatchObject([
     { container: 'eth', lastBlock: 10_180, chainHeight: 10_180, syncRatio: 1, etaSeconds: 0 },
   ])
 })
 
-test('a time without samples is a gap and not a zero, and what is counted in it is counted once', async () => {
+test('a time without samples is a gap and not a zero, and events in it are counted once', async () => {
   const crashing = { ends: { afterMs: 90_000, exitCode: 1 }, badRuns: 3, usage: { cpuCores: 0.5, memoryBytes: mib } }
   const squid = await makeVersion(s.t.app, s.org, { processors: { eth: { ...crashing, sync } } })
   await s.pass(minutes(1))
-  // It crashes while nobody looks, and all the worker knew is what it had written.
+  // It crashes while no worker runs; the worker's only state is in the database.
   s.passUnseen(minutes(4))
   await s.restart()
   await s.pass(minutes(4))
@@ -139,7 +139,7 @@ test('a time without samples is a gap and not a zero, and what is counted in it 
   expect((sums?.cpu ?? 0) - (before[0] as { cpu: number }).cpu).toBeCloseTo(7.5, 6)
 })
 
-test('kills for lack of memory are counted, and only containers that had any are told of', async () => {
+test('kills for memory are counted, and returned only for containers that had any', async () => {
   await makeVersion(s.t.app, s.org, {
     apis: [{}],
     processors: { eth: { ends: { afterMs: 20_000, outOfMemory: true }, badRuns: 2, sync } },
@@ -151,7 +151,7 @@ test('kills for lack of memory are counted, and only containers that had any are
   expect((await seriesOf('crashes')).map(({ labels }) => labels.container)).toEqual(['eth'])
 })
 
-test('generations that run side by side are added up, and the next one goes on', async () => {
+test('generations that run side by side are added up, and the next one continues', async () => {
   const squid = await makeVersion(s.t.app, s.org, { processors: { eth: { sync } } })
   await s.pass(minutes(1))
   const api = specOf('api', 4350, { usage: { cpuCores: 0.25, memoryBytes: 10 * mib } })
@@ -165,7 +165,7 @@ test('generations that run side by side are added up, and the next one goes on',
   })
 })
 
-test('a processor of a new generation goes on counting where the one before it was last seen', async () => {
+test('a processor of a new generation continues counting from the last observation of the previous one', async () => {
   const squid = await makeVersion(s.t.app, s.org, { processors: { eth: { sync: { ...sync, stallsAtBlock: 3000 } } } })
   await s.pass(minutes(1))
   await s.runtime.remove(`${squid.id}.1`)
@@ -176,7 +176,7 @@ test('a processor of a new generation goes on counting where the one before it w
   expect(blocks?.reduce((sum: number, v) => sum + (v ?? 0), 0)).toBe(4000 - 1500)
 })
 
-test('the database of a version is followed by its size, also while the version is hibernated', async () => {
+test('the size of a database is sampled, also while the version is hibernated', async () => {
   const squid = await makeVersion(s.t.app, s.org)
   await syncDatabase(s.t.app, { squidId: squid.id, plan: planWith(2 ** 30), isPlayground: false })
   try {
@@ -186,14 +186,14 @@ test('the database of a version is followed by its size, also while the version 
     await s.pass(minutes(2))
     const [point] = (await usageOf(squid.id, minutes(3))).slice(-2)
     expect(point).toMatchObject({ dbDiskUsedBytes: 2 ** 29, dbDiskRequestedBytes: 2 ** 30, apiCpuUsage: null })
-    // On Linux the test's Postgres shows its processes; elsewhere nothing is known, and nothing is drawn.
+    // On Linux the test's Postgres has visible processes; elsewhere there are no values.
     expect(point?.dbCpuUsage).toEqual(process.platform === 'linux' ? expect.any(Number) : null)
     expect((await valuesOf('disk_utilization', 'db'))?.findLast((v) => v !== null)).toBe(50)
     for (const query of ['cpu_utilization', 'mem_utilization'] as const) {
       const known = (await valuesOf(query, 'db'))?.filter((v) => v !== null) ?? []
       expect([query, known.length > 0]).toEqual([query, process.platform === 'linux'])
     }
-    // What nobody can know is not drawn as the worst there is.
+    // Unknown values are not drawn as the worst value.
     expect(await valuesOf('cpu_trotting', 'db')).toBeUndefined()
   } finally {
     await dropDatabase(s.t.app, squid.id)
@@ -223,12 +223,12 @@ const planWith = (totalBytes: number): SquidPlan => ({
   build: { nodeVersion: '20', packageManager: 'auto', installCommand: null, buildCommand: null },
 })
 
-test('hours tell how long each container was seen', async () => {
+test('hours have the time that each container was observed', async () => {
   const squid = await makeVersion(s.t.app, s.org, { apis: [{ usage: { cpuCores: 0.1, memoryBytes: mib } }] })
   await s.pass(hours(1))
   const range = { fromMs: now() - hours(2), toMs: now() + 1 }
   const observed = await observedHours(s.t.app.db, [squid.id], range)
-  const seen = observed.reduce((sum, hour) => sum + hour.observedSeconds, 0)
-  expect(seen).toBe(3600 - 15)
-  expect(observed.reduce((sum, hour) => sum + (hour.cpuSeconds ?? 0), 0)).toBeCloseTo(seen / 10, 3)
+  const observedSeconds = observed.reduce((sum, hour) => sum + hour.observedSeconds, 0)
+  expect(observedSeconds).toBe(3600 - 15)
+  expect(observed.reduce((sum, hour) => sum + (hour.cpuSeconds ?? 0), 0)).toBeCloseTo(observedSeconds / 10, 3)
 })

@@ -12,38 +12,38 @@ import { readAllCounters } from './read-counters.ts'
 import { deleteCountersBefore, insertSamples, putCounters, selectCounters } from './sample-store.ts'
 import { addUp, countersOf, sampleOf, type Counters, type CounterReading } from './sample.ts'
 
-/** `idleRatio`: longer levels are made anew after so many times the time that took: no more than a twentieth of all time. */
+/** `idleRatio`: after a roll-up the sampler waits this many times its duration, so that it takes at most a twentieth of the time. */
 export type SamplingIntervals = { everyMs: number; idleRatio: number }
 
 const defaultIntervals: SamplingIntervals = { everyMs: 15_000, idleRatio: 19 }
 
-/** Samples every container and database, and makes minutes, hours, days and months of it. One worker at a time does it. */
+/** Samples every container and database, and rolls samples up. One worker at a time does it. */
 export function startSampling(app: WorkerApp, pace: SamplingIntervals = defaultIntervals): LeaderHandle {
   return runAsLeader(app.database, app.log, 'metrics', async (client, signal) => {
     const sampler = await openSampler(app, client, pace)
-    // One failed sample is a gap: the next one comes.
-    const failed = (error: unknown) => app.log.warn({ err: error }, 'a sample of the versions failed')
+    // A failed sample is a gap; the next one follows.
+    const failed = (error: unknown) => app.log.warn({ err: error }, 'sampling failed')
     await every(signal, { ms: pace.everyMs, isFixedRate: true, onError: failed }, sampler.tick)
   })
 }
 
 export type Sampler = {
-  /** Samples once, and makes longer levels when that is due. */
+  /** Samples once, and rolls up when due. */
   tick: () => Promise<void>
 }
 
-/** Goes on from where the sampler before it ended, whatever ended it. All it writes goes through `client`. */
+/** Continues where the previous sampler ended. All writes use `client`. */
 export async function openSampler(
   app: WorkerApp,
   client: ClientBase,
   { idleRatio }: Pick<SamplingIntervals, 'idleRatio'> = defaultIntervals,
 ): Promise<Sampler> {
   const meter = new DatabaseMeter(app.squidsDatabase)
-  const known = new Map((await selectCounters(client)).map((row) => [keyOf(row), row]))
+  const lastCounters = new Map((await selectCounters(client)).map((row) => [keyOf(row), row]))
   let day = ''
   let rollAtMs = 0
 
-  /** Makes room for today before anything is written, and what is past goes when a day begins. */
+  /** Creates the partitions of today before the first write, and drops expired days when a day begins. */
   const turnDay = async (nowMs: number) => {
     if (day === dayOf(nowMs)) return
     await rollUp(app, client)
@@ -56,16 +56,16 @@ export async function openSampler(
     tick: async () => {
       const nowMs = app.clock.now().getTime()
       await turnDay(nowMs)
-      const looks = await readAllCounters(app, client, meter)
-      const before = (look: CounterReading) => known.get(keyOf(look))
-      const samples = addUp(looks.map((look) => sampleOf(look, before(look), blockBefore(known, look))))
-      const counters = looks.map((look) => countersOf(look, before(look)))
+      const readings = await readAllCounters(app, client, meter)
+      const before = (reading: CounterReading) => lastCounters.get(keyOf(reading))
+      const samples = addUp(readings.map((reading) => sampleOf(reading, before(reading), blockBefore(lastCounters, reading))))
+      const counters = readings.map((reading) => countersOf(reading, before(reading)))
       await inTransaction(client, async () => {
         await insertSamples(client, nowMs, samples)
         await putCounters(client, counters)
       })
-      for (const row of counters) known.set(keyOf(row), row)
-      deleteOld(known, nowMs)
+      for (const row of counters) lastCounters.set(keyOf(row), row)
+      deleteOld(lastCounters, nowMs)
       if (performance.now() < rollAtMs) return
       const startedMs = performance.now()
       await rollUp(app, client)
@@ -77,15 +77,15 @@ export async function openSampler(
 const keyOf = ({ squidId, generation, container }: Pick<Counters, 'squidId' | 'generation' | 'container'>) =>
   `${squidId}.${generation}/${container}`
 
-/** The processor of a new generation goes on where the one before it ended. */
-function blockBefore(known: ReadonlyMap<string, Counters>, look: CounterReading): number | null {
+/** The processor of a new generation continues where the previous one ended. */
+function blockBefore(lastCounters: ReadonlyMap<string, Counters>, reading: CounterReading): number | null {
   for (let back = 0; back <= 5; back++) {
-    const block = known.get(keyOf({ ...look, generation: look.generation - back }))?.lastBlock
+    const block = lastCounters.get(keyOf({ ...reading, generation: reading.generation - back }))?.lastBlock
     if (block != null) return block
   }
   return null
 }
 
-function deleteOld(known: Map<string, Counters>, nowMs: number): void {
-  for (const [key, { atMs }] of known) if (atMs < nowMs - days(1)) known.delete(key)
+function deleteOld(lastCounters: Map<string, Counters>, nowMs: number): void {
+  for (const [key, { atMs }] of lastCounters) if (atMs < nowMs - days(1)) lastCounters.delete(key)
 }

@@ -12,11 +12,11 @@ export type SampledApp = {
   runtime: SimRuntime
   org: TestOrg
   client: PoolClient
-  /** Lets time pass; every 15 seconds what is true is noted and sampled, as workers do it. */
+  /** Lets time pass; every 15 seconds observations are recorded and sampled, as workers do. */
   pass: (ms: number) => Promise<void>
-  /** Lets time pass while no worker is there. */
+  /** Lets time pass without a worker. */
   passUnseen: (ms: number) => void
-  /** The worker is killed, another one takes over. */
+  /** Kills the worker; another one takes over. */
   restart: () => Promise<void>
   rows: <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>
   close: () => Promise<void>
@@ -24,18 +24,18 @@ export type SampledApp = {
 
 export const sampleMs = 15_000
 
-/** A server with simulated versions, sampled in a time that stands still until it is moved. */
+/** A server with simulated versions, sampled with a clock that only moves when told to advance. */
 export async function startSampledApp(env: Record<string, string> = {}): Promise<SampledApp> {
-  // Not on the minute: what happens right now is not in a range that ends now.
+  // Not on a full minute: the present is outside of a range that ends now.
   const clock = new ManualClock(new Date('2026-01-15T12:00:05Z'))
   const runtime = createSimRuntime({ clock, serve: true })
   const t = await startTestApp({ clock, runtime, env })
   const client = await t.app.database.pool.connect()
   let sampler: Sampler = await openSampler(t.app, client, { idleRatio: 0 })
-  const seen = await loadObservationCache(t.app)
+  const cache = await loadObservationCache(t.app)
   const tick = async () => {
-    await seen.recordContainers(await readContainers({ clock, runtime }, seen.containers))
-    await observeProcessors(t.app, seen)
+    await cache.recordContainers(await readContainers({ clock, runtime }, cache.containers))
+    await observeProcessors(t.app, cache)
     await sampler.tick()
   }
   return {

@@ -5,7 +5,7 @@ import { isKept } from '../levels.ts'
 import { bucketsOf, timeGroupOf, type Range } from '../range.ts'
 import { selectUsage, type UsedBucket } from './usage-store.ts'
 
-/** What a version's api, processors and database used; replicas and processors are added up. */
+/** Usage of a version's api, processors and database; replicas and processors are added up. */
 export async function squidUsage(
   app: Pick<App, 'db' | 'clock' | 'config'>,
   squidId: number,
@@ -51,7 +51,7 @@ function partOf(container: string): Part {
   return isApi({ name: container }) ? 'api' : 'processor'
 }
 
-/** Null when none of them is known. */
+/** Null when all are unknown. */
 function sumOf(values: (number | null)[], unit: number): number | null {
   const known = values.filter((value) => value !== null)
   return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / unit

@@ -7,7 +7,7 @@ import type { Range } from '../range.ts'
 export const timeOf = (ms: number) => sql`to_timestamp(${ms}::float8 / 1000)`
 export const atMs = sql`(extract(epoch from at) * 1000)::float8 as "atMs"`
 
-/** What one container used in one bucket. Means are over the time that was observed; null: not known. */
+/** Usage of one container in one bucket. Means are over the observed time; null: unknown. */
 export type UsedBucket = {
   atMs: number
   container: string

@@ -42,9 +42,9 @@ export async function hasFinished(
 ): Promise<boolean> {
   const ending = endingOf(await runtime.tail(workload, container, TAIL_LINES))
   if (ending === 'done') return true
-  const isAsked = ending === 'unknown' && crashesInARow === 0
-  if (ending === 'unknown' && !isAsked && !movesOn()) return true
-  await runtime.retry(workload, container, isAsked ? ASKED : STOPPED)
+  const isSelected = ending === 'unknown' && crashesInARow === 0
+  if (ending === 'unknown' && !isSelected && !movesOn()) return true
+  await runtime.retry(workload, container, isSelected ? ASKED : STOPPED)
   return false
 }
 

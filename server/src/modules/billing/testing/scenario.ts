@@ -2,14 +2,14 @@ import { minutes } from '../../../clock.ts'
 import type { TestApp, TestOrg } from '../../../testing/index.ts'
 import { billingRound } from '../round.ts'
 
-export type BillingScenario = ReturnType<typeof startStory>
+export type BillingScenario = ReturnType<typeof startScenario>
 
-/** What billing's tests are made of: versions that were seen to run, time that passes, and cards. */
-export function startStory(t: TestApp) {
-  const turn = billingRound(t.app)
+/** Helpers for billing tests: observed versions, passing time, and cards. */
+export function startScenario(t: TestApp) {
+  const round = billingRound(t.app)
   const sql = (text: string, values: unknown[] = []) => t.app.database.pool.query(text, values)
 
-  /** A version whose programs the observer has seen since `at`. */
+  /** A version whose programs were observed since `at`. */
   async function running(
     org: TestOrg,
     given: { name: string; isDedicated?: boolean; containers?: string[]; tag?: string },
@@ -44,9 +44,9 @@ export function startStory(t: TestApp) {
     )
 
   async function pass(ms: number, stepMs = minutes(10)) {
-    for (let gone = 0; gone < ms; gone += stepMs) {
-      t.clock.advance(Math.min(stepMs, ms - gone))
-      await turn()
+    for (let passedMs = 0; passedMs < ms; passedMs += stepMs) {
+      t.clock.advance(Math.min(stepMs, ms - passedMs))
+      await round()
     }
   }
 
@@ -62,5 +62,5 @@ export function startStory(t: TestApp) {
     return (await api.addPaymentMethod({ params, body: create })).status
   }
 
-  return { turn, running, database, pass, card }
+  return { round, running, database, pass, card }
 }

@@ -28,7 +28,7 @@ const squidIdOf = async (): Promise<number> => {
   return Number(rows[0]?.id)
 }
 
-test('an update ends the old generation only when the slowest gateway leads to the new one', async () => {
+test('an update stops the old generation only when the slowest gateway routes to the new one', async () => {
   await deployer.deployed({}, v1)
   const squidId = await squidIdOf()
   for (const gateway of ['quick', 'slow']) await beatGateway(t.app.db, gateway)
@@ -41,7 +41,7 @@ test('an update ends the old generation only when the slowest gateway leads to t
   const switched = async () =>
     (await pool.query('select 1 from squids where id = $1 and generation = 2', [squidId])).rowCount === 1
   while (!(await switched())) await tick()
-  // Much longer than answers in flight are given.
+  // Much longer than responses in flight get.
   for (const endMs = performance.now() + 25 * fastIntervals.drainMs; performance.now() < endMs; await tick())
     expect(await generations()).toEqual(['1', '2'])
   await saveGatewayRoutes(t.app.db, 'slow', new Map([[squidId, 2]]))
@@ -50,7 +50,7 @@ test('an update ends the old generation only when the slowest gateway leads to t
   expect(await generations()).toEqual(['2'])
 })
 
-test('a gateway that was not seen lately is not waited for', async () => {
+test('a gateway without a recent sign of life is not waited for', async () => {
   await deployer.deployed({}, v1)
   await beatGateway(t.app.db, 'frozen')
   await t.app.database.pool.query("update gateways set seen_at = now() - interval '16 seconds'")
@@ -59,12 +59,12 @@ test('a gateway that was not seen lately is not waited for', async () => {
   expect(await generations()).toEqual(['2'])
 })
 
-test('one that lives and never follows holds an update up for so long and no longer', async () => {
+test('a live gateway that never follows delays an update only until the timeout', async () => {
   await deployer.deployed({}, v1)
   await beatGateway(t.app.db, 'stuck')
   const beating = setInterval(() => void beatGateway(t.app.db, 'stuck'), 100)
   const { id } = await deployer.deployed({}, v1)
   clearInterval(beating)
-  expect(JSON.stringify(await listLogs(t.app.db, id))).toContain('Not every gateway leads to the new programs yet')
+  expect(JSON.stringify(await listLogs(t.app.db, id))).toContain('Some gateways do not route to the new programs yet')
   expect(await generations()).toEqual(['2'])
 })

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { days, hours, minutes } from '../../../clock.ts'
-import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
-import { removeOrg } from '../../deployments/store.ts'
-import { startStory, type BillingScenario } from '../testing/story.ts'
+import { days, hours, minutes } from '../../clock.ts'
+import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
+import { removeOrg } from '../deployments/store.ts'
+import { startScenario, type BillingScenario } from './testing/scenario.ts'
 
 let t: TestApp
-let story: BillingScenario
+let scenario: BillingScenario
 beforeAll(async () => {
   t = await startTestApp()
-  story = startStory(t)
+  scenario = startScenario(t)
 })
 afterAll(() => t.close())
 
@@ -20,32 +20,32 @@ const isThere = async (org: TestOrg) => (await rows(`select from orgs where id =
 const mailsTo = async (org: TestOrg) =>
   (await t.mails()).filter((mail) => mail.to === org.admin.email && mail.subject === `Final invoice of ${org.name}`)
 
-/** What the engine does with an organization that was deleted. */
+/** Does what the engine does for a deleted organization. */
 async function versionsGone(org: TestOrg) {
   await t.app.database.pool.query(`delete from squids where org_id = $1`, [org.id])
 }
 
-/** Thirty hours of a small dedicated version, $0.04 each, and then the organization is deleted. */
+/** Thirty hours of a small dedicated version at $0.04 each, then the organization is deleted. */
 async function left(number: string): Promise<TestOrg> {
   const org = await t.make.org()
-  await story.card(org, number)
-  await story.turn()
-  await story.running(org, { name: 'leaver', isDedicated: true, containers: ['api'] })
-  await story.pass(hours(30))
+  await scenario.card(org, number)
+  await scenario.round()
+  await scenario.running(org, { name: 'leaver', isDedicated: true, containers: ['api'] })
+  await scenario.pass(hours(30))
   await t.as(org.admin).orgs.delete({ params: { code: org.code } })
   return org
 }
 
-test('the running month of a deleted organization is charged once nothing of it runs, and told in full', async () => {
+test('the last month of a deleted organization is charged once its programs have stopped, and mailed in full', async () => {
   const org = await left('4242424242424242')
-  await story.pass(hours(3))
-  // Its version is not gone yet: it goes on being metered, and the account stays open.
+  await scenario.pass(hours(3))
+  // Its version still exists: it is metered, and the account stays open.
   expect(await invoicesOf(org)).toEqual([])
   await versionsGone(org)
   await removeOrg(t.app.db, org.id)
   expect(await isThere(org)).toBe(true)
 
-  await story.pass(hours(1) + minutes(10))
+  await scenario.pass(hours(1) + minutes(10))
   const [invoice] = await invoicesOf(org)
   // 33 hours of $0.04 and 8.1 % of tax.
   expect(invoice).toEqual({ month: '2026-01', total_usd: '1.43000000', paid: true })
@@ -58,23 +58,23 @@ test('the running month of a deleted organization is charged once nothing of it 
   expect(mail?.text).toContain('VAT 8.1 %: $0.11. Total: $1.43')
   expect(mail?.text).toContain('It is paid.')
 
-  await story.pass(days(1), hours(6))
+  await scenario.pass(days(1), hours(6))
   expect(await invoicesOf(org)).toHaveLength(1)
   await removeOrg(t.app.db, org.id)
   expect(await isThere(org)).toBe(false)
   expect(await invoicesOf(org)).toHaveLength(1)
 })
 
-test('a card that fails is tried for fourteen days, and then the invoice stays unpaid and the organization goes', async () => {
+test('a failing card is retried for fourteen days; then the invoice stays unpaid and the organization is removed', async () => {
   const org = await left('4000000000000341')
   await versionsGone(org)
-  await story.pass(hours(2))
+  await scenario.pass(hours(2))
   expect(await invoicesOf(org)).toMatchObject([{ paid: false }])
   const [mail] = await mailsTo(org)
   expect(mail?.text).toContain("Payment method couldn't be charged. The bank said: Your card was declined.")
   await removeOrg(t.app.db, org.id)
   expect(await isThere(org)).toBe(true)
-  await story.pass(days(15), hours(6))
+  await scenario.pass(days(15), hours(6))
   expect(await rows(`select from charges where org_id = $1`, [org.id])).toHaveLength(9)
   expect(await rows(`select from payment_methods where org_id = $1`, [org.id])).toEqual([])
   await removeOrg(t.app.db, org.id)
@@ -82,10 +82,10 @@ test('a card that fails is tried for fourteen days, and then the invoice stays u
   expect(await invoicesOf(org)).toMatchObject([{ paid: false }])
 })
 
-test('one that never used anything goes without a word', async () => {
+test('an organization without usage is removed without a mail', async () => {
   const org = await t.make.org({ status: 'DRAFT' })
   await t.as(org.admin).orgs.delete({ params: { code: org.code } })
-  await story.pass(hours(1))
+  await scenario.pass(hours(1))
   expect([await invoicesOf(org), await mailsTo(org)]).toEqual([[], []])
   await removeOrg(t.app.db, org.id)
   expect(await isThere(org)).toBe(false)

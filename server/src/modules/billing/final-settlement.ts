@@ -1,0 +1,77 @@
+import { isUnpaid, billableLabel } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import { changeOrg, getOrg, type OrgRow } from '../orgs/index.ts'
+import { readMeter } from './metering/meter-store.ts'
+import { chargeUnpaidInvoices, invoiceNumber } from './payments/collect.ts'
+import { deleteMethod } from './payments/methods.ts'
+import { listPaymentMethods, listUnpaid, type InvoiceRow } from './payments/payment-store.ts'
+import type { PaymentProvider } from './payments/provider.ts'
+import type { PriceBook } from './prices/price-book.ts'
+import { listOpenMonths, listUnsettledDeletedOrgs, selectInvoice } from './receipts/invoice-store.ts'
+import { closeMonth } from './receipts/months.ts'
+import { recipientsOf } from './account-status/apply-event.ts'
+import { renderMail } from '../../mail/index.ts'
+import type { Mail } from '../../mail/mailer.ts'
+import { mergeSquids } from './receipts/receipt.ts'
+
+/**
+ * Closes the accounts of deleted organizations: once none of their programs runs, their last month is closed with a final invoice
+ * and charged. When that is paid, or all attempts have failed, their cards are deleted and the organization's row may be removed.
+ */
+export async function settleDeleted(app: App, book: PriceBook, provider: PaymentProvider): Promise<void> {
+  const meter = await readMeter(app.db)
+  for (const orgId of await listUnsettledDeletedOrgs(app.db, meter?.recordedUntilMs ?? 0))
+    await settleOne(app, book, provider, orgId).catch((error: unknown) =>
+      app.log.error({ err: error, orgId }, 'failed to settle a deleted organization'),
+    )
+}
+
+async function settleOne(app: App, book: PriceBook, provider: PaymentProvider, orgId: number): Promise<void> {
+  const months = await listOpenMonths(app.db, orgId)
+  for (const month of months) await closeMonth(app, book, orgId, month)
+  if (months.length > 0) {
+    const { error } = await chargeUnpaidInvoices(app, provider, orgId, { isScheduled: false })
+    await sendFinalMails(app, orgId, months, error)
+  }
+  const { status } = await getOrg(app.db, orgId)
+  const methods = await listPaymentMethods(app.db, orgId)
+  const isUncollectible = isUnpaid(status) || methods.length === 0
+  if ((await listUnpaid(app.db, orgId)).length > 0 && !isUncollectible) return
+  for (const { id } of methods) await deleteMethod(app, provider, { id: orgId }, id)
+  await changeOrg(app.db, orgId, { settledAt: app.clock.now() })
+}
+
+/** The organization can no longer open its invoices: the mail is its only copy. */
+async function sendFinalMails(app: App, orgId: number, months: string[], error: string | null): Promise<void> {
+  const org = await getOrg(app.db, orgId)
+  const invoices = await Promise.all(months.map((month) => selectInvoice(app.db, orgId, month)))
+  const closed = invoices.filter((invoice) => invoice !== null)
+  for (const to of await recipientsOf(app.db, org)) await app.mailer.send(finalMail(to, org, closed, error))
+}
+
+/** The final mail to a deleted organization: its last receipts in full, and whether they are paid. */
+export function finalMail(to: string, org: OrgRow, invoices: readonly InvoiceRow[], error: string | null): Mail {
+  const name = org.name ?? org.code
+  return renderMail({
+    to,
+    subject: `Final invoice of ${name}`,
+    name: null,
+    paragraphs: [
+      `${name} has been deleted, and all its programs have stopped. This is its usage until then.`,
+      ...invoices.flatMap(linesOf),
+      error === null
+        ? 'It is paid. The cards on file have been deleted.'
+        : `Payment method couldn't be charged. The bank said: ${error} Reply to this mail to pay in another way.`,
+    ],
+  })
+}
+
+function linesOf({ number, month, receipt }: InvoiceRow): string[] {
+  const { items, discounts, tax, total } = mergeSquids(receipt)
+  return [
+    `Invoice ${invoiceNumber(number)} for ${month}:`,
+    ...items.map((item) => `${billableLabel(item.type)}: ${item.amount} × $${item.rate} = $${item.subtotal}`),
+    ...discounts.map(({ amount }) => `Discount: −$${amount}`),
+    `VAT ${tax.percent} %: $${tax.amount}. Total: $${total}`,
+  ]
+}

@@ -1,0 +1,24 @@
+import type { OrgStatus } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import { changeStatus } from './account-status/apply-event.ts'
+import { Big } from 'big.js'
+import { changeAccount } from './payments/payment-store.ts'
+
+/**
+ * Sets the status of an organization for the operator, with its consequences: TERMINATED hibernates its versions, ACTIVE starts
+ * them again, and the organization gets the mail.
+ */
+export async function setStatus(app: App, orgId: number, status: OrgStatus): Promise<void> {
+  await changeStatus(app, orgId, { type: 'operator', status, atMs: app.clock.now().getTime() }, 'set by the operator')
+}
+
+/**
+ * Sets the discount on everything an organization uses, from the current month on.
+ * @throws Error unless it is a percentage with at most two fraction digits
+ */
+export async function setDiscount(app: Pick<App, 'db'>, orgId: number, percent: string): Promise<string> {
+  if (!/^\d{1,3}(\.\d{1,2})?$/.test(percent) || new Big(percent).gt(100))
+    throw new Error('--percent must be a number from 0 to 100, as in 15 or 12.5')
+  await changeAccount(app.db, orgId, { discountPercent: percent })
+  return new Big(percent).toFixed()
+}

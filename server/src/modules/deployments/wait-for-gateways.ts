@@ -1,0 +1,24 @@
+import { gatewaysBehind } from './gateways-store.ts'
+import type { StepContext } from './step.ts'
+import { pause } from './wait.ts'
+
+/**
+ * Waits until every gateway routes to this generation, so that the old one can be removed. Gateways without a recent sign of life
+ * are not waited for: they are stopped, or catch up when they wake. Continues after `gatewaysMs` even if some are behind.
+ */
+export async function waitForGateways(
+  { app, intervals, journal, signal }: StepContext,
+  squidId: number,
+  generation: number,
+): Promise<void> {
+  const timeoutAtMs = performance.now() + intervals.gatewaysMs
+  for (;;) {
+    const behind = await gatewaysBehind(app.db, { squidId, generation, aliveWithinMs: intervals.gatewaySeenMs })
+    if (behind.length === 0) return
+    if (performance.now() > timeoutAtMs) {
+      app.log.warn({ squidId, generation, gateways: behind }, 'gateways still route to the previous generation')
+      return journal.warn('Some gateways do not route to the new programs yet. The old programs are stopped now.')
+    }
+    await pause(intervals.pollMs, signal)
+  }
+}
