@@ -6,7 +6,7 @@ import { images, squidImages } from './tables.ts'
 
 export type KeptImage = typeof squidImages.$inferSelect
 
-/** Known from now on, so that it is collected when nobody needs it any more. */
+/** Records the image, so that it is removed once it is unused. */
 export async function recordImage(db: Db, image: typeof images.$inferInsert): Promise<void> {
   await db
     .insert(images)
@@ -14,7 +14,7 @@ export async function recordImage(db: Db, image: typeof images.$inferInsert): Pr
     .onConflictDoUpdate({ target: images.image, set: { bytes: image.bytes } })
 }
 
-/** Nobody else notes or removes this image until the transaction ends. */
+/** Locks the image against being recorded or removed until the transaction ends. */
 export async function lockImage(tx: Db, image: string): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${image}, 5404104))`)
 }
@@ -41,7 +41,7 @@ export function listKeptImages(db: Db, squidId: number): Promise<KeptImage[]> {
   return db.select().from(squidImages).where(eq(squidImages.squidId, squidId)).orderBy(desc(squidImages.deploymentId))
 }
 
-/** Those of the deployments whose image is kept. */
+/** The deployments among these whose image is kept. */
 export async function keptAmong(db: Db, deploymentIds: number[]): Promise<Set<number>> {
   if (deploymentIds.length === 0) return new Set()
   const rows = await db

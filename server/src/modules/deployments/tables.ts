@@ -145,7 +145,7 @@ export const uploads = pgTable(
   ],
 )
 
-/** The images of a version that are kept, with what a rollback needs to come back whole. */
+/** The kept images of a version, with everything a rollback needs. */
 export const squidImages = pgTable(
   'squid_images',
   {
@@ -163,12 +163,12 @@ export const squidImages = pgTable(
   (t) => [primaryKey({ columns: [t.squidId, t.deploymentId] }), index('squid_images_image').on(t.image)],
 )
 
-/** Every image that takes room on disk: known here until it was removed, whoever used it. */
+/** Every image on disk, until it is removed. */
 export const images = pgTable(
   'images',
   {
     image: text().primaryKey(),
-    /** No foreign key: the image outlives its organization until it is collected. */
+    /** No foreign key: the image exists until it is removed, even after its organization. */
     orgId: bigId().notNull(),
     bytes: bigId().notNull(),
     builtAt: time().notNull(),
@@ -176,13 +176,13 @@ export const images = pgTable(
   (t) => [index('images_org').on(t.orgId)],
 )
 
-/** Gateways that live, by a name each makes for itself. Times of this table are the database's. */
+/** Running gateways, each with a generated name. Times in this table are the database's. */
 export const gateways = pgTable('gateways', {
   id: text().primaryKey(),
   seenAt: time().notNull(),
 })
 
-/** Which generation of a version a gateway leads to; written when that changes. Without foreign key to the version: the gateway removes it. */
+/** The generation of a version that a gateway routes to; written on changes. No foreign key to the version: the gateway deletes the row. */
 export const gatewayRoutes = pgTable(
   'gateway_routes',
   {
