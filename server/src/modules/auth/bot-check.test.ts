@@ -75,7 +75,11 @@ describe('Turnstile', () => {
   test('is offered when its keys are set, and verifies each token', async () => {
     expect((await t.as(null).auth.getOptions()).botCheck).toEqual({ kind: 'turnstile', siteKey: 'site' })
     await expect(signUp(t, 'a token')).resolves.toMatchObject({})
-    expect(Object.fromEntries(requests[0] ?? [])).toEqual({ secret: 'secret', response: 'a token', remoteip: '127.0.0.1' })
+    expect(Object.fromEntries(requests[0] ?? [])).toEqual({
+      secret: 'secret',
+      response: 'a token',
+      remoteip: '127.0.0.1',
+    })
   })
 
   test.each([

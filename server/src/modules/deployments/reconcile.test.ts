@@ -122,8 +122,8 @@ test('comparing a thousand versions without drift is cheap', async () => {
   expect(driftedVersions(snapshots(), desired)).toEqual([])
   expect(performance.now() - startedMs).toBeLessThan(500)
   expect(driftedVersions(snapshots(), desired.slice(0, 999))).toEqual([999])
-  expect(driftedVersions(snapshots(), [...desired, { ...(desired[0] as DesiredVersions[number]), id: 5_000 }])).toEqual([
-    5_000,
-  ])
+  expect(driftedVersions(snapshots(), [...desired, { ...(desired[0] as DesiredVersions[number]), id: 5_000 }])).toEqual(
+    [5_000],
+  )
   expect(await listDesired(t.app.db)).toEqual([])
 })

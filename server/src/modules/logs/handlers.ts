@@ -65,7 +65,8 @@ function timeParam(name: string, text: string): number {
 /** @throws Refusal 400 */
 function parseNextPage(text: string): LinePosition {
   const [, atMs, seq] = /^(-?\d{1,16})\.(\d{1,16})$/.exec(text) ?? []
-  if (atMs === undefined || seq === undefined) throw invalidField('nextPage', 'Must be the value from the previous page')
+  if (atMs === undefined || seq === undefined)
+    throw invalidField('nextPage', 'Must be the value from the previous page')
   return { atMs: Number(atMs), seq: Number(seq) }
 }
 

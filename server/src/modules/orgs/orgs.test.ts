@@ -75,7 +75,9 @@ describe('the notification email', () => {
 
   test('of a new organization needs confirmation too, unless it is that of the creator', async () => {
     const user = await t.make.user()
-    const created = await t.as(user).orgs.create({ body: { code: 'pending', name: 'Pending', email: 'pending@example.com' } })
+    const created = await t
+      .as(user)
+      .orgs.create({ body: { code: 'pending', name: 'Pending', email: 'pending@example.com' } })
     expect(created.email).toEqual({ email: null, pendingEmail: 'pending@example.com' })
     expect(await mailsTo('pending@example.com')).toHaveLength(1)
   })

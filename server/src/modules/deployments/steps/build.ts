@@ -62,7 +62,6 @@ async function recordBuiltImage(context: StepContext, { image, bytes }: Image): 
 
 /** An image that a deployment without a build needs. @throws DeployFailure */
 export function requireImage(image: string | null): string {
-  if (image === null)
-    throw new DeployFailure('REQUIREMENTS', 'This version has no image. Please deploy it again.')
+  if (image === null) throw new DeployFailure('REQUIREMENTS', 'This version has no image. Please deploy it again.')
   return image
 }

@@ -70,9 +70,7 @@ function kernelKills(id: string): number | null {
   return Number(/^oom_kill (\d+)$/m.exec(readFileSync(join(base, name, file), 'utf8'))?.[1])
 }
 
-test('restarts, crashes and kills for memory match what happened, and the counters of the kernel', async ({
-  skip,
-}) => {
+test('restarts, crashes and kills for memory match what happened, and the counters of the kernel', async ({ skip }) => {
   const app: WorkerApp = { ...t.app, clock, runtime }
   const squid = await makeVersion(app, await t.make.org(), { row: { processors: ['eth'] } })
   const workload: Workload = {

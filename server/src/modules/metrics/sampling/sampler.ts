@@ -58,7 +58,9 @@ export async function openSampler(
       await turnDay(nowMs)
       const readings = await readAllCounters(app, client, meter)
       const before = (reading: CounterReading) => lastCounters.get(keyOf(reading))
-      const samples = addUp(readings.map((reading) => sampleOf(reading, before(reading), blockBefore(lastCounters, reading))))
+      const samples = addUp(
+        readings.map((reading) => sampleOf(reading, before(reading), blockBefore(lastCounters, reading))),
+      )
       const counters = readings.map((reading) => countersOf(reading, before(reading)))
       await inTransaction(client, async () => {
         await insertSamples(client, nowMs, samples)
