@@ -8,7 +8,6 @@ import {
   type Finding,
   type Latency,
   type Limits,
-  type OrgFacts,
 } from '../../observing/index.ts'
 import type { AlertSubject } from './alert-subjects.ts'
 import type { EventRow } from '../event-store.ts'
@@ -18,7 +17,7 @@ export type Facts = {
   versions: AlertSubject[]
   /** By version id, for versions whose API received requests lately. */
   latencies: ReadonlyMap<number, Latency>
-  orgs: { orgId: number; facts: OrgFacts }[]
+  orgs: { orgId: number; facts: Parameters<typeof orgFindingsOf>[0] }[]
 }
 
 export type OpenAlert = Pick<

@@ -25,7 +25,7 @@ export function isRuleApplicable(facts: AlertFacts, kind: AlertKind, container: 
     case 'deployment':
       // The next deployment may fail for another reason: that is another alert.
       return facts.status === 'DEPLOYING' ? 'no' : 'yes'
-    case 'organization':
+    default:
       return 'yes'
   }
 }
