@@ -19,7 +19,7 @@ const full = {
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 3,
+    maxWorkers: 2,
     projects: [
       {
         test: {
