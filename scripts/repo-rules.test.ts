@@ -6,11 +6,20 @@ import { importRules } from './repo-rules/imports.ts'
 import { ownerRules } from './repo-rules/owners.ts'
 import { readRepo, repoOf } from './repo-rules/repo.ts'
 import { tableRules } from './repo-rules/tables.ts'
+import { wordRules } from './repo-rules/words.ts'
 import { root } from './root.ts'
 
 const repo = readRepo(root)
 
-const rules = [...importRules, ...ownerRules, ...tableRules, ...fileRules, ...documentRules, ...committedRules]
+const rules = [
+  ...importRules,
+  ...ownerRules,
+  ...tableRules,
+  ...fileRules,
+  ...documentRules,
+  ...committedRules,
+  ...wordRules,
+]
 
 describe.each(rules)('$says', (rule) => {
   test('is followed', () => {

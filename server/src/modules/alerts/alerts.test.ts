@@ -107,7 +107,7 @@ test('every kind of alert is opened when its cause is there, once, and ended whe
     'WRONG_SYNCED wrong eth CRITICAL',
   ]
   expect(shown(await a.alerts(org))).toEqual(expected)
-  // Nobody asked the slow one since, and the one that crashed runs.
+  // The slow one had no requests since, and the one that crashed runs.
   await a.pass(minutes(11))
   expect(shown(await a.alerts(org))).toEqual(
     [
@@ -139,7 +139,7 @@ test('every kind of alert is opened when its cause is there, once, and ended whe
   expect(ended.map(({ kind }) => kind).toSorted()).toEqual(
     [...expected.map((one) => one.split(' ')[0] ?? ''), 'FROZEN_HEAD', 'SOURCE_SILENT'].toSorted(),
   )
-  // Who was told of its beginning was told of its end, and of nothing twice.
+  // Each channel got the beginning and the end, and neither twice.
   const notes = (await told()).map(({ what, label }) => `${what} ${label}`)
   expect(new Set(notes).size).toBe(notes.length)
   expect(notes).toHaveLength(26)
@@ -148,7 +148,7 @@ test('every kind of alert is opened when its cause is there, once, and ended whe
 const stalling = processor({ fromBlock: 0, stallsAtBlock: 300 })
 const notes = async () => (await told()).map(({ what }) => what)
 
-test('what is open stays open when the worker is killed, and nobody is told twice', async () => {
+test('open alerts stay open when the worker is killed, and are not sent twice', async () => {
   const squid = await version('stalled', stalling)
   await a.pass(minutes(7))
   const [opened] = await a.alerts(org)
@@ -167,7 +167,7 @@ test('what is open stays open when the worker is killed, and nobody is told twic
   expect(await notes()).toEqual(['OPENED', 'ENDED'])
 })
 
-test('of what is muted nobody is told, until the mute is over and the alert is not', async () => {
+test('a muted alert is not sent, unless it is still open when the mute ends', async () => {
   const squid = await version('stalled', stalling)
   await expect(
     api().mute({ params: params(), body: { kind: null, squidId: squid.id + 1, minutes: 30 } }),
@@ -221,7 +221,7 @@ test('rules are those of the organization, and a rule that is off says nothing',
   expect(await notes()).toEqual(['OPENED'])
 })
 
-test('what is hibernated, deployed anew or deleted ends at once, and only programs are told', async () => {
+test('alerts of a version that is hibernated, redeployed or deleted end immediately, and only programs are notified', async () => {
   const url = 'https://hooks.example.com/in'
   const { channel } = await api().addChannel({ params: params(), body: { type: 'webhook', name: 'hook', url } })
   const squids = []
@@ -245,7 +245,7 @@ test('what is hibernated, deployed anew or deleted ends at once, and only progra
   expect(ends).toEqual(squids.map(() => ({ channel_id: channel.id })))
 })
 
-test('what gets worse is told once more, and old alerts are forgotten', async () => {
+test('an alert that gets worse is sent once more, and old alerts are deleted', async () => {
   await a.t.make.status(org, 'PAYMENT_ISSUES')
   await a.pass(minutes(1))
   await a.t.make.status(org, 'IN_DEBT')

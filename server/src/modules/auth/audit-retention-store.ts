@@ -7,6 +7,6 @@ import { auditLog } from './tables.ts'
 export async function deleteAuditBefore(db: Db, at: Date): Promise<number> {
   return await db.transaction(async (tx) => {
     await tx.execute(sql`set local shoal.audit_retention = on`)
-    return await deleteInBatches(tx as Db, auditLog, sql`at < ${at.toISOString()}`)
+    return await deleteInBatches(tx, auditLog, sql`at < ${at.toISOString()}`)
   })
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../../testing/index.ts'
 import { chainsOf } from './chains.ts'
-import { rpcUsage, rpcVariables } from './index.ts'
+import { rpcVariables } from './index.ts'
 import { readRpcConfig } from './rpc-config.ts'
 import { addUsage, saveUpstreamStates } from './store.ts'
 

@@ -48,7 +48,7 @@ test('e-mail is there from the beginning, goes to the confirmed address, and sta
   const unsure = await t.make.user({ emailVerified: false })
   const own = { params: { code: owner.playground.code } }
   expect(await t.as(owner).alerts.listChannels(own)).toMatchObject([{ type: 'email', target: owner.email }])
-  // A playground cannot be renamed or deleted, but it is told of like any other.
+  // A playground cannot be renamed or deleted, but its alerts are sent like any others.
   const body = { type: 'webhook', name: 'Mine', url } as const
   expect((await t.as(owner).alerts.addChannel({ ...own, body })).channel).toMatchObject({ name: 'Mine' })
   // It has to be asked by who may: a person without a confirmed address sees no organization yet.
@@ -80,7 +80,7 @@ test('secrets are shown once or never, and are neither in the database nor in th
   expect(await list()).toHaveLength(3)
 })
 
-test('a channel is led elsewhere, and keeps what is not given anew', async () => {
+test('changing a channel keeps the fields that are left out', async () => {
   const elsewhere = await startReceiver()
   try {
     const { channel, signingSecret } = await add('webhook', `${receiver.url}?token=t0ken-of-hook`)

@@ -235,7 +235,7 @@ describe('a receiver that does not take it', () => {
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-timestamp'])).size).toBe(8)
     expect(await deliveries()).toMatchObject([{ status: 'FAILED', tries: 8, error: 'It answered 500.' }])
-    // Nobody is told of the end of what nobody was told of.
+    // The end of an alert that was not sent is not sent either.
     await alert.end(org, id)
     await tellAll()
     expect(await deliveries()).toHaveLength(1)
@@ -285,7 +285,7 @@ describe('a receiver that does not take it', () => {
     ])
   })
 
-  test('is told when it gets worse, and of the end if it took either', async () => {
+  test('gets a message when it becomes worse, and of the end if it accepted either', async () => {
     await add('webhook', receiver.url)
     receiver.answer((response) => response.writeHead(500).end())
     const id = await alert.open(org, { severity: 'WARNING' })
@@ -359,7 +359,7 @@ describe('workers', () => {
     for (let n = 0; n < 5; n++) ids.push(await alert.open(org))
     for (const id of ids) await alert.end(org, id)
     await Promise.all([tellAll(openQuick()), tellAll(openQuick()), tellAll(openQuick())])
-    // Whoever finds a channel taken lets go of it.
+    // A worker that finds a channel claimed skips it.
     await tellAll()
     const told = receiver.received.map(({ path, headers }) => `${path} ${storyOf(headers)}`)
     expect(told).toHaveLength(40)
@@ -386,7 +386,7 @@ describe('workers', () => {
   })
 })
 
-test('a storm is told to people in one message a minute, and to programs one by one', async () => {
+test('people get one message a minute in a storm, and programs one per alert', async () => {
   await add('webhook', receiver.url)
   await add('slack', other.url)
   for (let n = 0; n < 30; n++) await alert.open(org, { squidName: `squid-${n}` })
@@ -414,8 +414,8 @@ test('a storm is told to people in one message a minute, and to programs one by 
   expect([other.received.length, mails.length]).toEqual([2, 2])
 })
 
-describe('who is told of an end', () => {
-  test('those who were told of the beginning; of what somebody stopped himself, programs only', async () => {
+describe('who receives an end', () => {
+  test('those who received the beginning; programs only when a user stopped the version', async () => {
     await add('webhook', receiver.url)
     const [seen, stopped] = [await alert.open(org), await alert.open(org)]
     await tellAll()
@@ -432,7 +432,7 @@ describe('who is told of an end', () => {
     expect(mails).toHaveLength(3)
   })
 
-  test('a channel that is turned off is told nothing more, not even what waited', async () => {
+  test('a disabled channel receives nothing more, not even pending deliveries', async () => {
     const { channel } = await add('webhook', receiver.url)
     await alert.open(org)
     await api().changeChannel({ params: channelParams(channel), body: { name: channel.name, isEnabled: false } })
@@ -446,7 +446,7 @@ describe('who is told of an end', () => {
 })
 
 describe('e-mail', () => {
-  test('of a playground goes to its owner; without a confirmed address it is told that there is none', async () => {
+  test('of a playground goes to its owner; without a confirmed address the delivery fails with that reason', async () => {
     const owner = await t.make.user()
     const playground = await t.app.database.pool.query<{ id: number }>('select id from orgs where code = $1', [
       owner.playground.code,

@@ -15,7 +15,7 @@ const waiting = (given: Partial<{ eventId: number | null; tries: number; ageMs: 
 })
 const ids = (rows: { id: number }[]) => rows.map(({ id }) => id)
 
-test('eight tries in a day, further and further apart; patience that is asked for is bounded', () => {
+test('eight attempts in a day, further and further apart; a requested delay is bounded', () => {
   expect(retryDelaysMs).toEqual(retryDelaysMs.toSorted((a, b) => a - b))
   expect(retryDelaysMs.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(hours(24))
   expect(nextTry(1, now, null)?.getTime()).toBe(now.getTime() + 10_000)
@@ -46,7 +46,7 @@ test('one by one: what was never tried first, the beginning of an alert before i
   expect(nextBatch('webhook', [], 0, now)).toEqual({ send: [] })
 })
 
-test('people are told of a storm in one message a minute, programs one by one', () => {
+test('people get one message a minute in a storm, programs one per alert', () => {
   const many = Array.from({ length: stormAbove + 1 }, (_, index) => waiting({ ageMs: 20_000 - index }))
   const [first] = many
   for (const type of ['email', 'slack'] as const) {

@@ -108,7 +108,7 @@ describe('what receivers do', () => {
     expect(await post(receiver.url, open)).toEqual({ isAccepted: true, httpStatus: status })
   })
 
-  test('500, 404 and 410 are told by number, and only the last is final', async () => {
+  test('the errors of 500, 404 and 410 contain the status, and only the last is final', async () => {
     for (const [status, isFinal] of [
       [500, false],
       [404, false],
@@ -131,7 +131,7 @@ describe('what receivers do', () => {
     expect(elsewhere.received).toEqual([])
   })
 
-  test('who asks for patience in seconds or by date is heard', async () => {
+  test('Retry-After is followed, in seconds or as a date', async () => {
     for (const header of ['120', 'Thu, 15 Jan 2026 12:02:00 GMT']) {
       receiver.answer((response) => response.writeHead(429, { 'retry-after': header }).end())
       expect(await post(receiver.url, open)).toMatchObject({ httpStatus: 429, retryAfterMs: 120_000 })
@@ -143,7 +143,7 @@ describe('what receivers do', () => {
     expect(await post(receiver.url, open, 100)).toMatchObject({ httpStatus: null, error: 'No answer within 0.1 s.' })
   })
 
-  test('who hangs up, and where nobody listens, is told', async () => {
+  test('a closed connection and a port without a listener give clear errors', async () => {
     receiver.answer((response) => response.destroy())
     expect(await post(receiver.url, open)).toMatchObject({ error: 'The connection broke.', isFinal: false })
     const gone = await startReceiver()
@@ -163,7 +163,7 @@ describe('what receivers do', () => {
     expect(await post(receiver.url, open, 200)).toEqual({ isAccepted: true, httpStatus: 200 })
   })
 
-  test('a certificate that nobody vouches for, or none, is told without details', async () => {
+  test('an untrusted certificate, or none, gives an error without details', async () => {
     expect(await post(receiver.url.replace('http:', 'https:'), open)).toMatchObject({
       error: 'No secure connection: its certificate is not valid.',
     })

@@ -19,7 +19,7 @@ export type AlertedApp = {
   passUnseen: (ms: number) => void
   /** The worker is killed, another one takes over. */
   restart: () => Promise<void>
-  /** The height of a chain, as nodes of the RPC gateway show it from now on; null: nobody looks. */
+  /** The height of a chain, as nodes of the RPC gateway show it from now on; null: no node is observed. */
   showHead: (chain: string, height: (() => number) | null) => void
   alerts: (org: TestOrg, state?: 'open' | 'ended') => Promise<AlertEvent[]>
   close: () => Promise<void>

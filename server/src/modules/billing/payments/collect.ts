@@ -3,7 +3,6 @@ import type { OrgStatus } from '@shoal/contract'
 import type { App } from '../../../app.ts'
 import { getOrg } from '../../orgs/index.ts'
 import { changeStatus } from '../account-status/apply-event.ts'
-import type { AccountEvent } from '../account-status/account-status.ts'
 import {
   countCharges,
   endCharge,

@@ -57,7 +57,7 @@ export function episodesOf(chance: SeededRandom, untilMs: number, fault: Episode
   return episodes.sort((a, b) => a.fromMs - b.fromMs)
 }
 
-/** When nobody looks, at no certain times, but not around these faults. */
+/** Times without observations, at random but not around these faults. */
 export function awayTimes(
   chance: SeededRandom,
   untilMs: number,

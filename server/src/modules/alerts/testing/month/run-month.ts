@@ -41,21 +41,21 @@ const places: Record<Fault, { squidId: number; chain: string }> = {
 export const quotaFault = { orgId: 2, fromMs: days(20), toMs: days(22) }
 export const paymentFault = { orgId: 3, fromMs: days(23), toMs: days(25) }
 
-/** Thirty days of twenty versions, looked at every 15 seconds: all that was told of them. */
+/** Thirty days of twenty versions, observed every 15 seconds: all notices about them. */
 export function runMonth(
   seed: number,
   withFaults: boolean,
 ): { alerts: OpenedAlert[]; faulted: InjectedFault[]; looks: number } {
   const chance = new SeededRandom(seed)
   const faulted = withFaults ? planFaults() : []
-  const simChains = chains.map((wish) => new SimChain(wish, chance, monthMs, faulted))
+  const simChains = chains.map((spec) => new SimChain(spec, chance, monthMs, faulted))
   for (const chain of simChains) chain.advance(0)
   const versions = Array.from({ length: versionCount }, (_, id) => {
     const chain = simChains[id % simChains.length] ?? simChains[0]
     if (!chain) throw new Error('There are no chains')
-    const wish = { id, chain, waitsForFinal: id % 5 === 1, speed: 2000, behind: id % 4 === 2 ? 3_000_000 : 0 }
+    const spec = { id, chain, waitsForFinal: id % 5 === 1, speed: 2000, behind: id % 4 === 2 ? 3_000_000 : 0 }
     const fault = faulted.find(({ squidId }) => squidId === id) ?? null
-    return { chain, fault, version: new SimVersion(wish, episodesOf(chance, monthMs, fault), chance) }
+    return { chain, fault, version: new SimVersion(spec, episodesOf(chance, monthMs, fault), chance) }
   })
   const awayAt = follow(awayTimes(chance, monthMs, { everyMs: days(3), ms: [10_000, minutes(20)], not: faulted }))
   const limits = limitsOf(rulesOf([]))
@@ -134,7 +134,7 @@ function orgFactsAt(nowMs: number, withFaults: boolean): Facts['orgs'] {
   })
 }
 
-/** What stands in the database of a real one. */
+/** The database rows of a real one. */
 class RecordedNotices {
   open: OpenAlert[] = []
   readonly alerts: OpenedAlert[] = []

@@ -19,24 +19,24 @@ export type ChainSpec = {
 
 /** A chain with nodes that disagree a little, and gateways that look away now and then. */
 export class SimChain {
-  readonly wish: ChainSpec
+  readonly spec: ChainSpec
   height = 5_000_000
   final = 0
-  /** What is written down of it; null before the first look, or when nobody looks at all. */
+  /** The recorded observation; null before the first one, or when the chain is not observed. */
   seen: ObservedHead | null = null
   readonly #chance: SeededRandom
   readonly #isUnwatched: (nowMs: number) => unknown
   #nextBlockMs = 0
   #row: ChainHead | undefined
 
-  constructor(wish: ChainSpec, chance: SeededRandom, untilMs: number, not: readonly Episode<Fault>[]) {
-    this.wish = wish
+  constructor(spec: ChainSpec, chance: SeededRandom, untilMs: number, not: readonly Episode<Fault>[]) {
+    this.spec = spec
     this.#chance = chance
     this.#isUnwatched = follow(awayTimes(chance, untilMs, { everyMs: hours(8), ms: [minutes(0.5), minutes(10)], not }))
   }
 
   advance(nowMs: number): void {
-    const { blockMs, isIrregular, finalAfter, finalEvery, isWatched } = this.wish
+    const { blockMs, isIrregular, finalAfter, finalEvery, isWatched } = this.spec
     while (this.#nextBlockMs <= nowMs) {
       // Fast chains bring several at once: looked at only every 15 seconds, that is all the same.
       const blocks = isIrregular ? 1 : Math.max(1, Math.floor(5000 / blockMs))
@@ -50,7 +50,7 @@ export class SimChain {
   #look(nowMs: number): void {
     // The best node is gone for a moment, or behind.
     const behind = this.#chance.next() < 0.05 ? Math.floor(this.#chance.between(1, 4)) : 0
-    const shown = { chain: this.wish.id, headBlock: this.height - behind, finalBlock: this.final }
+    const shown = { chain: this.spec.id, headBlock: this.height - behind, finalBlock: this.final }
     const last = this.#row
     this.#row = nextHead(last, shown, new Date(nowMs))
     const { headBlock, finalBlock, movedAt, pace, observedAt } = this.#row

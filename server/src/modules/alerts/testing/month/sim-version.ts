@@ -26,7 +26,7 @@ const program = (container: string) => observedContainer({ squidId: 0, container
 export class SimVersion {
   readonly facts: AlertSubject
   latency: Latency | undefined
-  readonly #wish: SimVersionSpec
+  readonly #spec: SimVersionSpec
   readonly #chance: SeededRandom
   readonly #episodeAt: (nowMs: number) => VersionEpisode | null
   readonly #processor = program('eth')
@@ -42,15 +42,15 @@ export class SimVersion {
   #lastMs = 0
   #used = 0.2
 
-  constructor(wish: SimVersionSpec, episodes: readonly VersionEpisode[], chance: SeededRandom) {
-    this.#wish = wish
+  constructor(spec: SimVersionSpec, episodes: readonly VersionEpisode[], chance: SeededRandom) {
+    this.#spec = spec
     this.#chance = chance
     this.#episodeAt = follow(episodes)
-    this.#block = this.#target() - wish.behind
+    this.#block = this.#target() - spec.behind
     this.facts = {
-      id: wish.id,
-      orgId: 1 + (wish.id % 3),
-      name: `squid-${wish.id}`,
+      id: spec.id,
+      orgId: 1 + (spec.id % 3),
+      name: `squid-${spec.id}`,
       slot: 'v1',
       isDeleting: false,
       subject: {
@@ -88,7 +88,7 @@ export class SimVersion {
   }
 
   #target(): number {
-    const { chain, waitsForFinal } = this.#wish
+    const { chain, waitsForFinal } = this.#spec
     return waitsForFinal ? chain.final : chain.height
   }
 
@@ -174,7 +174,7 @@ export class SimVersion {
     const isOff = type === 'deploy' || type === 'reset' || type === 'restart' || type === 'hibernation'
     if (stands || isOff) return
     const seconds = (nowMs - this.#lastMs) / 1000
-    const speed = type === 'slowness' ? (1000 / this.#wish.chain.wish.blockMs) * 0.3 : this.#wish.speed
+    const speed = type === 'slowness' ? (1000 / this.#spec.chain.spec.blockMs) * 0.3 : this.#spec.speed
     this.#block = Math.min(this.#frozenHead ?? this.#target(), this.#block + Math.floor(speed * seconds))
   }
 
@@ -196,7 +196,7 @@ export class SimVersion {
   }
 
   #scrape(isSilent: boolean, nowMs: number): void {
-    const { chain } = this.#wish
+    const { chain } = this.#spec
     // Nodes are one or two blocks apart.
     const jitter = this.#chance.next() < 0.02 ? 2 : 0
     const totalBlocks = Math.max(this.#block, (this.#frozenHead ?? this.#target()) - jitter)
@@ -211,16 +211,16 @@ export class SimVersion {
           rpcRequests: null,
           rpcFailures: null,
         }
-    const of = { squidId: this.#wish.id, generation: this.#generation, container: 'eth' }
+    const of = { squidId: this.#spec.id, generation: this.#generation, container: 'eth' }
     const head = chain.seen && {
-      chain: chain.wish.id,
+      chain: chain.spec.id,
       headBlock: chain.seen.headBlock,
       finalBlock: chain.seen.finalBlock,
       movedAt: new Date(chain.seen.movedAtMs),
       pace: chain.seen.pace,
       observedAt: new Date(chain.seen.observedAtMs),
     }
-    const known = chain.wish.isWatched ? { chain: chain.wish.id, head } : null
+    const known = chain.spec.isWatched ? { chain: chain.spec.id, head } : null
     const row = nextRow(of, this.#row, metrics, new Date(nowMs), known)
     if (row) this.#row = row
     if (this.#row) this.facts.subject.seen = [seenOf(this.#row, chain)]
@@ -249,5 +249,5 @@ const seenOf = (row: ProcessorRow, chain: SimChain): ObservedProcessor => ({
   followsHead: row.followsHead,
   answeredAtMs: row.answeredAt?.getTime() ?? null,
   answerPace: row.answerPace,
-  head: chain.wish.isWatched ? chain.seen : null,
+  head: chain.spec.isWatched ? chain.seen : null,
 })
