@@ -58,7 +58,7 @@ test('an api that fails: the client prints its response and last lines within 15
   const folder = squid('failing', { 'api.js': apiThatAnswers(500, 'no schema here') })
   const deploying = sqd.startInTerminal('deploy', folder, ...options)
   try {
-    const waiting = 'Waiting for api: It answers HTTP with status 500. Its answer begins with: no schema here'
+    const waiting = 'Waiting for api: It answers HTTP with status 500. The response begins with: no schema here'
     await until(() => deploying.output().includes('Starting the programs'), 'the programs are started', 120_000)
     await until(() => deploying.output().includes(waiting), 'the client prints what the deployment waits for', 20_000)
     await until(() => deploying.output().includes('api | serving 500'), 'and the last lines of the api', 5_000)

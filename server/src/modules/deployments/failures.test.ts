@@ -215,7 +215,7 @@ describe('a broken update leaves the running version available', () => {
   test('a step that takes too long fails and names its work', async () => {
     const deployment = await d.deploy({ build: { takesMs: 60_000 } }, slot)
     await waitFor(async () =>
-      (await d.api.deployments.get(one(deployment))).logs.some((l) => l.message.startsWith('Playing')),
+      (await d.api.deployments.get(one(deployment))).logs.some((l) => l.message.startsWith('Simulating')),
     )
     t.time.advance(minutes(36))
     expect(await d.ended(deployment)).toMatchObject({

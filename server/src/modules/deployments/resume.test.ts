@@ -194,7 +194,7 @@ test('a worker that is stopped releases its deployment immediately, and another 
   const deployment = await d.deploy({ build: { takesMs: 700 } }, { name: 'handed-over', slot: 'v1' })
   const one = { params: { code: d.org.code, id: String(deployment.id) } }
   const first = t.work()
-  while (!(await d.api.deployments.get(one)).logs.some((l) => l.message.startsWith('Playing'))) await sleep(5)
+  while (!(await d.api.deployments.get(one)).logs.some((l) => l.message.startsWith('Simulating'))) await sleep(5)
   await first.close()
   expect(await d.api.deployments.get(one)).toMatchObject({ status: 'IMAGE_BUILDING', failed: 'NO' })
   const second = t.work()
@@ -227,7 +227,7 @@ test('a worker that loses its locks stops, and claims the deployment again', asy
   try {
     const deployment = await d.deploy({ build: { takesMs: 300 } }, { name: 'locks-lost', slot: 'v1' })
     const one = { params: { code: d.org.code, id: String(deployment.id) } }
-    while (!(await d.api.deployments.get(one)).logs.some((l) => l.message.startsWith('Playing'))) await sleep(5)
+    while (!(await d.api.deployments.get(one)).logs.some((l) => l.message.startsWith('Simulating'))) await sleep(5)
     await t.app.database.pool.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'shoal-locks' and datname = current_database()",
     )

@@ -45,7 +45,7 @@ export function createWaitReport(context: StepContext): WaitReport {
   }
 }
 
-/** `api: It responds with HTTP status 500. The response begins with: …`. Redacted before it is cut. */
+/** `api: It answers HTTP with status 500. The response begins with: …`. Redacted before it is cut. */
 export async function sentenceOf({ redact }: StepContext, { container, is, answer }: Awaited): Promise<string> {
   const text = answer === null ? '' : (await redact(answer.slice(0, maxRedacted))).replaceAll(/\s+/g, ' ').trim()
   return `${container}: ${is}${text ? ` The response begins with: ${text.slice(0, maxAnswer)}` : ''}`
