@@ -16,6 +16,7 @@ UPDATE squid_tags t SET org_id = s.org_id, squid_name = s.name FROM squids s
 --> statement-breakpoint
 ALTER TABLE "squid_tags" ADD CONSTRAINT "squid_tags_squid_fk" FOREIGN KEY ("squid_id","org_id","squid_name") REFERENCES "public"."squids"("id","org_id","name") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "squid_tags_squid" ON "squid_tags" USING btree ("squid_id","org_id","squid_name");--> statement-breakpoint
+ALTER TABLE "deployments" DROP COLUMN "is_hard_reset";--> statement-breakpoint
 ALTER TABLE "alert_channels" ADD CONSTRAINT "alert_channels_type_check" CHECK ("alert_channels"."type" in ('email', 'webhook', 'slack')) NOT VALID;--> statement-breakpoint
 ALTER TABLE "alert_deliveries" ADD CONSTRAINT "alert_deliveries_what_check" CHECK ("alert_deliveries"."what" in ('OPENED', 'ENDED', 'TEST')) NOT VALID;--> statement-breakpoint
 ALTER TABLE "alert_deliveries" ADD CONSTRAINT "alert_deliveries_status_check" CHECK ("alert_deliveries"."status" in ('PENDING', 'DELIVERED', 'FAILED')) NOT VALID;--> statement-breakpoint
@@ -29,7 +30,7 @@ ALTER TABLE "billing_test_setups" ADD CONSTRAINT "billing_test_setups_status_che
 ALTER TABLE "usage_records" ADD CONSTRAINT "usage_records_source_check" CHECK ("usage_records"."source" in ('containers', 'databases', 'rpc')) NOT VALID;--> statement-breakpoint
 ALTER TABLE "deployment_logs" ADD CONSTRAINT "deployment_logs_severity_check" CHECK ("deployment_logs"."severity" in ('info', 'warn', 'error')) NOT VALID;--> statement-breakpoint
 ALTER TABLE "deployment_steps" ADD CONSTRAINT "deployment_steps_status_check" CHECK ("deployment_steps"."status" in ('UNPACKING', 'IMAGE_BUILDING', 'RESETTING', 'ADDONS_SYNCING', 'SQUID_SYNCING', 'ADDING_INGRESS', 'REMOVING_INGRESS', 'SQUID_DELETING', 'ADDONS_DELETING', 'DEPLOYING', 'OK')) NOT VALID;--> statement-breakpoint
-ALTER TABLE "deployments" ADD CONSTRAINT "deployments_type_check" CHECK ("deployments"."type" in ('DEPLOY', 'DEPLOY_HARD_RESET', 'RESTART', 'HIBERNATE', 'DELETE', 'SCALE', 'SET_TAG', 'REMOVE_TAG', 'ROLLBACK')) NOT VALID;--> statement-breakpoint
+ALTER TABLE "deployments" ADD CONSTRAINT "deployments_type_check" CHECK ("deployments"."type" in ('DEPLOY', 'DEPLOY_HARD_RESET', 'RESTART', 'HIBERNATE', 'DELETE', 'SET_TAG', 'REMOVE_TAG', 'ROLLBACK')) NOT VALID;--> statement-breakpoint
 ALTER TABLE "deployments" ADD CONSTRAINT "deployments_status_check" CHECK ("deployments"."status" in ('UNPACKING', 'IMAGE_BUILDING', 'RESETTING', 'ADDONS_SYNCING', 'SQUID_SYNCING', 'ADDING_INGRESS', 'REMOVING_INGRESS', 'SQUID_DELETING', 'ADDONS_DELETING', 'DEPLOYING', 'OK')) NOT VALID;--> statement-breakpoint
 ALTER TABLE "deployments" ADD CONSTRAINT "deployments_failed_check" CHECK ("deployments"."failed" in ('NO', 'UNEXPECTED', 'PERMISSIONS', 'REQUIREMENTS', 'REQUIRED_SOURCE_FILE_MISSED', 'REQUIRED_SOURCE_FILE_INVALID', 'SOURCE_FILES_BUILD_FAILED')) NOT VALID;--> statement-breakpoint
 ALTER TABLE "orgs" ADD CONSTRAINT "orgs_status_check" CHECK ("orgs"."status" in ('DRAFT', 'ACTIVE', 'PAYMENT_ISSUES', 'IN_DEBT', 'TERMINATED')) NOT VALID;--> statement-breakpoint

@@ -61,7 +61,6 @@ export const deployments = pgTable(
     failed: text({ enum: deploymentFailures }).notNull().default('NO'),
     failureReason: text(),
     tag: text(),
-    isHardReset: boolean().notNull().default(false),
     uploadId: uuid(),
     manifestPath: text(),
     /** For a rollback: the deployment whose image to restore. */

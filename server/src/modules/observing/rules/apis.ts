@@ -1,7 +1,7 @@
 import { minutes } from '../../../clock.ts'
 import type { RuleOf } from './rule.ts'
 
-export const apiDown: RuleOf<'api'> = {
+const apiDown: RuleOf<'api'> = {
   appliesTo: 'api',
   holdMs: minutes(1),
   clearMs: minutes(1),
@@ -27,7 +27,7 @@ const minRequests = 20
 /** An open alert ends below this share of the threshold. */
 const clearLatencyShare = 0.9
 
-export const apiSlow: RuleOf<'api'> = {
+const apiSlow: RuleOf<'api'> = {
   appliesTo: 'api',
   holdMs: 0,
   clearMs: minutes(5),
@@ -45,3 +45,5 @@ export const apiSlow: RuleOf<'api'> = {
     ]
   },
 }
+
+export const apiRules = { API_DOWN: apiDown, API_SLOW: apiSlow }

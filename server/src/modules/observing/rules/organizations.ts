@@ -14,7 +14,7 @@ const quotaTexts: Record<OrgFacts['quotas'][number]['quota'], { label: string; a
   },
 }
 
-export const quotaNear: RuleOf<'organization'> = {
+const quotaNear: RuleOf<'organization'> = {
   appliesTo: 'organization',
   holdMs: 0,
   clearMs: minutes(1),
@@ -51,7 +51,7 @@ const paymentProblems: Partial<Record<OrgStatus, Pick<Found, 'severity' | 'label
   },
 }
 
-export const paymentTrouble: RuleOf<'organization'> = {
+const paymentTrouble: RuleOf<'organization'> = {
   appliesTo: 'organization',
   holdMs: 0,
   clearMs: minutes(1),
@@ -61,3 +61,5 @@ export const paymentTrouble: RuleOf<'organization'> = {
     return problem ? [{ container: null, ...problem }] : []
   },
 }
+
+export const organizationRules = { QUOTA_NEAR: quotaNear, PAYMENT: paymentTrouble }

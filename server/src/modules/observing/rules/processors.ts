@@ -53,7 +53,7 @@ function notIndexingOf(
   return unknown && { ...unknown, severity: 'WARNING' }
 }
 
-export const sourceSilent: RuleOf<'processor'> = {
+const sourceSilent: RuleOf<'processor'> = {
   appliesTo: 'processor',
   holdMs: 0,
   clearMs: minutes(1),
@@ -62,7 +62,7 @@ export const sourceSilent: RuleOf<'processor'> = {
     notIndexing ? [{ ...notIndexing, container, label: `${container} does not index` }] : [],
 }
 
-export const stalled: RuleOf<'processor'> = {
+const stalled: RuleOf<'processor'> = {
   appliesTo: 'processor',
   holdMs: 0,
   clearMs: minutes(1),
@@ -81,7 +81,7 @@ export const stalled: RuleOf<'processor'> = {
       : [],
 }
 
-export const wronglySynced: RuleOf<'processor'> = {
+const wronglySynced: RuleOf<'processor'> = {
   appliesTo: 'processor',
   holdMs: minutes(1),
   clearMs: minutes(1),
@@ -101,7 +101,7 @@ export const wronglySynced: RuleOf<'processor'> = {
   },
 }
 
-export const frozenHead: RuleOf<'processor'> = {
+const frozenHead: RuleOf<'processor'> = {
   appliesTo: 'processor',
   holdMs: 0,
   clearMs: minutes(1),
@@ -127,7 +127,7 @@ export const frozenHead: RuleOf<'processor'> = {
   },
 }
 
-export const lagging: RuleOf<'processor'> = {
+const lagging: RuleOf<'processor'> = {
   appliesTo: 'processor',
   holdMs: minutes(2),
   clearMs: minutes(2),
@@ -147,4 +147,12 @@ export const lagging: RuleOf<'processor'> = {
       },
     ]
   },
+}
+
+export const processorRules = {
+  SOURCE_SILENT: sourceSilent,
+  STALLED: stalled,
+  WRONG_SYNCED: wronglySynced,
+  FROZEN_HEAD: frozenHead,
+  LAGGING: lagging,
 }

@@ -6,7 +6,7 @@ import type { RuleOf } from './rule.ts'
 const twoRoundsMs = 10_000
 const outOfMemoryShownMs = hours(24)
 
-export const crashLoop: RuleOf<'program'> = {
+const crashLoop: RuleOf<'program'> = {
   appliesTo: 'program',
   holdMs: twoRoundsMs,
   // As long as a run must last to count as stable.
@@ -26,7 +26,7 @@ export const crashLoop: RuleOf<'program'> = {
       : [],
 }
 
-export const outOfMemory: RuleOf<'program'> = {
+const outOfMemory: RuleOf<'program'> = {
   appliesTo: 'program',
   holdMs: 0,
   clearMs: minutes(1),
@@ -45,3 +45,5 @@ export const outOfMemory: RuleOf<'program'> = {
         ]
       : [],
 }
+
+export const programRules = { CRASH_LOOP: crashLoop, OUT_OF_MEMORY: outOfMemory }

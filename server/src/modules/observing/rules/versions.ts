@@ -5,7 +5,7 @@ import type { AlertFacts, RuleOf } from './rule.ts'
 /** Vacuum frees and takes a few per cent: an open alert ends only below this share. */
 const clearSpaceShare = 0.77
 
-export const lowSpace: RuleOf<'database'> = {
+const lowSpace: RuleOf<'database'> = {
   appliesTo: 'database',
   holdMs: 0,
   clearMs: minutes(1),
@@ -30,7 +30,7 @@ export const lowSpace: RuleOf<'database'> = {
   },
 }
 
-export const deployFailed: RuleOf<'deployment'> = {
+const deployFailed: RuleOf<'deployment'> = {
   appliesTo: 'deployment',
   holdMs: 0,
   clearMs: minutes(1),
@@ -56,3 +56,5 @@ const nothingRuns = (database: AlertFacts['database']) =>
   database === null
     ? 'Nothing runs.'
     : `Nothing runs. Its database is kept, and ${Math.round(database.totalBytes / 2 ** 30)} GB of disk are billed until the version is deleted (a playground pays nothing).`
+
+export const versionRules = { LOW_SPACE: lowSpace, DEPLOY_FAILED: deployFailed }
