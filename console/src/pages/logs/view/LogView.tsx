@@ -50,7 +50,7 @@ export function LogView(props: Props) {
     const number = numberOf(event)
     const entry = number === null ? undefined : lineAt(number)
     if (!act || !entry || number === null) return
-    if (act === 'copyText') copyText(plainLine(entry), 'Line copied')
+    if (act === 'copy') copyText(plainLine(entry), 'Line copied')
     if (act === 'link') copyText(linkOf(entry.id), 'Link copied')
     if (act === 'toggle') {
       rows.setHeight(number, rows.isOpen(number) ? null : 0)
