@@ -105,5 +105,5 @@ test('while the database is frozen an open page says so and stays, a new one sho
   expect(await title(other).count()).toBe(0)
   expect((await call()).status).toBe(200)
   // The router reports the error by which it shows maintenance.
-  expect(complaints.filter((text) => !text.includes('/squids: Unavailable'))).toEqual([])
+  expect(complaints.filter((text) => !text.includes('/squids: ServiceUnavailable'))).toEqual([])
 })

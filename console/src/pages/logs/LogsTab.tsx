@@ -171,7 +171,7 @@ function LiveIndicator({ live, isFollowing }: { live: LiveStatus; isFollowing: b
     )
   return isFollowing ? (
     <StatusDot tone="good" isMoving>
-      LiveStatus
+      Live
     </StatusDot>
   ) : (
     <StatusDot tone="neutral">Paused</StatusDot>
