@@ -2,6 +2,7 @@ import type { App } from '../app.ts'
 import { days } from '../clock.ts'
 import type { Db } from '../db/database.ts'
 import type { Job } from '../jobs/jobs.ts'
+import { deleteEndedBefore } from '../modules/alerts/index.ts'
 import { deleteAuditBefore } from '../modules/auth/index.ts'
 import { deleteUsageRecordsBefore } from '../modules/billing/index.ts'
 import { deleteDeploymentsBefore } from '../modules/deployments/index.ts'
@@ -10,9 +11,10 @@ import { deleteRpcUsageBefore } from '../modules/rpc/index.ts'
 
 type Retention = { rows: string; keptDays: number; deleteBefore: (db: Db, at: Date) => Promise<number> }
 
-/** Rows that only ever grow. Logs, metrics and alerts have their own, since they drop whole days or belong to a round. */
+/** Rows that only ever grow. Logs and metrics have their own retention, which drops whole days. */
 const retentions = ({ config }: Pick<App, 'config'>): Retention[] => [
   { rows: 'deployments', keptDays: config.SHOAL_DEPLOYMENT_DAYS, deleteBefore: deleteDeploymentsBefore },
+  { rows: 'alerts', keptDays: config.SHOAL_ALERT_DAYS, deleteBefore: deleteEndedBefore },
   { rows: 'audit log', keptDays: config.SHOAL_AUDIT_DAYS, deleteBefore: deleteAuditBefore },
   { rows: 'usage records', keptDays: config.SHOAL_USAGE_DAYS, deleteBefore: deleteUsageRecordsBefore },
   { rows: 'RPC usage', keptDays: config.SHOAL_USAGE_DAYS, deleteBefore: deleteRpcUsageBefore },

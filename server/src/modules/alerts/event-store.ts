@@ -3,6 +3,7 @@
 import type { OrgStatus } from '@shoal/contract'
 import { and, desc, eq, inArray, isNotNull, isNull, lt, sql, type SQL } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
+import { deleteInBatches } from '../../db/delete-in-batches.ts'
 import { orgs } from '../orgs/index.ts'
 import { alertEvents, alertMutes } from './tables.ts'
 
@@ -72,8 +73,8 @@ export async function listInTrouble(db: Db): Promise<{ orgId: number; status: Or
     .where(and(isNull(orgs.deletedAt), inArray(orgs.status, ['PAYMENT_ISSUES', 'IN_DEBT', 'TERMINATED'])))
 }
 
-/** What ended or ran out before then. */
-export async function deleteEndedBefore(db: Db, at: Date): Promise<void> {
-  await db.delete(alertEvents).where(lt(alertEvents.endedAt, at))
-  await db.delete(alertMutes).where(lt(alertMutes.until, at))
+/** Deletes alerts that ended before `at` with their deliveries, and mutes that expired before then. Returns how many. */
+export async function deleteEndedBefore(db: Db, at: Date): Promise<number> {
+  const events = await deleteInBatches(db, alertEvents, sql`ended_at < ${at.toISOString()}`)
+  return events + (await deleteInBatches(db, alertMutes, sql`until < ${at.toISOString()}`))
 }

@@ -1,5 +1,6 @@
 export { channelUrlContext, signingSecretContext } from './channels/present.ts'
 export { channelJobs } from './channels/jobs.ts'
 export { startAlertDelivery } from './channels/delivery-loop.ts'
+export { deleteEndedBefore } from './event-store.ts'
 export { alertsHandlers } from './handlers.ts'
 export { startAlerts } from './round.ts'

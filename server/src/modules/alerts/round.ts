@@ -1,9 +1,8 @@
 import type { App } from '../../app.ts'
-import { days, hours } from '../../clock.ts'
 import { every } from '../../db/every.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
 import type { Limits } from '../observing/index.ts'
-import { deleteEndedBefore, listAllOpen } from './event-store.ts'
+import { listAllOpen } from './event-store.ts'
 import { listAllMutes } from './mute-store.ts'
 import { applyTransition, notifyUnmuted } from './rules/apply.ts'
 import { evaluateAlerts, emptyState } from './rules/evaluate.ts'
@@ -12,7 +11,6 @@ import { listAllChosen } from './rules/rules-store.ts'
 import { limitsOf, rulesOf } from './rules/rules.ts'
 
 const everyMs = 15_000
-const deleteEveryMs = hours(1)
 
 /** Starts the loop that opens and ends alerts. One worker at a time runs it. */
 export function startAlerts(app: App): LeaderHandle {
@@ -28,13 +26,6 @@ export function startAlerts(app: App): LeaderHandle {
 export function alertsRound(app: App): () => Promise<void> {
   const readFacts = factsReader(app)
   let memory = emptyState
-  let deleteAtMs = -Infinity
-
-  const deleteOld = async (nowMs: number) => {
-    if (nowMs < deleteAtMs) return
-    deleteAtMs = nowMs + deleteEveryMs
-    await deleteEndedBefore(app.db, new Date(nowMs - days(app.config.SHOAL_ALERT_DAYS)))
-  }
 
   return async () => {
     const now = app.clock.now()
@@ -55,7 +46,6 @@ export function alertsRound(app: App): () => Promise<void> {
       mutes,
       now,
     )
-    await deleteOld(now.getTime())
   }
 }
 
