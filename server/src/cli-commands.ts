@@ -10,19 +10,19 @@ import { createApiToken, createUser, findUserByEmail } from './modules/user/inde
 export type CliOptions = Record<'email' | 'name' | 'password' | 'code' | 'status' | 'percent', string>
 type Result = Promise<Record<string, unknown>>
 
-/** Returns `{id, email, playground: {code}}`, and the `password` if it was generated for lack of --password. */
+/** Returns `{id, email, playground: {code}}`, and the generated `password` if --password was not given. */
 export async function addUser(app: App, { email, name, password }: CliOptions): Result {
   const chosen = password || randomBytes(12).toString('base64url')
-  const made = await createUser(app, {
+  const user = await createUser(app, {
     email: email.toLowerCase(),
     fullName: name,
     password: chosen,
     emailVerified: true,
   })
   return {
-    id: made.id,
-    email: made.email,
-    playground: { code: made.playground.code },
+    id: user.id,
+    email: user.email,
+    playground: { code: user.playground.code },
     ...(password ? {} : { password: chosen }),
   }
 }
@@ -43,7 +43,7 @@ export async function addOrg(app: App, { code, name, email }: CliOptions): Resul
   return { id: org.id, code: org.code, name: org.name, status: org.status }
 }
 
-/** Has the same effects as a change by billing: TERMINATED hibernates the organization's versions, ACTIVE wakes them. */
+/** Has the same effects as a change by billing: TERMINATED hibernates the organization's versions, ACTIVE restarts them. */
 export async function setOrgBillingStatus(app: App, { code, status }: CliOptions): Result {
   const newStatus = orgStatuses.find((s) => s === status.toUpperCase())
   if (!newStatus) throw new Error(`--status must be one of ${orgStatuses.join(', ')}`)

@@ -3,7 +3,7 @@ export type Clock = { now: () => Date }
 
 export const systemClock: Clock = { now: () => new Date() }
 
-/** A clock that moves only by `advance`. */
+/** A clock that stands still until `advance` is called. */
 export function fakeClock(start = new Date('2026-01-15T12:00:00Z')): Clock & { advance: (ms: number) => void } {
   let at = start.getTime()
   return { now: () => new Date(at), advance: (ms) => void (at += ms) }

@@ -17,7 +17,7 @@ export class Refusal extends Error {
 /** For a resource that does not exist or that the caller may not see: the response must not reveal which. */
 export const notFound = (what: string): Refusal => new Refusal(404, 'NOT_FOUND', `${what} not found`)
 
-/** For an action that a member may not take, or that is not possible now: 405, because the public client prints its message. */
+/** For an action that a member may not perform, or that is not possible now: 405, because the public client prints its message. */
 export const refuse = (code: string, message: string): Refusal => new Refusal(405, code, message)
 
 /** For an invalid field of the input, such as `options.name`. */

@@ -65,7 +65,7 @@ export const timedOut = (route: Route): GatewayError => ({
 
 export const bodyOf = ({ error, code }: GatewayError): string => JSON.stringify({ error, code })
 
-/** Returns the length of the body in bytes. */
+/** Sends the error as JSON. Returns the length of its body in bytes. */
 export function sendGatewayError(res: ServerResponse, error: GatewayError, headers: readonly string[] = []): number {
   const body = bodyOf(error)
   res.writeHead(error.status, [

@@ -31,8 +31,9 @@ async function echo(name: string, spec: { row?: Partial<SquidRow>; headers?: Rec
   return squid
 }
 
-const ask = (path: string, init?: RequestInit) => fetch(`${bed.url}/acme/${path}`, init)
-const echoed = async (path: string, init?: RequestInit) => (await (await ask(path, init)).json()) as EchoedRequest
+const fetchSquid = (path: string, init?: RequestInit) => fetch(`${bed.url}/acme/${path}`, init)
+const echoed = async (path: string, init?: RequestInit) =>
+  (await (await fetchSquid(path, init)).json()) as EchoedRequest
 
 describe('a request', () => {
   test('reaches the api by slot and by tag, with any path below /api', async () => {
@@ -59,7 +60,7 @@ describe('a request', () => {
       })
   })
 
-  test('has forwarding headers, and neither cookies nor hop-by-hop headers', async () => {
+  test('gets forwarding headers; cookies and hop-by-hop headers are removed in both directions', async () => {
     await echo('headers', {
       headers: {
         'set-cookie': 'a=b',
@@ -77,8 +78,8 @@ describe('a request', () => {
       'x-forwarded-proto': 'https',
       forwarded: 'for=6.6.6.6',
     }
-    const answer = await ask('headers@v1/api/', { headers })
-    expect(((await answer.json()) as EchoedRequest).headers).toEqual(
+    const response = await fetchSquid('headers@v1/api/', { headers })
+    expect(((await response.json()) as EchoedRequest).headers).toEqual(
       expect.objectContaining({
         authorization: 'Bearer x',
         host: new URL(bed.url).host,
@@ -89,9 +90,9 @@ describe('a request', () => {
     )
     const received = (await echoed('headers@v1/api/', { headers })).headers
     for (const name of ['cookie', 'forwarded']) expect(received).not.toHaveProperty(name)
-    expect(answer.headers.get('x-own')).toBe('yes')
+    expect(response.headers.get('x-own')).toBe('yes')
     for (const name of ['set-cookie', 'x-secret-hop', 'clear-site-data', 'service-worker-allowed'])
-      expect(answer.headers.get(name)).toBeNull()
+      expect(response.headers.get(name)).toBeNull()
   })
 
   test('streams in both directions without buffering', async () => {
@@ -103,10 +104,10 @@ describe('a request', () => {
     })
     const call = request(`${bed.url}/acme/streams@v1/api/`, { method: 'POST', agent: false })
     call.write('one')
-    const answer = await new Promise<IncomingMessage>((done) => call.once('response', done))
-    const next = () => new Promise<string>((done) => answer.once('data', (chunk: Buffer) => done(chunk.toString())))
+    const response = await new Promise<IncomingMessage>((done) => call.once('response', done))
+    const next = () => new Promise<string>((done) => response.once('data', (chunk: Buffer) => done(chunk.toString())))
     expect(await next()).toBe('one')
-    // The second part is sent only now: the first was forwarded before the request was complete.
+    // The request was still open when the first chunk was echoed, so the gateway did not buffer it.
     call.write('two')
     expect(await next()).toBe('two')
     call.end()
@@ -117,29 +118,29 @@ describe('a request', () => {
     const squid = await bed.version({ name: 'large' })
     await bed.serve(squid, (req, res) => void req.pipe(res.writeHead(200)))
     const body = Buffer.alloc(20_000_000, 'shoal')
-    const answer = await ask('large@v1/api/', { method: 'POST', body })
-    expect(Buffer.from(await answer.arrayBuffer()).equals(body)).toBe(true)
+    const response = await fetchSquid('large@v1/api/', { method: 'POST', body })
+    expect(Buffer.from(await response.arrayBuffer()).equals(body)).toBe(true)
   })
 
   test('to a processor reaches its metrics and nothing else', async () => {
     const squid = await bed.version({ name: 'metrics', processors: { eth: {} } })
     await bed.serve(squid, (req, res) => res.end(`metrics of ${req.url}`), { container: 'eth', port: metricsPort })
     await until(async () =>
-      expect(await (await ask('metrics@v1/processors/eth/metrics?a=1')).text()).toBe('metrics of /metrics?a=1'),
+      expect(await (await fetchSquid('metrics@v1/processors/eth/metrics?a=1')).text()).toBe('metrics of /metrics?a=1'),
     )
-    expect((await ask('metrics@v1/processors/bsc/metrics')).status).toBe(404)
-    expect((await ask('metrics@v1/processors/eth/other')).status).toBe(404)
+    expect((await fetchSquid('metrics@v1/processors/bsc/metrics')).status).toBe(404)
+    expect((await fetchSquid('metrics@v1/processors/eth/other')).status).toBe(404)
   })
 
   test('that is malformed is refused before it reaches a squid', async () => {
     await echo('smuggled')
     const raw = (text: string) =>
       new Promise<string>((done) => {
-        let answer = ''
+        let response = ''
         const socket = connect(Number(new URL(bed.url).port), '127.0.0.1', () => socket.write(text))
-        socket.on('data', (chunk) => (answer += chunk.toString()))
-        socket.on('close', () => done(answer))
-        socket.on('error', () => done(answer))
+        socket.on('data', (chunk) => (response += chunk.toString()))
+        socket.on('close', () => done(response))
+        socket.on('error', () => done(response))
       })
     const start = 'POST /acme/smuggled@v1/api/ HTTP/1.1\r\nhost: x\r\n'
     const attempts = [
@@ -155,14 +156,14 @@ describe('a request', () => {
 
 describe('errors of the gateway are JSON', () => {
   const refusal = async (path: string) => {
-    const answer = await ask(path)
-    const { error, code } = (await answer.json()) as { error: string; code: string }
+    const response = await fetchSquid(path)
+    const { error, code } = (await response.json()) as { error: string; code: string }
     return {
-      status: answer.status,
+      status: response.status,
       code,
       error,
-      retryAfter: answer.headers.get('retry-after'),
-      cors: answer.headers.get('access-control-allow-origin'),
+      retryAfter: response.headers.get('retry-after'),
+      cors: response.headers.get('access-control-allow-origin'),
     }
   }
 
@@ -198,7 +199,7 @@ describe('errors of the gateway are JSON', () => {
     expect(await refusal('first@v1/api/graphql')).toMatchObject({ status: 503, code: 'NOT_DEPLOYED', retryAfter: '5' })
   })
 
-  test('a deleted squid is immediately unknown', async () => {
+  test('404 as soon as a squid is deleted', async () => {
     const squid = await echo('gone')
     await bed.t.app.database.pool.query('delete from squids where id = $1', [squid.id])
     await bed.change(squid)
@@ -220,14 +221,14 @@ describe('deploy.cors of the manifest', () => {
       max_age: 60,
     }
     await echo('cors', { ...cors(rules), headers: { 'access-control-allow-origin': 'https://other.example.com' } })
-    const answer = await ask('cors@v1/api/', { headers: { origin } })
-    expect(Object.fromEntries(answer.headers)).toMatchObject({
+    const response = await fetchSquid('cors@v1/api/', { headers: { origin } })
+    expect(Object.fromEntries(response.headers)).toMatchObject({
       'access-control-allow-origin': origin,
       'access-control-allow-credentials': 'true',
       'access-control-expose-headers': 'x-b',
     })
     const headers = { origin, 'access-control-request-method': 'POST' }
-    const preflight = await ask('cors@v1/api/', { method: 'OPTIONS', headers })
+    const preflight = await fetchSquid('cors@v1/api/', { method: 'OPTIONS', headers })
     expect(preflight.status).toBe(204)
     expect(Object.fromEntries(preflight.headers)).toMatchObject({
       'access-control-allow-origin': origin,
@@ -235,14 +236,14 @@ describe('deploy.cors of the manifest', () => {
       'access-control-allow-headers': 'x-a',
       'access-control-max-age': '60',
     })
-    const stranger = await ask('cors@v1/api/', { headers: { origin: 'https://evil.example.com' } })
-    expect(stranger.headers.get('access-control-allow-origin')).toBeNull()
+    const otherOrigin = await fetchSquid('cors@v1/api/', { headers: { origin: 'https://evil.example.com' } })
+    expect(otherOrigin.headers.get('access-control-allow-origin')).toBeNull()
   })
 
   test('is left to the squid when the manifest does not set it', async () => {
     await echo('own-cors', { headers: { 'access-control-allow-origin': '*' } })
-    const answer = await ask('own-cors@v1/api/', { headers: { origin } })
-    expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+    const response = await fetchSquid('own-cors@v1/api/', { headers: { origin } })
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
   })
 })
 

@@ -64,10 +64,10 @@ export async function createGateway(app: App, limits: HoldingLimits = defaultHol
   }
 }
 
-/** Paths that no squid can have. */
+/** Pages of the gateway itself; no squid has such a path. */
 const isOwnPage = (url: string): boolean => /^\/(?:healthz|readyz|metrics)?(?:\?|$)/.test(url)
 
-/** Tolerates several slashes at the beginning. */
+/** Collapses leading slashes into one. */
 const canonical = (url: string): string => (url.startsWith('//') ? url.replace(/^\/+/, '/') : url)
 
 function sendJson(res: ServerResponse, status: number, body: unknown): void {

@@ -27,14 +27,14 @@ const echo = () => {
 }
 
 /** Starts a request without waiting for its response. */
-const ask = (init: { method?: string; headers?: Record<string, string> } = {}) => {
+const startRequest = (init: { method?: string; headers?: Record<string, string> } = {}) => {
   const call = request(api(), { agent: false, ...init })
   call.on('error', () => undefined)
   call.end()
   return call
 }
 
-const millis = async (work: () => Promise<unknown>): Promise<number> => {
+const elapsedMs = async (work: () => Promise<unknown>): Promise<number> => {
   const startedMs = performance.now()
   await work()
   return performance.now() - startedMs
@@ -47,23 +47,24 @@ describe('while no program of a version responds', () => {
   })
   afterEach(() => bed.close())
 
-  test('a mutation waits, and reaches the program that starts exactly once', async () => {
+  test('a mutation waits until a program starts, and is sent to it exactly once', async () => {
     const pending = fetch(api(), mutation)
     const { counts, listener } = echo()
     await bed.serve(squid, listener)
-    const answer = await pending
-    expect({ status: answer.status, text: await answer.text() }).toEqual({ status: 200, text: mutation.body })
+    const response = await pending
+    expect({ status: response.status, text: await response.text() }).toEqual({ status: 200, text: mutation.body })
     expect(counts.requests).toBe(1)
   })
 
-  test('large bodies and bodies of unknown length wait unread, and arrive completely', async () => {
+  test('large bodies and bodies of unknown length are not read while they wait, and arrive completely', async () => {
     const large = Buffer.alloc(1_000_000, 'x')
     const pending = [
       fetch(api(), { method: 'POST', body: large }),
       fetch(api(), { method: 'POST', body: new Blob([large]).stream(), duplex: 'half' }),
     ]
     await bed.serve(squid, echo().listener)
-    for (const answer of await Promise.all(pending)) expect((await answer.arrayBuffer()).byteLength).toBe(large.length)
+    for (const response of await Promise.all(pending))
+      expect((await response.arrayBuffer()).byteLength).toBe(large.length)
   })
 
   test('an upgrade to a WebSocket waits', async () => {
@@ -90,7 +91,7 @@ describe('while no program of a version responds', () => {
   })
 
   test('the number of waiting requests is limited, and a caller that disconnects frees its slot', async () => {
-    const calls = Array.from({ length: maxHeld }, () => ask())
+    const calls = Array.from({ length: maxHeld }, () => startRequest())
     await until(async () => expect((await fetch(api(), { signal: AbortSignal.timeout(500) })).status).toBe(503))
     calls.pop()?.destroy()
     await until(async () => await expect(fetch(api(), { signal: AbortSignal.timeout(500) })).rejects.toThrow('timeout'))
@@ -99,7 +100,7 @@ describe('while no program of a version responds', () => {
 
   test('requests for the metrics of a processor are refused immediately', async () => {
     const metrics = `${bed.url}/acme/test-squid@v1/processors/eth/metrics`
-    expect(await millis(async () => expect((await fetch(metrics)).status).toBe(503))).toBeLessThan(5_000)
+    expect(await elapsedMs(async () => expect((await fetch(metrics)).status).toBe(503))).toBeLessThan(5_000)
   })
 })
 
@@ -110,8 +111,8 @@ describe('a version that stays down', () => {
   })
   afterEach(() => bed.close())
 
-  test('is waited for at first, later not at all, and again after it has responded', async () => {
-    const refusedMs = () => millis(async () => expect((await fetch(api())).status).toBe(503))
+  test('holds requests until it counts as failed, and holds them again once it has responded', async () => {
+    const refusedMs = () => elapsedMs(async () => expect((await fetch(api())).status).toBe(503))
     expect(await refusedMs()).toBeGreaterThan(700)
     await until(async () => expect(await refusedMs()).toBeLessThan(300))
     const served = await bed.serve(squid, echo().listener)

@@ -3,7 +3,7 @@
 import { sql } from 'drizzle-orm'
 import type { Database, Db } from '../../db/database.ts'
 
-/** Of the Postgres that holds the databases of squids: what it takes from ordinary roles, and what is open now. */
+/** The connections of the Postgres with the databases of squids: `max` for roles other than superusers, and `open` now. */
 export async function clusterConnections(cluster: Database): Promise<{ max: number; open: number }> {
   const { rows } = await cluster.pool.query<{ max: number; open: number }>(
     `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as max,
@@ -13,7 +13,7 @@ export async function clusterConnections(cluster: Database): Promise<{ max: numb
   return rows[0]
 }
 
-/** What runs or is meant to run with a database of its own, but for one version. */
+/** The number of programs whose desired state is running and that have a database, without those of one version. */
 export async function programsWithDatabase(
   db: Db,
   exceptSquidId: number,

@@ -1,11 +1,11 @@
 import type { App } from '../../app.ts'
 import { clusterConnections, programsWithDatabase } from './connections-store.ts'
 
-/** What programs on the SDK keep open: an api a pool of five, a processor one and another while it commits (contract 4.2). */
+/** Connections that programs on the SDK keep open: an api a pool of five, a processor one, and another while it commits (contract 4.2). */
 const ofApi = 5
 const ofProcessor = 2
 
-/** Shoal's own, on the same Postgres: the pool, the queue, leases and listeners of one process of each role. */
+/** Connections of Shoal itself to the same Postgres: the pool, the queue, leases and listeners of one process of each role. */
 const ofShoal = 50
 
 type Programs = { apiReplicas: number; processors: number }
@@ -13,8 +13,8 @@ type Programs = { apiReplicas: number; processors: number }
 const neededBy = ({ apiReplicas, processors }: Programs) => apiReplicas * ofApi + processors * ofProcessor
 
 /**
- * Why the programs of a version find no connections to their database beside those of all others that run; null when they do. Counted
- * is what programs keep open, not what their roles may open for a moment.
+ * Why there are not enough connections left for the programs of a version beside all other running programs; null when there are.
+ * Counts the connections that programs keep open, not the maximum of their roles.
  */
 export async function whyNoConnections(app: App, squidId: number, programs: Programs): Promise<string | null> {
   const { max } = await clusterConnections(app.squidsDatabase)
@@ -26,10 +26,10 @@ export async function whyNoConnections(app: App, squidId: number, programs: Prog
 }
 
 const warnShare = 0.8
-/** Said once each time the share is passed, not at every look around it. */
+/** The warning is repeated only after usage has dropped below this share, so that usage around `warnShare` is logged once. */
 const calmShare = 0.7
 
-/** Warns in the log when nearly all connections are in use. Called again and again. */
+/** Returns a function to call periodically. It logs a warning when nearly all connections are in use. */
 export function connectionWatch(app: App): () => Promise<void> {
   let isWarned = false
   return async () => {
@@ -45,6 +45,6 @@ export function connectionWatch(app: App): () => Promise<void> {
   }
 }
 
-/** Of the Postgres that holds the databases of squids. */
+/** The connections of the Postgres with the databases of squids: the maximum, and those open now. */
 export const connectionsOf = (app: Pick<App, 'squidsDatabase'>): Promise<{ max: number; open: number }> =>
   clusterConnections(app.squidsDatabase)

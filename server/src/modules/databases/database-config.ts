@@ -1,6 +1,6 @@
 import { InvalidManifest, type SquidPlan } from '../manifest/index.ts'
 
-/** What Postgres does unless a manifest says otherwise (contract 4.2). */
+/** Settings that a manifest may override (contract 4.2). */
 const defaults = { statement_timeout: '60000ms', log_min_duration_statement: '5000ms' }
 
 const perRole = [
@@ -12,7 +12,7 @@ const perRole = [
 
 const unitMs: Record<string, number> = { us: 0.001, ms: 1, s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** A plain number counts milliseconds, as in Postgres, which has the manifest's units too but ends at 2^31 ms. */
+/** The duration in Postgres' notation, which has the manifest's units. A number without a unit is in milliseconds; the limit is 2^31 ms. */
 function duration(key: string, text: string): string {
   const [, amount = '', unit = 'ms'] = /^(\d+)(us|ms|s|min|h|d)?$/.exec(text) ?? []
   if (Number(amount) * (unitMs[unit] ?? 1) >= 2 ** 31)
@@ -23,7 +23,7 @@ function duration(key: string, text: string): string {
 }
 
 /**
- * Settings for the owner's connections in Postgres' own units, and what cannot be had, in sentences.
+ * Settings for the owner's connections, in Postgres' own units, and a warning for each setting that cannot be applied.
  * @throws InvalidManifest for a duration out of range
  */
 export function databaseSettings(
@@ -36,10 +36,10 @@ export function databaseSettings(
     if (value !== undefined) settings[key] = duration(key, String(value))
   }
   const warnings: string[] = []
-  const ofCluster = (key: string, asked: number | undefined, has: string) => {
-    if (asked !== undefined && asked > Number(has))
+  const ofCluster = (key: string, requested: number | undefined, actual: string) => {
+    if (requested !== undefined && requested > Number(actual))
       warnings.push(
-        `${key} is a setting of the whole Postgres here and stays at ${has}; the manifest asks for ${asked}.`,
+        `${key} is a setting of the whole Postgres here and stays at ${actual}; the manifest asks for ${requested}.`,
       )
   }
   ofCluster('max_locks_per_transaction', plan.config.max_locks_per_transaction, cluster.locks)

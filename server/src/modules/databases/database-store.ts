@@ -9,7 +9,7 @@ export type SquidDatabaseRow = typeof squidDatabases.$inferSelect
 const id = escapeIdentifier
 const text = escapeLiteral
 
-/** Begins the name of every database and role of this installation; made once and never changed. */
+/** The prefix of the names of all databases and roles of this installation. Generated once, and never changed. */
 export async function installationPrefix(db: Db): Promise<string> {
   await db
     .insert(installation)
@@ -25,7 +25,7 @@ export async function selectSquidDatabase(db: Db, squidId: number): Promise<Squi
   return row ?? null
 }
 
-/** Keeps the passwords of a row that is there already. */
+/** Inserts or updates the row. The passwords of an existing row are kept. */
 export async function saveSquidDatabase(db: Db, row: typeof squidDatabases.$inferInsert): Promise<SquidDatabaseRow> {
   const { version, profile, maxExternalConnections, totalBytes } = row
   const [kept] = await db
@@ -57,7 +57,7 @@ export async function lastSquidId(db: Db): Promise<number> {
   return rows[0]?.last ?? 0
 }
 
-/** Those of the versions that have a database noted. */
+/** The ids among these whose version has a row in `squid_databases`. */
 export async function notedAmong(db: Db, ids: number[]): Promise<Set<number>> {
   const { rows } = await db.execute<{ id: number }>(
     sql`select d.squid_id as id from squid_databases d where d.squid_id in ${ids}`,
@@ -67,7 +67,7 @@ export async function notedAmong(db: Db, ids: number[]): Promise<Set<number>> {
 
 type Role = { name: string; password: string; canLogin: boolean; connectionLimit: number }
 
-/** Makes the role or brings an existing one to this state. */
+/** Creates the role, or changes an existing one to match. */
 export async function ensureRole(cluster: Database, role: Role): Promise<void> {
   const attributes = `${role.canLogin ? 'login' : 'nologin'} password ${text(role.password)} connection limit ${role.connectionLimit}`
   await ignoring(duplicateObject, cluster.pool.query(`create role ${id(role.name)} ${attributes}`))
@@ -75,7 +75,7 @@ export async function ensureRole(cluster: Database, role: Role): Promise<void> {
   const { rows } = await cluster.pool.query<{ super: boolean }>(
     'select rolsuper as super from pg_roles where rolname = current_user',
   )
-  // Making a database for a role, and granting in its name, needs membership; a superuser has it anyway.
+  // Creating a database for a role and granting privileges on its behalf require membership, which a superuser does not need.
   if (!rows[0]?.super) await cluster.pool.query(`grant ${id(role.name)} to current_user`)
 }
 
@@ -96,7 +96,7 @@ export async function ensureOwnedDatabase(
   await cluster.pool.query(`grant connect on database ${id(name)} to ${id(readRole)}`)
   await within(cluster, name, async (client) => {
     await client.query(`create schema if not exists public`)
-    // Before Postgres 15 the schema belongs to the superuser and everybody may create in it.
+    // Before Postgres 15 the schema belongs to the superuser, and every role may create objects in it.
     await client.query(`alter schema public owner to ${id(owner)}`)
     await client.query(`revoke create on schema public from public`)
     await client.query(`grant usage on schema public to ${id(readRole)}`)
@@ -107,7 +107,7 @@ export async function ensureOwnedDatabase(
   })
 }
 
-/** Replaces all settings the role had; they hold for its next connections. Answers those we may not set. */
+/** Replaces all settings of the role, with effect on new connections. Returns the settings that Shoal's role may not set. */
 export async function setRoleSettings(
   cluster: Database,
   role: string,
@@ -119,14 +119,14 @@ export async function setRoleSettings(
     try {
       await cluster.pool.query(`alter role ${id(role)} set ${id(key)} = ${text(value)}`)
     } catch (error) {
-      // Without a superuser some settings are out of reach, and the version works without them.
+      // Some settings require a superuser; the version works without them.
       if (!(error instanceof DatabaseError && error.code === insufficientPrivilege)) throw error
       refused.push(key)
     }
   return refused
 }
 
-/** Ends its connections; gone is fine. */
+/** Drops the database and the roles, if they exist, and ends the database's connections. */
 export async function dropDatabaseAndRoles(cluster: Database, name: string, roles: string[]): Promise<void> {
   await cluster.pool.query(`drop database if exists ${id(name)} with (force)`)
   for (const role of roles) await cluster.pool.query(`drop role if exists ${id(role)}`)
@@ -142,7 +142,7 @@ export async function namesWithPrefix(cluster: Database, prefix: string): Promis
   return rows.map((row) => row.name)
 }
 
-/** Its major version and the settings that hold for all of it. */
+/** The major version of Postgres, and the settings that apply to the whole cluster. */
 export async function clusterFacts(cluster: Database): Promise<{ version: string; locks: string; predLocks: string }> {
   const { rows } = await cluster.pool.query<{ version: string; locks: string; predLocks: string }>(
     `select (current_setting('server_version_num')::int / 10000)::text as version,
@@ -153,7 +153,7 @@ export async function clusterFacts(cluster: Database): Promise<{ version: string
   return rows[0]
 }
 
-/** Databases into which any role may log in. */
+/** Databases that every role may connect to. */
 export async function openDatabases(cluster: Database): Promise<string[]> {
   const { rows } = await cluster.pool.query<{ name: string }>(
     `select datname as name from pg_database where datallowconn and has_database_privilege('public', oid, 'connect')`,
@@ -161,12 +161,12 @@ export async function openDatabases(cluster: Database): Promise<string[]> {
   return rows.map((row) => row.name)
 }
 
-/** True when it is closed now; false when we may not close it. */
+/** Revokes the right of every role to connect to the database. False when Shoal's role may not do that. */
 export async function closeDatabase(cluster: Database, name: string): Promise<boolean> {
   try {
     await cluster.pool.query(`revoke connect on database ${id(name)} from public`)
   } catch {
-    // Not ours to change, or another copy of Shoal changes it at this moment: the next look tells.
+    // The privilege is missing, or another installation changes it at the same moment: the check below decides.
   }
   return !(await openDatabases(cluster)).includes(name)
 }

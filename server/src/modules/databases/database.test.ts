@@ -50,10 +50,10 @@ async function query(to: Pick<SquidConnection, 'url'> | null, text: string): Pro
 
 const cluster = async (text: string) => (await t.app.squidsDatabase.pool.query<Record<string, unknown>>(text)).rows
 
-/** Only of this installation: other tests have databases and roles on the same Postgres. */
+/** Restricts a query to this installation: other tests have databases and roles on the same Postgres. */
 const ours = (table: string, name: string) => `${table} join installation on starts_with(${name}, prefix || '_')`
 
-test('the owner may do everything in the database, its reader may look at what is there now and later', async () => {
+test('the owner may do everything in the database, and its reader may select from existing and later tables', async () => {
   const id = await newSquid()
   expect(await sync(id)).toEqual([])
   const owner = await ownerConnection(t.app, id)
@@ -88,7 +88,7 @@ test('a version cannot connect to the database of another version, nor to any ot
   await expect(query(owner, `create database other`)).rejects.toThrow('permission denied')
 })
 
-test('twice is once: data, passwords and connections stay', async () => {
+test('a repeated sync keeps data, passwords and connections', async () => {
   const id = await newSquid()
   await sync(id)
   const before = await ownerConnection(t.app, id)
@@ -98,7 +98,7 @@ test('twice is once: data, passwords and connections stay', async () => {
   expect(await query(before, 'select n from kept')).toEqual([{ n: 1 }])
 })
 
-test('settings of the manifest hold for new connections, and go when the manifest drops them', async () => {
+test('settings of the manifest apply to new connections, and are reset when the manifest no longer has them', async () => {
   const id = await newSquid()
   const show = async (key: string) => (await query(await ownerConnection(t.app, id), `show ${key}`))[0]?.[key]
   await sync(
@@ -141,7 +141,7 @@ test('the owner has no more connections than its limit', async () => {
   expect(role).toEqual({ n: 35 })
 })
 
-test('erasing takes the data and keeps the passwords; dropping takes all, also under open connections', async () => {
+test('erasing deletes the data and keeps the passwords; dropping deletes everything, despite open connections', async () => {
   const id = await newSquid()
   await sync(id)
   const owner = await ownerConnection(t.app, id)
@@ -161,7 +161,7 @@ test('erasing takes the data and keeps the passwords; dropping takes all, also u
   )
 })
 
-test('it may be cut off after any statement and then be made whole', async () => {
+test('a sync that was interrupted after any statement can be repeated', async () => {
   const { pool } = t.app.squidsDatabase
   for (let cutAt = 1; ; cutAt++) {
     const id = await newSquid()
@@ -194,15 +194,15 @@ test('it may be cut off after any statement and then be made whole', async () =>
   }
 })
 
-test('databases of versions that are gone are collected, those of others and of the future are not', async () => {
-  const [gone, kept] = [await newSquid(), await newSquid()]
-  await sync(gone)
+test('databases of deleted versions are dropped; those of existing and of future versions are not', async () => {
+  const [deleted, kept] = [await newSquid(), await newSquid()]
+  await sync(deleted)
   await sync(kept)
   const name = (await ownerConnection(t.app, kept))?.database ?? ''
   const future = name.replace(/\d+$/, '999999')
   await cluster(`create database ${future}`)
-  await deleteSquid(t.app.db, gone)
-  expect(await collectDatabases(t.app)).toEqual([gone])
+  await deleteSquid(t.app.db, deleted)
+  expect(await collectDatabases(t.app)).toEqual([deleted])
   expect(await collectDatabases(t.app)).toEqual([])
   expect(await query(await ownerConnection(t.app, kept), 'select 1 as n')).toEqual([{ n: 1 }])
   expect(await cluster(`select 1 as n from pg_database where datname = '${future}'`)).toEqual([{ n: 1 }])

@@ -22,14 +22,14 @@ import {
 import { type Contexts, type Variables, type SquidPlan, billedProfile } from '../manifest/index.ts'
 import { connectionLimit } from './resources.ts'
 
-/** Readers of a version whose manifest does not say; the docs ask people to stay under 10 (contract 6.3). */
+/** External connections if the manifest does not set a limit; the documentation recommends fewer than 10 (contract 6.3). */
 const defaultExternalConnections = 10
 
 type DesiredDatabase = {
   squidId: number
   plan: SquidPlan
   isPlayground: boolean
-  /** What is written of it is written in a transaction of this. */
+  /** Runs `work` in a transaction, in which the row is written; default: one of its own. */
   change?: <T>(work: (tx: Db) => Promise<T>) => Promise<T>
 }
 
@@ -46,7 +46,7 @@ export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<
   const facts = await clusterFacts(cluster)
   const { settings, warnings } = databaseSettings(postgres, facts)
   const maxExternalConnections = isPlayground ? 0 : (postgres.maxExternalConnections ?? defaultExternalConnections)
-  const noted = {
+  const newRow = {
     squidId,
     ...names,
     sealedPassword: app.sealer.seal(newPassword(), passwordContext(squidId, 'owner')),
@@ -56,7 +56,7 @@ export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<
     maxExternalConnections,
     totalBytes: postgres.totalBytes,
   }
-  const row = await change((tx) => saveSquidDatabase(tx, noted))
+  const row = await change((tx) => saveSquidDatabase(tx, newRow))
   await ensureRole(cluster, {
     name: row.role,
     password: app.sealer.open(row.sealedPassword, passwordContext(squidId, 'owner')),
@@ -114,8 +114,8 @@ export const databaseVariables = (c: SquidConnection): Variables => ({
 })
 
 /**
- * Drops databases and roles of versions that are gone. One whose id was never given out belongs to a later state of a control
- * plane that was restored from a backup: it is left alone.
+ * Drops databases and roles of deleted versions. Those with an id above the highest one ever assigned are kept: Shoal's database was
+ * restored from a backup, and they belong to versions created after that backup. Returns the ids of the versions.
  */
 export async function collectDatabases(app: App): Promise<number[]> {
   const prefix = `${await installationPrefix(app.db)}_`
@@ -131,8 +131,8 @@ export async function collectDatabases(app: App): Promise<number[]> {
 }
 
 /**
- * Keeps the roles of versions out of every database that is not theirs. Answers the databases we may not close: an operator
- * who shares a Postgres with other programs should know.
+ * Keeps the roles of versions out of all databases but their own. Returns the databases that stay open to every role, for a warning
+ * to operators who share a Postgres with other programs.
  */
 export async function closeOtherDatabases(app: App): Promise<string[]> {
   const ours = new Set(['postgres', 'template1', databaseOf(app.database.url), databaseOf(app.squidsDatabase.url)])

@@ -3,12 +3,12 @@
 import { sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
 
-/** `stamp` changes whenever any value that must be hidden in what the version writes does. */
+/** `stamp` changes whenever a value changes that must be redacted in the version's output. */
 export type RedactionStamp = { squidId: number; orgId: number; stamp: string }
 
-/** Of versions that are gone nothing is answered. */
+/** The stamps of the versions that exist; deleted ones are omitted. */
 export async function selectHiddenStamps(db: Db, squidIds: number[]): Promise<RedactionStamp[]> {
-  // Every write of a row, a second one in the same moment too, gives it another xmin.
+  // Every write of a row changes its xmin, even two writes within the same millisecond.
   const { rows } = await db.execute<RedactionStamp>(sql`
     with asked as (select id, org_id from squids where id = any(${sql.param(squidIds)}::bigint[])),
     org_stamps as (

@@ -4,24 +4,24 @@ import { createRedactor, readHiddenValues, type Redactor } from '../secrets/inde
 import { ownerConnection, readerConnection } from './database.ts'
 import { selectHiddenStamps } from './redaction-store.ts'
 
-/** What becomes of texts that a version's programs wrote, before anybody sees them. */
+/** Returns, for some versions, how to redact the texts that their programs wrote before they are stored or shown. */
 export type RedactorSource = (squidIds: number[]) => Promise<(squidId: number) => Redactor>
 
-/** A process that writes of many versions remembers no more of them than this. */
-const maxRemembered = 5_000
+/** Versions whose redactors a process caches. */
+const maxCached = 5_000
 const noRedaction: Redactor = (text) => text
 
 /**
- * Hides the values known to the platform: secrets of the organization, its RPC token, the passwords of the version's database.
- * It looks at the database each time, once for all versions asked for: a value is committed before any program can have
- * it, so what was written with a value is never read before the value is known here.
+ * Redacts the values that the platform knows: secrets of the organization, its RPC token, the passwords of the version's database.
+ * Each call runs one query for all its versions. A value is committed before any program can receive it, so a text that contains
+ * it is never read before the value is known here.
  */
 export function createRedactorSource(app: App): RedactorSource {
   const known = new Map<number, { stamp: string; redactor: Redactor }>()
   return async (squidIds) => {
     const stamps = await selectHiddenStamps(app.db, squidIds)
     const changed = stamps.filter(({ squidId, stamp }) => known.get(squidId)?.stamp !== stamp)
-    if (known.size > maxRemembered) known.clear()
+    if (known.size > maxCached) known.clear()
     const ofOrgs = await valuesOfOrgs(app, [...new Set(changed.map(({ orgId }) => orgId))])
     for (const { squidId, orgId, stamp } of changed) {
       const values = [...(ofOrgs.get(orgId) ?? []), ...(await passwordsOf(app, squidId))]

@@ -18,17 +18,17 @@ const databases: Record<Profile, Resources> = {
 }
 
 /**
- * What the profile of a database stands for (contract 6.2), against which its use is drawn. Postgres serves all databases at once
- * and holds none of them to it, so that one may use more.
+ * The resources of a database profile (contract 6.2), with which charts compare its usage. All databases share one Postgres, which
+ * does not enforce these limits, so a database may use more.
  */
 export const databaseResources = (profile: Profile): Resources => databases[profile]
 
-/** Connections of the version's own programs to its database, beside what its shape needs. */
+/** Connections of the owner by profile, in addition to those for its api replicas and processors. */
 const connections: Record<ScaleProfile, number> = { small: 30, medium: 50, large: 80, xlarge: 120, '2xlarge': 200 }
 
 /**
- * How many connections the owner of the database may hold. An update runs two generations side by side, and the SDK's api
- * keeps a pool of 5 (contract 4.2) for each replica.
+ * The maximum number of connections of the database's owner. An update runs two generations side by side, and each replica of the
+ * SDK's api keeps a pool of 5 (contract 4.2).
  */
 export function connectionLimit(profile: ScaleProfile, apiReplicas: number, processors: number): number {
   return connections[profile] + 10 * apiReplicas + 5 * processors

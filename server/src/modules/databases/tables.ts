@@ -29,7 +29,7 @@ export const squidDatabases = pgTable(
   (t) => enumChecks('squid_databases', t),
 )
 
-/** One row: names what this installation keeps outside its own database, so that two of them can share a Postgres. */
+/** One row: the prefix of the databases and roles of this installation, so that two installations can share a Postgres. */
 export const installation = pgTable(
   'installation',
   {

@@ -25,7 +25,7 @@ const body = (artifactUrl: string, name: string, more = {}) => ({
 })
 
 describe('a repeated request', () => {
-  test('for the same archive with the same options returns the same deployment, also after its end', async () => {
+  test('for the same archive with the same options returns the same deployment, even after it has ended', async () => {
     const artifactUrl = await d.send(archiveOf(squidFiles()))
     const deploy = (more = {}) =>
       d.api.squids.deploy({ params: { code: d.org.code }, body: body(artifactUrl, 'same', more) })
@@ -39,7 +39,7 @@ describe('a repeated request', () => {
     await d.ended(reset)
   })
 
-  test('for a restart returns the one in progress; for a deletion also one that just ended', async () => {
+  test('for a restart returns the restart in progress; for a deletion, also one that has just ended', async () => {
     await d.deployed({}, { name: 'twice', slot: 'v1' })
     const restarts = await Promise.all([d.api.squids.restart(at('twice@v1')), d.api.squids.restart(at('twice@v1'))])
     expect(restarts[0]?.id).toBe(restarts[1]?.id)
@@ -94,7 +94,7 @@ describe('permission to deploy', () => {
     expect(await other.api.squids.list({ params: { code: other.org.code } })).toEqual([])
   })
 
-  test('a playground has one squid, a second slot included', async () => {
+  test('a playground is limited to one squid in one slot', async () => {
     const user = await t.make.user()
     const p = await t.deployer({ id: 0, code: user.playground.code, name: '', admin: { ...user, roleId: 0 } })
     await p.deployed({}, { slot: 'v1' })
@@ -105,12 +105,12 @@ describe('permission to deploy', () => {
     await p.deployed({}, { slot: 'v1' })
   })
 
-  test('concurrent requests cannot exceed the limit of squids', async () => {
+  test('concurrent requests cannot exceed the squid limit', async () => {
     const org = await t.make.org()
     await t.app.database.pool.query('update orgs set squids_limit = 2 where id = $1', [org.id])
     const limited = await t.deployer(org)
     const requests = await Promise.allSettled(['v1', 'v2', 'v3', 'v4'].map((slot) => limited.deploy({}, { slot })))
-    const started = requests.filter((a) => a.status === 'fulfilled')
+    const started = requests.filter((result) => result.status === 'fulfilled')
     expect(started).toHaveLength(2)
     for (const { value } of started) await limited.ended(value)
   })
@@ -124,21 +124,21 @@ describe('permission to deploy', () => {
     await expect(viewer.deployments.createUpload({ params: { code: d.org.code } })).rejects.toMatchObject({
       status: 405,
     })
-    const stranger = await t.deployer()
-    await expect(stranger.api.squids.get(at('private@v1'))).rejects.toMatchObject({ status: 404 })
-    const code = stranger.org.code
+    const outsider = await t.deployer()
+    await expect(outsider.api.squids.get(at('private@v1'))).rejects.toMatchObject({ status: 404 })
+    const code = outsider.org.code
     for (const attempt of [
-      () => stranger.api.deployments.get({ params: { code, id } }),
-      () => stranger.api.squids.get({ params: { code, reference: 'private@v1' } }),
-      () => stranger.api.squids.restart({ params: { code, reference: 'private@v1' } }),
-      () => stranger.api.squids.delete({ params: { code, reference: 'private@v1' } }),
+      () => outsider.api.deployments.get({ params: { code, id } }),
+      () => outsider.api.squids.get({ params: { code, reference: 'private@v1' } }),
+      () => outsider.api.squids.restart({ params: { code, reference: 'private@v1' } }),
+      () => outsider.api.squids.delete({ params: { code, reference: 'private@v1' } }),
     ])
       await expect(attempt()).rejects.toMatchObject({ status: 404 })
     const squidId = String(deployment.squid?.id)
-    expect(await stranger.api.deployments.list({ params: { code }, query: { squidId } })).toEqual([])
+    expect(await outsider.api.deployments.list({ params: { code }, query: { squidId } })).toEqual([])
     const artifactUrl = await d.send(archiveOf(squidFiles()))
     await expect(
-      stranger.api.squids.deploy({ params: { code }, body: body(artifactUrl, 'stolen') }),
+      outsider.api.squids.deploy({ params: { code }, body: body(artifactUrl, 'stolen') }),
     ).rejects.toMatchObject({
       status: 405,
       message: expect.stringContaining('was not received or has expired'),

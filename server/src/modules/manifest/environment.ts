@@ -4,7 +4,7 @@ import { InvalidManifest } from './manifest.ts'
 
 export type Variables = Record<string, string>
 
-/** What `${{ … }}` in a manifest can name (contract 4). */
+/** The values that `${{ … }}` in a manifest can refer to (contract 4). */
 export type Contexts = {
   squid: { id: number; name: string; slot: string; reference: string; organization: string }
   addons: {
@@ -17,7 +17,7 @@ export type Contexts = {
 /** The environments of a manifest's sections, evaluated. */
 export type Environments = { deploy: Variables; init: Variables; api: Variables; processors: Record<string, Variables> }
 
-/** A manifest names secrets that its organization does not have. */
+/** A manifest refers to secrets that its organization does not have. */
 export class UnknownSecrets extends Error {
   override name = 'UnknownSecrets'
   readonly names: string[]
@@ -28,9 +28,9 @@ export class UnknownSecrets extends Error {
 }
 
 /**
- * Names of the secrets that a version's programs hold: those that its manifest names, by `${{ secrets.X }}` or in the old list
- * `deploy.secrets`, and those that every version is given.
- * @throws InvalidManifest for an expression that cannot be read
+ * Names of the secrets that a version's programs receive: those that its manifest refers to, by `${{ secrets.X }}` or in the legacy
+ * list `deploy.secrets`, and those that every version receives.
+ * @throws InvalidManifest for an expression that cannot be parsed
  */
 export function secretNamesOf(manifest: Manifest, secrets: Variables): string[] {
   const named = [...namesInExpressions(manifest), ...(manifest.deploy?.secrets ?? [])].map((name) => name.toUpperCase())
@@ -41,8 +41,8 @@ export function secretNamesOf(manifest: Manifest, secrets: Variables): string[] 
 }
 
 /**
- * Evaluates the environments. All secrets of the organization are in them; what the manifest sets itself wins. Expressions match
- * secret names without case, since the console stores them in upper case (spec 5).
+ * Evaluates the environments. They contain all secrets of the organization; variables set by the manifest take precedence. Names of
+ * secrets in expressions are case-insensitive, since the console stores them in upper case (spec 5).
  * @throws UnknownSecrets when a secret is missing and the expression has no fallback
  * @throws InvalidManifest for any other expression without a value
  */
@@ -69,10 +69,10 @@ export function evaluateEnvironments(manifest: Manifest, secrets: Variables, con
   }
 }
 
-/** Of the unknown secrets those without which it does not work; one with a fallback in its expression is not to blame. */
+/** The unknown secrets without which the manifest cannot be evaluated; those with a fallback in their expression are left out. */
 function requiredSecrets(manifest: Manifest, unknown: string[], context: Contexts & { secrets: Variables }): string[] {
   const works = (missing: string) => {
-    const others = unknown.filter((name) => name !== missing).map((name) => [name, 'pretended'] as const)
+    const others = unknown.filter((name) => name !== missing).map((name) => [name, 'placeholder'] as const)
     try {
       manifest.eval({ ...context, secrets: { ...context.secrets, ...Object.fromEntries(others) } })
       return true

@@ -1,6 +1,6 @@
 import type { Variables } from './environment.ts'
 
-/** What starts a program, or what the platform sets itself: a secret of this name reaches programs only through the manifest. */
+/** Variables that a program needs to start, or that the platform sets: a secret of this name is passed only if the manifest refers to it. */
 const reservedNames = new Set([
   'PATH',
   'HOME',
@@ -21,19 +21,19 @@ const reservedNames = new Set([
 ])
 const reservedPrefixes = ['LD_', 'SHOAL_']
 
-/** With the addon postgres the platform says how to connect: `DB_SSL_CA` of another database would only break that. */
+/** With the addon postgres the platform sets the connection: a secret such as `DB_SSL_CA` for another database would break it. */
 const isReserved = (name: string, hasPostgres: boolean): boolean =>
   reservedNames.has(name) ||
   reservedPrefixes.some((prefix) => name.startsWith(prefix)) ||
   (hasPostgres && name.startsWith('DB_'))
 
-/** Those of an organization's secrets that a version's programs are given as variables, without their manifest naming them. */
+/** The secrets of an organization that a version's programs receive as variables even if the manifest does not refer to them. */
 export const givenSecrets = (secrets: Variables, hasPostgres: boolean): Variables =>
   Object.fromEntries(Object.entries(secrets).filter(([name]) => !isReserved(name, hasPostgres)))
 
 type ShownManifest = { deploy?: { env?: Record<string, unknown>; addons?: { postgres?: unknown } } }
 
-/** Whether a version with this manifest, as its row has it, is given a secret of this name with its next start. */
+/** Whether a version will receive a secret of this name at its next start. `manifestCurrent` is the column of its row. */
 export function willBeGiven(name: string, manifestCurrent: Record<string, unknown>): boolean {
   const { deploy } = manifestCurrent as ShownManifest
   return !isReserved(name, deploy?.addons?.postgres != null) && !(name in (deploy?.env ?? {}))
@@ -41,7 +41,7 @@ export function willBeGiven(name: string, manifestCurrent: Record<string, unknow
 
 type NamedEnvironments = { deploy?: { env?: object; processor?: { env?: object }[]; secrets?: string[] } }
 
-/** Variables that a manifest, as its version's row has it, sets for its processors. */
+/** The variables that a manifest sets for its processors. `manifestCurrent` is the column of the version's row. */
 export function ownVariables(manifestCurrent: Record<string, unknown>): Set<string> {
   const { deploy } = manifestCurrent as NamedEnvironments
   const sections = [deploy?.env, ...(deploy?.processor ?? []).map(({ env }) => env)]

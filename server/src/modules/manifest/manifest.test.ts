@@ -32,7 +32,7 @@ const contexts = {
   addons: { rpc: { eth: { http: 'http://gateway/rpc/eth/t' }, 'arbitrum-one': { http: 'x' } } },
 }
 
-test('a plan holds what the manifest asks for, with defaults', () => {
+test('a plan has the values of the manifest, with defaults', () => {
   expect(parsePlan(parseManifest(ordinary))).toMatchObject({
     slot: null,
     isDedicated: true,
@@ -49,21 +49,21 @@ test('a plan holds what the manifest asks for, with defaults', () => {
   })
 })
 
-test('version: N is slot vN, and init: false means none', () => {
+test('version: N means slot vN, and init: false means no init', () => {
   const raw = manifest('addons: {postgres: {}}\ninit: false\nprocessor: {cmd: [node, x.js]}', 'version: 12')
   const plan = parsePlan(parseManifest(raw))
   expect(plan).toMatchObject({ slot: 'v12', init: null, api: null, isDedicated: false })
   expect(plan.processors).toEqual([{ name: 'processor', command: ['node', 'x.js'] }])
 })
 
-test('unknown keys are allowed; what the format refuses is said in its own words', () => {
+test('unknown keys are allowed; other errors have the message of the parser', () => {
   expect(() => parseManifest(manifest('processor: {cmd: [node], colour: red}', 'future: {a: 1}'))).not.toThrow()
   expect(() => parseManifest(manifest('api: {cmd: [node]}'))).toThrow('"deploy.processor" is required')
   expect(() => parseManifest('a: [1')).toThrow(InvalidManifest)
   expect(() => parseManifest(manifest('processor: [{name: api, cmd: [node]}]'))).toThrow('cannot be called "api"')
 })
 
-test('aliases that stand for billions of values are refused at once', () => {
+test('aliases that expand to billions of values are refused immediately', () => {
   const levels = Array.from({ length: 12 }, (_, i) => `x${i + 1}: &x${i + 1} [${Array(9).fill(`*x${i}`).join(',')}]`)
   const bomb = `${ordinary}\nx0: &x0 [a]\n${levels.join('\n')}\n`
   expect(() => parseManifest(bomb)).toThrow('stand for more than')
@@ -71,7 +71,7 @@ test('aliases that stand for billions of values are refused at once', () => {
   expect(() => parseManifest(`${ordinary}\nlong: ${'x'.repeat(200_001)}\n`)).toThrow('larger than')
 })
 
-test('expressions are evaluated; the section wins over deploy.env; secret names match without case', () => {
+test('expressions are evaluated; a section overrides deploy.env; secret names are case-insensitive', () => {
   const environments = evaluateEnvironments(parseManifest(ordinary), { RPC_URL: 'http://rpc' }, contexts)
   expect(environments).toEqual({
     deploy: { SHARED: 'all', RPC: 'http://rpc', RPC_URL: 'http://rpc', DB_PASS: 'mine' },
@@ -82,7 +82,7 @@ test('expressions are evaluated; the section wins over deploy.env; secret names 
   expect(secretNamesOf(parseManifest(ordinary), { RPC_URL: 'http://rpc' })).toEqual(['RPC_URL'])
 })
 
-test('every secret is a variable of every program; the manifest wins, and reserved names stay as they are', () => {
+test('every program receives every secret, unless the manifest sets the variable or its name is reserved', () => {
   const secrets = {
     KEY: 'of the organization',
     SHARED: 'of the organization',
@@ -98,7 +98,7 @@ test('every secret is a variable of every program; the manifest wins, and reserv
   expect(evaluateEnvironments(parseManifest(addon), secrets, contexts).deploy).toEqual(given)
   expect(secretNamesOf(parseManifest(addon), secrets)).toEqual(['KEY', 'RPC_ETH_HTTP'])
   const without = manifest('env: {PATH2: "${{ secrets.PATH }}"}\nprocessor: {cmd: [node]}')
-  // Without the addon the squid brings a database of its own; what its manifest names it gets under any name.
+  // Without the addon the squid has its own database. Secrets that the manifest refers to are passed whatever their name.
   expect(evaluateEnvironments(parseManifest(without), secrets, contexts).deploy).toEqual({
     ...given,
     SHARED: 'of the organization',
@@ -121,14 +121,14 @@ test('an unknown secret is named, unless the expression has a fallback', () => {
   expect(evaluateEnvironments(parseManifest(listed), { OLD: '1' }, contexts).deploy).toEqual({ OLD: '1' })
 })
 
-test('an expression reaches nothing but its contexts', () => {
+test('an expression can access nothing but its contexts', () => {
   for (const expression of ['secrets.constructor', 'squid.toString', 'secrets.__proto__.x', 'process.env.HOME']) {
     const raw = manifest(`env: {A: "\${{ ${expression} }}"}\nprocessor: {cmd: [node]}`)
     expect(() => evaluateEnvironments(parseManifest(raw), {}, contexts)).toThrow()
   }
 })
 
-test('containers get the platform over the section over deploy.env', () => {
+test('variables of the platform override those of the section, which override deploy.env', () => {
   const parsed = parseManifest(ordinary)
   const workload = composeWorkload({
     squid: { id: 7, orgId: 3 },
@@ -140,7 +140,7 @@ test('containers get the platform over the section over deploy.env', () => {
     addonVariables: { DB_PASS: 'generated', DB_URL: 'postgres://x' },
   })
   expect(workload).toMatchObject({ id: '7.4', tenant: '3', version: '7', image: 'img' })
-  // The streams of an api have half a minute to finish.
+  // Streams of an api get half a minute to finish.
   expect(Object.fromEntries(workload.containers.map((c) => [c.name, c.stopGraceMs]))).toEqual({
     init: 5000,
     api: 30_000,
@@ -173,7 +173,7 @@ test('containers get the platform over the section over deploy.env', () => {
   expect(containerNames(2, ['eth', 'base'])).toEqual(['api', 'api-2', 'eth', 'base'])
 })
 
-test('a squid may have a NODE_ENV and a BASE_PATH of its own', () => {
+test('a squid may set its own NODE_ENV and BASE_PATH', () => {
   const own = (yaml: string) => {
     const parsed = parseManifest(manifest(yaml))
     const environments = evaluateEnvironments(parsed, {}, contexts)
@@ -198,14 +198,14 @@ test('a squid may have a NODE_ENV and a BASE_PATH of its own', () => {
   })
 })
 
-test('the path of an api is what its address has behind the origin', () => {
+test('the path of an api is that of its URL', () => {
   const of = { orgCode: 'acme', name: 's', slot: 'v1' }
   expect(apiPath({ gatewayUrl: 'https://squids.example.com/{org}' }, of)).toBe('/acme/s@v1/api')
   expect(apiPath({ gatewayUrl: 'https://{org}.squids.example.com' }, of)).toBe('/s@v1/api')
   expect(apiPath({ gatewayUrl: 'http://localhost:4001/squids/{org}' }, of)).toBe('/squids/acme/s@v1/api')
 })
 
-test('a workload that an earlier release sealed says how long its programs have to end', () => {
+test('a workload sealed by an earlier release gets grace periods when it is opened', () => {
   const sealer = { seal: (text: string) => text, open: (text: string) => text } as Sealer
   const old = { id: '7.4', containers: [{ name: 'api' }, { name: 'api-2' }, { name: 'eth' }] }
   const { containers } = openWorkload(sealer, 7, JSON.stringify(old))

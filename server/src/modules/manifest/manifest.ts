@@ -1,7 +1,7 @@
 import { Manifest } from '@subsquid/manifest'
 import { load } from 'js-yaml'
 
-/** What is wrong with a manifest, in the words of its own parser. */
+/** The manifest is not valid. The message is that of its parser where possible. */
 export class InvalidManifest extends Error {
   override name = 'InvalidManifest'
 }
@@ -22,19 +22,19 @@ export function parseManifest(raw: string): Manifest {
   return value
 }
 
-/** Aliases let a few lines of YAML stand for billions of values, which the parser's deep copies would all visit. */
+/** Refuses manifests in which a few lines of YAML expand to billions of values by aliases, all of which the parser would copy. */
 function refuseBombs(raw: string): void {
   let isTooLarge: boolean
   try {
     isTooLarge = nodesOf(load(raw), new Map()) > maxNodes
   } catch {
-    // Not YAML at all: the parser says so better.
+    // Not YAML: the parser returns a better message.
     return
   }
   if (isTooLarge) throw new InvalidManifest(`Its aliases stand for more than ${maxNodes} values.`)
 }
 
-/** How many values it is without sharing; infinite when it contains itself. */
+/** The number of values after all aliases are expanded; infinite for a value that contains itself. */
 function nodesOf(value: unknown, seen: Map<object, number>): number {
   if (typeof value !== 'object' || value === null) return 1
   const known = seen.get(value)
@@ -46,7 +46,7 @@ function nodesOf(value: unknown, seen: Map<object, number>): number {
   return nodes
 }
 
-/** A processor's name is its container's name, and these are taken. */
+/** Refuses processors with the name of another container: a processor's container has the processor's name. */
 function refuseReservedNames(manifest: Manifest): void {
   const bad = manifest.deploy?.processor.find((p) => /^(init|api|db|hasura|shoal|api-\d+)$/.test(p.name))
   if (bad) throw new InvalidManifest(`A processor cannot be called "${bad.name}": another container has that name.`)

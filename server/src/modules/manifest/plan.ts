@@ -5,9 +5,9 @@ export type PostgresConfig = Partial<
   NonNullable<NonNullable<NonNullable<ManifestDeploymentConfig['addons']>['postgres']>['config']>
 >
 
-/** What a manifest asks for, with all defaults filled in (contract 4); environments are evaluated apart, in `environment.ts`. */
+/** The contents of a manifest with all defaults filled in (contract 4), without environments, which `environment.ts` evaluates. */
 export type SquidPlan = {
-  /** Of `slot` or `version: N`, which means slot `vN`. */
+  /** From `slot`, or from `version: N`, which means slot `vN`. */
   slot: string | null
   description: string | null
   isDedicated: boolean
@@ -16,7 +16,7 @@ export type SquidPlan = {
   processors: { name: string; command: string[] }[]
   processorProfile: ScaleProfile
   postgres: PostgresPlan | null
-  /** Endpoint names as in `eth.http`. */
+  /** Names of endpoints, such as `eth.http`. */
   rpc: string[]
   hasHasura: boolean
   hasNeon: boolean
@@ -35,7 +35,7 @@ export type PostgresPlan = {
   totalBytes: number
   isAutoresizeRequested: boolean
   config: PostgresConfig
-  /** Null when the manifest does not say. */
+  /** Null when the manifest does not set it. */
   maxExternalConnections: number | null
 }
 

@@ -1,14 +1,14 @@
 import type { Profile } from '@shoal/contract'
 import type { Resources } from '@shoal/runtime'
 
-/** What a manifest may name (contract 4). */
+/** The profiles that a manifest may name (contract 4). */
 export type ScaleProfile = Exclude<Profile, 'collocated'>
 
 const mebibytes = (n: number) => n * 2 ** 20
 const gibibytes = (n: number) => n * 2 ** 30
 const of = (cpuCores: number, memoryBytes: number): Resources => ({ cpuCores, memoryBytes })
 
-/** Of an api replica or a processor. A collocated version gets less CPU and cannot be larger than `large` (contract 6.2). */
+/** The resources of an api replica or a processor. A collocated version gets less CPU and cannot be larger than `large` (contract 6.2). */
 const programs: Record<ScaleProfile, { collocated: Resources | null; dedicated: Resources }> = {
   small: { collocated: of(0.2, mebibytes(768)), dedicated: of(0.5, mebibytes(768)) },
   medium: { collocated: of(0.5, mebibytes(1536)), dedicated: of(1, mebibytes(1536)) },
@@ -17,7 +17,7 @@ const programs: Record<ScaleProfile, { collocated: Resources | null; dedicated: 
   '2xlarge': { collocated: null, dedicated: of(8, gibibytes(12)) },
 }
 
-/** `init` runs once and is not billed: it gets room enough to migrate whatever the profile of the rest. */
+/** `init` runs once and is not billed: it gets enough for migrations, whatever the profile of the other programs. */
 export const initResources: Resources = of(1, mebibytes(1536))
 
 /** Null when a collocated version cannot have this profile. */

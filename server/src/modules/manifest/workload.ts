@@ -4,28 +4,28 @@ import type { SquidPlan } from './plan.ts'
 import { initResources, programResources, type ScaleProfile } from './profiles.ts'
 import { workloadIdOf } from './workload-id.ts'
 
-/** Where an api listens and a processor shows its metrics (contract 4.2). */
+/** The ports on which an api listens and a processor serves its metrics (contract 4.2). */
 export const apiPort = 4350
 export const metricsPort = 3000
 
 const apiPorts = { GRAPHQL_SERVER_PORT: String(apiPort), GQL_PORT: String(apiPort) }
 
-/** Numbers of the SDK's log levels, as it writes them to its JSON lines (contract 4.2). */
+/** The log levels of the SDK by the number in its JSON lines (contract 4.2). */
 const logLabels = JSON.stringify({ 0: 'TRACE', 1: 'DEBUG', 2: 'INFO', 3: 'WARN', 4: 'ERROR', 5: 'FATAL' })
 
 export type WorkloadParts = {
   squid: { id: number; orgId: number }
-  /** Where the gateway offers its api, without the origin. */
+  /** The path at which the gateway serves its api. */
   apiPath: string
   generation: number
   image: string
   plan: SquidPlan
   environments: Environments
-  /** What addons bring: `DB_*`, `RPC_*`. */
+  /** Variables of addons: `DB_*`, `RPC_*`. */
   addonVariables: Variables
 }
 
-/** Names of a version's lasting containers: what must run when it is wanted. */
+/** Names of the containers that run while the version's desired state is running: all but `init`. */
 export const containerNames = (apiReplicas: number, processors: string[]): string[] => [
   ...Array.from({ length: apiReplicas }, (_, index) => apiName(index)),
   ...processors,
@@ -36,12 +36,12 @@ export const isApi = (container: Pick<ContainerSpec, 'name'>): boolean => /^api(
 export const isInit = (container: Pick<ContainerSpec, 'name'>): boolean => container.name === 'init'
 export const isProcessor = (container: Pick<ContainerSpec, 'name'>): boolean => !isApi(container) && !isInit(container)
 
-/** How long a program has to end: the answers of an api may be streams that finish. */
+/** The grace period of a container in milliseconds; longer for an api, so that its streams can finish. */
 export const stopGraceMsOf = (container: Pick<ContainerSpec, 'name'>): number => (isApi(container) ? 30_000 : 5000)
 
 /**
- * The whole workload, init included. A section's environment wins over `deploy.env`, and the platform's over both, but for what a
- * squid may know better: NODE_ENV, and the BASE_PATH by which its api makes addresses.
+ * The whole workload, including `init`. The environment of a section takes precedence over `deploy.env`, and the platform's variables
+ * over both, except NODE_ENV and BASE_PATH (the path in the URLs that an api generates), which a squid may set itself.
  */
 export function composeWorkload(parts: WorkloadParts): Workload {
   const { squid, generation, image, plan, environments } = parts
@@ -95,14 +95,14 @@ export function composeWorkload(parts: WorkloadParts): Workload {
   }
 }
 
-/** @throws Error for a profile that was let through although the version cannot have it */
+/** @throws Error for a profile that a collocated version cannot have; an earlier check should have refused it */
 function resourcesOf(profile: ScaleProfile, isDedicated: boolean): Resources {
   const resources = programResources(profile, isDedicated)
   if (!resources) throw new Error(`No collocated profile ${profile}`)
   return resources
 }
 
-/** The same workload with only the containers `keep` names. */
+/** The workload with only the containers that satisfy one of `keep`. */
 export const pickContainers = (workload: Workload, ...keep: ((container: ContainerSpec) => boolean)[]): Workload => ({
   ...workload,
   containers: workload.containers.filter((container) => keep.some((isKept) => isKept(container))),

@@ -31,7 +31,7 @@ afterEach(async () => {
 const processor = async (): Promise<NonNullable<Squid['processors']>[number] | undefined> =>
   (await t.as(org.admin).squids.get({ params: { code: org.code, reference: 'test-squid@v1' } })).processors?.[0]
 
-test('a host whose clock is set back an hour shows the same status, and later what is new', async () => {
+test('a host whose clock is set back an hour shows the same status, and later new observations', async () => {
   const sync = { fromBlock: 0, headBlock: 1000, headBlocksPerSecond: 1, blocksPerSecond: 100, stallsAtBlock: 1100 }
   await makeVersion(t.app, org, { processors: { eth: { sync } } })
   clock.advance(60_000)

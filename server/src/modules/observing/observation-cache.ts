@@ -17,20 +17,20 @@ import {
 } from './observe-store.ts'
 import { existingSquids } from '../versions/index.ts'
 
-/** What was last written down, by `containerKey`; so that only changes are written. */
+/** The observations last recorded, by `containerKey`, so that only changes are written. */
 export type ObservationCache = {
   readonly containers: ReadonlyMap<string, ContainerRow>
   readonly processors: ReadonlyMap<string, ProcessorRow>
   readonly apis: ReadonlyMap<string, ApiRow>
-  /** All containers there are now. What was seen of others is forgotten. */
+  /** Records all existing containers. Observations of other containers are deleted. */
   recordContainers: (now: ContainersLook) => Promise<void>
   recordProcessors: (news: Map<string, ProcessorRow>) => Promise<void>
   recordApis: (news: Map<string, ApiRow>) => Promise<void>
-  /** All sources of which nothing is heard now. */
+  /** Records all data sources that do not respond now. The rows of others are deleted. */
   recordSources: (now: Map<string, SourceRow>) => Promise<void>
 }
 
-/** Of each container. */
+/** Runs kept per container. */
 const keptRuns = 50
 
 type ContainerName = { squidId: number; generation: number; container: string }
@@ -38,7 +38,7 @@ type ContainerName = { squidId: number; generation: number; container: string }
 export const containerKey = ({ squidId, generation, container }: ContainerName): string =>
   `${squidId}.${generation}/${container}`
 
-/** As the worker before left it. */
+/** Loads the observations recorded by the previous worker. */
 export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<ObservationCache> {
   const rows = await selectObservations(db)
   const containers = new Map(rows.containers.map((row) => [containerKey(row), row]))
@@ -47,30 +47,31 @@ export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<Obs
   const sources = new Map(rows.sources.map((row) => [containerKey({ ...row, container: row.processor }), row]))
 
   let last: Promise<unknown> = Promise.resolve()
-  /** One after the other: what is seen of a container must not be written when it was just forgotten. */
+  /** Runs writes one at a time: an observation of a container must not be written after the container was deleted. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const result = last.then(work)
     last = result.catch(() => undefined)
     return result
   }
 
-  const evict = async (gone: ContainerRow[]) => {
-    if (gone.length === 0) return
-    await deleteContainers(db, gone)
-    for (const row of gone) for (const seen of [containers, processors, apis, sources]) seen.delete(containerKey(row))
+  const evict = async (removed: ContainerRow[]) => {
+    if (removed.length === 0) return
+    await deleteContainers(db, removed)
+    for (const row of removed)
+      for (const seen of [containers, processors, apis, sources]) seen.delete(containerKey(row))
   }
 
-  /** Of the versions that were not deleted meanwhile. */
-  const note = async <R extends { squidId: number }>(
+  /** Writes the changes of versions that still exist, to the database and then to the cache. */
+  const record = async <R extends { squidId: number }>(
     seen: Map<string, R>,
     news: [key: string, row: R][],
     put: (rows: R[]) => Promise<void>,
   ) => {
     if (news.length === 0) return
     const existing = await existingSquids(db, [...new Set(news.map(([, row]) => row.squidId))])
-    const noted = news.filter(([, row]) => existing.has(row.squidId))
-    await put(noted.map(([, row]) => row))
-    for (const [key, row] of noted) seen.set(key, row)
+    const kept = news.filter(([, row]) => existing.has(row.squidId))
+    await put(kept.map(([, row]) => row))
+    for (const [key, row] of kept) seen.set(key, row)
   }
 
   const ofContainers = <R>(news: Map<string, R>) => [...news].filter(([key]) => containers.has(key))
@@ -82,7 +83,7 @@ export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<Obs
     recordContainers: ({ containers: now, runs }) =>
       inTurn(async () => {
         const changed = [...now].filter(([key, row]) => !isDeepStrictEqual(row, containers.get(key)))
-        await note(containers, changed, async (some) => {
+        await record(containers, changed, async (some) => {
           const written = new Set(some.map(containerKey))
           const theirs = runs.filter((run) => written.has(containerKey(run)))
           await db.transaction(async (tx) => {
@@ -92,19 +93,19 @@ export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<Obs
         })
         await evict([...containers].filter(([key]) => !now.has(key)).map(([, row]) => row))
       }),
-    recordProcessors: (news) => inTurn(() => note(processors, ofContainers(news), (some) => putProcessors(db, some))),
-    recordApis: (news) => inTurn(() => note(apis, ofContainers(news), (some) => putApis(db, some))),
+    recordProcessors: (news) => inTurn(() => record(processors, ofContainers(news), (some) => putProcessors(db, some))),
+    recordApis: (news) => inTurn(() => record(apis, ofContainers(news), (some) => putApis(db, some))),
     recordSources: (now) =>
       inTurn(async () => {
         const changed = ofContainers(now).filter(([key, row]) => !isDeepStrictEqual(row, sources.get(key)))
-        await note(sources, changed, (some) => putSources(db, some))
-        const gone = [...sources].filter(([key]) => !now.has(key))
-        if (gone.length === 0) return
+        await record(sources, changed, (some) => putSources(db, some))
+        const resolved = [...sources].filter(([key]) => !now.has(key))
+        if (resolved.length === 0) return
         await deleteSources(
           db,
-          gone.map(([, row]) => row),
+          resolved.map(([, row]) => row),
         )
-        for (const [key] of gone) sources.delete(key)
+        for (const [key] of resolved) sources.delete(key)
       }),
   }
 }

@@ -16,7 +16,7 @@ export type Observations = {
   sources: SourceRow[]
 }
 
-/** All that was written down. */
+/** All recorded observations. */
 export async function selectObservations(db: Db): Promise<Observations> {
   const [containers, processors, apis, sources] = await Promise.all([
     selectContainerStates(db),
@@ -27,7 +27,7 @@ export async function selectObservations(db: Db): Promise<Observations> {
   return { containers, processors, apis, sources }
 }
 
-/** What every processor last said of itself. */
+/** The last metrics of every processor. */
 export const selectProcessorStates = (db: Db): Promise<ProcessorRow[]> => db.select().from(processorStates)
 
 export async function putContainers(db: Db, rows: ContainerRow[]): Promise<void> {
@@ -39,8 +39,8 @@ export async function putContainers(db: Db, rows: ContainerRow[]): Promise<void>
       .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container], set: replaced(t) })
 }
 
-/** Writes runs as they were last seen; of each of their containers only the newest `most` stay. */
-export async function putRuns(db: Db, rows: RunRow[], most: number): Promise<void> {
+/** Writes runs as last observed, and deletes all but the newest `limit` runs of each of their containers. */
+export async function putRuns(db: Db, rows: RunRow[], limit: number): Promise<void> {
   const t = containerRuns
   for (const some of inPieces(rows)) {
     await db
@@ -53,12 +53,12 @@ export async function putRuns(db: Db, rows: RunRow[], most: number): Promise<voi
           partition by squid_id, generation, container order by started_at desc, ordinal desc) as place
         from container_runs where ${anyOf(some, t.squidId, t.generation, t.container)}
       ) old
-      where old.place > ${most} and r.squid_id = old.squid_id and r.generation = old.generation
+      where old.place > ${limit} and r.squid_id = old.squid_id and r.generation = old.generation
         and r.container = old.container and r.run = old.run`)
   }
 }
 
-/** What the runtime last said of every container. */
+/** The last observed state of every container. */
 export const selectContainerStates = (db: Db): Promise<ContainerRow[]> => db.select().from(containerStates)
 
 export async function putProcessors(db: Db, rows: ProcessorRow[]): Promise<void> {
@@ -96,7 +96,7 @@ export async function deleteSources(db: Db, rows: SourceRow[]): Promise<void> {
 
 type ContainerKey = { squidId: number; generation: number; container: string }
 
-/** Forgets containers that are no more, and what was seen of them. */
+/** Deletes containers that no longer exist, with their observations. */
 export async function deleteContainers(db: Db, keys: ContainerKey[]): Promise<void> {
   for (const some of inPieces(keys)) {
     const [c, r, p, a, s] = [containerStates, containerRuns, processorStates, apiStates, processorSources]
@@ -113,7 +113,7 @@ type Column = Parameters<typeof eq>[0]
 const anyOf = (keys: ContainerKey[], squidId: Column, generation: Column, name: Column): SQL | undefined =>
   or(...keys.map((key) => and(eq(squidId, key.squidId), eq(generation, key.generation), eq(name, key.container))))
 
-/** `set` of an upsert that takes every column from the new row. */
+/** The `set` of an upsert that replaces every column. */
 function replaced(table: PgTable): Record<string, SQL> {
   const columns = Object.entries(getTableColumns(table)).filter(([, column]) => !column.primary)
   return Object.fromEntries(
@@ -124,7 +124,7 @@ function replaced(table: PgTable): Record<string, SQL> {
   )
 }
 
-/** A statement takes 65,535 values at most. */
+/** Splits the rows, since a statement takes at most 65,535 values. */
 function* inPieces<T>(rows: T[]): Generator<T[]> {
   for (let i = 0; i < rows.length; i += 1000) yield rows.slice(i, i + 1000)
 }

@@ -62,7 +62,7 @@ test('a processor starts, syncs, and is synced', async () => {
   await until(async () => expect(displayStatus(await get())).toBe('HEALTHY'))
 })
 
-test('a processor that stands still while its chain moves is stuck', async () => {
+test('a processor without progress while its chain grows is stuck', async () => {
   const startMs = clock.now().getTime()
   await make({
     processors: {
@@ -75,7 +75,7 @@ test('a processor that stands still while its chain moves is stuck', async () =>
   await until(async () =>
     expect((await get()).processors?.[0]).toMatchObject({ status: 'SYNCING', syncState: { currentBlock: 300 } }),
   )
-  /** Time without observations does not count, so each step is half a minute at most. */
+  /** Advances the clock in steps of at most half a minute, since time without observations does not count. */
   const watch = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 30_000) {
       clock.advance(30_000)
@@ -114,7 +114,7 @@ test('a crash loop and a lack of memory raise alerts', async () => {
   })
 })
 
-test('an api is available while any replica answers, and soon after it came up', async () => {
+test('an api is available while any replica responds, and soon after one starts', async () => {
   const squid = await make({ apis: [{ startMs: 5000 }, { startMs: 60_000 }] })
   await until(async () =>
     expect((await get()).api).toMatchObject({ status: 'NOT_AVAILABLE', reason: 'It is starting.', replicas: 2 }),
@@ -128,7 +128,7 @@ test('an api is available while any replica answers, and soon after it came up',
   expect(displayStatus(await get())).toBe('DEGRADED')
 })
 
-test('what a worker wrote is taken over by the next one, and forgotten when it is gone', async () => {
+test('observations of a worker are taken over by the next one, and deleted with their container', async () => {
   const squid = await make({ apis: [{}], processors: { eth: sync } })
   clock.advance(2000)
   await until(async () => expect((await get()).processors?.[0]?.status).toBe('SYNCING'))
@@ -143,16 +143,16 @@ test('what a worker wrote is taken over by the next one, and forgotten when it i
   })
 })
 
-/** Its only processor, once it is as expected. */
+/** The only processor of the version, once it is as expected. */
 const untilProcessor = (expected: Partial<NonNullable<Squid['processors']>[number]>) =>
   until(async () => expect((await get()).processors?.[0]).toMatchObject(expected))
 
-test('a processor that has come to its last block has finished its work, and is started no more', async () => {
+test('a processor that has processed its last block has finished its work, and is not started again', async () => {
   await make({ processors: { eth: { sync: { ...chain, toBlock: 500 } } } })
   clock.advance(4000)
   await untilProcessor({ status: 'SYNCING', syncState: { currentBlock: 400, totalBlocks: 1004 } })
   clock.advance(1000)
-  // It ended without a word: it is asked.
+  // Its log does not show whether it has finished: it is started again once.
   await untilProcessor({ status: 'STARTING', reason: expect.stringContaining('whether it has finished its work') })
   clock.advance(1000)
   const finished = { status: 'SYNCED', reason: 'It has finished its work.', restarts: 1 } as const
@@ -160,13 +160,13 @@ test('a processor that has come to its last block has finished its work, and is 
   clock.advance(minutes(60))
   await untilProcessor(finished)
   expect((await get()).alerts).toEqual([])
-  // The next worker finds the same.
+  // The next worker reaches the same result.
   await observing.close()
   observing = startObserving(t.app, fastIntervals)
   await untilProcessor(finished)
 })
 
-test('a processor that ends without an error although its chain goes on is started again, counted and told', async () => {
+test('a processor that ends without an error although its chain grows is started again, counted and reported', async () => {
   const line = JSON.stringify({ level: 2, ns: 'sqd:processor', msg: 'processing blocks from 0' })
   await make({ processors: { eth: { print: [line], ends: { afterMs: 10, exitCode: 0 } } } })
   clock.advance(10)
@@ -192,7 +192,7 @@ test('nothing is written while nothing changes', async () => {
   await make({ apis: [{}], processors: { eth: { print: ['nothing to do'], ends: { afterMs: 10, exitCode: 0 } } } })
   clock.advance(100)
   await until(async () => expect(displayStatus(await get())).toBe('HEALTHY'))
-  // Postgres gives a rewritten row another xmin.
+  // Every write of a row changes its xmin.
   const versions = async () =>
     (
       await t.app.database.pool.query(

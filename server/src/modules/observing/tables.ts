@@ -20,7 +20,7 @@ const time = () => timestamp({ withTimezone: true })
 const runEnds = ['done', 'error', 'oom', 'evicted', 'stopped'] as const
 export type RunEnd = (typeof runEnds)[number]
 
-/** What the runtime last said of each container, and what is counted over all its runs; written when it changes. */
+/** The last observed state of each container, and totals over all its runs. Written on changes. */
 export const containerStates = pgTable(
   'container_states',
   {
@@ -33,18 +33,18 @@ export const containerStates = pgTable(
     since: time().notNull(),
     /** Runs that began after a crash. */
     restarts: integer().notNull(),
-    /** Without ten minutes of running between them. */
+    /** Crashes without a run of ten minutes in between. */
     crashesInARow: integer().notNull().default(0),
-    /** In runs that ended. */
+    /** Kills in runs that have ended. */
     oomKills: integer().notNull(),
-    /** Of the last run that ended; null: none has, or its end was not seen. */
+    /** Exit code of the last run that ended; null: none has, or its end was not observed. */
     exitCode: integer(),
     isOutOfMemory: boolean().notNull(),
-    /** The newest run, up to which is counted; null: it has not run. */
+    /** The newest run that the totals include; null: it has not run. */
     run: text(),
-    /** -1: it has not run; null in rows of releases that did not know runs. */
+    /** -1: it has not run; null in rows of releases without runs. */
     runOrdinal: integer(),
-    /** Null: it goes on. */
+    /** Null while it runs. */
     runEnd: text({ enum: runEnds }),
     retryAt: time(),
     reason: text(),
@@ -52,7 +52,7 @@ export const containerStates = pgTable(
   (t) => [primaryKey({ columns: [t.squidId, t.generation, t.container] }), ...enumChecks('container_states', t)],
 )
 
-/** The newest runs of each container, as far as they were seen. They go with the container. */
+/** The newest observed runs of each container. Deleted with the container. */
 export const containerRuns = pgTable(
   'container_runs',
   {
@@ -65,17 +65,17 @@ export const containerRuns = pgTable(
     /** Runs before it in the same container, as the runtime counts them. */
     ordinal: integer().notNull(),
     startedAt: time().notNull(),
-    /** Null: it goes on, or its end was not seen. */
+    /** Null while it runs, or if its end was not observed. */
     endedAt: time(),
     exitCode: integer(),
     how: text({ enum: runEnds }),
-    /** Null: not known. */
+    /** Null if unknown. */
     oomKills: integer(),
   },
   (t) => [primaryKey({ columns: [t.squidId, t.generation, t.container, t.run] }), ...enumChecks('container_runs', t)],
 )
 
-/** What a processor's own metrics last said (contract 7). Gone with a new generation. */
+/** The last metrics of each processor (contract 7). A new generation starts without a row. */
 export const processorStates = pgTable(
   'processor_states',
   {
@@ -97,29 +97,29 @@ export const processorStates = pgTable(
     progressedAt: time(),
     /** When `totalBlocks` last moved. */
     headMovedAt: time(),
-    /** How `totalBlocks` usually moves. */
+    /** The usual rate at which `totalBlocks` grows. */
     headPace: jsonb().$type<BlockRate>().notNull().default(unknownBlockRate),
-    /** What it indexes, when its environment names one chain of ours. */
+    /** The chain that it indexes, if its environment names exactly one chain of the RPC gateway. */
     chain: text(),
-    /** When it was last seen near its head, as it says itself; null: never. */
+    /** When its own metrics last reported that it had caught up; null: never. */
     caughtUpAt: time(),
-    /** For how long it was observed without progress while it had work to do. */
+    /** How long it was observed without progress although it had work to do. */
     stillMs: bigId().notNull().default(0),
-    /** It was seen at the very head of the chain, as others see it; otherwise it may wait until blocks are final. */
+    /** It was observed at the independent head of the chain; otherwise it may be waiting for final blocks. */
     followsHead: boolean().notNull().default(false),
-    /** When its RPC node last answered it, exact to ten seconds; null where it counts no requests. */
+    /** When its RPC node last responded, to within ten seconds; null if its metrics do not count requests. */
     answeredAt: time(),
-    /** How often its node usually answers it. */
+    /** The usual interval between responses of its node. */
     answerPace: jsonb().$type<BlockRate>().notNull().default(unknownBlockRate),
-    /** When it last answered, exact to half a minute. */
+    /** When it last responded, to within half a minute. */
     scrapedAt: time().notNull(),
-    /** Since when it has not answered although its program runs. */
+    /** Since when it has not responded although its program runs. */
     unansweredSince: time(),
   },
   (t) => [primaryKey({ columns: [t.squidId, t.generation, t.processor] })],
 )
 
-/** Of processors that hear nothing from their data source: what is known of it. There is no row of any other. */
+/** The data sources that do not respond, by processor. Other processors have no row. */
 export const processorSources = pgTable(
   'processor_sources',
   {
@@ -128,13 +128,13 @@ export const processorSources = pgTable(
       .references(() => squids.id, { onDelete: 'cascade' }),
     generation: integer().notNull(),
     processor: text().notNull(),
-    /** Names the source as far as it is known, without keys. */
+    /** A sentence that names the source if it is known, without keys. */
     sentence: text().notNull(),
   },
   (t) => [primaryKey({ columns: [t.squidId, t.generation, t.processor] })],
 )
 
-/** What probing each replica of the api last said. */
+/** The last probe result of each api replica. */
 export const apiStates = pgTable(
   'api_states',
   {

@@ -20,7 +20,7 @@ export function rpcHandlers(app: App): Handlers<Contract['rpc']> {
   return {
     listChains: async ({ org }) => {
       const used = await usageByChain(app.db, org.id, app.clock.now())
-      return (await chains.all()).map((chain) => chainAnswer(app, org, chain, used))
+      return (await chains.all()).map((chain) => presentChain(app, org, chain, used))
     },
     getChain: async ({ org, params, query }) => {
       const chain = await chains.find(params.id)
@@ -40,7 +40,7 @@ export function rpcHandlers(app: App): Handlers<Contract['rpc']> {
         .filter((s) => configured.has(s.upstream))
         .map(({ upstream, ...state }) => ({ name: upstream, ...state }))
       return {
-        ...chainAnswer(app, org, chain, used),
+        ...presentChain(app, org, chain, used),
         chainId: chain.chainId,
         manifestName: chain.isInManifests ? `${chain.id}.http` : null,
         isConfigured: chain.upstreams.length > 0,
@@ -53,14 +53,14 @@ export function rpcHandlers(app: App): Handlers<Contract['rpc']> {
     },
     getIcon: async ({ params }) => ({
       contentType: 'image/svg+xml',
-      // The same title always has the same mark.
+      // The icon depends on the title only.
       headers: { 'cache-control': 'public, max-age=604800' },
       body: iconOf(params.title),
     }),
     getToken: async ({ org }) => ({ token: await rpcTokenOf(app, org.id) }),
     createToken: async ({ org, request }) => {
       // Spec 8: the console puts "Action is not allowed: " before it.
-      // A leaked token can be replaced as long as it works, also while a card fails.
+      // With PAYMENT_ISSUES the token still works, so it must be possible to replace a leaked one.
       if (org.status !== 'ACTIVE' && org.status !== 'PAYMENT_ISSUES')
         throw refuse(
           'ORGANIZATION_NOT_ACTIVE',
@@ -73,7 +73,7 @@ export function rpcHandlers(app: App): Handlers<Contract['rpc']> {
   }
 }
 
-function chainAnswer(app: App, org: OrgScope, chain: Chain, used: Map<string, number>) {
+function presentChain(app: App, org: OrgScope, chain: Chain, used: Map<string, number>) {
   return {
     id: chain.id,
     title: chain.title,

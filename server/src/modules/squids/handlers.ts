@@ -9,7 +9,7 @@ import { listPresented, listPresentedOf, selectPresented } from './present/prese
 import { presentOneSquid, presentSquids, presentSummaries } from './present/read-squids.ts'
 import { graphqlUrl } from './urls.ts'
 
-/** The calls that only look or ask; those that change something belong to the deployments that do it. */
+/** The read-only endpoints of squids; those that change a version are handled in `deployments`. */
 export function squidReadHandlers(
   app: App,
 ): Pick<Handlers<Contract['squids']>, 'list' | 'listMine' | 'listSummaries' | 'get' | 'exportDatabase' | 'query'> {

@@ -4,27 +4,27 @@ const maxMs = 60_000
 const maxBytes = 10_000_000
 
 /**
- * One question to a squid's public address, through the gateway as everybody's: with its limits, counted as a request, and
- * without anything of the caller's.
- * @throws Refusal 502 when what comes back is no GraphQL answer
+ * Sends one GraphQL query to a squid's public URL through the gateway, like any other client: the gateway's limits apply, the request
+ * is counted, and no credentials of the caller are forwarded.
+ * @throws Refusal 502 when the squid does not respond, or not with a JSON object
  */
 export async function requestGraphql(
   url: string,
-  question: object,
+  query: object,
   signal: AbortSignal,
 ): Promise<Record<string, unknown>> {
-  const answer = await fetch(url, {
+  const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json' },
-    body: JSON.stringify(question),
-    // A squid could lead us to an address that only this machine can reach.
+    body: JSON.stringify(query),
+    // A squid could redirect the server to an address that only this machine can reach.
     redirect: 'error',
     signal: AbortSignal.any([signal, AbortSignal.timeout(maxMs)]),
   }).catch(() => null)
-  if (!answer) throw new Refusal(502, 'SQUID_NOT_ANSWERING', 'The squid does not answer.')
-  const text = await limitedText(answer)
+  if (!response) throw new Refusal(502, 'SQUID_NOT_ANSWERING', 'The squid does not answer.')
+  const text = await limitedText(response)
   const parsed = parsedObject(text)
-  if (!parsed) throw new Refusal(502, 'SQUID_NOT_ANSWERING', `The squid answered ${answer.status} without JSON.`)
+  if (!parsed) throw new Refusal(502, 'SQUID_NOT_ANSWERING', `The squid answered ${response.status} without JSON.`)
   return parsed
 }
 

@@ -4,7 +4,7 @@ import { and, asc, eq, isNotNull } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
 import { squids } from '../versions/index.ts'
 
-/** The versions of the organization whose programs were started with what secrets there were, by name and slot. */
+/** The versions of the organization that were deployed with its secrets, ordered by name and slot. */
 export function listSecretUsers(db: Db, orgId: number) {
   const { name, slot, wanted, secretNames, secretsReadAt, manifestCurrent } = squids
   return db

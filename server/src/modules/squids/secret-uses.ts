@@ -5,7 +5,7 @@ import { listSecretNames } from '../secrets/index.ts'
 import { willBeGiven } from '../manifest/index.ts'
 import { listSecretUsers } from './secret-uses-store.ts'
 
-/** Which versions are given which secret: known here, asked for among the secrets. */
+/** The endpoint that lists the versions using each secret. It belongs to the area `secrets`, but only this module knows the versions. */
 export function secretUseHandlers(app: App): Pick<Handlers<Contract['secrets']>, 'listUses'> {
   return {
     listUses: async ({ org }) => {

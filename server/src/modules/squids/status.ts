@@ -1,7 +1,7 @@
 import type { Squid } from '@shoal/contract'
 import type { SquidRow } from '../versions/index.ts'
 
-/** The raw status of a version (contract 2.2); what it means for people is made of it in `contract/squid-status.ts`. */
+/** The raw status of a version (contract 2.2); `contract/squid-status.ts` derives the displayed status from it. */
 export function squidStatusOf(squid: Pick<SquidRow, 'wanted' | 'lastDeploy'>): Squid['status'] {
   if (squid.lastDeploy?.running) return 'DEPLOYING'
   if (squid.wanted === 'hibernated') return 'HIBERNATED'

@@ -2,13 +2,13 @@ import type { SquidUrl } from '@shoal/contract'
 import type { z } from 'zod'
 import { gatewayUrlOf, type Config } from '../../config/config.ts'
 
-/** What addresses are made of. */
+/** The parts of a version's URLs. */
 export type UrlParts = { orgCode: string; name: string; slot: string; tags: string[] }
 
 const base = (config: Pick<Config, 'gatewayUrl'>, { orgCode, name }: Pick<UrlParts, 'orgCode' | 'name'>) =>
   `${gatewayUrlOf(config, orgCode)}/${name}`
 
-/** Where a version answers GraphQL: by each of its tags, by the alias of old that the tag `prod` has, by its slot (contract 5). */
+/** The GraphQL URLs of a version: one for each of its tags, the legacy alias of the tag `prod`, and one for its slot (contract 5). */
 export function apiUrls(config: Pick<Config, 'gatewayUrl'>, of: UrlParts): z.infer<typeof SquidUrl>[] {
   const tagUrls = of.tags.map((tag) => ({
     type: 'tag' as const,
@@ -19,11 +19,11 @@ export function apiUrls(config: Pick<Config, 'gatewayUrl'>, of: UrlParts): z.inf
   return [...tagUrls, ...alias, { type: 'canonical', url: graphqlUrl(config, of) }]
 }
 
-/** By the slot: the one that never changes. */
+/** The canonical GraphQL URL, by slot: it never changes. */
 export const graphqlUrl = (config: Pick<Config, 'gatewayUrl'>, of: Omit<UrlParts, 'tags'>): string =>
   `${base(config, of)}@${of.slot}/api/graphql`
 
-/** The path of an api as the gateway offers it, by the slot: what an api must put before its own paths. */
+/** The path at which the gateway serves an api, by slot: the prefix that the api must add to its own paths. */
 export const apiPath = (config: Pick<Config, 'gatewayUrl'>, of: Omit<UrlParts, 'tags'>): string =>
   new URL(`${base(config, of)}@${of.slot}/api`).pathname
 

@@ -11,7 +11,7 @@ export function parseReference(text: string): Reference | null {
   return kind === ':' ? { name, tag: rest } : null
 }
 
-/** The version a reference means within an organization, or null. */
+/** The version of an organization that a reference names; null if there is none. */
 export async function lookUpSquid(db: Db, orgId: number, reference: string): Promise<SquidRow | null> {
   const parsed = parseReference(reference)
   if (!parsed) return null

@@ -7,7 +7,7 @@ import { stopGraceMsOf } from '../manifest/index.ts'
 
 export type SquidRow = typeof squids.$inferSelect
 
-/** Receives the id of a version whenever its generation, tags or desired state change. */
+/** The channel that is notified, with the id of the version, when its generation, tags or desired state change. */
 export const squidsChannel = 'shoal_squids'
 
 export async function selectSquid(db: Db, id: number): Promise<SquidRow | null> {
@@ -32,7 +32,7 @@ export async function selectSquidByTag(db: Db, orgId: number, name: string, tag:
   return row?.squid ?? null
 }
 
-/** Those of the versions that were not deleted. */
+/** The ids among these whose version still exists. */
 export async function existingSquids(db: Db, ids: number[]): Promise<Set<number>> {
   if (ids.length === 0) return new Set()
   const rows = await db.select({ id: squids.id }).from(squids).where(inArray(squids.id, ids))
@@ -58,7 +58,7 @@ export async function setLastDeploy(db: Db, id: number, lastDeploy: LastDeploy):
   await updateSquid(db, id, { lastDeploy })
 }
 
-/** Tells gateways and others that keep versions in memory; delivered when the transaction commits. */
+/** Notifies gateways and other processes that cache versions, when the transaction commits. */
 export async function announceSquid(db: Db, id: number): Promise<void> {
   await db.execute(sql`select pg_notify(${squidsChannel}, ${String(id)})`)
 }
@@ -68,7 +68,7 @@ export async function deleteSquid(db: Db, id: number): Promise<void> {
   await announceSquid(db, id)
 }
 
-/** Returns a generation that was never used before. */
+/** Returns a new generation number, which no earlier deployment of the version has used. */
 export async function beginGeneration(db: Db, id: number): Promise<number> {
   const [row] = await db
     .update(squids)
@@ -79,7 +79,7 @@ export async function beginGeneration(db: Db, id: number): Promise<number> {
   return row.generation
 }
 
-/** From now on nothing should run; the data stays. */
+/** Sets the desired state to no containers; the version's data is kept. */
 export async function clearDesired(
   db: Db,
   id: number,
@@ -89,7 +89,7 @@ export async function clearDesired(
   await announceSquid(db, id)
 }
 
-/** Of every version: enough to tell whether what runs is what should run. */
+/** The columns of every version that the reconcile loop compares with its running containers. */
 export function listDesired(db: Db) {
   return db
     .select({
@@ -112,7 +112,7 @@ export const sealWorkload = (sealer: Sealer, squidId: number, workload: Workload
 export const openWorkload = (sealer: Sealer, squidId: number, sealed: string): Workload =>
   withStopGrace(JSON.parse(sealer.open(sealed, workloadContext(squidId))) as Workload)
 
-/** Earlier releases did not seal how long programs have to end. */
+/** Adds the grace periods, which workloads sealed by earlier releases lack. */
 const withStopGrace = (workload: Workload): Workload => ({
   ...workload,
   containers: workload.containers.map((spec) => ({ ...spec, stopGraceMs: stopGraceMsOf(spec) })),

@@ -21,11 +21,11 @@ const time = () => timestamp({ withTimezone: true })
 
 export type LastDeploy = Pick<Deployment, 'id' | 'type' | 'status' | 'failed'> & {
   running: boolean
-  /** The version runs what this deployment brought, whatever failed later. */
+  /** The version runs the code of this deployment, even if a later step failed. */
   isSwitched?: boolean
 }
 
-/** A version: what is wanted of it. What is true of it stands in the tables of observations below (design 1). */
+/** A version and its desired state. Its observed state is in the tables of `observing` (design 1). */
 export const squids = pgTable(
   'squids',
   {
@@ -38,14 +38,14 @@ export const squids = pgTable(
     description: text(),
     manifestRaw: text().notNull().default(''),
     manifestCurrent: jsonb().$type<Record<string, unknown>>().notNull().default({}),
-    /** `deploy.cors` of the manifest, so that gateways read no manifests. */
+    /** `deploy.cors` of the manifest, so that gateways do not have to read manifests. */
     cors: jsonb().generatedAlwaysAs(sql`manifest_current #> '{deploy,cors}'`),
     packageJson: jsonb().$type<Record<string, unknown>>().notNull().default({}),
-    /** Of the deployment that runs; null until the first one succeeded. */
+    /** The image that the version runs; null until a deployment has succeeded. */
     image: text(),
-    /** Of the set of containers that serves; the workload's id is `<id>.<generation>`. Moving it is the switch of an update. */
+    /** The serving generation; its workload has the id `<id>.<generation>`. An update switches over by changing it. */
     generation: integer().notNull().default(0),
-    /** The highest generation ever begun, so that one that failed is never taken up again. */
+    /** The highest generation ever used, so that the number of a failed one is not reused. */
     generationsUsed: integer().notNull().default(0),
     wanted: text({ enum: ['running', 'hibernated', 'deleted'] })
       .notNull()
@@ -60,9 +60,9 @@ export const squids = pgTable(
     processorProfile: text({ enum: profiles }),
     processors: jsonb().$type<string[]>().notNull().default([]),
     isDedicated: boolean().notNull().default(false),
-    /** Hosts of data sources that the code names; to name the one that does not answer. */
+    /** Hosts of data sources found in the code, for messages about a data source that does not respond. */
     sourceHosts: jsonb().$type<string[]>().notNull().default([]),
-    /** Kept in step by the engine, so that reading a version needs no look at deployments. */
+    /** Updated by the deploy engine, so that reading a version does not need the table of deployments. */
     lastDeploy: jsonb().$type<LastDeploy>(),
     createdAt: time()
       .notNull()
@@ -89,7 +89,7 @@ export const squidTags = pgTable(
       .notNull()
       .default(sql`now()`),
   },
-  // One version a tag among those of one name: moving a tag is one upsert.
+  // A tag belongs to one version of a squid, so moving it is one upsert.
   (t) => [
     primaryKey({ columns: [t.orgId, t.squidName, t.tag] }),
     index('squid_tags_squid').on(t.squidId, t.orgId, t.squidName),

@@ -5,7 +5,7 @@ import { squidTags } from './tables.ts'
 
 type Owner = Pick<SquidRow, 'id' | 'orgId' | 'name'>
 
-/** Gives the tag to the version in one step, taking it from whichever version of the same name has it (contract 3). */
+/** Assigns the tag to the version in one statement, which removes it from any other version of the squid (contract 3). */
 export async function setTag(db: Db, squid: Owner, tag: string, at: Date): Promise<void> {
   await db
     .insert(squidTags)
@@ -17,7 +17,7 @@ export async function setTag(db: Db, squid: Owner, tag: string, at: Date): Promi
   await announceSquid(db, squid.id)
 }
 
-/** Takes the tag from the version; a tag it does not have is fine. */
+/** Removes the tag from the version, if it has it. */
 export async function removeTag(db: Db, squid: Owner, tag: string): Promise<void> {
   await db.delete(squidTags).where(and(eq(squidTags.squidId, squid.id), eq(squidTags.tag, tag)))
   await announceSquid(db, squid.id)

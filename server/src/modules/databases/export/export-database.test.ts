@@ -24,7 +24,7 @@ afterAll(() => t?.close())
 const plan = parsePlan(parseManifest('deploy: { addons: { postgres: {} }, processor: { cmd: [x] } }'))
 
 /** A version of `org` with an empty database. */
-async function made(org: TestOrg, name: string) {
+async function makeVersionWithDatabase(org: TestOrg, name: string) {
   const { id } = await insertSquid(t.app.db, { orgId: org.id, name, slot: 'v1' })
   await syncDatabase(t.app, { squidId: id, plan, isPlayground: false })
   const connection = await ownerConnection(t.app, id)
@@ -48,8 +48,8 @@ const download = (org: TestOrg, token: string, reference: string) =>
     headers: { authorization: `Bearer ${token}` },
   })
 
-/** What psql does with a script: statement by statement, and the rows after `from stdin;` up to `\.`. */
-async function play(client: ClientBase, script: string): Promise<void> {
+/** Runs a script as psql does: statement by statement, and the rows after `from stdin;` up to `\.`. */
+async function runScript(client: ClientBase, script: string): Promise<void> {
   let statement = ''
   const lines = script.split('\n')
   for (let i = 0; i < lines.length; i++) {
@@ -80,9 +80,9 @@ const contents = async (client: ClientBase): Promise<unknown> => {
   return { all: all.rows, transfers: transfers.rows, keys, indexes }
 }
 
-test('an export of a hibernated version of a terminated organization plays into an empty database, row by row', async () => {
+test('an export of a hibernated version of a terminated organization restores into an empty database, row by row', async () => {
   const org = await t.make.org({ status: 'TERMINATED' })
-  const from = await made(org, 'from')
+  const from = await makeVersionWithDatabase(org, 'from')
   await within(from.url, async (client) => {
     await client.query(`
       create type public.mood as enum ('it''s', 'well');
@@ -104,15 +104,15 @@ test('an export of a hibernated version of a terminated organization plays into 
 
   const asViewer = await download(org, (await t.make.member(org, 'viewer')).token, from.reference)
   expect([asViewer.statusCode, asViewer.json<{ code: string }>().code]).toEqual([405, 'NOT_ALLOWED'])
-  const answer = await download(org, (await t.make.member(org, 'developer')).token, from.reference)
-  expect(answer.statusCode, answer.body.slice(0, 300)).toBe(200)
-  expect(answer.headers).toMatchObject({
+  const response = await download(org, (await t.make.member(org, 'developer')).token, from.reference)
+  expect(response.statusCode, response.body.slice(0, 300)).toBe(200)
+  expect(response.headers).toMatchObject({
     'content-type': 'application/gzip',
     'content-disposition': 'attachment; filename="from@v1.sql.gz"',
   })
-  const script = gunzipSync(answer.rawPayload).toString()
-  const to = await made(org, 'to')
-  await within(to.url, async (client) => play(client, script))
+  const script = gunzipSync(response.rawPayload).toString()
+  const to = await makeVersionWithDatabase(org, 'to')
+  await within(to.url, async (client) => runScript(client, script))
   const digest = async (url: string) => {
     const found = await within(url, async (client) => {
       await client.query(`set search_path to ''`)
@@ -136,29 +136,31 @@ test('an export of a hibernated version of a terminated organization plays into 
   expect(audits).toEqual([{ subject: 'from@v1' }])
 })
 
-test('one export of a database at a time; a caller who leaves frees it; strangers and playgrounds get none', async () => {
+test('one export of a database at a time, until its caller disconnects; none for other organizations and playgrounds', async () => {
   const org = await t.make.org()
-  const { reference, url } = await made(org, 'big')
+  const { reference, url } = await makeVersionWithDatabase(org, 'big')
   await within(url, (client) =>
-    // More than what lies between here and there can hold.
+    // More than all buffers between the database and the caller can hold.
     client.query(`create table big as select n, (select string_agg(md5(random()::text || n || m), '') from generate_series(1, 20) m) as text
       from generate_series(1, 60000) n`),
   )
   const address = await t.listen()
   const path = `/api/v1/orgs/${org.code}/squids/${reference}/database/export`
   const headers = { authorization: `Bearer ${org.admin.token}` }
-  const ask = async () => {
-    const [answer] = (await once(get(`${address}${path}`, { headers, agent: false }), 'response')) as [IncomingMessage]
-    return answer
+  const startExport = async () => {
+    const [response] = (await once(get(`${address}${path}`, { headers, agent: false }), 'response')) as [
+      IncomingMessage,
+    ]
+    return response
   }
-  const first = await ask()
+  const first = await startExport()
   expect(first.statusCode).toBe(200)
-  const second = await ask()
+  const second = await startExport()
   expect([second.statusCode, await json(second)]).toMatchObject([405, { code: 'EXPORT_RUNNING' }])
   first.destroy()
   await expect
     .poll(async () => {
-      const again = await ask()
+      const again = await startExport()
       again.destroy()
       return again.statusCode
     })

@@ -14,15 +14,15 @@ import {
   type ExportConnection,
 } from './reading-store.ts'
 
-/** A caller who reads slowly holds a snapshot of the database so long at most. */
+/** Bounds how long a slow reader can hold a snapshot of the database. */
 const maxMs = minutes(60)
 
 type Exported = { squidId: number; reference: string; signal: AbortSignal }
 
 /**
- * The version's database as it is at this moment, as a compressed SQL script that `psql` plays into an empty one: schemas,
- * enumerations, sequences, tables with their rows, constraints and indexes. Views, functions and triggers are a squid's own
- * migrations to make. Rows are streamed: it takes no room here, however large the database is.
+ * The current contents of the version's database as a gzipped SQL script, which `psql` restores into an empty database: schemas,
+ * enumerations, sequences, tables with their rows, constraints and indexes. Views, functions and triggers are left to the squid's
+ * migrations. Rows are streamed, so memory use does not depend on the size of the database.
  * @throws Refusal 405 without a database, and while another export of it runs
  */
 export async function exportDatabase(app: App, { squidId, reference, signal }: Exported): Promise<Readable> {

@@ -1,12 +1,10 @@
 import { Client, escapeIdentifier } from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 
-/** One database as it was when this was opened, for its owner's eyes. */
+/** A connection with a snapshot of one database, as its owner sees it. */
 export type ExportConnection = Client
 
-/**
- * Reads as the database's owner, who can see all of it and nothing else. Null while another export of it runs.
- */
+/** Opens a connection as the database's owner, who can read all of that database and no other. Null while another export of it runs. */
 export async function openExport(url: string, owner: string): Promise<ExportConnection | null> {
   const client = new Client({ connectionString: url, application_name: 'shoal export' })
   // A connection that breaks fails the query that waits on it; without a listener it would end the process.
@@ -21,29 +19,29 @@ export async function openExport(url: string, owner: string): Promise<ExportConn
   }
   await client.query('begin isolation level repeatable read read only')
   await client.query(`set local role ${escapeIdentifier(owner)}`)
-  // Names come out with their schemas, and limits of the owner's programs do not hold for this.
+  // With an empty search path Postgres prints names with their schemas. The timeout of the owner's programs must not apply here.
   await client.query(`set local search_path to ''`)
   await client.query('set local statement_timeout to 0')
   return client
 }
 
-/** Also in the middle of a query; what it holds is free afterwards. */
+/** Closes the connection, even in the middle of a query, which releases its snapshot and its lock. */
 export async function endReading(reading: ExportConnection): Promise<void> {
   await reading.end().catch(() => undefined)
 }
 
-/** `table (columns)` as `copy … from stdin` takes it. */
+/** The rows in the format of `copy … from stdin`. `list` is `table (columns)`. */
 export async function* rowsOf(reading: ExportConnection, list: string): AsyncGenerator<Buffer> {
   for await (const chunk of reading.query(copyTo(`copy ${list} to stdout`))) yield chunk as Buffer
 }
 
-/** What stands in a script before the rows. */
+/** A table for the script. */
 export type TableShape = {
   /** Quoted, with its schema. */
   name: string
-  /** As they stand in `create table`. */
+  /** Column definitions of `create table`. */
   columns: string[]
-  /** Quoted names of those that hold values of their own. */
+  /** Quoted names of the columns that are not generated. */
   stored: string[]
 }
 
@@ -51,13 +49,13 @@ const own = `n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast') a
 const fullName = (oid: string) => `(select format('%I.%I', n.nspname, c.relname)
   from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = ${oid})`
 
-/** One column of text of every row. */
+/** The column `text` of every row. */
 async function texts(reading: ExportConnection, sql: string): Promise<string[]> {
   const { rows } = await reading.query<{ text: string }>(sql)
   return rows.map((row) => row.text)
 }
 
-/** Schemas, enumerations and sequences: what columns may need. */
+/** Statements for schemas, enumerations and sequences, which columns may refer to. */
 export async function statementsBefore(reading: ExportConnection): Promise<string[]> {
   return [
     ...(await texts(
@@ -70,7 +68,7 @@ export async function statementsBefore(reading: ExportConnection): Promise<strin
          (select string_agg(quote_literal(e.enumlabel), ', ' order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid)) as text
        from pg_type t join pg_namespace n on n.oid = t.typnamespace where t.typtype = 'e' and ${own} order by 1`,
     )),
-    // Those of identity columns come with their column.
+    // Sequences of identity columns are created with their column.
     ...(await texts(
       reading,
       `select format('create sequence %I.%I;', n.nspname, c.relname) as text
@@ -81,7 +79,7 @@ export async function statementsBefore(reading: ExportConnection): Promise<strin
   ]
 }
 
-/** Tables in the order of their names; of a partitioned one its parts, each as a table. */
+/** Tables by name. Each partition of a partitioned table is listed as a table of its own. */
 export async function listTables(reading: ExportConnection): Promise<TableShape[]> {
   const { rows } = await reading.query<TableShape>(
     `select format('%I.%I', n.nspname, c.relname) as name,
@@ -103,7 +101,7 @@ export async function listTables(reading: ExportConnection): Promise<TableShape[
   return rows
 }
 
-/** Where sequences stand, keys, other constraints, indexes, and last what refers to other tables: what wants the rows first. */
+/** Statements to run after the rows are loaded: values of sequences, keys, other constraints with foreign keys last, and indexes. */
 export async function statementsAfter(reading: ExportConnection): Promise<string[]> {
   return [
     ...(await texts(

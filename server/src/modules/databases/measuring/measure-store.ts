@@ -14,7 +14,7 @@ export type Measurable = {
   usedBytes: number | null
 }
 
-/** Databases that may have grown; a hibernated version's do not. */
+/** Databases whose size may have changed: hibernated versions are skipped once they were measured. */
 export function selectMeasurable(db: Db): Promise<Measurable[]> {
   const { squidId, database, role, totalBytes, usedBytes } = squidDatabases
   return db
@@ -30,7 +30,7 @@ export async function saveUsedBytes(db: Db, squidId: number, usedBytes: number, 
 
 export type Measured = { database: string; usedBytes: number; isReadOnly: boolean }
 
-/** Sizes on disk, and whether the owners were made to only read. */
+/** Sizes on disk, and whether the owner was made read-only. */
 export async function measureDatabases(cluster: Database, owned: Measurable[]): Promise<Measured[]> {
   const { rows } = await cluster.pool.query<Measured>(
     `select datname as database, pg_database_size(pg_database.oid) as "usedBytes",
@@ -42,7 +42,7 @@ export async function measureDatabases(cluster: Database, owned: Measurable[]): 
   return rows
 }
 
-/** The owner may only read, or write again, from its next connection on; the present ones end. */
+/** Makes the owner read-only, or writable again. Takes effect on new connections, so the open ones are terminated. */
 export async function setReadOnly(cluster: Database, role: string, isReadOnly: boolean): Promise<void> {
   const owner = escapeIdentifier(role)
   await cluster.pool.query(

@@ -41,7 +41,7 @@ const plan = (totalBytes: number): SquidPlan => ({
   build: { nodeVersion: '20', packageManager: 'auto', installCommand: null, buildCommand: null },
 })
 
-const room = (totalBytes: number) => syncDatabase(t.app, { squidId, plan: plan(totalBytes), isPlayground: false })
+const setLimit = (totalBytes: number) => syncDatabase(t.app, { squidId, plan: plan(totalBytes), isPlayground: false })
 const get = (as = org.admin) => t.as(as).squids.get({ params: { code: org.code, reference: 'test-squid@v1' } })
 const postgres = async () => (await get()).addons.postgres
 
@@ -62,8 +62,8 @@ beforeEach(async () => {
   squidId = (await makeVersion(t.app, org)).id
 })
 
-test('the room a database takes is measured, and what is left of it told', async () => {
-  await room(1024 * mebibyte)
+test('the size of a database is measured and reported, with a warning when it is nearly full', async () => {
+  await setLimit(1024 * mebibyte)
   expect((await postgres())?.disk).toEqual({ usageStatus: 'UNKNOWN', usedBytes: 0, totalBytes: 1024 * mebibyte })
   await asOwner(`create table filler as select repeat(md5(i::text), 20) as text from generate_series(1, 5000) i`)
   await observeDatabases(t.app)
@@ -71,28 +71,28 @@ test('the room a database takes is measured, and what is left of it told', async
   expect(disk).toMatchObject({ usageStatus: 'LOW', totalBytes: 1024 * mebibyte })
   expect(disk?.usedBytes).toBeGreaterThan(5 * mebibyte)
   const used = disk?.usedBytes ?? 0
-  await room(Math.round(used / 0.9))
+  await setLimit(Math.round(used / 0.9))
   expect(await get()).toMatchObject({
     addons: { postgres: { disk: { usageStatus: 'WARNING' } } },
     alerts: [{ label: 'Low database space', severity: 'WARNING', reason: expect.stringContaining('9') }],
   })
 })
 
-test('the owner of a full database can only read, until there is room again', async () => {
+test('the owner of a full database is read-only until there is free space again', async () => {
   const used = (await postgres())?.disk.usedBytes ?? 0
-  await room(used - 1)
+  await setLimit(used - 1)
   await observeDatabases(t.app)
   await expect(asOwner('insert into filler values (1)')).rejects.toThrow('read-only transaction')
   await expect(asOwner('select count(*) from filler')).resolves.toBeUndefined()
   expect(await get()).toMatchObject({
     alerts: [{ severity: 'CRITICAL', reason: expect.stringContaining('only be read') }],
   })
-  await room(used * 2)
+  await setLimit(used * 2)
   await observeDatabases(t.app)
   await expect(asOwner('insert into filler values (1)')).resolves.toBeUndefined()
 })
 
-test('those of a paying organization who may have credentials get a connection that reads', async () => {
+test('members of a paying organization who may see credentials get a read-only connection', async () => {
   const viewer = await get(await t.make.member(org, 'viewer'))
   expect(viewer.addons.postgres).toMatchObject({ connections: [], disk: { totalBytes: expect.any(Number) } })
   const developer = await t.make.member(org, 'developer')

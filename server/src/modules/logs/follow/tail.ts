@@ -1,14 +1,14 @@
 import type { Db } from '../../../db/database.ts'
 import { readAfter, type StoredLine } from '../lines-store.ts'
 
-/** Lines per followed version that a reader may be behind before lines are skipped. */
+/** Lines kept in memory per followed version. A reader that is further behind misses lines. */
 const keptLines = 10_000
 const keptChars = 8_000_000
 const readBatchSize = 2_000
 
 /** The newest lines of one version in memory, shared by all followers in this process. */
 export type Tail = {
-  /** Readers before this line have missed lines. */
+  /** The oldest line in memory: a reader that has not reached it has missed lines. */
   readonly firstSeq: number
   readonly lastSeq: number
   readonly isEnded: boolean
@@ -16,25 +16,25 @@ export type Tail = {
   after: (seq: number, limit: number) => StoredLine[]
   /** Resolves when there are new lines, or at the end. */
   changed: (signal: AbortSignal) => Promise<void>
-  /** Reads new lines from the database; concurrent calls are merged into one more read. */
+  /** Reads new lines from the database. Calls during a read start one more read after it. */
   refresh: () => Promise<void>
   end: () => void
 }
 
-/** Starts after `lastSeq`. */
+/** Creates a tail of the lines after `lastSeq`. */
 export function createTail(db: Db, squidId: number, lastSeq: number): Tail {
   let lines: StoredLine[] = []
   let chars = 0
   let last = lastSeq
   let isEnded = false
   let reading: Promise<void> | null = null
-  let isReadAgain = false
+  let mustReadAgain = false
   let waiters = new Set<() => void>()
 
   const wake = () => {
-    const woken = waiters
+    const resolved = waiters
     waiters = new Set()
-    for (const done of woken) done()
+    for (const done of resolved) done()
   }
 
   const keep = (more: StoredLine[]) => {
@@ -49,13 +49,13 @@ export function createTail(db: Db, squidId: number, lastSeq: number): Tail {
 
   const read = async () => {
     do {
-      isReadAgain = false
+      mustReadAgain = false
       for (let more = await readAfter(db, squidId, last, readBatchSize); more.length > 0;) {
         keep(more)
         wake()
         more = more.length < readBatchSize ? [] : await readAfter(db, squidId, last, readBatchSize)
       }
-    } while (isReadAgain && !isEnded)
+    } while (mustReadAgain && !isEnded)
   }
 
   return {
@@ -84,7 +84,7 @@ export function createTail(db: Db, squidId: number, lastSeq: number): Tail {
         signal.addEventListener('abort', finish)
       }),
     refresh: () => {
-      isReadAgain = true
+      mustReadAgain = true
       reading ??= read().finally(() => (reading = null))
       return reading
     },

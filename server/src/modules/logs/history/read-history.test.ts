@@ -38,7 +38,7 @@ const rawLines = fc.array(
   { minLength: 1, maxLength: 60 },
 )
 
-const question = fc.record({
+const queryArbitrary = fc.record({
   search: fc.constantFrom('', '', 'transfer', 'ПРИВЕТ', 'deadbeef', '100%', 'a_b', '€', 'LOW Q', 'nowhere', 'x', 'n7'),
   level: fc.subarray(['ERROR', 'WARNING', 'INFO', 'DEBUG']),
   container: fc.subarray(['api', 'eth', 'processor', 'query-node']),
@@ -51,15 +51,15 @@ const question = fc.record({
 let squids = 0
 const minuteMs = (minute: number) => day + minute * 60_000
 
-/** Writes batches of them until there are several blocks. Returns the version and all its lines as stored. */
+/** Writes the lines to a new version, repeatedly, until there are several blocks. Returns the version and all stored lines. */
 async function ingest(batches: (typeof rawLines extends fc.Arbitrary<infer T> ? T : never)[]) {
   const squidId = ++squids
   const writer = createWriter(client, { hiding: async () => () => (text) => text, oldestAtMs: () => 0 })
   let number = 0
-  for (let times = 0; number < 2.5 * linesOfBlock; times++) {
+  for (let batch = 0; number < 2.5 * linesOfBlock; batch++) {
     const lines = batches.flat().map((raw): LogLine => {
       const written = { level: raw.level, time: minuteMs(raw.minute), ns: `n${number++}`, msg: raw.words.join(' ') }
-      const readAt = new Date(minuteMs(2880 + times))
+      const readAt = new Date(minuteMs(2880 + batch))
       return {
         workload: `${squidId}.1`,
         container: raw.container,
@@ -78,11 +78,11 @@ async function ingest(batches: (typeof rawLines extends fc.Arbitrary<infer T> ? 
   return { squidId, rows }
 }
 
-test('every page equals a search through all lines', async () => {
+test('every page has the lines that a scan of all lines finds', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(rawLines, { minLength: 1, maxLength: 3 }),
-      fc.array(question, { minLength: 6, maxLength: 12 }),
+      fc.array(queryArbitrary, { minLength: 6, maxLength: 12 }),
       async (batches, queries) => {
         const { squidId, rows } = await ingest(batches)
         for (const query of queries) {
@@ -96,7 +96,7 @@ test('every page equals a search through all lines', async () => {
             .map((line) => line.seq)
           const found: number[] = []
           let after: LinePosition | null = null
-          // Some pages are enough, including the last one when there are few.
+          // Reads a few pages only; with few matches that includes the last one.
           for (let pages = 0; pages < 5; pages++) {
             const signal = new AbortController().signal
             const page = await readHistory(t.app.db, { squidId, fromMs, toMs, filter, direction, after, limit, signal })
@@ -115,13 +115,13 @@ test('every page equals a search through all lines', async () => {
 }, 120_000)
 
 describe('a filter', () => {
-  test('finds the level, and text in the object of a line', async () => {
+  test('matches the level, and text in any field of a JSON line', async () => {
     const squidId = ++squids
     const writer = createWriter(client, { hiding: async () => () => (text) => text, oldestAtMs: () => 0 })
     const texts = [
       '{"level":4,"msg":"failed","url":"https://rpc.example.com"}',
       'plain words',
-      '{"level":5,"msg":"gone"}',
+      '{"level":5,"msg":"crashed"}',
     ]
     const lines = texts.map((text): LogLine => ({
       workload: `${squidId}.1`,
@@ -146,8 +146,8 @@ describe('a filter', () => {
       return page.lines.map((line) => line.message)
     }
     expect(await search({ search: 'RPC.example' })).toEqual(['failed'])
-    expect(await search({ level: ['ERROR'] })).toEqual(['gone', 'failed'])
-    expect(await search({ level: ['FATAL'] })).toEqual(['gone'])
+    expect(await search({ level: ['ERROR'] })).toEqual(['crashed', 'failed'])
+    expect(await search({ level: ['FATAL'] })).toEqual(['crashed'])
     expect(await search({ level: ['TELEGRAM'] })).toEqual([])
     expect(await search({ container: ['processor'], search: 'WORDS' })).toEqual(['plain words'])
     expect(await search({ container: ['api'] })).toEqual([])

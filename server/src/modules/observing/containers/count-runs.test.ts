@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { countRuns, type RunCounts } from './count-runs.ts'
 
 const minuteMs = 60_000
-/** Each run of these tests begins an hour after the one before. */
+/** Each run begins an hour after the previous one. */
 const run = (ordinal: number, id = `run ${ordinal}`): Run => ({
   id,
   ordinal,
@@ -17,42 +17,46 @@ const ended = (ordinal: number, how: EndedHow, more: Partial<LastRun> & { ranMs?
   return { ...of, exitCode, how, endedAt: new Date(of.startedAt.getTime() + ranMs), oomKills: null, ...rest }
 }
 
-type Look = { run?: Run; lastRun?: LastRun }
+type Observed = { run?: Run; lastRun?: LastRun }
 
-/** What is counted after these looks, as one worker after the other makes them. */
-const after = (looks: Look[], before?: RunCounts): RunCounts => {
+/** The totals after these observations. */
+const after = (observations: Observed[], before?: RunCounts): RunCounts => {
   let counts = before
-  for (const { run = null, lastRun = null } of looks) counts = countRuns(counts, { run, lastRun })
-  if (!counts) throw new Error('There was no look')
+  for (const { run = null, lastRun = null } of observations) counts = countRuns(counts, { run, lastRun })
+  if (!counts) throw new Error('There was no observation')
   return counts
 }
 
 describe('runs are counted', () => {
-  test.each<[what: string, looks: Look[], expected: Partial<RunCounts>]>([
+  test.each<[what: string, observations: Observed[], expected: Partial<RunCounts>]>([
     ['it has not run', [{}], { restarts: 0, crashesInARow: 0, run: null, exitCode: null }],
-    ['the first run goes on', [{}, { run: run(0) }, { run: run(0) }], { restarts: 0, crashesInARow: 0, run: 'run 0' }],
+    [
+      'the first run continues',
+      [{}, { run: run(0) }, { run: run(0) }],
+      { restarts: 0, crashesInARow: 0, run: 'run 0' },
+    ],
     [
       'a crash counts at its end, a restart when the next run begins',
       [{ run: run(0) }, { lastRun: ended(0, 'error') }],
       { restarts: 0, crashesInARow: 1, exitCode: 1, runEnd: 'error' },
     ],
     [
-      'the same crash, seen again and again',
+      'the same crash, observed repeatedly',
       [{ lastRun: ended(0, 'error') }, { lastRun: ended(0, 'error') }, { run: run(1), lastRun: ended(0, 'error') }],
       { restarts: 1, crashesInARow: 1, exitCode: 1, run: 'run 1', runEnd: null },
     ],
     [
-      'a run that begins and ends between two looks',
+      'a run that begins and ends between two observations',
       [{ run: run(0) }, { run: run(2), lastRun: ended(1, 'error', { exitCode: 9 }) }],
       { restarts: 2, crashesInARow: 2, exitCode: 9 },
     ],
     [
-      'five crashes while no server looks',
+      'five crashes while no worker runs',
       [{ run: run(0) }, { lastRun: ended(4, 'error') }],
       { restarts: 4, crashesInARow: 5, run: 'run 4' },
     ],
     [
-      'five crashes before the first look of any server',
+      'five crashes before the first observation',
       [{ run: run(5), lastRun: ended(4, 'error') }],
       { restarts: 5, crashesInARow: 5 },
     ],
@@ -78,23 +82,23 @@ describe('runs are counted', () => {
       { oomKills: 2, isOutOfMemory: false, crashesInARow: 1 },
     ],
     [
-      'a stop by the server is no crash',
+      'a stop by the server is not a crash',
       [{ run: run(0) }, { run: run(1), lastRun: ended(0, 'stopped') }],
       { restarts: 0, crashesInARow: 0, exitCode: 143, run: 'run 1' },
     ],
     [
-      'an eviction is no crash',
+      'an eviction is not a crash',
       [{ run: run(0) }, { lastRun: ended(0, 'evicted') }, { run: run(1), lastRun: ended(0, 'evicted') }],
       { restarts: 0, crashesInARow: 0 },
     ],
     [
-      'a stop in the middle of a crash loop ends no loop',
+      'a stop in the middle of a crash loop does not end the loop',
       [{ lastRun: ended(1, 'error') }, { run: run(3), lastRun: ended(2, 'stopped') }],
       { restarts: 2, crashesInARow: 2 },
     ],
     ['it has finished', [{ lastRun: ended(0, 'done') }], { restarts: 0, crashesInARow: 0, exitCode: 0 }],
     [
-      'an end that was accepted first, and then was none',
+      'an end that was accepted at first and then counted as a crash',
       [{ lastRun: ended(0, 'done') }, { lastRun: ended(0, 'error', { exitCode: 0 }) }, { run: run(1) }],
       { restarts: 1, crashesInARow: 1, exitCode: 0 },
     ],
@@ -107,9 +111,9 @@ describe('runs are counted', () => {
       ],
       { restarts: 5, crashesInARow: 6, run: 'next' },
     ],
-  ])('%s', (_, looks, expected) => expect(after(looks)).toMatchObject(expected))
+  ])('%s', (_, observations, expected) => expect(after(observations)).toMatchObject(expected))
 
-  test('an earlier release counted the runs before: nothing is counted twice or lost', () => {
+  test('totals of an earlier release are continued: nothing is counted twice or lost', () => {
     const before = {
       ...after([{}]),
       restarts: 7,
@@ -128,14 +132,14 @@ describe('runs are counted', () => {
     })
   })
 
-  test('nothing ever shrinks, whatever is seen and missed', () => {
-    // A seeded generator: the same looks each time.
+  test('totals never decrease, whichever runs are observed or missed', () => {
+    // A seeded generator, so that every run of the test makes the same observations.
     let state = 20261122
     const random = (below: number) => (state = (state * 48_271) % 2_147_483_647) % below
     const hows: EndedHow[] = ['done', 'error', 'oom', 'evicted', 'stopped']
     let counts: RunCounts | undefined
     let ordinal = 0
-    for (let look = 0; look < 2000; look++) {
+    for (let round = 0; round < 2000; round++) {
       ordinal += random(4)
       const how = (at: number) => hows[(at * 7) % hows.length] ?? 'done'
       const isRunning = random(2) === 0

@@ -5,7 +5,7 @@ import type { ContainerRow } from '../observe-store.ts'
 /** After this long a run counts as stable: the next crash is the first in a row. */
 const stableMs = minutes(10)
 
-/** What is counted over the runs of a container, up to the newest one that was seen. */
+/** Totals over the runs of a container, up to the newest observed one. */
 export type RunCounts = Pick<
   ContainerRow,
   'restarts' | 'crashesInARow' | 'oomKills' | 'exitCode' | 'isOutOfMemory' | 'run' | 'runOrdinal' | 'runEnd'
@@ -26,15 +26,15 @@ const nothing: RunCounts = {
 export const isCrash = (how: EndedHow): boolean => how === 'error' || how === 'oom'
 
 /**
- * Counts what happened to a container since the look before, which left `before`. Runs that began and ended between two looks are
- * known from the gap in `ordinal`: each counts as a crash. `before` undefined: it was never looked at, so all its runs count.
+ * Adds the events since the previous observation to its totals `before`. Runs that began and ended between two observations are
+ * detected by the gap in `ordinal`, and each counts as a crash. Without `before` (the first observation), all runs count.
  */
 export function countRuns(
   before: RunCounts | undefined,
   { run, lastRun }: Pick<Observation, 'run' | 'lastRun'>,
 ): RunCounts {
   let counts = before ?? nothing
-  // Counted by a release that did not know runs: it is counted on from here.
+  // Totals of a release without runs: counting continues from here.
   if (before?.runOrdinal === null) counts = upToNow(before, { run, lastRun })
   const isLastRunNews = run === null || run.id !== counts.run
   if (lastRun && isLastRunNews) counts = withEnd(counts, lastRun)
@@ -50,10 +50,10 @@ function upToNow(counts: RunCounts, { run, lastRun }: Pick<Observation, 'run' | 
 function withStart(before: RunCounts, { id, ordinal }: Run): RunCounts {
   const { run, runOrdinal, runEnd } = before
   // A container whose ordinals start again has replaced the one that was observed.
-  const goesOn = runOrdinal !== null && ordinal > runOrdinal
-  const missed = goesOn ? ordinal - runOrdinal - 1 : ordinal
-  const endedUnseen = goesOn && run !== null && runEnd === null ? 1 : 0
-  const crashed = goesOn && runEnd !== null && isCrash(runEnd) ? 1 : 0
+  const isContinued = runOrdinal !== null && ordinal > runOrdinal
+  const missed = isContinued ? ordinal - runOrdinal - 1 : ordinal
+  const endedUnseen = isContinued && run !== null && runEnd === null ? 1 : 0
+  const crashed = isContinued && runEnd !== null && isCrash(runEnd) ? 1 : 0
   return {
     ...before,
     restarts: before.restarts + missed + endedUnseen + crashed,
@@ -68,7 +68,7 @@ function withEnd(before: RunCounts, lastRun: LastRun): RunCounts {
   const { id, how, oomKills, startedAt, endedAt } = lastRun
   const counts = before.run === id ? before : withStart(before, lastRun)
   if (counts.runEnd === how) return counts
-  // The end was accepted first, and then it was decided that the container has more to do.
+  // The end was accepted at first; then the server decided that the processor has more work.
   if (counts.runEnd !== null)
     return { ...counts, runEnd: how, crashesInARow: counts.crashesInARow + (isCrash(how) ? 1 : 0) }
   const wasStable = endedAt.getTime() - startedAt.getTime() >= stableMs

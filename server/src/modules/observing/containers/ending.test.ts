@@ -8,7 +8,7 @@ const progress = (block: number) =>
   sdk(`${block} / 900, rate: 12 blocks/sec, mapping: 12 blocks/sec, 9 items/sec, eta: 0s`)
 const nothing = sdk('nothing to do')
 
-describe('what a processor says at its end', () => {
+describe('the ending in the log of a processor', () => {
   test.each([
     ['done', [sdk('last processed final block was 500'), sdk('processing range is [0, 500]'), nothing]],
     ['done', [fromTo, progress(200), progress(500)]],
@@ -45,7 +45,7 @@ describe('whether a processor has finished', () => {
     [[], 0, true, expect.stringContaining('to see whether')],
     [[], 1, false, 'finished'],
     [[], 1, true, 'It ended although its chain goes on'],
-  ])('%j after %i ends in a row, its chain moving on: %s', async (lines, ends, movesOn, answer) => {
+  ])('%j after %i ends in a row, with new blocks on its chain: %s', async (lines, ends, movesOn, answer) => {
     expect(await decide(lines, ends, movesOn)).toEqual(answer)
   })
 })

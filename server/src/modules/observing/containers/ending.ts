@@ -1,20 +1,20 @@
 import type { Runtime } from '@shoal/runtime'
 
 /**
- * What the end of a processor with exit code 0 means. `done`: it has said that it has processed its last block. `stopped`: it has no
- * last block, or has not reached it. `unknown`: it has said neither.
+ * The meaning of the end of a processor with exit code 0, according to its log. `done`: it has processed its last block. `stopped`: it
+ * has no last block, or has not reached it. `unknown`: the log does not show either.
  */
 export type Ending = 'done' | 'stopped' | 'unknown'
 
-/** Of the newest run, and enough to find where it began when it says little. */
+/** Lines of the newest run to read; enough to include its start if it logs little. */
 const TAIL_LINES = 200
 
-/** What the SDK's processor writes when it starts, and as it goes on (contract 7). */
+/** Lines that the SDK's processor logs at its start and while it makes progress (contract 7). */
 const NOTHING_LEFT = /\bnothing to do\b/
 const RANGE = /\bprocessing blocks from \d+(?: to (\d+))?/
 const PROGRESS = /\b(\d+) \/ \d+, rate: /
 
-/** Reads it from the processor's last lines, oldest first. */
+/** Determines the ending from the processor's last lines, oldest first. */
 export function endingOf(lines: readonly string[]): Ending {
   let ending: Ending = 'unknown'
   let last = Infinity
@@ -31,9 +31,9 @@ export function endingOf(lines: readonly string[]): Ending {
 }
 
 /**
- * Decides about a processor that ended with exit code 0: true when it has finished its work; otherwise it is started again, with
- * the back-off of a crash. One that has not said how far it was is asked once more: the SDK's processors say then that nothing is
- * left. `movesOn`: its chain has blocks that it has not processed, as far as is known.
+ * Decides whether a processor that ended with exit code 0 has finished its work. If not, it is started again, with the back-off of a
+ * crash. A processor whose log does not show how far it got is started again once: the SDK's processors then log that nothing is left.
+ * `movesOn` returns whether its chain is known to have blocks that it has not processed.
  */
 export async function hasFinished(
   runtime: Pick<Runtime, 'tail' | 'retry'>,
@@ -42,11 +42,11 @@ export async function hasFinished(
 ): Promise<boolean> {
   const ending = endingOf(await runtime.tail(workload, container, TAIL_LINES))
   if (ending === 'done') return true
-  const isSelected = ending === 'unknown' && crashesInARow === 0
-  if (ending === 'unknown' && !isSelected && !movesOn()) return true
-  await runtime.retry(workload, container, isSelected ? ASKED : STOPPED)
+  const isFirstEnd = ending === 'unknown' && crashesInARow === 0
+  if (ending === 'unknown' && !isFirstEnd && !movesOn()) return true
+  await runtime.retry(workload, container, isFirstEnd ? RETRIED : STOPPED)
   return false
 }
 
 const STOPPED = 'It ended although its chain goes on'
-const ASKED = 'It ended without an error. It is started again to see whether it has finished its work'
+const RETRIED = 'It ended without an error. It is started again to see whether it has finished its work'

@@ -6,16 +6,16 @@ import type { ContainerRow } from '../observe-store.ts'
 import { containerKey, type ObservationCache } from '../observation-cache.ts'
 import { isProcessor, workloadIdOf } from '../../manifest/index.ts'
 
-/** Containers as they are now, once it is decided about every processor that ended with exit code 0. */
+/** Reads all containers, after deciding about every processor that ended with exit code 0. */
 export type JudgingLook = () => Promise<ContainersLook>
 
-/** `headOf`: where their chains are as others see them. */
+/** `headOf` returns the independent head of a processor's chain. */
 export function createJudgingLook(
   { clock, runtime }: Pick<WorkerApp, 'clock' | 'runtime'>,
   seen: ObservationCache,
   headOf: HeadLookup,
 ): JudgingLook {
-  /** When those ended that have finished their work. */
+  /** The end times of the processors that have finished their work. */
   const finished = new Map<string, number>()
 
   const isFinished = async (key: string, row: ContainerRow): Promise<boolean> => {
@@ -33,13 +33,13 @@ export function createJudgingLook(
   }
 
   return async () => {
-    const look = await readContainers({ clock, runtime }, seen.containers)
-    for (const key of finished.keys()) if (!look.containers.has(key)) finished.delete(key)
-    const ended = [...look.containers].filter(
+    const reading = await readContainers({ clock, runtime }, seen.containers)
+    for (const key of finished.keys()) if (!reading.containers.has(key)) finished.delete(key)
+    const ended = [...reading.containers].filter(
       ([, row]) => row.state === 'finished' && row.exitCode === 0 && isProcessor({ name: row.container }),
     )
     let isRetried = false
     for (const [key, row] of ended) if (!(await isFinished(key, row))) isRetried = true
-    return isRetried ? readContainers({ clock, runtime }, seen.containers) : look
+    return isRetried ? readContainers({ clock, runtime }, seen.containers) : reading
   }
 }

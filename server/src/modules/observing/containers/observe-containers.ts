@@ -5,19 +5,19 @@ import type { ContainerRow, RunRow } from '../observe-store.ts'
 import { containerKey } from '../observation-cache.ts'
 import { parseWorkloadId } from '../../manifest/index.ts'
 
-/** All containers of versions at one moment, and those of their runs that changed since what was written down before. */
+/** All containers of versions at one moment, and the runs that changed since they were last recorded. */
 export type ContainersLook = { containers: Map<string, ContainerRow>; runs: RunRow[] }
 
-/** `before`: by `containerKey`, as it was last written down. Containers of others than versions are not ours. */
+/** Reads the containers of all versions. `before`: the rows last recorded, by `containerKey`. */
 export async function readContainers(
   { clock, runtime }: { clock: Clock; runtime: Pick<Runtime, 'observe'> },
   before: ReadonlyMap<string, ContainerRow>,
 ): Promise<ContainersLook> {
   const now = clock.now()
-  const looks = (await runtime.observe()).flatMap((observation) => readContainer(observation, before, now) ?? [])
+  const changes = (await runtime.observe()).flatMap((observation) => readContainer(observation, before, now) ?? [])
   return {
-    containers: new Map(looks.map(({ row }) => [containerKey(row), row])),
-    runs: looks.flatMap(({ runs }) => runs),
+    containers: new Map(changes.map(({ row }) => [containerKey(row), row])),
+    runs: changes.flatMap(({ runs }) => runs),
   }
 }
 
@@ -35,20 +35,20 @@ function readContainer(
   const hasNewEnd = (hasNewRun || run === null) && (lastRun?.id !== before?.run || lastRun?.how !== before?.runEnd)
   const counts = countRuns(before, o)
   const isSame = before?.state === state && before.run === counts.run
-  // The clock of the host may have been set back: what began in its future began no later than now.
+  // The clock of the host may have been set back; a start must not be in the future.
   const since = earliest(o.since, now, ...(isSame ? [before.since] : []))
   return {
     row: { ...counts, ...of, state, since, retryAt, reason },
     runs: [
       ...(lastRun && hasNewEnd ? [{ ...of, ...endedRow(lastRun) }] : []),
-      ...(hasNewRun ? [{ ...of, ...goingOnRow(run) }] : []),
+      ...(hasNewRun ? [{ ...of, ...currentRow(run) }] : []),
     ],
   }
 }
 
 const earliest = (...times: Date[]) => new Date(Math.min(...times.map((time) => time.getTime())))
 
-const goingOnRow = ({ id, ordinal, startedAt }: Run) => ({
+const currentRow = ({ id, ordinal, startedAt }: Run) => ({
   run: id,
   ordinal,
   startedAt,
@@ -59,7 +59,7 @@ const goingOnRow = ({ id, ordinal, startedAt }: Run) => ({
 })
 
 const endedRow = ({ endedAt, exitCode, how, oomKills, ...run }: LastRun) => ({
-  ...goingOnRow(run),
+  ...currentRow(run),
   endedAt,
   exitCode,
   how,

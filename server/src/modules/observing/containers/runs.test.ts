@@ -27,7 +27,7 @@ const counts = async () =>
     )
   )[0]
 
-/** A worker that has just taken over looks once. */
+/** Observes once, as a worker that has just taken over. */
 const look = async () => {
   const seen = await loadObservationCache(t.app)
   await seen.recordContainers(await readContainers({ clock, runtime }, seen.containers))
@@ -35,10 +35,10 @@ const look = async () => {
 
 const crashes: SimBehaviour = { ends: { afterMs: 10, exitCode: 3 } }
 
-test('crashes while no worker looked are counted by the next one', async () => {
+test('crashes while no worker runs are counted by the next one', async () => {
   await make(crashes)
   await look()
-  // 1, 2, 4, 8 seconds of back-off between them.
+  // The back-off between them is 1, 2, 4 and 8 seconds.
   clock.advance(15_200)
   expect(await runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { ordinal: 4 } }])
   await look()
@@ -47,7 +47,7 @@ test('crashes while no worker looked are counted by the next one', async () => {
   expect(await counts()).toMatchObject({ restarts: 4, crashes: 5 })
 })
 
-test('runs are kept as they were seen, and go with their version', async () => {
+test('runs are recorded as observed, and deleted with their version', async () => {
   const squid = await make({ ends: { afterMs: 10, outOfMemory: true }, badRuns: 1 })
   await look()
   clock.advance(10)
@@ -67,7 +67,7 @@ test('runs are kept as they were seen, and go with their version', async () => {
   expect(await rows('select * from container_runs')).toEqual([])
 })
 
-test('only the newest 50 runs of a container are kept, and nothing that is counted shrinks', async () => {
+test('only the newest 50 runs of a container are kept, and no total decreases', async () => {
   await make(crashes)
   for (let run = 0; run < 60; run++) {
     clock.advance(10)
@@ -85,7 +85,7 @@ test('only the newest 50 runs of a container are kept, and nothing that is count
   expect(await counts()).toMatchObject({ restarts: last })
 })
 
-test('a stop of the squids with the server is no crash and no restart', async () => {
+test('stopping the squids with the server counts neither as a crash nor as a restart', async () => {
   await make({})
   await look()
   await runtime.close('stop')
@@ -95,7 +95,7 @@ test('a stop of the squids with the server is no crash and no restart', async ()
   expect(await counts()).toMatchObject({ restarts: 0, crashes: 0 })
 })
 
-test('what an earlier release counted is counted on', async () => {
+test('totals of an earlier release are continued', async () => {
   await make(crashes)
   clock.advance(15_200)
   await look()

@@ -8,16 +8,16 @@ import { apiPort, isApi, workloadIdOf } from '../../manifest/index.ts'
 const maxConcurrent = 64
 
 /**
- * Probes replicas of apis and notes what changed. Those that were not available are asked each time, so that one that comes
- * up is seen at once; the others only when `isFullRound`.
+ * Probes api replicas and records changes. Unavailable replicas are probed in every round, so that a start is noticed immediately; the
+ * others only when `isFullRound`.
  */
 export async function observeApis(app: App, seen: ObservationCache, isFullRound: boolean): Promise<void> {
-  const asked = [...seen.containers].filter(
+  const probed = [...seen.containers].filter(
     ([key, row]) => isApi({ name: row.container }) && (isFullRound || !seen.apis.get(key)?.isAvailable),
   )
   const now = app.clock.now()
   const news = new Map<string, ApiRow>()
-  await mapConcurrently(asked, maxConcurrent, async ([key, row]) => {
+  await mapConcurrently(probed, maxConcurrent, async ([key, row]) => {
     const next = nextRow(row, seen.apis.get(key), await reasonOf(app, row), now)
     if (next) news.set(key, next)
   })

@@ -8,11 +8,11 @@ import { scrape, type ProcessorMetrics } from './scrape.ts'
 import type { ObservationCache } from '../observation-cache.ts'
 import { isProcessor, metricsPort, workloadIdOf } from '../../manifest/index.ts'
 
-/** A row that says nothing new is written again after this long, so that one can see it is looked after. */
+/** An unchanged row is written again after this long, which shows that the processor is still observed. */
 const renewMs = 30_000
-/** The same while its node is silent, which has to show soon. */
+/** The same while its node does not respond, so that this is shown soon. */
 const renewSilentMs = 5_000
-/** An answer of its node is written down this long after the one before. */
+/** Minimum interval at which responses of its node are recorded. */
 const answersMs = 10_000
 
 const maxConcurrent = 64
@@ -40,7 +40,7 @@ async function scrapeOf({ directory }: App, { squidId, generation, container }: 
   return endpoint && (await scrape(endpoint))
 }
 
-/** What to write after a scrape, null when it says nothing new. */
+/** The row to write after a scrape; null when there is nothing to record. */
 export function nextRow(
   { squidId, generation, container }: Pick<ContainerRow, 'squidId' | 'generation' | 'container'>,
   before: ProcessorRow | undefined,
@@ -81,7 +81,7 @@ export function nextRow(
   }
 }
 
-/** When the clock of the host was set back, all times of the row move back with it. */
+/** Moves the times of the row back if the clock of the host was set back, so that none is in the future. */
 function notInFuture(row: ProcessorRow, now: Date): ProcessorRow {
   const aheadMs = row.scrapedAt.getTime() - now.getTime()
   if (aheadMs <= 0) return row
@@ -97,7 +97,7 @@ function notInFuture(row: ProcessorRow, now: Date): ProcessorRow {
   }
 }
 
-/** What happened in a longer time between two answers is not known. */
+/** Scrapes further apart than this do not show what happened in between. */
 const watchedMs = 60_000
 
 const stalledMsAfter = (last: ProcessorRow | undefined, now: Date): number =>

@@ -6,10 +6,10 @@ const timeoutMs = 5_000
 const body = '{"query":"{__typename}"}'
 const headers = { 'content-type': 'application/json', 'content-length': body.length }
 
-/** `fault`: null when the api answers, otherwise a sentence. `answer`: what it said instead, as it said it; it may hold secrets. */
+/** `fault`: a sentence; null when the api responds. `answer`: its unredacted error response, which may contain secrets. */
 export type ApiProbe = { fault: string | null; answer: string | null }
 
-/** An api answers when a GraphQL server answers its simplest query, any other server anything below 500 (contract 7). */
+/** Sends the simplest GraphQL query. An api that responds with any status below 500 is available, also if it does not serve GraphQL (contract 7). */
 export async function requestApi(endpoint: Endpoint): Promise<ApiProbe> {
   const request = { method: 'POST', path: '/graphql', headers, timeoutMs }
   try {
@@ -22,7 +22,7 @@ export async function requestApi(endpoint: Endpoint): Promise<ApiProbe> {
   }
 }
 
-/** The fault alone. */
+/** Returns only the fault. */
 export const probeApi = async (endpoint: Endpoint): Promise<string | null> => (await requestApi(endpoint)).fault
 
 const port = `port ${apiPort}, which GRAPHQL_SERVER_PORT names`

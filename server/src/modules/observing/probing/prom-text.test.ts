@@ -16,7 +16,7 @@ process_cpu_user_seconds_total 0.1
 `
 
 describe('the metrics of a processor', () => {
-  test('are read from a page as the SDK writes it', () => {
+  test("are read from a page in the SDK's format", () => {
     expect(processorMetrics(page)).toEqual({
       currentBlock: 18_123_456,
       totalBlocks: 18_123_460,
@@ -36,7 +36,7 @@ describe('the metrics of a processor', () => {
     })
   })
 
-  test('are not there on a page of something else', () => {
+  test('are null for a page of another program', () => {
     expect(processorMetrics('<html>not found</html>')).toBeNull()
     expect(processorMetrics('')).toBeNull()
   })
@@ -48,7 +48,7 @@ test('samples of any form are read, comments and other metrics are not', () => {
   const sample = fc.record({
     name,
     labels,
-    // Zero has no sign in text.
+    // The text format does not distinguish 0 and -0.
     value: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
     stamp: fc.constantFrom('', ' 123'),
   })
@@ -70,7 +70,7 @@ test('samples of any form are read, comments and other metrics are not', () => {
   )
 })
 
-test('nothing breaks the reader', () => {
+test('no input makes it throw', () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 500 }), (text) => {
       expect([...readMetrics(text, new Set(['a'])).values()].every(Number.isFinite)).toBe(true)

@@ -1,8 +1,8 @@
 const sample = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{.*\})?[ \t]+(\S+)(?:[ \t]+-?\d+)?[ \t]*$/
 
 /**
- * The values of some metrics in Prometheus' text format; of several samples of one metric the highest. What is not a finite
- * number is left out, and so is what is not a sample. Never throws.
+ * The values of some metrics in Prometheus' text format; the highest one if a metric has several samples. Ignores lines that are not
+ * samples, and values that are not finite numbers. Never throws.
  */
 export function readMetrics(text: string, names: ReadonlySet<string>): Map<string, number> {
   const values = new Map<string, number>()
@@ -14,7 +14,7 @@ export function readMetrics(text: string, names: ReadonlySet<string>): Map<strin
   return values
 }
 
-/** The sum of all samples of a metric whose labels hold this text, as in `kind="failure"`; null when there is no such metric. */
+/** The sum of all samples of a metric whose labels contain this text, as in `kind="failure"`; null when there is no such metric. */
 export function sumMetric(text: string, name: string, label: string): number | null {
   let sum: number | null = null
   for (const line of text.split('\n')) {

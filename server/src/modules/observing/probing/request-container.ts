@@ -1,30 +1,30 @@
 import type { Endpoint } from '@shoal/runtime'
 import { request, type RequestOptions } from 'node:http'
 
-/** No metrics page is longer; what is has something wrong with it. */
-const maxAnswer = 4_000_000
+/** Maximum size of a response; no metrics page is nearly as large. */
+const maxBytes = 4_000_000
 
 export type Answer = { status: number; text: string }
 
-/** Asks a program in a container over HTTP. @throws Error when no whole answer came in time */
+/** Sends an HTTP request to a program in a container. @throws Error unless a complete response arrives in time */
 export function requestContainer(
   endpoint: Endpoint,
   options: Pick<RequestOptions, 'method' | 'path' | 'headers'> & { timeoutMs: number },
   body?: string,
 ): Promise<Answer> {
   const where = endpoint.kind === 'unix' ? { socketPath: endpoint.path } : { host: endpoint.host, port: endpoint.port }
-  const { timeoutMs, ...asked } = { ...options, ...where, agent: false }
+  const { timeoutMs, ...requestOptions } = { ...options, ...where, agent: false }
   return new Promise((done, failed) => {
-    const call = request({ ...asked, signal: AbortSignal.timeout(timeoutMs) }, (answer) => {
+    const call = request({ ...requestOptions, signal: AbortSignal.timeout(timeoutMs) }, (response) => {
       const pieces: Buffer[] = []
       let length = 0
-      answer.on('data', (piece: Buffer) => {
+      response.on('data', (piece: Buffer) => {
         pieces.push(piece)
         length += piece.length
-        if (length > maxAnswer) answer.destroy(new Error('The answer is too long'))
+        if (length > maxBytes) response.destroy(new Error('The answer is too long'))
       })
-      answer.on('end', () => done({ status: answer.statusCode ?? 0, text: Buffer.concat(pieces).toString() }))
-      answer.on('error', failed)
+      response.on('end', () => done({ status: response.statusCode ?? 0, text: Buffer.concat(pieces).toString() }))
+      response.on('error', failed)
     })
     call.on('error', failed)
     call.end(body)

@@ -2,7 +2,7 @@ import type { Endpoint } from '@shoal/runtime'
 import { requestContainer } from './request-container.ts'
 import { readMetrics, sumMetric } from './prom-text.ts'
 
-/** Where a processor says it is (contract 7). */
+/** The progress that a processor reports in its metrics (contract 7). */
 export type ProcessorMetrics = {
   /** −1 before the first block. */
   currentBlock: number
@@ -11,12 +11,12 @@ export type ProcessorMetrics = {
   etaSeconds: number | null
   /** 0 to 1. */
   syncRatio: number | null
-  /** Requests to its RPC node since its program started, good and bad; null when it asks none. */
+  /** Requests to its RPC node since its program started, including failed ones; null when it uses none. */
   rpcRequests: number | null
   rpcFailures: number | null
 }
 
-/** Short, so that one that hangs does not hold up the others. */
+/** Short, so that a program that hangs does not delay the scrapes of others. */
 const timeoutMs = 2_000
 
 const lastBlock = 'sqd_processor_last_block'
@@ -27,7 +27,7 @@ const ratio = 'sqd_processor_sync_ratio'
 const rpcCount = 'sqd_rpc_request_count'
 const names = new Set([lastBlock, chainHeight, speed, eta, ratio])
 
-/** Null for a page that says nothing of a processor. */
+/** Parses a page of metrics; null if it has no metrics of a processor. */
 export function processorMetrics(text: string): ProcessorMetrics | null {
   const values = readMetrics(text, names)
   const current = values.get(lastBlock)
@@ -43,8 +43,8 @@ export function processorMetrics(text: string): ProcessorMetrics | null {
   }
 }
 
-/** Null while it does not answer: its port is closed until its data source is ready (contract 7). */
+/** Null while the processor does not respond: it opens the port only when its data source is ready (contract 7). */
 export async function scrape(endpoint: Endpoint): Promise<ProcessorMetrics | null> {
-  const answer = await requestContainer(endpoint, { method: 'GET', path: '/metrics', timeoutMs }).catch(() => null)
-  return answer?.status === 200 ? processorMetrics(answer.text) : null
+  const response = await requestContainer(endpoint, { method: 'GET', path: '/metrics', timeoutMs }).catch(() => null)
+  return response?.status === 200 ? processorMetrics(response.text) : null
 }

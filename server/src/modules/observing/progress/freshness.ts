@@ -23,14 +23,14 @@ export type FreshnessInput = {
 
 /** A chain may grow by a few blocks between two observations. */
 const fewBlocks = 5
-/** The SDK says it is done although fast chains are this much ahead: it asks for the head every 10 to 20 seconds only (contract 7). */
+/** The SDK reports that it has caught up although fast chains are this far ahead, since it polls the head only every 10 to 20 seconds (contract 7). */
 const blocksOfFastChain = 100
-/** Behind by this much of the chain's time is far. */
+/** A processor that is further behind, measured in block times of the chain, is far behind. */
 const farBehindMs = minutes(2)
 const minFarBehindBlocks = 10
-/** Deeper than any reorganization: who waits until blocks are final is behind by as much, and up to date. */
+/** Deeper than any reorganization: a processor that waits for final blocks may be this far behind and still be up to date. */
 const finalityBlocks = 256
-/** A head that rests for so many times as long as usual is frozen. */
+/** A head that has not moved for this many times its usual interval is frozen. */
 const frozenFactor = 20
 /** An older head is ignored. */
 export const headFreshMs = 30_000
@@ -54,8 +54,8 @@ export const freshHead = ({ head }: Pick<FreshnessInput, 'head'>, nowMs: number)
   head && nowMs - head.observedAtMs <= headFreshMs ? head : null
 
 /**
- * By how many blocks it is late, by the independent head where there is one. A processor that was never seen at the head itself may
- * wait until blocks are final, and is late only beyond that.
+ * The number of blocks that a processor is late, by the independent head if there is one. A processor that was never observed at the
+ * very head may wait for final blocks, so only older blocks count.
  */
 export function lateBlocks(place: FreshnessInput, nowMs: number): number {
   const { currentBlock, totalBlocks, followsHead } = place
@@ -66,7 +66,7 @@ export function lateBlocks(place: FreshnessInput, nowMs: number): number {
   return Math.max(0, due - currentBlock)
 }
 
-/** It is far behind the independent head, whatever it says. Never true where there is none. */
+/** Whether it is far behind the independent head, whatever its own metrics report. False without such a head. */
 export function isFarBehind(place: FreshnessInput, nowMs: number): boolean {
   const seen = freshHead(place, nowMs)
   return seen !== null && lateBlocks(place, nowMs) > farBehindBlocks(seen.pace)
@@ -76,7 +76,7 @@ export function isFarBehind(place: FreshnessInput, nowMs: number): boolean {
 export const isAtHead = (totalBlocks: number, { headBlock, pace }: Pick<ObservedHead, 'headBlock' | 'pace'>): boolean =>
   msPerBlockOf(pace) !== null && headBlock - totalBlocks <= farBehindBlocks(pace)
 
-/** When the head last moved, as the processor or a gateway saw it. */
+/** When the head last moved, as observed by the processor or a gateway. */
 export function headMovedAt(
   of: Pick<FreshnessInput, 'head'> & { headMovedAtMs: number | null },
   nowMs: number,
@@ -86,7 +86,7 @@ export function headMovedAt(
   return Math.max(of.headMovedAtMs, others)
 }
 
-/** After how long without a new block the head counts as frozen, in milliseconds. Null until its usual rate is known. */
+/** The time in milliseconds without a new block after which the head counts as frozen. Null until its usual rate is known. */
 export function frozenAfterMs(place: Pick<FreshnessInput, 'head' | 'headPace'>, nowMs: number): number | null {
   const usual = [freshHead(place, nowMs)?.pace, place.headPace].flatMap((pace) => (pace ? [msPerMoveOf(pace)] : []))
   const known = usual.filter((ms) => ms !== null)

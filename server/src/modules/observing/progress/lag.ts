@@ -4,14 +4,14 @@ import { freshHead, type FreshnessInput } from './freshness.ts'
 import { silenceOf, type SourceSigns } from './silence.ts'
 
 /**
- * How far behind the head of its chain, for people; null before its first block. While nothing is known of the head it is taken to
- * go on at the chain's pace.
+ * How far a processor is behind the head of its chain, for display; null before its first block. While the head is unknown, the chain
+ * is assumed to grow at its usual rate.
  */
 export function lagOf(place: FreshnessInput & SourceSigns, nowMs: number): Processor['lag'] {
   const { currentBlock, totalBlocks, headPace } = place
   if (currentBlock < 0 || totalBlocks <= 0) return null
   const seen = freshHead(place, nowMs)
-  // It may have seen a block that the others have not seen yet.
+  // The processor's node may have a block that the other nodes do not have yet.
   const isAhead = seen === null || totalBlocks > seen.headBlock
   const head = isAhead ? totalBlocks : seen.headBlock
   const msPerBlock = (seen && msPerBlockOf(seen.pace)) ?? msPerBlockOf(headPace)

@@ -7,8 +7,8 @@ import { selectContainers, selectProcessors } from './parts-store.ts'
 export type ObservedLag = { squidId: number; container: string } & NonNullable<Processor['lag']>
 
 /**
- * How far the running processors of an organization are behind their chains, as the API shows it. What a processor last said of
- * its chain before `sinceMs` says nothing of now; where others see the chain, it is behind whether it answers or not.
+ * How far the running processors of an organization are behind their chains, as the API shows it. Omits processors whose lag is
+ * unknown: those without an independent head that have not responded since `sinceMs`.
  */
 export async function listLags(db: Db, orgId: number, of: { sinceMs: number; nowMs: number }): Promise<ObservedLag[]> {
   const [containers, processors] = await Promise.all([selectContainers(db, { orgId }), selectProcessors(db, { orgId })])

@@ -16,7 +16,7 @@ export type ObservedContainer = {
   exitCode: number | null
   isOutOfMemory: boolean
   reason: string | null
-  /** Of a processor that hears nothing from its data source: a sentence that names it as far as it is known. */
+  /** A sentence about the data source of a processor whose data source does not respond; null for any other container. */
   source: string | null
 }
 
@@ -32,11 +32,11 @@ export type ObservedProcessor = {
   scrapedAtMs: number
   unansweredSinceMs: number | null
   headPace: BlockRate
-  /** When it was last seen at its head; null: never. */
+  /** When it was last observed at its head; null: never. */
   caughtUpAtMs: number | null
   stillMs: number
   followsHead: boolean
-  /** When its RPC node last answered it; null where it counts no requests. */
+  /** When its RPC node last responded; null if its metrics do not count requests. */
   answeredAtMs: number | null
   answerPace: BlockRate
   head: ObservedHead | null
@@ -66,11 +66,11 @@ export type SquidRelations = {
   apis: ObservedApi[]
 }
 
-/** All versions of an organization, or those of them with these ids. */
+/** The versions of an organization: all, or those with these ids. */
 type OrgSelector = { orgId: number; ids?: number[] | undefined }
 export type SquidSelector = { squidIds: number[] } | OrgSelector
 
-/** Whole epoch milliseconds; `extract` would make them of numerics, which is slow. */
+/** Epoch milliseconds as an integer. `date_part`, since `extract` computes with numerics, which is slow. */
 const ms = (column: string) => `round(date_part('epoch', ${column}) * 1000)::bigint`
 
 function isOneOf(which: SquidSelector): SQL {
@@ -80,7 +80,7 @@ function isOneOf(which: SquidSelector): SQL {
   return which.ids ? sql`${isOfOrg} and ${hasId(which.ids)}` : isOfOrg
 }
 
-/** What stands in other tables about versions; observations only of the generation that serves. */
+/** Tags, databases and observations of versions. Observations are those of the serving generation. */
 export async function selectParts(db: Db, which: SquidSelector): Promise<SquidRelations> {
   const isOne = isOneOf(which)
   const list = async <R extends Record<string, unknown>>(query: SQL) => (await db.execute<R>(query)).rows
@@ -104,7 +104,7 @@ export async function selectParts(db: Db, which: SquidSelector): Promise<SquidRe
   return { tags, databases, containers, processors, apis }
 }
 
-/** Of an organization only those of its processors: a list shows nothing of other programs, and apis are known by their answers. */
+/** With an organization as the selector, only containers of processors: a list does not show others, and the status of apis comes from probes. */
 export async function selectContainers(db: Db, which: SquidSelector): Promise<ObservedContainer[]> {
   const { rows } = await db.execute<ObservedContainer>(
     ofServingGeneration(
@@ -119,7 +119,7 @@ export async function selectContainers(db: Db, which: SquidSelector): Promise<Ob
   return rows
 }
 
-/** With the heads of their chains. */
+/** The processors with the independent heads of their chains. */
 export async function selectProcessors(db: Db, which: SquidSelector): Promise<ObservedProcessor[]> {
   const [progress, heads] = await Promise.all([
     db.execute<Omit<ObservedProcessor, 'head'> & { chain: string | null }>(
@@ -133,7 +133,7 @@ export async function selectProcessors(db: Db, which: SquidSelector): Promise<Ob
          ${ms('answered_at')} as "answeredAtMs", answer_pace as "answerPace", t.chain`,
       ),
     ),
-    // Few chains have many processors: each is read once.
+    // Read once per chain, not per processor, since there are few chains and many processors.
     db.execute<ObservedHead & { chain: string }>(sql`
       select chain, head_block as "headBlock", final_block as "finalBlock", ${sql.raw(ms('moved_at'))} as "movedAtMs", pace,
         ${sql.raw(ms('observed_at'))} as "observedAtMs" from chain_heads`),

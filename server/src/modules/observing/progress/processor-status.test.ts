@@ -15,7 +15,7 @@ const seen = (change: Partial<ObservedProcessor> = {}) => observedProcessor(now,
 
 const status = (c: Parameters<typeof processorStatus>[0], s?: ObservedProcessor) => processorStatus(c, s, now).status
 
-test('the time since when it has its status is reported where it was observed', () => {
+test('a status has the time it began, if that was observed', () => {
   const since = (c: Parameters<typeof processorStatus>[0], s?: ObservedProcessor) => processorStatus(c, s, now).sinceMs
   const startedMs = ago(minutes(60))
   expect(since(undefined)).toBeNull()
@@ -26,11 +26,11 @@ test('the time since when it has its status is reported where it was observed', 
 })
 
 describe('a processor is', () => {
-  test('STARTING until its metrics answer', () => {
+  test('STARTING until its metrics respond', () => {
     expect(status(undefined)).toBe('STARTING')
     expect(status(container({ state: 'starting' }))).toBe('STARTING')
     expect(status(container({ sinceMs: ago(1000) }))).toBe('STARTING')
-    // Metrics of the run before do not count.
+    // Metrics of the previous run do not count.
     expect(status(container({ sinceMs: ago(500) }), seen())).toBe('STARTING')
   })
 
@@ -43,11 +43,11 @@ describe('a processor is', () => {
     expect(status(container(), seen({ currentBlock: -1, totalBlocks: 0 }))).toBe('SYNCING')
   })
 
-  test('SYNCED when it has come to the end of its blocks', () => {
+  test('SYNCED when it has processed its last block', () => {
     expect(status(container({ state: 'finished', exitCode: 0 }))).toBe('SYNCED')
   })
 
-  test('STUCK when it stands still for five minutes while the chain moves', () => {
+  test('STUCK when it makes no progress for five minutes while the chain grows', () => {
     const still = { progressedAtMs: ago(minutes(6)), headMovedAtMs: ago(5000), stillMs: minutes(6) }
     expect(status(container(), seen(still))).toBe('STUCK')
     expect(status(container(), seen({ ...still, progressedAtMs: ago(minutes(4)) }))).toBe('SYNCING')
@@ -67,7 +67,7 @@ describe('a processor is', () => {
     expect(status(container(), seen(unseen))).toBe('SYNCING')
   })
 
-  test('STUCK when its metrics have stopped to answer', () => {
+  test('STUCK when its metrics no longer respond', () => {
     expect(status(container(), seen({ unansweredSinceMs: ago(minutes(6)) }))).toBe('STUCK')
     expect(status(container(), seen({ unansweredSinceMs: ago(minutes(1)) }))).toBe('STALLED')
     expect(status(container(), seen({ unansweredSinceMs: ago(20_000) }))).toBe('SYNCING')
@@ -88,7 +88,7 @@ describe('a processor is', () => {
     expect(status(container({ state: 'failed', reason: 'no such command' }))).toBe('STUCK')
   })
 
-  describe('held against the head that others see', () => {
+  describe('compared with the independent head', () => {
     const pace = { moves: 100, msPerMove: 12_000, blocksPerMove: 1 }
     const head = (headBlock: number, change: Partial<ObservedHead> = {}): ObservedHead => ({
       headBlock,
@@ -100,7 +100,7 @@ describe('a processor is', () => {
     })
     const synced = { currentBlock: 1000, followsHead: true }
 
-    test('SYNCED near it only, and STUCK when its own source has stopped', () => {
+    test('SYNCED only near it, and STUCK when its own source has stopped', () => {
       expect(status(container(), seen({ ...synced, head: head(1010) }))).toBe('SYNCED')
       expect(status(container(), seen({ ...synced, head: head(1011) }))).toBe('SYNCING')
       const still = { progressedAtMs: ago(minutes(6)), headMovedAtMs: ago(minutes(6)) }
@@ -111,7 +111,7 @@ describe('a processor is', () => {
       })
     })
 
-    test('STALLED while nothing is known of that head, even when its requests are answered', () => {
+    test('STALLED while that head is unknown, even if its requests succeed', () => {
       const unknown = { ...synced, head: head(2000, { observedAtMs: ago(60_000) }) }
       expect(processorStatus(container(), seen(unknown), now)).toEqual({
         status: 'STALLED',
@@ -122,16 +122,16 @@ describe('a processor is', () => {
       expect(status(container(), seen({ ...unknown, ...answers }))).toBe('STALLED')
     })
 
-    test('but an old head is no head, and who waits until blocks are final is up to date', () => {
+    test('an outdated head is ignored, and a processor that waits for final blocks is up to date', () => {
       expect(status(container(), seen({ ...synced, head: head(2000, { observedAtMs: ago(35_000) }) }))).toBe('SYNCED')
       const waiting = { currentBlock: 1000, followsHead: false }
       expect(status(container(), seen({ ...waiting, head: head(1200) }))).toBe('SYNCED')
       expect(status(container(), seen({ ...waiting, head: head(1300) }))).toBe('SYNCING')
-      // Final only after thousands of blocks, as on rollups.
+      // Blocks become final only after thousands of blocks, as on rollups.
       expect(status(container(), seen({ ...waiting, head: head(5000, { finalBlock: 1000 }) }))).toBe('SYNCED')
     })
 
-    test('it tells how far behind, in blocks and in time', () => {
+    test('the lag is reported in blocks and in time', () => {
       expect(lagOf(seen({ ...synced, head: head(1030) }), now)).toEqual({
         blocks: 30,
         seconds: 360,
@@ -145,13 +145,13 @@ describe('a processor is', () => {
         source: 'processor',
       })
       expect(lagOf(seen({ currentBlock: 950, headPace: pace }), now)?.seconds).toBe(600)
-      // It has seen a block that the others have not.
+      // Its own node has a block that the others do not have.
       expect(lagOf(seen({ ...synced, headPace: pace, head: head(998) }), now)).toMatchObject({ blocks: 0, seconds: 0 })
       expect(lagOf(seen({ currentBlock: -1, totalBlocks: 0 }), now)).toBeNull()
     })
   })
 
-  test('UNKNOWN when it runs and never shows metrics', () => {
+  test('UNKNOWN when it runs without ever serving metrics', () => {
     expect(status(container({ sinceMs: ago(minutes(9)) }))).toBe('STARTING')
     expect(status(container({ sinceMs: ago(minutes(11)) }))).toBe('UNKNOWN')
   })

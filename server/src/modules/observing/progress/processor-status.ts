@@ -4,27 +4,27 @@ import { claimsCaughtUp, freshHead, headMovedAt, isFarBehind } from './freshness
 import type { ObservedContainer, ObservedProcessor } from './parts-store.ts'
 import { silenceOf, type Silence } from './silence.ts'
 
-/** A processor that has not moved for this long although its chain has, or does not answer for this long, is stuck. */
+/** A processor that makes no progress for this long although its chain grows, or does not respond for this long, is stuck. */
 const startTimeoutMs = minutes(5)
-/** A processor whose log shows that it waits for its data source is given this long after its start. */
+/** A processor whose log shows that it waits for its data source is reported this long after its start. */
 const indexesWithinMs = minutes(2)
-/** Without any metrics for this long after its start it is not known what it does. */
+/** The status of a processor that has no metrics this long after its start is unknown. */
 const unknownAfterMs = minutes(10)
-/** Crashed this often in a row, it is in a crash loop, until it has run for a while. */
+/** A program that has crashed this often in a row is in a crash loop, until it has run for `stableAfterMs`. */
 const crashesOfLoop = 3
 const stableAfterMs = minutes(2)
 
-/** `sinceMs`: null where it was not seen. */
+/** `sinceMs`: null if the beginning was not observed. */
 type Status = Pick<Processor, 'status' | 'reason'> & { sinceMs: number | null }
 
-/** True while a container crashes again and again. */
+/** True while a container crashes repeatedly. */
 export function isCrashLooping(row: ObservedContainer, nowMs: number): boolean {
   if (row.state === 'failed') return true
   if (row.crashesInARow < crashesOfLoop) return false
   return row.state === 'backoff' || (row.state === 'running' && nowMs - row.sinceMs < stableAfterMs)
 }
 
-/** What a processor does (spec 4, contract 7), and why when that is not well. */
+/** The status of a processor (spec 4, contract 7), with the reason if there is a problem. */
 export function processorStatus(
   container: ObservedContainer | undefined,
   seen: ObservedProcessor | undefined,
@@ -45,7 +45,7 @@ export function processorStatus(
     : { status: 'SYNCING', reason: null, sinceMs: seen.caughtUpAtMs ?? sinceMs }
 }
 
-/** Why a processor makes no progress, and since when; null while it is well, or while nothing is known of it. */
+/** Why a processor makes no progress, and since when; null if it does, or if that is unknown. */
 export function whyStuck(
   container: ObservedContainer,
   seen: ObservedProcessor | undefined,
@@ -65,7 +65,7 @@ export function whyStuck(
       sinceMs: unansweredSinceMs,
     }
   const silence = silenceOf(seen, nowMs)
-  // What is not known of a chain is no fault of its processor, and a chain may rest: another alert tells that.
+  // The other signs are not faults of the processor: an unknown or idle chain is reported by another alert.
   if (silence?.sign === 'requests' && nowMs - silence.sinceMs >= waitMs)
     return { reason: silenceReason(container, silence), sinceMs: silence.sinceMs }
   const stalledAtMs = hasCaughtUp(seen, nowMs) ? null : stalledSince(seen, sinceMs, nowMs, waitMs)
@@ -83,10 +83,10 @@ export const isOfCurrentRun = (
   seen: ObservedProcessor | undefined,
 ): seen is ObservedProcessor => seen !== undefined && seen.scrapedAtMs >= container.sinceMs
 
-/** For sentences: `2026-11-22 15:42:41 UTC`. */
+/** Formats a time for messages: `2026-11-22 15:42:41 UTC`. */
 export const readableTime = (ms: number): string => `${isoTime(ms).slice(0, 19).replace('T', ' ')} UTC`
 
-/** From what its log says it waits for its data source, and has not begun to index for at least `waitMs`; null otherwise. */
+/** Why a processor without metrics has not begun to index, if its log shows that it has waited for its data source for `waitMs`; null otherwise. */
 export function whyNotIndexing({ sinceMs, source }: ObservedContainer, nowMs: number, waitMs = indexesWithinMs) {
   if (source === null || nowMs - sinceMs < waitMs) return null
   return {
@@ -120,22 +120,22 @@ const silences: Record<Silence['sign'], (since: string) => string> = {
 const silenceReason = ({ source }: ObservedContainer, { sign, sinceMs }: Silence): string =>
   [silences[sign](readableTime(sinceMs)), ...(source === null ? [] : [source])].join(' ')
 
-/** It reports so, and the independent head does not contradict it. */
+/** Whether it reports that it has caught up, and the independent head does not contradict that. */
 const hasCaughtUp = (seen: ObservedProcessor, nowMs: number): boolean =>
   claimsCaughtUp(seen) && !isFarBehind(seen, nowMs)
 
-/** Since when it has not moved, when that is long and the chain has moved meanwhile. Only what was seen counts, not what was missed. */
+/** Since when it has made no progress although its chain has grown; null if not for `waitMs`. Time without observations does not count. */
 function stalledSince(seen: ObservedProcessor, startedMs: number, nowMs: number, waitMs: number): number | null {
   const { progressedAtMs, scrapedAtMs } = seen
   const movedAtMs = headMovedAt(seen, nowMs)
   if (progressedAtMs === null || movedAtMs === null) return null
   const sinceMs = Math.max(progressedAtMs, startedMs)
-  // A processor that reports to be synced counts as idle, but the independent head contradicts it here.
+  // A processor that claims to have caught up accumulates no `stillMs`, but here the independent head contradicts the claim.
   const maxMs = claimsCaughtUp(seen) ? Infinity : seen.stillMs
   return movedAtMs > sinceMs && Math.min(scrapedAtMs - sinceMs, maxMs) >= waitMs ? sinceMs : null
 }
 
-/** A sentence: how it ended, and how often. */
+/** Sentences with how the container ended and how often it was restarted. */
 export function crashReason({ reason, restarts, exitCode, isOutOfMemory }: ObservedContainer): string {
   const ended = isOutOfMemory
     ? 'It ran out of memory'

@@ -6,7 +6,7 @@ import type { ObservedApi, ObservedContainer, ObservedDatabase, ObservedProcesso
 export type Found = Pick<AlertEvent, 'severity' | 'container' | 'label' | 'reason'> & {
   /** When it began, in epoch milliseconds; null (the default): unknown. */
   sinceMs?: number | null
-  /** False: not enough to open an alert, but an open alert does not end. True by default. */
+  /** False: too weak to open an alert, but enough to keep an open one. True by default. */
   isClear?: boolean
 }
 
@@ -21,13 +21,13 @@ export type Latency = { p95Ms: number; requests: number }
 
 type DatabaseUse = Pick<ObservedDatabase, 'usedBytes' | 'totalBytes'>
 
-/** What rules check about a version. Observations are those of the serving generation. */
+/** The facts about a version that rules check. Observations are those of the serving generation. */
 export type AlertFacts = {
   status: Squid['status']
   image: string | null
   lastDeploy: SquidRow['lastDeploy']
   apiReplicas: number
-  /** Names. */
+  /** The names of its processors. */
   processors: string[]
   database: DatabaseUse | null
   containers: ObservedContainer[]
@@ -38,7 +38,7 @@ export type AlertFacts = {
   latency?: Latency | undefined
 }
 
-/** What rules check about an organization. */
+/** The facts about an organization that rules check. */
 export type OrgFacts = {
   status: OrgStatus | null
   quotas: { quota: 'spend' | 'rpc'; used: number; cap: number }[]

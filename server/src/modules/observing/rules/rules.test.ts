@@ -9,7 +9,7 @@ import { rules } from './rules.ts'
 const now = Date.parse('2026-01-15T12:00:00Z')
 const ago = (ms: number) => now - ms
 
-/** A version without problems, but for `change`. */
+/** A version without problems except for `change`. */
 const version = (change: Partial<AlertFacts>): Partial<AlertFacts> => change
 const eth = (change: Parameters<typeof observedContainer>[0]) =>
   observedContainer({ sinceMs: ago(hours(1)), ...change })

@@ -42,7 +42,7 @@ test('gateways poll the chain that an environment names, even without calls to i
   await until(async () => expect((await look())?.head?.headBlock).toBe(await height()))
   expect(heads.headOf({ squidId: squid.id, container: 'other' })).toBeNull()
 
-  // Without a gateway the head grows old, and is then no head.
+  // Without a gateway the head becomes outdated and is ignored.
   const at = t.clock.now()
   await t.gateway.close()
   t.clock.advance(minutes(1))

@@ -14,30 +14,30 @@ export type HeadLookup = (of: {
 
 export type ChainHeadCache = {
   headOf: HeadLookup
-  /** Data sources named in its code and environment, without credentials. */
+  /** Data sources found in the code and environment of a processor, without credentials. */
   sourcesOf: (of: { squidId: number; container: string }) => string[]
-  /** Reads the environments of versions that changed, and the heads of the chains in them. */
+  /** Reads the environments of changed versions, and the heads of the chains in them. */
   look: () => Promise<void>
 }
 
-/** By processor. */
+/** Chains and data sources by processor; `written` is the row version they were read from. */
 type CachedWorkload = { written: string; chains: Map<string, string>; sources: Map<string, string[]> }
 
 export function createKnownHeads(app: App): ChainHeadCache {
   let heads = new Map<string, ChainHead>()
   const read = new Map<number, CachedWorkload>()
 
-  /** Opening a workload takes a while, so that only those are opened that changed. */
+  /** Opens only the workloads that changed, since opening one is slow. */
   const readChanged = async () => {
-    const wanted = new Map((await listRowVersions(app.db)).map((row) => [row.squidId, row.written]))
-    for (const squidId of read.keys()) if (!wanted.has(squidId)) read.delete(squidId)
-    const changed = [...wanted].filter(([squidId, written]) => read.get(squidId)?.written !== written)
+    const current = new Map((await listRowVersions(app.db)).map((row) => [row.squidId, row.written]))
+    for (const squidId of read.keys()) if (!current.has(squidId)) read.delete(squidId)
+    const changed = [...current].filter(([squidId, written]) => read.get(squidId)?.written !== written)
     const sealed = await selectSealedWorkloads(
       app.db,
       changed.map(([squidId]) => squidId),
     )
     for (const row of sealed)
-      read.set(row.squidId, { written: wanted.get(row.squidId) ?? '', ...readWorkload(app, row) })
+      read.set(row.squidId, { written: current.get(row.squidId) ?? '', ...readWorkload(app, row) })
   }
 
   return {
@@ -54,7 +54,7 @@ export function createKnownHeads(app: App): ChainHeadCache {
   }
 }
 
-/** A secret that every version is given tells nothing of this one. */
+/** Ignores secrets that every version receives, since they do not show what this version uses. */
 function readWorkload({ sealer, log }: App, row: SealedWorkload): Omit<CachedWorkload, 'written'> {
   const { squidId, sealed, secretNames, manifestCurrent, sourceHosts } = row
   const chains: CachedWorkload['chains'] = new Map()
@@ -63,10 +63,10 @@ function readWorkload({ sealer, log }: App, row: SealedWorkload): Omit<CachedWor
     const own = ownVariables(manifestCurrent)
     const foreign = new Set(secretNames.filter((name) => !own.has(name)))
     for (const { name, env } of openWorkload(sealer, squidId, sealed).containers.filter(isProcessor)) {
-      const told = Object.fromEntries(Object.entries(env).filter(([variable]) => !foreign.has(variable)))
-      const chain = chainOf(told)
+      const ownEnv = Object.fromEntries(Object.entries(env).filter(([variable]) => !foreign.has(variable)))
+      const chain = chainOf(ownEnv)
       if (chain !== null) chains.set(name, chain)
-      const named = Object.values(told).flatMap((value) => sourceName(value) ?? [])
+      const named = Object.values(ownEnv).flatMap((value) => sourceName(value) ?? [])
       sources.set(name, [...new Set([...sourceHosts, ...named])])
     }
   } catch (error) {

@@ -10,12 +10,15 @@ import { isProcessor, workloadIdOf } from '../../manifest/index.ts'
 
 const maxConcurrent = 8
 const tailLines = 100
-/** Without metrics for this long after its start it is looked at what it waits for. */
+/** The log of a processor that has no metrics this long after its start is checked for its data source. */
 const startingMs = 60_000
 
 type Known = Pick<ChainHeadCache, 'headOf' | 'sourcesOf'>
 
-/** Notes of every processor that hears nothing from its data source which one that is, as far as its log, environment and code tell. */
+/**
+ * Returns a function that records, for every processor whose data source does not respond, which source that is according to the
+ * processor's log, environment and code.
+ */
 export function createSourceLook(
   app: WorkerApp,
   seen: ObservationCache,
@@ -30,16 +33,16 @@ export function createSourceLook(
       return sinceMs === null ? [] : [{ key, row, sinceMs }]
     })
     const redactorOf = await redactors([...new Set(silent.map(({ row }) => row.squidId))])
-    const now = new Map<string, SourceRow>()
+    const sources = new Map<string, SourceRow>()
     await mapConcurrently(silent, maxConcurrent, async ({ key, row, sinceMs }) => {
       const { squidId, generation, container } = row
       const lines = await app.runtime.tail(workloadIdOf(squidId, generation), container, tailLines)
-      // Other programs may show no metrics at all.
+      // A program that does not use the SDK may have no metrics at all, whatever its data source does.
       if (!lines.some(isSdkLine)) return
       const sentence = sourceSentence(troubleIn(lines, sinceMs), known.sourcesOf(row))
-      now.set(key, { squidId, generation, processor: container, sentence: redactorOf(squidId)(sentence) })
+      sources.set(key, { squidId, generation, processor: container, sentence: redactorOf(squidId)(sentence) })
     })
-    await seen.recordSources(now)
+    await seen.recordSources(sources)
   }
 }
 

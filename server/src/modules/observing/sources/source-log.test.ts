@@ -4,7 +4,7 @@ import { sourceName, sourceSentence, troubleIn } from './source-log.ts'
 const line = (fields: object) => JSON.stringify({ level: 3, time: 1000, ns: 'sqd:processor:rpc', ...fields })
 const sentence = (lines: string[], named: string[] = []) => sourceSentence(troubleIn(lines, 0), named)
 
-test('the host of an RPC node that the log complains of is named, and nothing of its key', () => {
+test('the sentence names the host of the failing RPC node, without its key', () => {
   const refused = line({
     msg: 'connection failure',
     rpcUrl: 'https://user:pass@eth.example.com:8545/v2/k-e-y?apikey=k-e-y',
@@ -18,7 +18,7 @@ test('the host of an RPC node that the log complains of is named, and nothing of
 test.each([
   ['getaddrinfo ENOTFOUND v2.archive.example', 'v2.archive.example', 'its name cannot be resolved'],
   ['connect ETIMEDOUT 10.0.0.1:443', 'v2.archive.example', 'it does not answer in time'],
-])('a data gateway is found in the reason: %s', (reason, host, fault) => {
+])('the host of a data gateway is read from the error: %s', (reason, host, fault) => {
   const failed = line({
     ns: 'sqd:processor:archive',
     reason: `request to https://${host}/network/eth/height failed, reason: ${reason}`,
@@ -26,7 +26,7 @@ test.each([
   expect(sentence([failed])).toBe(`Its log says of ${host}: ${fault}.`)
 })
 
-test('where the log has no address, what code and environment name is said, or that nothing does', () => {
+test('without a URL in the log, the sentence lists the hosts in code and environment, or says that there are none', () => {
   const timedOut = line({ msg: 'archive request failed', reason: 'request timed out after 10000 ms' })
   expect(sentence([timedOut], ['v2.archive.example'])).toBe(
     'Its log says of its data source: it does not answer in time. Its code and environment name v2.archive.example.',
@@ -36,11 +36,11 @@ test('where the log has no address, what code and environment name is said, or t
   )
 })
 
-test('trouble from before counts for nothing', () => {
+test('earlier errors are ignored', () => {
   expect(troubleIn([line({ reason: 'connect ECONNREFUSED' })], 2000)).toBeNull()
 })
 
-test('an address of the own gateway is the chain, and what is no source is not named', () => {
+test('a URL of our gateway is shown as its chain, and text that is not the URL of a source is not shown', () => {
   expect(sourceName('http://localhost:4001/rpc/eth/shoal_rpc_abc')).toBe('the RPC gateway (chain eth)')
   expect(sourceName('postgres://user:password@db/x')).toBeNull()
   expect(sourceName('true')).toBeNull()

@@ -1,7 +1,7 @@
-/** What a processor's log says of its data source. `url`: as the log has it, with keys and all; never shown. */
+/** An error of a data source in a processor's log. `url` is unredacted and may contain keys: never show it. */
 export type SourceTrouble = { url: string | null; fault: string }
 
-/** What errors of the SDK's clients and of Node mean. */
+/** Descriptions of the errors of the SDK's clients and of Node. */
 const faults: [RegExp, string][] = [
   [/ENOTFOUND|EAI_AGAIN/, 'its name cannot be resolved'],
   [/ECONNREFUSED/, 'it refuses connections'],
@@ -14,10 +14,10 @@ const faults: [RegExp, string][] = [
 ]
 const address = /\b(?:https?|wss?):\/\/[^\s"'<>]+/
 
-/** Whether a program of the SDK wrote it: it shows its metrics only when its data source has answered. */
+/** Whether a program on the SDK wrote the line. Such a program serves metrics only once its data source has responded. */
 export const isSdkLine = (line: string): boolean => line.includes('"ns":"sqd:')
 
-/** The last trouble with a data source that a log of the SDK tells, from `sinceMs` on. */
+/** The last error of a data source in these lines of the SDK, at `sinceMs` or later; null if there is none. */
 export function troubleIn(lines: readonly string[], sinceMs: number): SourceTrouble | null {
   for (const line of lines.toReversed()) {
     const trouble = troubleOf(line, sinceMs)
@@ -47,7 +47,7 @@ function entryOf(line: string): Record<string, unknown> | null {
 
 const ownGateway = /\/rpc\/([a-z0-9-]{1,64})\/shoal_rpc_/
 
-/** Of an address what people may see: its host, or which chain of our gateway it is. Null for what is no address of a source. */
+/** The displayable part of a data source's URL: its host, or the chain if it is a URL of our gateway. Null for any other text. */
 export function sourceName(url: string): string | null {
   const chain = ownGateway.exec(url)?.[1]
   if (chain) return `the RPC gateway (chain ${chain})`
@@ -58,13 +58,13 @@ export function sourceName(url: string): string | null {
 
 const maxNamed = 5
 
-/** A sentence: which source does not answer, and from where that is known. `named`: hosts that its code and environment name. */
+/** A sentence with the source that does not respond and how that is known. `named`: hosts found in the processor's code and environment. */
 export function sourceSentence(trouble: SourceTrouble | null, named: readonly string[]): string {
   const host = trouble?.url ? sourceName(trouble.url) : null
   if (trouble && host) return `Its log says of ${host}: ${trouble.fault}.`
-  const said = trouble
+  const logSentence = trouble
     ? `Its log says of its data source: ${trouble.fault}.`
     : 'Its log does not say what it waits for.'
-  if (named.length === 0) return `${said} Neither its code nor its environment names an address.`
-  return `${said} Its code and environment name ${named.slice(0, maxNamed).join(', ')}.`
+  if (named.length === 0) return `${logSentence} Neither its code nor its environment names an address.`
+  return `${logSentence} Its code and environment name ${named.slice(0, maxNamed).join(', ')}.`
 }

@@ -19,7 +19,7 @@ let clock: ManualClock
 let runtime: SimRuntime
 let org: TestOrg
 let seen: ObservationCache
-let lookAtSources: () => Promise<void>
+let observeSources: () => Promise<void>
 let known: ReturnType<typeof createKnownHeads>
 beforeEach(async () => {
   clock = new ManualClock()
@@ -28,17 +28,17 @@ beforeEach(async () => {
   org = await t.make.org()
   seen = await loadObservationCache(t.app)
   known = createKnownHeads(t.app)
-  lookAtSources = createSourceLook(t.app, seen, known)
+  observeSources = createSourceLook(t.app, seen, known)
 })
 afterEach(() => t?.close())
 
-/** Lets time pass as a worker looks, every three seconds. */
+/** Advances the clock, with the observations that a worker makes every three seconds. */
 async function pass(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 3000) {
     clock.advance(3000)
     await seen.recordContainers(await readContainers(t.app, seen.containers))
     await observeProcessors(t.app, seen, known.headOf)
-    if (passed % 9000 === 0) await lookAtSources()
+    if (passed % 9000 === 0) await observeSources()
   }
 }
 
@@ -60,7 +60,7 @@ const atHead = (source: NonNullable<SimBehaviour['sync']>['source'], headBlocksP
   sync: { fromBlock: 1000, headBlock: 1000, headBlocksPerSecond, blocksPerSecond: 100, ...(source && { source }) },
 })
 
-test('a node that stops shows as Stalled and as lag within a minute, and is over when it answers', async () => {
+test('a node that stops responding is shown as Stalled and as lag within a minute, until it responds again', async () => {
   await make(atHead({ asksEveryMs: 5000, silentFromMs: minutes(5), silentToMs: minutes(6.5) }))
   await pass(minutes(5))
   expect(await processor()).toMatchObject({ status: 'SYNCED', lag: { blocks: 0, seconds: 0 } })
@@ -90,8 +90,8 @@ test('a node that stays silent is a stall after five minutes', async () => {
 
 test.each([
   ['whose blocks come every ten minutes', atHead({ asksEveryMs: 5000 }, 1 / 600)],
-  ['that rests', atHead({ asksEveryMs: 20_000 }, 0)],
-  ['that it asks for every two minutes only', atHead({ asksEveryMs: minutes(2) }, 1)],
+  ['without new blocks', atHead({ asksEveryMs: 20_000 }, 0)],
+  ['that it polls only every two minutes', atHead({ asksEveryMs: minutes(2) }, 1)],
 ])('a quiet processor on a chain %s is not stalled', async (_, behaviour) => {
   await make(behaviour)
   await pass(minutes(3))
@@ -145,7 +145,7 @@ test('a data source that never responds is reported within three minutes, with i
   expect(JSON.stringify(await get())).not.toMatch(/hidden-node-name|the-key/)
 })
 
-test('where the log does not say which source, its code and its environment do', async () => {
+test('if the log does not name the source, the reason lists the hosts in code and environment', async () => {
   const squid = await make({ isDeaf: true, print: [begun] })
   const spec = specOf('eth', metricsPort, { isDeaf: true, print: [begun] })
   const workload = workloadOf(squid, [
@@ -162,7 +162,7 @@ test('where the log does not say which source, its code and its environment do',
   )
 })
 
-test('a program of another kind that shows no metrics is unknown after ten minutes, and told then', async () => {
+test('a program without the SDK and without metrics is reported as unknown after ten minutes', async () => {
   await make({ isDeaf: true, print: ['indexing'] })
   await pass(minutes(9))
   expect((await processor()).status).toBe('STARTING')

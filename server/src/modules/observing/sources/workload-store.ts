@@ -6,7 +6,7 @@ import { squids } from '../../versions/index.ts'
 
 const isToRun = and(eq(squids.wanted, 'running'), isNotNull(squids.sealedWorkload))
 
-/** Of the versions that ought to run: `written` changes whenever anything of their row was; their workloads are not read for it. */
+/** Versions whose desired state is running. `written` changes with every write of the row; the workload itself is not read. */
 export function listRowVersions(db: Db): Promise<{ squidId: number; written: string }[]> {
   return db
     .select({ squidId: squids.id, written: sql<string>`xmin::text` })

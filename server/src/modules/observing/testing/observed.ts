@@ -1,7 +1,7 @@
 import { unknownBlockRate } from '../../rpc/index.ts'
 import type { ObservedContainer, ObservedProcessor } from '../progress/parts-store.ts'
 
-/** What was seen of a container: it runs and has never ended. */
+/** An observed container that runs and has never ended. */
 export const observedContainer = (change: Partial<ObservedContainer>): ObservedContainer => ({
   squidId: 1,
   container: 'eth',
@@ -16,7 +16,7 @@ export const observedContainer = (change: Partial<ObservedContainer>): ObservedC
   ...change,
 })
 
-/** What was seen of a processor: it is in the middle of its chain and moved a moment before `nowMs`. */
+/** An observed processor in the middle of its chain, which made progress a moment before `nowMs`. */
 export const observedProcessor = (nowMs: number, change: Partial<ObservedProcessor>): ObservedProcessor => ({
   squidId: 1,
   processor: 'eth',

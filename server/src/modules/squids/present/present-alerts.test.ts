@@ -27,7 +27,7 @@ function alerts(processor: Partial<ObservedProcessor> = {}, container: Partial<O
   })
 }
 
-test('a processor that stands still while its chain moves: why, and since when', () => {
+test('a processor without progress while its chain grows is reported with the reason and the time', () => {
   const stillMs = ago(minutes(6))
   expect(alerts({ progressedAtMs: stillMs, headMovedAtMs: ago(5000), stillMs: minutes(6) })).toEqual([
     {
@@ -39,7 +39,7 @@ test('a processor that stands still while its chain moves: why, and since when',
   ])
 })
 
-test('a quiet chain, a processor at its head and one that moves raise none', () => {
+test('a quiet chain, a processor at its head and one that makes progress raise no alert', () => {
   expect(alerts({ progressedAtMs: ago(minutes(30)), headMovedAtMs: ago(minutes(31)), stillMs: minutes(30) })).toEqual(
     [],
   )
@@ -47,7 +47,7 @@ test('a quiet chain, a processor at its head and one that moves raise none', () 
   expect(alerts()).toEqual([])
 })
 
-test('metrics that no longer answer, and an end in failure, count from when they began', () => {
+test('metrics that do not respond, and a failed end, are reported since they began', () => {
   const sinceMs = ago(minutes(7))
   expect(alerts({ unansweredSinceMs: sinceMs })).toMatchObject([{ label: 'eth is stuck', since: iso(sinceMs) }])
   expect(alerts({}, { state: 'finished', exitCode: 2, sinceMs })).toMatchObject([

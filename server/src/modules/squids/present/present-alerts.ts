@@ -9,7 +9,7 @@ type Alert = Squid['alerts'][number]
 type AlertInput = {
   squid: Pick<PresentedRow, 'secretsReadAtMs' | 'secretNames' | 'manifestCurrent'>
   subject: AlertFacts
-  /** Of the organization: when each was last set. */
+  /** When each secret of the organization was last set. */
   secrets: ReadonlyMap<string, Date>
   nowMs: number
 }
@@ -39,11 +39,11 @@ function secretsAlerts({ squid, secrets }: AlertInput): Alert[] {
     .sort((a, b) => (a.name < b.name ? -1 : 1))
   const deleted = secretNames.filter((name) => !secrets.has(name))
   if (changed.length === 0 && deleted.length === 0) return []
-  const told = [
+  const changes = [
     { verb: 'Changed', names: changed.map(({ name }) => name) },
     { verb: 'Deleted', names: deleted },
   ].filter(({ names }) => names.length > 0)
-  const sentences = told.map(({ verb, names }) => `${verb} since its programs were started: ${listed(names)}.`)
+  const sentences = changes.map(({ verb, names }) => `${verb} since its programs were started: ${listed(names)}.`)
   return [
     {
       label: 'Secrets are outdated',

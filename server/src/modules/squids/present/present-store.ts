@@ -6,7 +6,7 @@ import { DatabaseError } from 'pg'
 import type { Db } from '../../../db/database.ts'
 import type { SquidRow } from '../../versions/index.ts'
 
-/** What a version's own row says in a list. Times are in epoch milliseconds: a list makes thousands of them. */
+/** The columns of a version that a list needs. Times are in epoch milliseconds, since a list has too many to create a Date for each. */
 export type SummaryRow = {
   id: number
   orgId: number
@@ -24,7 +24,7 @@ export type SummaryRow = {
   hibernatedAtMs: number | null
 }
 
-/** All that it says to people. */
+/** All columns of a version that the API returns. */
 export type PresentedRow = SummaryRow & {
   description: string | null
   manifestRaw: string
@@ -35,7 +35,7 @@ export type PresentedRow = SummaryRow & {
   createdAtMs: number
 }
 
-/** Whole epoch milliseconds; `extract` would make them of numerics, which is slow. */
+/** Epoch milliseconds as an integer. `date_part`, since `extract` computes with numerics, which is slow. */
 const ms = (column: string) => `round(date_part('epoch', ${column}) * 1000)::bigint`
 
 const summaryColumns = sql.raw(`s.id, s.org_id as "orgId", s.name, s.slot, s.image, s.wanted,
@@ -55,9 +55,9 @@ export async function selectPresented(db: Db, squidId: number): Promise<Presente
 export type SquidFilter = { name?: string | undefined; search?: string | undefined }
 
 /**
- * Versions of an organization, by name and newest first. `search` is a pattern of `name@slot`, in any case (spec 2.7); what is no
- * valid one is looked for as it stands, as the console does. Postgres matches it, whose patterns cannot run away as those of
- * JavaScript can.
+ * Versions of an organization, by name and newest first. `search` is a case-insensitive pattern for `name@slot` (spec 2.7); an
+ * invalid pattern is searched for literally, as in the console. Postgres matches it, since a pattern can make JavaScript's engine
+ * run practically forever.
  */
 export async function listPresented(db: Db, orgId: number, { name, search }: SquidFilter): Promise<PresentedRow[]> {
   if (!search) return await selectVersions(db, orgId, name)
@@ -82,7 +82,7 @@ async function selectVersions(db: Db, orgId: number, name?: string, search?: SQL
   return rows
 }
 
-/** The same in brief. */
+/** The same versions with the columns of a summary only. */
 export async function listSummaryRows(
   db: Db,
   { orgId, ids }: { orgId: number; ids?: number[] | undefined },
@@ -96,7 +96,7 @@ export async function listSummaryRows(
 
 type OfOrg = PresentedRow & { orgCode: string; orgName: string | null }
 
-/** Versions in all organizations of a person. */
+/** Versions in all organizations of a user. */
 export async function listPresentedOf(db: Db, userId: number, name: string | undefined): Promise<OfOrg[]> {
   const { rows } = await db.execute<OfOrg>(sql`
     select ${rowColumns}, o.code as "orgCode", o.name as "orgName"

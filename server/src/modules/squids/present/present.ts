@@ -8,7 +8,7 @@ import type { PresentedRow, SummaryRow } from './present-store.ts'
 import { squidStatusOf } from '../status.ts'
 import { apiUrls, consoleUrl, metricsUrl, type UrlParts } from '../urls.ts'
 
-/** What is known of a version for a list; observations only of the generation that serves. */
+/** The facts about a version that a list shows. Observations are those of the serving generation. */
 export type SummaryFacts = VersionParts & {
   squid: SummaryRow
   org: { id: number; code: string; name: string | null }
@@ -16,17 +16,17 @@ export type SummaryFacts = VersionParts & {
   connections: SquidConnection[]
 }
 
-/** All that is known of it. */
+/** All facts about a version. */
 export type SquidFacts = SummaryFacts & {
   squid: PresentedRow
-  /** Of the organization: when each was last set. */
+  /** When each secret of the organization was last set. */
   secrets: ReadonlyMap<string, Date>
 }
 
 /** Canonical addresses never change from here on (spec 2.9). */
 const spec = 4
 
-/** The version as the wire has it (contract 2.2): computed from what is wanted and what was seen, never from memory. */
+/** The version as the API returns it (contract 2.2), computed from its desired state and its observations. */
 export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): Squid {
   const { squid, org, secrets } = facts
   const of = addressOf(facts)
@@ -44,14 +44,14 @@ export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): 
     processors: presentProcessors(config, facts, of, nowMs),
     addons: postgres ? { postgres } : {},
     scale: { isDedicated: squid.isDedicated, processorProfile: squid.processorProfile ?? 'collocated' },
-    alerts: alertsOf({ squid, subject: watchedOf(facts), secrets, nowMs }),
+    alerts: alertsOf({ squid, subject: alertFactsOf(facts), secrets, nowMs }),
     organization: { id: org.id, name: org.name, code: org.code },
     links: { cloudUrl: consoleUrl(config, of), dockerImageUrl: null },
     createdAt: isoTime(squid.createdAtMs),
   }
 }
 
-/** What a list shows of it. */
+/** The version as lists show it. */
 export function presentSummary(config: Config, facts: SummaryFacts, nowMs: number): SquidSummary {
   const { squid, database, tags } = facts
   const api = presentApi(config, facts)
@@ -78,7 +78,7 @@ const addressOf = ({ squid: { name, slot }, org, tags }: SummaryFacts): UrlParts
   tags,
 })
 
-const watchedOf = ({ squid, database, containers, processors, apis }: SquidFacts): AlertFacts => ({
+const alertFactsOf = ({ squid, database, containers, processors, apis }: SquidFacts): AlertFacts => ({
   status: squidStatusOf(squid),
   image: squid.image,
   lastDeploy: squid.lastDeploy,
@@ -92,7 +92,7 @@ const watchedOf = ({ squid, database, containers, processors, apis }: SquidFacts
 
 const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms))
 
-/** Null for a version without an api. One that never ran has none to show yet, but is not well either (spec 4). */
+/** Null for a version without an api. A version that never ran may still have one, which is reported as not available (spec 4). */
 function presentApi(config: Config, facts: SummaryFacts): SquidSummary['api'] | null {
   const { squid, apis } = facts
   const hasNeverRun = squid.image === null && !squid.lastDeploy?.running
@@ -123,7 +123,7 @@ function presentProgress(name: string, facts: SummaryFacts, nowMs: number) {
     name,
     ...status,
     since: timeOrNull(sinceMs),
-    // The public client needs numbers, also before the first block (contract 2.2).
+    // The public client requires numbers even before the first block (contract 2.2).
     syncState: { currentBlock: seen?.currentBlock ?? -1, totalBlocks: seen?.totalBlocks ?? 0 },
     blocksPerSecond: seen?.blocksPerSecond ?? null,
     etaSeconds: seen?.etaSeconds ?? null,

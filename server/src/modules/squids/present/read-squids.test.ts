@@ -18,7 +18,7 @@ const get = (reference: string) => t.as(org.admin).squids.get({ params: { code: 
 const list = (query: { name?: string; search?: string } = {}) =>
   t.as(org.admin).squids.list({ params: { code: org.code }, query })
 
-test('a version has all the public client insists on, and no key org', async () => {
+test('a version has all fields that the public client requires, and no key org', async () => {
   const squid = await makeVersion(t.app, org, { name: 'whole', apis: [{}], processors: { eth: {}, bsc: {} } })
   await setTag(t.app.db, squid, 'prod', t.app.clock.now())
   await setTag(t.app.db, squid, 'beta', t.app.clock.now())
@@ -54,7 +54,7 @@ test('a version has all the public client insists on, and no key org', async () 
   expect(seen).not.toHaveProperty('org')
 })
 
-test('the list in brief says of each version what the whole list says', async () => {
+test('summaries agree with the full list', async () => {
   const squid = await makeVersion(t.app, org, { name: 'brief', apis: [{}], processors: { eth: {} } })
   const since = t.app.clock.now()
   await setTag(t.app.db, squid, 'prod', since)
@@ -81,7 +81,7 @@ test('the list in brief says of each version what the whole list says', async ()
   expect(brief).not.toHaveProperty('manifest')
 })
 
-test('the list in brief can be asked for some of its versions, and for none of others', async () => {
+test('summaries can be requested by id, but not those of another organization', async () => {
   const squid = await makeVersion(t.app, org, { name: 'one' })
   const other = await t.make.org()
   const foreign = await makeVersion(t.app, other, { name: 'foreign' })
@@ -91,7 +91,7 @@ test('the list in brief can be asked for some of its versions, and for none of o
   await expect(summaries('1,two')).rejects.toThrow('Up to 200 ids')
 })
 
-test('a version whose first deployment failed is not well, and says why', async () => {
+test('a version whose first deployment failed is not available, with the reason', async () => {
   const lastDeploy = {
     id: 7,
     type: 'DEPLOY',
@@ -110,7 +110,7 @@ test('a version whose first deployment failed is not well, and says why', async 
   expect(displayStatus(seen)).toBe('DEGRADED')
 })
 
-test('a hibernated version says so', async () => {
+test('a hibernated version is reported as such', async () => {
   await makeVersion(t.app, org, {
     name: 'asleep',
     apis: [{}],
@@ -141,7 +141,7 @@ test('secrets that changed since the programs were started raise an alert', asyn
 })
 
 describe('the list', () => {
-  test('is of the organization alone, by name and newest first, and can be searched', async () => {
+  test('has the versions of one organization, by name and newest first, and can be searched', async () => {
     const other = await t.make.org()
     const mine = await t.make.org({ admin: other.admin })
     for (const [name, slot] of [
@@ -160,10 +160,10 @@ describe('the list', () => {
     expect(await references({ search: '^AL' })).toEqual(['alpha@v2', 'alpha@v1'])
     expect(await references({ search: '^pha' })).toEqual([])
     expect(await references({ search: 'a.p.a@v1$' })).toEqual(['alpha@v1'])
-    // No pattern: looked for as it stands.
+    // Not a valid pattern: searched for literally.
     for (const broken of ['alpha@v2(', 'a{2,1}', '[', '(?<=a)b'])
       expect(await references({ search: broken })).toEqual([])
-    // Patterns that take other engines minutes, and one as large as a search may be.
+    // Patterns that take backtracking engines minutes, and one of the maximum length.
     for (const hostile of ['(a+)+$', '(((a{1,99}){1,99}){1,99}){1,99}', `(${'a?'.repeat(90)})+b`])
       await references({ search: hostile })
     const ofUser = await t.as(mine.admin).squids.listMine({ query: { name: 'alpha' } })

@@ -10,8 +10,8 @@ import { readParts } from '../../observing/index.ts'
 export type SquidOfOrg = { squid: PresentedRow; org: SquidFacts['org'] }
 
 /**
- * Versions for the wire, in their order; the number of queries does not grow with them. Passwords of databases are not among
- * what a list tells.
+ * Presents the versions in the given order, without the credentials of their databases. The number of queries does not depend on the
+ * number of versions.
  */
 export async function presentSquids(app: App, found: SquidOfOrg[]): Promise<Squid[]> {
   const factsOf = await readFacts(app, found)
@@ -19,7 +19,7 @@ export async function presentSquids(app: App, found: SquidOfOrg[]): Promise<Squi
   return found.map((of) => presentSquid(app.config, factsOf(of), nowMs))
 }
 
-/** One version with what its caller may connect to the database with. */
+/** Presents one version, with the database credentials that the caller may use. */
 export async function presentOneSquid(app: App, org: OrgScope, squid: PresentedRow): Promise<Squid> {
   const factsOf = await readFacts(app, [{ squid, org }])
   const connections = mayConnect(org, squid) ? await readerConnection(app, squid.id) : null
@@ -27,7 +27,7 @@ export async function presentOneSquid(app: App, org: OrgScope, squid: PresentedR
   return presentSquid(app.config, facts, app.clock.now().getTime())
 }
 
-/** Access to databases comes with the Pro plan (spec 2.9), for members who may have credentials. */
+/** Access to databases is part of the Pro plan (spec 2.9), for members who may see credentials. */
 const mayConnect = (org: OrgScope, squid: PresentedRow): boolean =>
   can(org, 'credentials.read') &&
   !org.isPlayground &&
@@ -36,12 +36,12 @@ const mayConnect = (org: OrgScope, squid: PresentedRow): boolean =>
   squid.wanted === 'running'
 
 /**
- * All versions of an organization as a list shows them, or those of them with these ids: asked for again and again, so nothing
- * is read that is not shown.
+ * The versions of an organization as lists show them: all, or those with these ids. The console polls this, so it reads only the
+ * columns that it returns.
  */
 export async function presentSummaries(app: App, org: SquidFacts['org'], ids?: number[]): Promise<SquidSummary[]> {
-  const which = { orgId: org.id, ids }
-  const [rows, partsOf] = await Promise.all([listSummaryRows(app.db, which), readParts(app.db, which)])
+  const selector = { orgId: org.id, ids }
+  const [rows, partsOf] = await Promise.all([listSummaryRows(app.db, selector), readParts(app.db, selector)])
   const nowMs = app.clock.now().getTime()
   return rows.map((squid) => presentSummary(app.config, { squid, org, connections: [], ...partsOf(squid.id) }, nowMs))
 }

@@ -8,14 +8,14 @@ import { workloadIdOf } from '../../manifest/workload-id.ts'
 export type VersionSpec = {
   name?: string
   slot?: string
-  /** What each replica of the api does; none: it has no api. */
+  /** The behaviour of each api replica; empty for a version without an api. */
   apis?: SimBehaviour[]
   /** By name. */
   processors?: Record<string, SimBehaviour>
   row?: Partial<SquidRow>
 }
 
-/** A version that was deployed, without the deployment: its row, and its containers in the runtime. */
+/** Creates a running version without deploying it: its row, and its containers in the runtime. */
 export async function makeVersion(app: WorkerApp, org: { id: number }, desired: VersionSpec = {}): Promise<SquidRow> {
   const { apis = [], processors = {} } = desired
   const { id: _, ...row } = desired.row ?? {}
@@ -41,7 +41,7 @@ export async function makeVersion(app: WorkerApp, org: { id: number }, desired: 
   return squid
 }
 
-/** Runs other containers in the place of a version's own. */
+/** The workload of a version with these containers. */
 export const workloadOf = ({ id, orgId, generation }: SquidRow, containers: ContainerSpec[]): Workload => ({
   id: workloadIdOf(id, generation),
   tenant: String(orgId),
