@@ -22,25 +22,25 @@ describe('an update', () => {
   test('from one generation to the next fails no request', async () => {
     const squid = await bed.version()
     const old = await bed.serve(squid, respond('1'))
-    const answers = new Map<string, number>()
+    const responses = new Map<string, number>()
     let isRunning = true
     const callers = Array.from({ length: 8 }, async () => {
       while (isRunning) {
-        const answer = await fetch(api(), query)
-        const text = answer.ok ? await answer.text() : `${answer.status} ${await answer.text()}`
-        answers.set(text, (answers.get(text) ?? 0) + 1)
+        const response = await fetch(api(), query)
+        const text = response.ok ? await response.text() : `${response.status} ${await response.text()}`
+        responses.set(text, (responses.get(text) ?? 0) + 1)
       }
     })
-    await until(() => expect(answers.get('1')).toBeGreaterThan(100))
+    await until(() => expect(responses.get('1')).toBeGreaterThan(100))
     await bed.serve(squid, respond('2'), { generation: 2 })
     await bed.change(squid, { generation: 2 })
-    await until(() => expect(answers.get('2')).toBeGreaterThan(100))
+    await until(() => expect(responses.get('2')).toBeGreaterThan(100))
     await old.close()
-    const before = answers.get('2') ?? 0
-    await until(() => expect(answers.get('2')).toBeGreaterThan(before + 100))
+    const before = responses.get('2') ?? 0
+    await until(() => expect(responses.get('2')).toBeGreaterThan(before + 100))
     isRunning = false
     await Promise.all(callers)
-    expect([...answers.keys()].sort()).toEqual(['1', '2'])
+    expect([...responses.keys()].sort()).toEqual(['1', '2'])
   })
 
   test('is applied although its notification was lost', async () => {
@@ -90,9 +90,9 @@ describe('an interrupted request', () => {
       req.resume()
       req.on('end', () => req.socket.destroy())
     })
-    const answer = await fetch(api(), init)
-    expect({ status: answer.status, received }).toEqual({ status: 502, received: sendings })
-    expect(await answer.json()).toMatchObject({ code: 'BROKEN_OFF' })
+    const response = await fetch(api(), init)
+    expect({ status: response.status, received }).toEqual({ status: 502, received: sendings })
+    expect(await response.json()).toMatchObject({ code: 'BROKEN_OFF' })
   })
 
   test('in the middle of its response ends the connection, so that the caller notices', async () => {
@@ -102,7 +102,7 @@ describe('an interrupted request', () => {
       res.write('half')
       setImmediate(() => res.destroy())
     })
-    await expect(fetch(api(), query).then((answer) => answer.text())).rejects.toThrow('terminated')
+    await expect(fetch(api(), query).then((response) => response.text())).rejects.toThrow('terminated')
   })
 
   test('by the caller closes the connection to the squid', async () => {
@@ -115,7 +115,7 @@ describe('an interrupted request', () => {
       begin()
     })
     const stop = new AbortController()
-    const call = fetch(api(), { ...query, signal: stop.signal }).then((answer) => answer.text())
+    const call = fetch(api(), { ...query, signal: stop.signal }).then((response) => response.text())
     await began
     stop.abort()
     await expect(call).rejects.toThrow('aborted')
@@ -198,12 +198,12 @@ describe('counts', () => {
       req.on('end', () => res.writeHead(req.url === '/bad' ? 400 : 200).end('12345'))
     })
     const second = await bed.another()
-    const ask = async (base: string, path: string) =>
+    const send = async (base: string, path: string) =>
       (await fetch(`${base}/acme/test-squid@v1/${path}`, query)).arrayBuffer()
     const all = Array.from({ length: 100 }, (_, i) => [
-      ask(i % 2 === 0 ? bed.url : second.url, 'api/graphql'),
-      ask(bed.url, 'processors/none/metrics'),
-      ...(i % 10 === 0 ? [ask(second.url, 'api/bad')] : []),
+      send(i % 2 === 0 ? bed.url : second.url, 'api/graphql'),
+      send(bed.url, 'processors/none/metrics'),
+      ...(i % 10 === 0 ? [send(second.url, 'api/bad')] : []),
     ])
     await Promise.all(all.flat())
     await second.gateway.close()
@@ -227,8 +227,8 @@ test('a gateway stops immediately despite open connections', async () => {
   const squid = await bed.version()
   await bed.serve(squid, (_, res) => void res.writeHead(200).write('for ever'))
   const second = await bed.another()
-  const answer = await fetch(`${second.url}/acme/test-squid@v1/api/`)
-  const broken = answer.text().catch((error: Error) => error.message)
+  const response = await fetch(`${second.url}/acme/test-squid@v1/api/`)
+  const broken = response.text().catch((error: Error) => error.message)
   await second.gateway.close()
   expect(await broken).toContain('terminated')
 })

@@ -38,7 +38,7 @@ export class CounterBuffer<Row> {
   row(key: string, create: () => Row): Row | null {
     const existing = this.#rows.get(key)
     if (existing) return existing
-    // A key in flight needs no room of its own: its counts are merged when the write fails.
+    // A key in flight does not count twice: if the write fails, its rows are merged.
     const isFull = this.#rows.size + this.#inFlight.size >= this.#maxRows
     if (isFull && !this.#inFlight.has(key)) return null
     const row = create()

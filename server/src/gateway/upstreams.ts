@@ -84,7 +84,7 @@ export class Upstreams {
     return opened
   }
 
-  /** Forgets an endpoint, so that the next request looks it up again. Streams in progress continue. */
+  /** Evicts an endpoint, so that the next request looks it up again. Streams in progress continue. */
   #drop(key: string): void {
     const upstream = this.#known.get(key)
     this.#known.delete(key)

@@ -11,7 +11,7 @@ export type Holder = {
   startedAt: string
   /** When it acquired the lock, as an ISO date. */
   since: string
-  /** What the operator ran. */
+  /** The command that the operator ran. */
   command: string
   /** Empty for a short-lived command. */
   roles: string[]

@@ -107,11 +107,11 @@ export class EvmDataset {
 
   async #receipts(query: EvmQuery, blocks: RawBlock[]): Promise<Map<string, Map<string, RawReceipt>>> {
     if (!needsReceipts(query) || blocks.length === 0) return new Map()
-    const answers = await this.#call(blocks.map((b) => ['eth_getBlockReceipts', [b.number]]))
+    const responses = await this.#call(blocks.map((b) => ['eth_getBlockReceipts', [b.number]]))
     return new Map(
       blocks.map((block, i) => [
         block.hash,
-        new Map(((answers[i] ?? []) as RawReceipt[]).map((r) => [r.transactionIndex, r])),
+        new Map(((responses[i] ?? []) as RawReceipt[]).map((r) => [r.transactionIndex, r])),
       ]),
     )
   }

@@ -51,24 +51,24 @@ type Line = {
 }
 
 async function stream(path: string, query: unknown, headers: Record<string, string> = {}) {
-  const answer = await fetch(`${url}/${path}`, { method: 'POST', body: JSON.stringify(query), headers })
-  const text = await answer.text()
+  const response = await fetch(`${url}/${path}`, { method: 'POST', body: JSON.stringify(query), headers })
+  const text = await response.text()
   const lines =
-    answer.status === 200
+    response.status === 200
       ? text
           .split('\n')
           .filter(Boolean)
           .map((line) => JSON.parse(line) as Line)
       : []
-  return { status: answer.status, headers: answer.headers, lines, text }
+  return { status: response.status, headers: response.headers, lines, text }
 }
 
 const get = async (path: string): Promise<unknown> => (await fetch(`${url}/${path}`)).json()
 const mine = (blocks: number) => rpc('anvil_mine', [`0x${blocks.toString(16)}`])
 async function rpc(method: string, params: unknown[]): Promise<unknown> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const answer = await fetch(devnet.rpcUrl, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
-  return ((await answer.json()) as { result: unknown }).result
+  const response = await fetch(devnet.rpcUrl, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+  return ((await response.json()) as { result: unknown }).result
 }
 
 test('a dataset reports its metadata and heads', async () => {
@@ -230,9 +230,9 @@ test('datasets of the catalogue are relayed to the configured portal, with backp
   const base = await serve(relay)
   expect(await (await fetch(`${base}/ethereum-mainnet/head`)).json()).toEqual({ number: 1, hash: '0x01' })
   expect(await (await fetch(`${base}/devnet/metadata`)).json()).toMatchObject({ dataset: 'devnet' })
-  const answer = await fetch(`${base}/ethereum-mainnet/stream`, { method: 'POST', body: '{}' })
-  expect([answer.headers.get('x-sqd-head-number'), answer.headers.get('set-cookie')]).toEqual(['7', null])
-  const reader = answer.body?.getReader()
+  const response = await fetch(`${base}/ethereum-mainnet/stream`, { method: 'POST', body: '{}' })
+  expect([response.headers.get('x-sqd-head-number'), response.headers.get('set-cookie')]).toEqual(['7', null])
+  const reader = response.body?.getReader()
   await reader?.read()
   // The client stops reading: the relay must stop once the buffers in between are full.
   const settled = await until(

@@ -141,9 +141,9 @@ function readReply({ status, bytes, rest }: Reply): Outcome {
 
 function parseReply(bytes: Buffer): Outcome {
   try {
-    const answer = readResponse(bytes)
-    if ('result' in answer) return { kind: 'result', json: answer.result }
-    return { kind: 'error', error: answer.error, isOurs: false }
+    const response = readResponse(bytes)
+    if ('result' in response) return { kind: 'result', json: response.result }
+    return { kind: 'error', error: response.error, isOurs: false }
   } catch {
     throw new UpstreamError('it did not respond with JSON-RPC', true)
   }

@@ -138,8 +138,8 @@ test('a large response is forwarded completely, with the id of its caller', asyn
   const range = { fromBlock: '0x0', toBlock: 'latest', address: devnet.token }
   const direct = await post(devnet.rpcUrl, call('eth_getLogs', [range], 1))
   const many = Array.from({ length: 100 }, (_, id) => call('eth_getLogs', [range], `n${id}`))
-  const answers = await post(url, many)
-  expect(answers.body).toEqual(many.map(({ id }) => ({ jsonrpc: '2.0', id, result: direct.body.result })))
+  const responses = await post(url, many)
+  expect(responses.body).toEqual(many.map(({ id }) => ({ jsonrpc: '2.0', id, result: direct.body.result })))
 })
 
 test('short and long responses of a batch keep their order and ids', async () => {
@@ -150,11 +150,11 @@ test('short and long responses of a batch keep their order and ids', async () =>
     const id = `${i} ${'größer 大'.repeat(20)}`
     return i % 250 === 100 ? call('eth_getLogs', [range], id) : call('eth_chainId', [], id)
   })
-  const answers = await post(url, batch)
+  const responses = await post(url, batch)
   const expected = batch.map(({ id, method }) => ({
     jsonrpc: '2.0',
     id,
     result: method === 'eth_chainId' ? '0x7a69' : result,
   }))
-  expect(answers.body).toEqual(expected)
+  expect(responses.body).toEqual(expected)
 })

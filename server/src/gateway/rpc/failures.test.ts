@@ -56,7 +56,7 @@ async function withPair(run: (pair: Pair) => Promise<void>, upstream: Record<str
 const isPoll = (method: string) => ['eth_blockNumber', 'eth_getBlockByNumber', 'eth_chainId'].includes(method)
 /** Number of samples from which a node is hedged when slightly slower than usual; a busy machine may hedge one more call. */
 const known = 16
-const heightOf = (answer: { body: { result?: unknown } }) => Number(answer.body.result)
+const heightOf = (response: { body: { result?: unknown } }) => Number(response.body.result)
 
 test('a node killed under load fails no call', () =>
   withPair(async ({ a, ask, t }) => {
@@ -65,8 +65,8 @@ test('a node killed under load fails no call', () =>
       for (let i = 0; i < 40; i += 1) {
         calls += 1
         if (calls === 150) void a.close()
-        const answer = await ask('eth_getBalance', [devnet.token, hex(i)])
-        expect(answer).toMatchObject({ status: 200, body: { id: 'mine', result: '0x0' } })
+        const response = await ask('eth_getBalance', [devnet.token, hex(i)])
+        expect(response).toMatchObject({ status: 200, body: { id: 'mine', result: '0x0' } })
       }
     }
     await Promise.all(Array.from({ length: 8 }, caller))
@@ -100,8 +100,8 @@ test('batches to a node that has become slow are hedged too', () =>
     for (let i = 0; i < known; i += 1) await post(url, batch(i))
     expect(ofBalance(b)).toHaveLength(0)
     a.fault = ({ method }) => (isPoll(method) ? null : { delayMs: 10_000 })
-    const answers = await post(url, batch(20))
-    expect(answers.body).toEqual([1, 2, 3].map((id) => ({ jsonrpc: '2.0', id, result: '0x0' })))
+    const responses = await post(url, batch(20))
+    expect(responses.body).toEqual([1, 2, 3].map((id) => ({ jsonrpc: '2.0', id, result: '0x0' })))
     expect(ofBalance(b)).toHaveLength(3)
   }))
 
@@ -162,11 +162,11 @@ test('heads never move backwards, whichever node responds', () =>
     // The only node that is high enough fails: an error is better than an older block.
     a.fault = standStill(last - 5)
     b.fault = () => 'down'
-    const answer = await until(
+    const response = await until(
       () => ask('eth_getBlockByNumber', ['latest', false]),
       (o) => o.body.error !== undefined,
     )
-    expect(answer).toMatchObject({ status: 503, body: { id: 'mine', error: { code: -32002 } } })
+    expect(response).toMatchObject({ status: 503, body: { id: 'mine', error: { code: -32002 } } })
     a.fault = null
     await until(
       () => ask('eth_getBlockByNumber', ['latest', false]),
@@ -191,8 +191,8 @@ test('a reorganization is visible immediately, and final blocks stay cached', ()
 test('a transaction is never sent twice', () =>
   withPair(async ({ a, b, ask }) => {
     a.fault = ({ method }) => (method === 'eth_sendRawTransaction' ? 'down' : null)
-    const answer = await ask('eth_sendRawTransaction', ['0x02'])
-    expect(answer.body.error).toMatchObject({
+    const response = await ask('eth_sendRawTransaction', ['0x02'])
+    expect(response.body.error).toMatchObject({
       code: -32002,
       message: expect.stringMatching(/may have been executed/),
     })
@@ -238,11 +238,11 @@ test('a node without batch support receives single calls, and named parameters a
     a.refusesBatches = true
     const batch = [call('eth_getCode', [devnet.token, '0x4'], 1), call('eth_getBalance', [devnet.token, '0x4'], 2)]
     for (let i = 0; i < 8; i += 1) {
-      const answers = await post(
+      const responses = await post(
         url,
         batch.map((c) => ({ ...c, params: [devnet.token, hex(i + 3)] })),
       )
-      expect(answers.body).toMatchObject([
+      expect(responses.body).toMatchObject([
         { id: 1, result: expect.stringMatching(/^0x60/) },
         { id: 2, result: '0x0' },
       ])
@@ -297,10 +297,10 @@ test('errors contain neither URLs nor keys of nodes', () =>
 test('identical concurrent calls share one response', () =>
   withPair(async ({ a, b, ask }) => {
     a.fault = ({ method }) => (method === 'eth_getStorageAt' ? { delayMs: 100 } : null)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 25 }, () => ask('eth_getStorageAt', [devnet.token, '0x0', 'latest'])),
     )
-    expect(new Set(answers.map((o) => o.text)).size).toBe(1)
+    expect(new Set(responses.map((o) => o.text)).size).toBe(1)
     expect([...a.calls, ...b.calls].filter((c) => c.method === 'eth_getStorageAt')).toHaveLength(1)
   }))
 

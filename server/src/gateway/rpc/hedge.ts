@@ -38,15 +38,15 @@ export class Hedger {
     if (this.#pool.heads.healthy.length < 2) return send(first)
     this.#calls += 1
     const abortFirst = new AbortController()
-    const answer = send(first, abortFirst.signal)
+    const response = send(first, abortFirst.signal)
     const afterMs = Math.max(minHedgeDelayMs, first.latencies(kind).p95Ms ?? defaultHedgeDelayMs)
-    if ((await withTimeout(answer, afterMs)) !== 'late') return answer
+    if ((await withTimeout(response, afterMs)) !== 'late') return response
     const second = this.#hedged < this.#calls * maxShare + 1 ? this.#pool.pick(policy, kind, tried) : null
-    if (!second) return answer
+    if (!second) return response
     this.#hedged += 1
     tried.add(second)
     const abortSecond = new AbortController()
-    const winner = await firstAnswered(answer, send(second, abortSecond.signal))
+    const winner = await firstAnswered(response, send(second, abortSecond.signal))
     if (winner.kind === 'answered') (winner.from === first ? abortSecond : abortFirst).abort()
     return winner
   }

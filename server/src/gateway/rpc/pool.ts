@@ -13,7 +13,7 @@ const idleMs = 60_000
 const headWaitMs = 3_000
 /** Nodes other than archive nodes keep the state of about this many blocks. */
 const stateKeptBlocks = 128
-/** After this long the next node is asked for its head. A late response still counts. */
+/** After this long the next node is polled for its head. A late response still counts. */
 const headPollTimeoutMs = 500
 
 /** The nodes of one chain, polled while the chain is in use. */

@@ -19,8 +19,8 @@ const written = (result: unknown, { order, id, space }: { order: string[]; id: u
 test('a result is extracted unchanged from any envelope', () => {
   fc.assert(
     fc.property(json, envelope, (value, form) => {
-      const answer = readResponse(written(value, form))
-      expect('result' in answer && JSON.parse(answer.result.toString())).toEqual(JSON.parse(JSON.stringify(value)))
+      const response = readResponse(written(value, form))
+      expect('result' in response && JSON.parse(response.result.toString())).toEqual(JSON.parse(JSON.stringify(value)))
     }),
     { numRuns: 500 },
   )
@@ -37,8 +37,8 @@ test('results that contain text like the end of an envelope are not truncated', 
     [],
     '',
   ]) {
-    const answer = readResponse(written(value, { order: ['jsonrpc', 'id', 'result'], id: 1, space: '' }))
-    expect('result' in answer && JSON.parse(answer.result.toString())).toEqual(value)
+    const response = readResponse(written(value, { order: ['jsonrpc', 'id', 'result'], id: 1, space: '' }))
+    expect('result' in response && JSON.parse(response.result.toString())).toEqual(value)
   }
 })
 

@@ -32,12 +32,12 @@ const balance = call('eth_getBalance', ['0x0000000000000000000000000000000000000
 
 test('viewing a chain makes the gateways poll its nodes', async () => {
   expect(await t.app.db.select().from(rpcUpstreamStates)).toEqual([])
-  const look = async () => {
+  const viewChain = async () => {
     // Every view sends a notification, since one before the gateway listens is lost.
     await notify(t.app.db, rpcWatchChannel, 'devnet')
     return await t.app.db.select().from(rpcUpstreamStates)
   }
-  const [seen] = await until(look, (rows) => rows[0]?.isHealthy === true)
+  const [seen] = await until(viewChain, (rows) => rows[0]?.isHealthy === true)
   expect(seen).toMatchObject({
     chain: 'devnet',
     upstream: 'devnet',

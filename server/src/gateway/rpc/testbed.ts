@@ -117,7 +117,7 @@ export type FaultyNode = {
 
 /** A proxy in front of a real node. */
 export async function startFaultyNode(target: string): Promise<FaultyNode> {
-  const answer = async (req: IncomingMessage, res: ServerResponse) => {
+  const handle = async (req: IncomingMessage, res: ServerResponse) => {
     const parts: Buffer[] = []
     for await (const part of req as AsyncIterable<Buffer>) parts.push(part)
     const given = JSON.parse(Buffer.concat(parts).toString()) as Call | Call[]
@@ -137,7 +137,7 @@ export async function startFaultyNode(target: string): Promise<FaultyNode> {
     const text = JSON.stringify(calls.length === 0 ? refusal : Array.isArray(given) ? outcomes : outcomes[0])
     if (!res.destroyed) res.writeHead(200, { 'content-type': 'application/json' }).end(text)
   }
-  const server = await serve((req, res) => void answer(req, res).catch(() => req.socket.destroy()))
+  const server = await serve((req, res) => void handle(req, res).catch(() => req.socket.destroy()))
   const node: FaultyNode = {
     url: server.url,
     target,
@@ -150,25 +150,25 @@ export async function startFaultyNode(target: string): Promise<FaultyNode> {
 }
 
 async function pass(target: string, call: Call): Promise<unknown> {
-  const answer = await fetch(target, {
+  const response = await fetch(target, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(call),
   })
-  return answer.json()
+  return response.json()
 }
 
 export type NodeReply = { id?: unknown; result?: unknown; error?: { code: number; message: string; data?: unknown } }
 
 /** Posts one call or a batch; returns status and parsed body. */
 export async function post(url: string, body: unknown, headers: Record<string, string> = {}) {
-  const answer = await fetch(url, {
+  const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
-  const text = await answer.text()
-  return { status: answer.status, body: (text === '' ? null : JSON.parse(text)) as NodeReply, text }
+  const text = await response.text()
+  return { status: response.status, body: (text === '' ? null : JSON.parse(text)) as NodeReply, text }
 }
 
 export const call = (method: string, params: unknown[] = [], id: unknown = 1) => ({

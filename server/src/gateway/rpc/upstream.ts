@@ -135,14 +135,14 @@ export class Upstream {
       timeoutMs: probeTimeoutMs,
     })
     if (status >= 300) throw new UpstreamError(`it responds with HTTP ${status}`, true)
-    let answer
+    let response
     try {
-      answer = readResponse(bytes)
+      response = readResponse(bytes)
     } catch {
       throw new UpstreamError('it does not respond with JSON-RPC', true)
     }
-    if ('error' in answer) throw new Error(this.redact(answer.error).message)
-    return JSON.parse(answer.result.toString())
+    if ('error' in response) throw new Error(this.redact(response.error).message)
+    return JSON.parse(response.result.toString())
   }
 
   close(): Promise<void> {

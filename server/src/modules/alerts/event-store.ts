@@ -9,15 +9,15 @@ import { alertEvents, alertMutes } from './tables.ts'
 
 export type EventRow = typeof alertEvents.$inferSelect
 
-/** The versions they speak of, each once; some may be gone. */
+/** The ids of the versions that the alerts are about, without duplicates. Some may have been deleted. */
 export const squidIdsOf = (rows: readonly (EventRow | null)[]): number[] => [
   ...new Set(rows.flatMap((row) => row?.squidId ?? [])),
 ]
 
-/** The maximum of the list of open alerts. */
+/** Maximum number of open alerts in a list. */
 const maxOpen = 500
 
-/** The worst first, of these the newest. */
+/** By severity, then newest first. */
 export async function listOpen(db: Db, orgId: number): Promise<EventRow[]> {
   return await db
     .select()
@@ -27,14 +27,14 @@ export async function listOpen(db: Db, orgId: number): Promise<EventRow[]> {
     .limit(maxOpen)
 }
 
-/** Of all organizations. */
+/** Open alerts of all organizations. */
 export async function listAllOpen(db: Db): Promise<EventRow[]> {
   return await db.select().from(alertEvents).where(isNull(alertEvents.endedAt))
 }
 
 export type HistoryPage = { beforeId?: number | undefined; isEnded: boolean; limit: number }
 
-/** The newest first. */
+/** Newest first. */
 export async function listHistory(db: Db, orgId: number, { beforeId, isEnded, limit }: HistoryPage) {
   const conditions: SQL[] = [eq(alertEvents.orgId, orgId)]
   if (beforeId !== undefined) conditions.push(lt(alertEvents.id, beforeId))
@@ -55,7 +55,7 @@ export async function openEvent(db: Db, event: typeof alertEvents.$inferInsert):
 
 type Change = Partial<Pick<EventRow, 'severity' | 'label' | 'reason' | 'endedAt' | 'isMuted'>>
 
-/** Null when it has ended meanwhile. */
+/** Null when the alert has ended in the meantime. */
 export async function changeOpenEvent(db: Db, id: number, change: Change): Promise<EventRow | null> {
   const [row] = await db
     .update(alertEvents)

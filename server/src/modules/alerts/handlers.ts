@@ -52,9 +52,9 @@ export function alertsHandlers(app: App): Handlers<Contract['alerts']> {
         until: new Date(app.clock.now().getTime() + minutes(body.minutes)),
         createdBy: actor.fullName || actor.email,
       })
-      const answer = presentMute(mute)
-      request.audit({ subject: subjectOf(answer), after: answer })
-      return answer
+      const presented = presentMute(mute)
+      request.audit({ subject: subjectOf(presented), after: presented })
+      return presented
     },
     unmute: async ({ org, params, request }) => {
       const id = IdParam.safeParse(params.muteId)

@@ -4,7 +4,7 @@ import { alertMutes } from './tables.ts'
 
 export type MuteRow = typeof alertMutes.$inferSelect
 
-/** Those in force, the one that ends first first. */
+/** Mutes in force; the next to end first. */
 export async function listMutes(db: Db, orgId: number, now: Date): Promise<MuteRow[]> {
   return await db
     .select()
@@ -13,7 +13,7 @@ export async function listMutes(db: Db, orgId: number, now: Date): Promise<MuteR
     .orderBy(asc(alertMutes.until), asc(alertMutes.id))
 }
 
-/** Of all organizations, those in force. */
+/** Mutes in force of all organizations. */
 export async function listAllMutes(db: Db, now: Date): Promise<MuteRow[]> {
   return await db.select().from(alertMutes).where(gt(alertMutes.until, now))
 }

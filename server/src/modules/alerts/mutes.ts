@@ -3,7 +3,7 @@ import type { MuteRow } from './mute-store.ts'
 
 type Muted = Pick<EventRow, 'orgId' | 'kind' | 'squidId'>
 
-/** A mute without a kind is of every kind, one without a version of every version and of what concerns the organization. */
+/** A mute without a kind applies to all kinds; one without a version to all versions and to alerts about the organization. */
 export const isMuted = ({ orgId, kind, squidId }: Muted, mutes: readonly MuteRow[]): boolean =>
   mutes.some(
     (mute) =>

@@ -2,7 +2,7 @@ import type { AlertEvent, AlertMute, AlertSquid } from '@shoal/contract'
 import type { EventRow } from './event-store.ts'
 import type { MuteRow } from './mute-store.ts'
 
-/** `existing`: the versions that are still there. */
+/** `existing`: ids of the versions that still exist. */
 export const presentEvent = (row: EventRow, existing: ReadonlySet<number>): AlertEvent => ({
   id: row.id,
   severity: row.severity,
@@ -14,7 +14,7 @@ export const presentEvent = (row: EventRow, existing: ReadonlySet<number>): Aler
   isMuted: row.isMuted,
 })
 
-/** What an alert is about. */
+/** The subject of an alert. */
 export function presentAbout(row: EventRow, existing: ReadonlySet<number>) {
   const squid = squidOf(row)
   return {

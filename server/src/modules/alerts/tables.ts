@@ -14,9 +14,9 @@ const orgId = () =>
     .notNull()
     .references(() => orgs.id, { onDelete: 'cascade' })
 
-// Columns of kinds have no CHECK: rules come with releases, and a rule is added without a migration.
+// Columns of kinds have no CHECK, so that a release can add a rule without a migration.
 
-/** What an organization changed of a rule; the others are as `alertRules` of the contract has them. */
+/** The rules that an organization has changed. For all others the defaults in `alertRules` of the contract apply. */
 export const alertRules = pgTable(
   'alert_rules',
   {
@@ -28,7 +28,7 @@ export const alertRules = pgTable(
   (t) => [primaryKey({ columns: [t.orgId, t.kind] })],
 )
 
-/** An alert, open until `endedAt`; of one cause only one is open. It outlives the version it speaks of. */
+/** An alert, open until `endedAt`. Each cause has at most one open alert. An alert outlives its version. */
 export const alertEvents = pgTable(
   'alert_events',
   {
@@ -36,17 +36,17 @@ export const alertEvents = pgTable(
     orgId: orgId(),
     kind: text().$type<AlertKind>().notNull(),
     severity: text({ enum: alertSeverities }).notNull(),
-    /** Null for what concerns the organization as a whole. */
+    /** Null for an alert about the organization. */
     squidId: bigId(),
     squidName: text(),
     squidSlot: text(),
     container: text(),
     label: text().notNull(),
     reason: text().notNull(),
-    /** When its cause began, as far as that was seen; not when it was noticed. */
+    /** When its cause began, if that was observed; otherwise when it was first noticed. */
     startedAt: time().notNull(),
     endedAt: time(),
-    /** No channel was notified. */
+    /** It was muted: no channel was notified. */
     isMuted: boolean().notNull().default(false),
   },
   (t) => [
@@ -59,19 +59,19 @@ export const alertEvents = pgTable(
   ],
 )
 
-/** Suppresses notifications until then: of a kind, of a version, of both together; of everything if both are null. */
+/** Suppresses notifications until a time: of a kind, of a version, or of a kind for a version; all if both are null. */
 export const alertMutes = pgTable(
   'alert_mutes',
   {
     id: id(),
     orgId: orgId(),
     kind: text().$type<AlertKind>(),
-    /** A mute of a version that was deleted says nothing and runs out. */
+    /** No foreign key: the mute of a deleted version has no effect and expires. */
     squidId: bigId(),
     squidName: text(),
     squidSlot: text(),
     until: time().notNull(),
-    /** The name of who asked for it. */
+    /** The name of the member who created it. */
     createdBy: text().notNull(),
   },
   (t) => [index('alert_mutes_org').on(t.orgId)],
@@ -86,7 +86,7 @@ export const alertChannels = pgTable(
     name: text().notNull(),
     /** Null for e-mail, which goes to the address of the organization. */
     sealedUrl: text(),
-    /** Of webhooks: what their deliveries are signed with. */
+    /** The key that signs deliveries; webhooks only. */
     sealedSigningSecret: text(),
     isEnabled: boolean().notNull().default(true),
     createdAt: time().notNull(),
@@ -100,7 +100,7 @@ export const alertChannels = pgTable(
   ],
 )
 
-/** What is to be sent, and what came of it. */
+/** Messages to send, with the result of the last attempt. */
 export const alertDeliveries = pgTable(
   'alert_deliveries',
   {
@@ -113,7 +113,7 @@ export const alertDeliveries = pgTable(
     eventId: bigId().references(() => alertEvents.id, { onDelete: 'cascade' }),
     what: text({ enum: deliverySubjects }).notNull(),
     label: text().notNull(),
-    /** The message at that time: a replay sends the same. */
+    /** The message as of the change; a replay sends it unchanged. */
     body: jsonb().$type<Record<string, unknown>>().notNull(),
     status: text({ enum: deliveryStatuses }).notNull().default('PENDING'),
     tries: integer().notNull().default(0),

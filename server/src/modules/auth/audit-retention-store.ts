@@ -3,7 +3,7 @@ import type { Db } from '../../db/database.ts'
 import { deleteInBatches } from '../../db/delete-in-batches.ts'
 import { auditLog } from './tables.ts'
 
-/** Deletes rows of the audit log from before `at`: the only change that its trigger allows, and only where this setting says so. */
+/** Deletes rows of the audit log from before `at`: the only change that its trigger allows, and only with this setting. */
 export async function deleteAuditBefore(db: Db, at: Date): Promise<number> {
   return await db.transaction(async (tx) => {
     await tx.execute(sql`set local shoal.audit_retention = on`)

@@ -44,5 +44,5 @@ export function deploymentsHandlers(app: App): Handlers<Contract['deployments']>
   }
 }
 
-/** A number no row has, for what is not an id. */
+/** An id that no row has, for text that is not an id. */
 const safeId = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0)

@@ -8,7 +8,7 @@ import { until } from './wait.ts'
 import { createWaitReport, sentenceOf, showLastLines, type Awaited, type WaitReport } from './wait-report.ts'
 
 const tailLines = 50
-/** Runs that may end alike, by exit code and cause, before a program is given up: the first time, a peer may just not be up yet. */
+/** Runs with the same exit code and cause after which a program counts as failed. More than one, since a peer may not be up yet. */
 const maxEqualEnds = 2
 const fixAndRedeploy = 'Fix it and deploy again.'
 const readinessTimeoutMs = minutes(5)

@@ -9,7 +9,7 @@ import { until } from './wait.ts'
 export type EngineContext = { app: WorkerApp; snapshots: SnapshotReader; pollMs: number; signal: AbortSignal }
 
 /**
- * Makes what runs of a version equal to its row: removes every other generation, then applies the desired one (one writer at a
+ * Makes the containers of a version match its row: removes every other generation, then applies the desired one (one writer at a
  * time). Ends every failure and every switch, and is what the reconcile loop does. The caller holds the version's lock.
  */
 export async function reconcileVersion(engine: EngineContext, squidId: number): Promise<void> {
@@ -20,7 +20,7 @@ export async function reconcileVersion(engine: EngineContext, squidId: number): 
     await engine.app.runtime.apply(openWorkload(engine.app.sealer, squidId, squid.sealedWorkload))
 }
 
-/** Removes all generations of the version but `keep`, and waits until nothing of them runs. */
+/** Removes all generations of the version but `keep`, and waits until none of their containers exist. */
 export async function removeOthers(engine: EngineContext, squidId: number, keep: WorkloadId[]): Promise<void> {
   const { app, snapshots, pollMs, signal } = engine
   await until(

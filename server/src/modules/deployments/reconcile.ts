@@ -18,8 +18,8 @@ const reconcileTimeoutMs = 60_000
 const concurrency = 4
 
 /**
- * Keeps what runs equal to the desired state, for versions without a deployment in progress: starts what is missing and removes
- * the rest. One worker at a time does this.
+ * Makes running containers match the desired state, for versions without a deployment in progress: starts missing containers and
+ * removes all others. One worker at a time does this.
  */
 export function startReconcile(worker: Worker, locks: Locks): LeaderHandle {
   const { app, intervals } = worker
@@ -53,7 +53,7 @@ export async function reconcile(worker: Worker, locks: Locks, stopping: AbortSig
   await Promise.all(Array.from({ length: concurrency }, work))
 }
 
-/** Versions of which something undesired runs, or something desired does not exist. */
+/** Versions with an undesired container, or without a desired one. */
 export function driftedVersions(snapshot: RuntimeSnapshot, desired: Awaited<ReturnType<typeof listDesired>>): number[] {
   const drifted = new Set<number>()
   const rows = new Map(desired.map((row) => [row.id, row]))

@@ -26,9 +26,9 @@ import type { DeploymentRow } from './store.ts'
 import { treeKey } from './steps/unpack.ts'
 import { pause } from './wait.ts'
 
-/** Runs of a step that fails for an internal reason. */
+/** Attempts at a step that fails for an internal reason. */
 const maxStepRuns = 3
-/** Workers that may stop during one deployment before the deployment itself is taken for the cause. */
+/** Workers that may stop during one deployment before the deployment itself is considered the cause. */
 const maxAttempts = 30
 /** How often the deadline is checked. */
 const tickMs = 100
@@ -177,7 +177,7 @@ async function fail(context: StepContext, failure: DeployFailure): Promise<void>
   app.log.info({ deploymentId: deployment.id, failed: failure.kind }, 'deployment ended')
 }
 
-/** Restores what ran before. If that fails now, the reconcile loop retries. */
+/** Restores the containers that ran before. If that fails now, the reconcile loop retries. */
 async function cleanUp(context: StepContext): Promise<void> {
   const { app, deployment, engine } = context
   try {

@@ -1,11 +1,11 @@
 import type { Observation, Runtime, WorkloadId } from '@shoal/runtime'
 import { parseWorkloadId } from '../manifest/index.ts'
 
-/** What runs at one moment. */
+/** All containers of the runtime at one moment. */
 export type RuntimeSnapshot = {
-  /** Empty when nothing of the workload exists. */
+  /** The containers of a workload; empty when it has none. */
   of: (workload: WorkloadId) => Observation[]
-  /** Every generation of the version of which anything exists. */
+  /** The generations of the version that have containers. */
   generationsOf: (squidId: number) => WorkloadId[]
   workloads: WorkloadId[]
 }

@@ -85,10 +85,10 @@ export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<Obs
         const changed = [...now].filter(([key, row]) => !isDeepStrictEqual(row, containers.get(key)))
         await record(containers, changed, async (some) => {
           const written = new Set(some.map(containerKey))
-          const theirs = runs.filter((run) => written.has(containerKey(run)))
+          const runsOfWritten = runs.filter((run) => written.has(containerKey(run)))
           await db.transaction(async (tx) => {
             await putContainers(tx, some)
-            await putRuns(tx, theirs, keptRuns)
+            await putRuns(tx, runsOfWritten, keptRuns)
           })
         })
         await evict([...containers].filter(([key]) => !now.has(key)).map(([, row]) => row))

@@ -32,26 +32,26 @@ export const selectProcessorStates = (db: Db): Promise<ProcessorRow[]> => db.sel
 
 export async function putContainers(db: Db, rows: ContainerRow[]): Promise<void> {
   const t = containerStates
-  for (const some of inPieces(rows))
+  for (const batch of inBatches(rows))
     await db
       .insert(t)
-      .values(some)
+      .values(batch)
       .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container], set: replaced(t) })
 }
 
 /** Writes runs as last observed, and deletes all but the newest `limit` runs of each of their containers. */
 export async function putRuns(db: Db, rows: RunRow[], limit: number): Promise<void> {
   const t = containerRuns
-  for (const some of inPieces(rows)) {
+  for (const batch of inBatches(rows)) {
     await db
       .insert(t)
-      .values(some)
+      .values(batch)
       .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container, t.run], set: replaced(t) })
     await db.execute(sql`
       delete from container_runs r using (
         select squid_id, generation, container, run, row_number() over (
           partition by squid_id, generation, container order by started_at desc, ordinal desc) as place
-        from container_runs where ${anyOf(some, t.squidId, t.generation, t.container)}
+        from container_runs where ${anyOf(batch, t.squidId, t.generation, t.container)}
       ) old
       where old.place > ${limit} and r.squid_id = old.squid_id and r.generation = old.generation
         and r.container = old.container and r.run = old.run`)
@@ -63,48 +63,48 @@ export const selectContainerStates = (db: Db): Promise<ContainerRow[]> => db.sel
 
 export async function putProcessors(db: Db, rows: ProcessorRow[]): Promise<void> {
   const t = processorStates
-  for (const some of inPieces(rows))
+  for (const batch of inBatches(rows))
     await db
       .insert(t)
-      .values(some)
+      .values(batch)
       .onConflictDoUpdate({ target: [t.squidId, t.generation, t.processor], set: replaced(t) })
 }
 
 export async function putApis(db: Db, rows: ApiRow[]): Promise<void> {
   const t = apiStates
-  for (const some of inPieces(rows))
+  for (const batch of inBatches(rows))
     await db
       .insert(t)
-      .values(some)
+      .values(batch)
       .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container], set: replaced(t) })
 }
 
 export async function putSources(db: Db, rows: SourceRow[]): Promise<void> {
   const t = processorSources
-  for (const some of inPieces(rows))
+  for (const batch of inBatches(rows))
     await db
       .insert(t)
-      .values(some)
+      .values(batch)
       .onConflictDoUpdate({ target: [t.squidId, t.generation, t.processor], set: replaced(t) })
 }
 
 export async function deleteSources(db: Db, rows: SourceRow[]): Promise<void> {
   const t = processorSources
   const keys = rows.map(({ processor, ...of }) => ({ ...of, container: processor }))
-  for (const some of inPieces(keys)) await db.delete(t).where(anyOf(some, t.squidId, t.generation, t.processor))
+  for (const batch of inBatches(keys)) await db.delete(t).where(anyOf(batch, t.squidId, t.generation, t.processor))
 }
 
 type ContainerKey = { squidId: number; generation: number; container: string }
 
 /** Deletes containers that no longer exist, with their observations. */
 export async function deleteContainers(db: Db, keys: ContainerKey[]): Promise<void> {
-  for (const some of inPieces(keys)) {
+  for (const batch of inBatches(keys)) {
     const [c, r, p, a, s] = [containerStates, containerRuns, processorStates, apiStates, processorSources]
-    await db.delete(r).where(anyOf(some, r.squidId, r.generation, r.container))
-    await db.delete(c).where(anyOf(some, c.squidId, c.generation, c.container))
-    await db.delete(p).where(anyOf(some, p.squidId, p.generation, p.processor))
-    await db.delete(a).where(anyOf(some, a.squidId, a.generation, a.container))
-    await db.delete(s).where(anyOf(some, s.squidId, s.generation, s.processor))
+    await db.delete(r).where(anyOf(batch, r.squidId, r.generation, r.container))
+    await db.delete(c).where(anyOf(batch, c.squidId, c.generation, c.container))
+    await db.delete(p).where(anyOf(batch, p.squidId, p.generation, p.processor))
+    await db.delete(a).where(anyOf(batch, a.squidId, a.generation, a.container))
+    await db.delete(s).where(anyOf(batch, s.squidId, s.generation, s.processor))
   }
 }
 
@@ -125,6 +125,6 @@ function replaced(table: PgTable): Record<string, SQL> {
 }
 
 /** Splits the rows, since a statement takes at most 65,535 values. */
-function* inPieces<T>(rows: T[]): Generator<T[]> {
+function* inBatches<T>(rows: T[]): Generator<T[]> {
   for (let i = 0; i < rows.length; i += 1000) yield rows.slice(i, i + 1000)
 }

@@ -200,12 +200,12 @@ test('nothing is written while nothing changes', async () => {
       )
     ).rows
   const before = await versions()
-  const looks = { count: 0 }
+  const observations = { count: 0 }
   const observe = runtime.observe.bind(runtime)
   runtime.observe = () => {
-    looks.count++
+    observations.count++
     return observe()
   }
-  await until(() => expect(looks.count).toBeGreaterThan(20))
+  await until(() => expect(observations.count).toBeGreaterThan(20))
   expect(await versions()).toEqual(before)
 })

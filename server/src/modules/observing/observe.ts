@@ -35,15 +35,15 @@ export type Observing = LeaderHandle & {
 
 /** Records the observations of every version: its containers, processors, apis and databases. One worker at a time does this. */
 export function startObserving(app: WorkerApp, intervals: ObservationIntervals = defaultIntervals): Observing {
-  let lookedMs: number | null = null
-  const recordContainers = async (seen: ObservationCache, look: ReturnType<typeof createJudgingLook>) => {
-    await seen.recordContainers(await look())
-    lookedMs = performance.now()
+  let recordedMs: number | null = null
+  const recordContainers = async (seen: ObservationCache, readAll: ReturnType<typeof createJudgingLook>) => {
+    await seen.recordContainers(await readAll())
+    recordedMs = performance.now()
   }
   const leading = runAsLeader(app.database, app.log, 'observing', async (_, signal) => {
     const seen = await loadObservationCache(app)
     const heads = createKnownHeads(app)
-    const look = createJudgingLook(app, seen, heads.headOf)
+    const readAll = createJudgingLook(app, seen, heads.headOf)
     const watchConnections = connectionWatch(app)
     let fullRoundMs = 0
     const probe = async () => {
@@ -55,7 +55,7 @@ export function startObserving(app: WorkerApp, intervals: ObservationIntervals =
     const failed = (error: unknown) => app.log.warn({ err: error }, 'observing the versions failed')
     const repeat = (ms: number, work: () => Promise<void>) => every(signal, { ms, onError: failed }, work)
     await Promise.all([
-      repeat(intervals.containersMs, () => recordContainers(seen, look)),
+      repeat(intervals.containersMs, () => recordContainers(seen, readAll)),
       repeat(Math.min(intervals.containersMs, intervals.apisMs), probe),
       repeat(intervals.processorsMs, () => observeProcessors(app, seen, heads.headOf)),
       repeat(intervals.databasesMs, () => observeDatabases(app)),
@@ -64,5 +64,5 @@ export function startObserving(app: WorkerApp, intervals: ObservationIntervals =
       repeat(intervals.sourcesMs, createSourceLook(app, seen, heads)),
     ])
   })
-  return { ...leading, lastObservationMs: () => (lookedMs === null ? null : performance.now() - lookedMs) }
+  return { ...leading, lastObservationMs: () => (recordedMs === null ? null : performance.now() - recordedMs) }
 }

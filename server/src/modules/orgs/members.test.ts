@@ -172,7 +172,7 @@ describe('invitations', () => {
   test('do not reveal whether the email has an account', async () => {
     const { email } = await t.make.user()
     const org = await t.make.org()
-    const answers = []
+    const responses = []
     for (const invited of [email, 'unknown@example.com']) {
       const {
         id: _,
@@ -182,9 +182,9 @@ describe('invitations', () => {
         params: org,
         body: { email: invited },
       })
-      answers.push(rest)
+      responses.push(rest)
     }
-    expect(answers[0]).toEqual(answers[1])
+    expect(responses[0]).toEqual(responses[1])
     expect(await t.as(org.admin).orgs.listRoles({ params: org })).toMatchObject([
       {},
       { fullName: null },

@@ -4,12 +4,12 @@ import { rpcWatchChannel } from './handlers.ts'
 import { putHeads, selectHeads, selectShownHeads } from './head-store.ts'
 import { notify } from './store.ts'
 
-/** Gateways save what they see once a second; older rows mean that no gateway polls the chain. */
+/** Gateways save the observed heads once a second; older rows mean that no gateway polls the chain. */
 const freshMs = 15_000
 
 /**
  * Registers interest in these chains, so that gateways keep polling them: they stop a minute after the last request. Returns the
- * headRows heads; none for a chain without nodes.
+ * current heads by chain; none for a chain without nodes.
  */
 export async function observeHeads(app: App, chains: string[]): Promise<Map<string, ChainHead>> {
   if (chains.length === 0) return new Map()

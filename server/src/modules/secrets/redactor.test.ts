@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createRedactor, redactJson, minHidden } from './redactor.ts'
 
-test('of values with a common prefix no rest remains, and short values are kept', () => {
+test('values with a common prefix are redacted completely, and short values are kept', () => {
   const redact = createRedactor(['secret', 'secret-and-more', 'a.b*c(', 'short'])
   expect(redact('secret-and-more, secret, a.b*c(, axb, short')).toBe('***, ***, ***, axb, short')
   expect(createRedactor([])('as it was')).toBe('as it was')

@@ -14,7 +14,7 @@ const noRedaction: Redactor = (text) => text
 export function createRedactor(values: Iterable<string>): Redactor {
   const forms = new Set([...values].flatMap(linesOf).flatMap(formsOf))
   if (forms.size === 0) return noRedaction
-  // Longest first: if one value is a prefix of another, no rest of the longer one remains.
+  // Longest first: if one value is a prefix of another, the remainder of the longer one must not stay visible.
   const byLengthDescending = [...forms].sort((a, b) => b.length - a.length)
   const steps = [
     ...byLengthDescending.filter(isLong).map(replaceAllOf),
@@ -33,7 +33,7 @@ const replaceAllOf =
   (text) =>
     text.replaceAll(form, mask)
 
-/** As few patterns as possible, in the order of the forms. */
+/** Combines the forms, in their order, into as few patterns as possible. */
 function groupInPatterns(forms: string[]): Redactor[] {
   const groups: string[][] = []
   let length = Infinity
@@ -67,7 +67,7 @@ function redacted(redact: Redactor, value: unknown): unknown {
 const linesOf = (value: string): string[] =>
   value.includes('\n') ? [value, ...value.split('\n').map((line) => line.trim())] : [value]
 
-/** The raw value, in JSON, in JSON within JSON, and URL-encoded. */
+/** The forms in which a value may occur: raw, in JSON, in JSON within JSON, and URL-encoded. */
 function formsOf(value: string): string[] {
   if (value.length < minHidden) return []
   const inJson = JSON.stringify(value).slice(1, -1)

@@ -60,13 +60,13 @@ describe('onboarding', () => {
 
   test('works by the path of the spec, before the email is confirmed', async () => {
     const user = await t.make.user({ isNewcomer: true, emailVerified: false })
-    const answer = await t.http.inject({
+    const response = await t.http.inject({
       method: 'PUT',
       url: '/api/user/onboarding',
       headers: { authorization: `Bearer ${user.token}` },
       payload: { policyAccepted: true, subscribeNewsletter: true },
     })
-    expect(answer.json()).toMatchObject({ payload: { policyAccepted: true } })
+    expect(response.json()).toMatchObject({ payload: { policyAccepted: true } })
   })
 
   test('an answer may not be empty, and terms cannot be taken back', async () => {

@@ -40,7 +40,7 @@ async function withGateway(
 }
 
 const balance = (id: number) => call('eth_getBalance', [`0x${id.toString(16).padStart(40, '0')}`, 'latest'], id)
-const answers = (client: WsClient) => client.received.flat().filter((message) => message.id !== undefined)
+const responses = (client: WsClient) => client.received.flat().filter((message) => message.id !== undefined)
 
 test('connections per organization and per gateway are limited, and closed connections free their slots', () =>
   withGateway(
@@ -96,12 +96,12 @@ test('concurrent calls of a connection are limited; the others wait and are all 
     }
     for (let id = 0; id < 60; id += 1) client.socket.send(JSON.stringify(balance(id)))
     await until(
-      async () => answers(client).length,
+      async () => responses(client).length,
       (count) => count === 61,
     )
     expect(most).toBeLessThanOrEqual(5)
     expect(most).toBeGreaterThan(2)
-    expect(new Set(answers(client).map(({ id }) => id)).size).toBe(61)
+    expect(new Set(responses(client).map(({ id }) => id)).size).toBe(61)
   }))
 
 /** A call whose response has about this many bytes. */
@@ -121,11 +121,11 @@ test('responses to a slow client are buffered up to the limit', () =>
     )
     client.socket.resume()
     await until(
-      async () => answers(client).length,
+      async () => responses(client).length,
       (count) => count === 80,
     )
-    const refused = answers(client).filter(({ error }) => error)
-    expect(answers(client).filter(({ result }) => result).length).toBeGreaterThan(5)
+    const refused = responses(client).filter(({ error }) => error)
+    expect(responses(client).filter(({ result }) => result).length).toBeGreaterThan(5)
     expect(refused.length).toBeGreaterThan(0)
     for (const { error } of refused)
       expect(error).toMatchObject({ code: -32005, message: expect.stringMatching(/use HTTP/) })
@@ -174,7 +174,7 @@ test('a client that does not read its notifications is disconnected with a reaso
     many,
   ))
 
-test('a client that reads nothing and answers no ping is disconnected; one that answers stays', () =>
+test('a client that reads nothing and responds to no ping is disconnected; one that responds stays', () =>
   withGateway({ pingMs: 100 }, async ({ t, urlOfNewOrg }) => {
     const url = await urlOfNewOrg()
     const [dead, alive] = [await connect(url), await connect(url)]
@@ -238,7 +238,7 @@ test('when the gateway stops, calls in flight are answered and clients are asked
     const closed = route.closeSockets()
     await expect(connect(url)).rejects.toThrow('HTTP 503')
     expect(await client.closed).toEqual({ code: 1012, reason: 'The gateway is restarting. Please reconnect.' })
-    expect(answers(client).some(({ id }) => id === 7)).toBe(true)
+    expect(responses(client).some(({ id }) => id === 7)).toBe(true)
     await closed
     expect(route.socketCounts()).toEqual([])
   }))
@@ -262,7 +262,7 @@ test('a client that ignores refusals is read slowly, and others are answered as 
       const startedMs = performance.now()
       for (let i = 0; i < 20; i += 1) await calm.call('eth_chainId')
       const elapsedMs = performance.now() - startedMs
-      const read = answers(flood).length
+      const read = responses(flood).length
       // In addition to the rate: four slots, each occupied for a quarter of a second.
       expect(read).toBeLessThan(20 + (elapsedMs / 1000) * 20 + (elapsedMs / 250 + 1) * 4 + 20)
       expect(flood.socket.readyState).toBe(1)

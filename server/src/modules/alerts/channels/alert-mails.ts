@@ -3,7 +3,7 @@ import { renderMail } from '../../../mail/index.ts'
 import type { Mail } from '../../../mail/mailer.ts'
 import { alertsUrl, detailsOf, digestTitle, titleOf, urlOf, type Message, type Messages } from './message.ts'
 
-/** More are counted only. */
+/** Alerts listed in a digest; of further ones only the number is given. */
 const maxListed = 100
 
 export function alertMail(config: Config, to: string, message: Message): Mail {
@@ -18,7 +18,7 @@ export function alertMail(config: Config, to: string, message: Message): Mail {
   })
 }
 
-/** What happened in a storm, in one mail. */
+/** One mail with all messages of a storm. */
 export function digestMail(config: Config, to: string, messages: Messages): Mail {
   const [first] = messages
   const listed = messages.slice(0, maxListed).map(titleOf)

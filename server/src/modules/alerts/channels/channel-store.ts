@@ -4,7 +4,7 @@ import { alertChannels } from '../tables.ts'
 
 export type ChannelRow = typeof alertChannels.$inferSelect
 
-/** The e-mail channel is there from the first look on. */
+/** Adds the e-mail channel of an organization, if it does not exist yet. */
 export async function ensureEmailChannel(db: Db, orgId: number, now: Date): Promise<void> {
   await db
     .insert(alertChannels)
@@ -12,7 +12,7 @@ export async function ensureEmailChannel(db: Db, orgId: number, now: Date): Prom
     .onConflictDoNothing({ target: alertChannels.orgId, where: sql`${alertChannels.type} = 'email'` })
 }
 
-/** In the order they were added. */
+/** Oldest first. */
 export async function listChannels(db: Db, orgId: number): Promise<ChannelRow[]> {
   return await db.select().from(alertChannels).where(eq(alertChannels.orgId, orgId)).orderBy(asc(alertChannels.id))
 }
@@ -26,13 +26,13 @@ export async function selectChannel(db: Db, orgId: number, id: number): Promise<
 }
 
 /**
- * Null when the organization has `most` already. `seal` is given the id of the new row: what is sealed is sealed for it.
- * The e-mail channel has to be there: who adds at the same time waits for its lock, so that both are counted.
+ * Adds a channel; null when the organization has `limit` channels already. `seal` receives the id of the new row, to which sealed
+ * values are bound. The e-mail channel must exist: its row is locked, so that concurrent calls cannot exceed the limit.
  */
 export async function addChannel(
   db: Db,
   channel: Pick<ChannelRow, 'orgId' | 'type' | 'name' | 'createdAt'>,
-  most: number,
+  limit: number,
   seal: (id: number) => Pick<ChannelRow, 'sealedUrl' | 'sealedSigningSecret'>,
 ): Promise<ChannelRow | null> {
   return await db.transaction(async (tx) => {
@@ -43,7 +43,7 @@ export async function addChannel(
       .where(and(ofOrg, eq(alertChannels.type, 'email')))
       .for('no key update')
     const [counted] = await tx.select({ channels: count() }).from(alertChannels).where(ofOrg)
-    if (!counted || counted.channels >= most) return null
+    if (!counted || counted.channels >= limit) return null
     const [added] = await tx.insert(alertChannels).values(channel).returning()
     if (!added) throw new Error('The channel was not written')
     const sealed = seal(added.id)
@@ -66,7 +66,7 @@ export async function changeChannel(
   return row ?? null
 }
 
-/** With all that was sent to it. */
+/** Deletes the channel and its deliveries. */
 export async function removeChannel(db: Db, orgId: number, id: number): Promise<void> {
   await db.delete(alertChannels).where(and(eq(alertChannels.orgId, orgId), eq(alertChannels.id, id)))
 }

@@ -15,14 +15,14 @@ import { Message } from './message.ts'
 import { dueDeliveries, nextBatch, nextTry, stormMs } from './delivery-schedule.ts'
 import { send, type SendResult, type SendOptions } from './send.ts'
 
-/** Longer than any try takes. Who dies in the midst of one holds it up for so long; then it is sent once more. */
+/** Longer than any attempt takes. If a worker dies during an attempt, the delivery is sent again after this time. */
 const tryMs = minutes(2)
 
 export type ClaimedDeliveries = { channel: ChannelRow; deliveries: DeliveryRow[] }
 
 export const channelIsOff = 'The channel was turned off.'
 
-/** Takes what is to be sent to the channel next, so that no other worker does; null when that is nothing just now. */
+/** Claims the deliveries to send to the channel next, so that no other worker sends them; null if none are due. */
 export async function claimNext(app: Pick<App, 'db' | 'clock'>, channelId: number): Promise<ClaimedDeliveries | null> {
   return await app.db.transaction(async (tx) => {
     const channel = await lockChannel(tx, channelId)
@@ -50,17 +50,17 @@ async function beginAttempt(tx: Db, rows: DeliveryRow[], now: Date): Promise<Del
   return taken.toSorted((a, b) => a.id - b.id)
 }
 
-/** When a try that begins now is taken for lost. */
+/** When an attempt that begins now counts as lost. */
 export const attemptDeadline = (now: Date): Date => new Date(now.getTime() + tryMs)
 
-/** Sends what was taken and writes down what came of it. @throws when `signal` ends it: it is then sent again later */
+/** Sends claimed deliveries and records the result. @throws when `signal` aborts; the deliveries are then sent again later */
 export async function deliver(
   app: App,
-  ways: SendOptions,
+  sendOptions: SendOptions,
   { channel, deliveries }: ClaimedDeliveries,
   signal: AbortSignal,
 ): Promise<void> {
-  const outcome = await attemptSend(app, ways, { channel, deliveries }, signal)
+  const outcome = await attemptSend(app, sendOptions, { channel, deliveries }, signal)
   const ids = deliveries.map(({ id }) => id)
   const { httpStatus } = outcome
   if (outcome.isAccepted) {
@@ -77,15 +77,16 @@ export async function deliver(
   }
   await app.db.transaction(async (tx) => {
     const failed = await changePending(tx, ids, { status: 'FAILED', httpStatus, error, nextTryAt })
-    const untold = failed.flatMap(({ what, eventId }) => (what === 'OPENED' && eventId !== null ? [eventId] : []))
-    if (untold.length > 0) await failRecoveries(tx, channel.id, untold, 'The alert itself could not be delivered.')
+    const undelivered = failed.flatMap(({ what, eventId }) => (what === 'OPENED' && eventId !== null ? [eventId] : []))
+    if (undelivered.length > 0)
+      await failRecoveries(tx, channel.id, undelivered, 'The alert itself could not be delivered.')
   })
 }
 
-/** A fault of our own is written down as any other, so that it too is given up some day. */
+/** Returns an internal error as a failed attempt, so that its retries are limited too. */
 async function attemptSend(
   app: App,
-  ways: SendOptions,
+  sendOptions: SendOptions,
   { channel, deliveries }: ClaimedDeliveries,
   signal: AbortSignal,
 ): Promise<SendResult> {
@@ -96,7 +97,7 @@ async function attemptSend(
       .map(({ id }) => id)
       .slice(0, 2)
       .join('-')
-    return await send(app, ways, channel, [first, ...others], { tryId, signal })
+    return await send(app, sendOptions, channel, [first, ...others], { tryId, signal })
   } catch (error) {
     signal.throwIfAborted()
     app.log.error({ err: error, channelId: channel.id }, 'an alert could not be sent')

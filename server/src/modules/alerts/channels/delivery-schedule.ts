@@ -1,12 +1,12 @@
 import type { AlertChannel } from '@shoal/contract'
 import { hours, minutes } from '../../../clock.ts'
 
-/** How long after each try that failed the next one comes: eight tries within a day. */
+/** Delays after each failed attempt: eight attempts within a day. */
 export const retryDelaysMs = [10_000, minutes(1), minutes(5), minutes(30), hours(2), hours(6), hours(15)]
 /** The maximum of `Retry-After`. */
 const maxRetryAfterMs = hours(6)
 
-/** When to try again after this many tries; null when it has been tried often enough. */
+/** When to retry after this many attempts; null when there are no attempts left. */
 export function nextTry(tries: number, now: Date, retryAfterMs: number | null): Date | null {
   const wait = retryDelaysMs[tries - 1]
   if (wait === undefined) return null
@@ -20,15 +20,15 @@ export const stormMs = minutes(1)
 type PendingDelivery = { eventId: number | null; tries: number; createdAt: Date; nextTryAt: Date | null }
 
 /**
- * Of all that is not settled, in the order it came, what may be sent now: not what another worker sends just now, what is to be
- * tried later, and what comes after one of these in the story of one alert. What is held back for a digest may.
+ * The pending deliveries, oldest first, that may be sent now. Excludes those that another worker is sending or that wait for a retry,
+ * and later messages about the same alert. Includes those held back for a digest.
  */
 export function dueDeliveries<W extends PendingDelivery>(pending: W[], now: Date): W[] {
-  const heldUp = new Set<number>()
+  const blockedEvents = new Set<number>()
   return pending.filter(({ eventId, tries, nextTryAt }) => {
     const isDue = tries === 0 || (nextTryAt !== null && nextTryAt <= now)
-    const isFree = eventId === null || !heldUp.has(eventId)
-    if (!isDue && eventId !== null) heldUp.add(eventId)
+    const isFree = eventId === null || !blockedEvents.has(eventId)
+    if (!isDue && eventId !== null) blockedEvents.add(eventId)
     return isDue && isFree
   })
 }
@@ -49,12 +49,12 @@ export function nextBatch<W extends PendingDelivery>(
   return until > now ? { hold: due, until } : { send: due }
 }
 
-/** New messages come first, so that one that fails holds up no other; the opening of an alert comes before its end. */
+/** The next message: new ones before retries, so that a failing one does not delay others, and the opening of an alert before its end. */
 function firstOf<W extends PendingDelivery>(due: W[]): W[] {
-  const begun = new Set<number>()
+  const seenEvents = new Set<number>()
   const isFirst = ({ eventId }: W) => {
-    if (eventId === null || begun.has(eventId)) return eventId === null
-    begun.add(eventId)
+    if (eventId === null || seenEvents.has(eventId)) return eventId === null
+    seenEvents.add(eventId)
     return true
   }
   return due

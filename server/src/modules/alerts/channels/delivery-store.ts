@@ -5,19 +5,19 @@ import { alertChannels, alertDeliveries, alertEvents } from '../tables.ts'
 export type DeliveryRow = typeof alertDeliveries.$inferSelect
 
 const isPending = eq(alertDeliveries.status, 'PENDING')
-/** What comes after something that is not settled is not due, whatever its time. */
+/** A message is not due while an earlier message about the same alert is pending on its channel. */
 const isNextInAlert = sql`not exists (
   select from ${alertDeliveries} before
   where before.channel_id = ${alertDeliveries.channelId} and before.event_id = ${alertDeliveries.eventId}
     and before.status = 'PENDING' and before.id < ${alertDeliveries.id})`
-/** More of one channel are not looked at together. */
+/** Maximum number of pending deliveries read per channel. */
 const maxWaiting = 2000
 
 export async function addDeliveries(db: Db, rows: (typeof alertDeliveries.$inferInsert)[]): Promise<DeliveryRow[]> {
   return rows.length === 0 ? [] : await db.insert(alertDeliveries).values(rows).returning()
 }
 
-/** With the channel they went to and the alert they tell of, newest first. */
+/** Deliveries with their channels and alerts, newest first. */
 export async function listDeliveries(db: Db, orgId: number, of: { beforeId?: number | undefined; limit: number }) {
   return await db
     .select({ delivery: alertDeliveries, channel: alertChannels, event: alertEvents })
@@ -39,7 +39,7 @@ export async function selectDelivery(db: Db, orgId: number, id: number) {
   return row ?? null
 }
 
-/** The newest of a channel. */
+/** The newest delivery of a channel. */
 export async function lastDelivery(db: Db, channelId: number): Promise<DeliveryRow | null> {
   const [row] = await db
     .select()
@@ -65,7 +65,7 @@ export async function channelsNotified(db: Db, eventId: number): Promise<number[
   return rows.map(({ channelId }) => channelId)
 }
 
-/** Those that have something to be sent by now, of which it is waiting longest first. */
+/** Channels with due deliveries; first the one whose delivery has been due longest. */
 export async function listDueChannels(db: Db, now: Date, of: { except: number[]; limit: number }): Promise<number[]> {
   const rows = await db
     .select({ channelId: alertDeliveries.channelId })
@@ -84,7 +84,7 @@ export async function listDueChannels(db: Db, now: Date, of: { except: number[];
   return rows.map(({ channelId }) => channelId)
 }
 
-/** In the order they came. */
+/** Oldest first. */
 export async function listPending(db: Db, channelId: number): Promise<DeliveryRow[]> {
   return await db
     .select()
@@ -108,7 +108,7 @@ export async function countDeliveriesSince(db: Db, channelId: number, since: Dat
   return row?.deliveries ?? 0
 }
 
-/** A try begins; if nothing more is heard of it, it may be taken again from `until` on. */
+/** Records the start of an attempt. If no result is recorded, the deliveries may be claimed again from `until` on. */
 export async function markTrying(db: Db, ids: number[], now: Date, until: Date): Promise<DeliveryRow[]> {
   return await db
     .update(alertDeliveries)
@@ -117,7 +117,7 @@ export async function markTrying(db: Db, ids: number[], now: Date, until: Date):
     .returning()
 }
 
-/** Changes what is not settled yet. */
+/** Changes those of the deliveries that are still pending. */
 export async function changePending(
   db: Db,
   ids: number[],
@@ -130,7 +130,7 @@ export async function changePending(
     .returning()
 }
 
-/** Gives up all that waits for the channel. */
+/** Marks all pending deliveries of the channel as failed. */
 export async function failPending(db: Db, channelId: number, error: string): Promise<void> {
   await db
     .update(alertDeliveries)
@@ -138,7 +138,7 @@ export async function failPending(db: Db, channelId: number, error: string): Pro
     .where(and(isPending, eq(alertDeliveries.channelId, channelId)))
 }
 
-/** Gives up the pending recovery notices of these events, unless their opening may still be delivered. */
+/** Marks the pending recovery notices of these events as failed, unless their opening may still be delivered. */
 export async function failRecoveries(db: Db, channelId: number, eventIds: number[], error: string): Promise<void> {
   await db
     .update(alertDeliveries)
@@ -157,7 +157,7 @@ export async function failRecoveries(db: Db, channelId: number, eventIds: number
     )
 }
 
-/** Keeps those of open alerts, which decide who is notified of the end. */
+/** Deletes old deliveries, except those of open alerts, which determine the channels to notify of the end. */
 export async function deleteDeliveriesBefore(db: Db, before: Date): Promise<void> {
   await db
     .delete(alertDeliveries)

@@ -22,9 +22,9 @@ export type TransitionNotice = {
  */
 export async function enqueueTransition(tx: Db, { orgId, event, what, at, isQuiet }: TransitionNotice): Promise<void> {
   await ensureEmailChannel(tx, orgId, at)
-  const told = what === 'ENDED' ? await channelsNotified(tx, event.id) : null
+  const notified = what === 'ENDED' ? await channelsNotified(tx, event.id) : null
   const channels = (await listChannels(tx, orgId)).filter(
-    ({ id, type, isEnabled }) => isEnabled && (!isQuiet || type === 'webhook') && (told?.includes(id) ?? true),
+    ({ id, type, isEnabled }) => isEnabled && (!isQuiet || type === 'webhook') && (notified?.includes(id) ?? true),
   )
   const { code, name } = await getOrg(tx, orgId)
   const body = transitionMessage(event, what, { organization: { code, name }, at })

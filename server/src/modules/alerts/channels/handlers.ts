@@ -31,7 +31,7 @@ import { sendOptionsOf } from './send.ts'
 import { newSigningSecret } from './webhook.ts'
 
 const pageSize = 50
-/** E-mail counted. */
+/** Channels per organization, including e-mail. */
 const maxChannels = 20
 
 type ChannelVerbs =
@@ -44,9 +44,9 @@ type ChannelVerbs =
   | 'replayDelivery'
 
 export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, ChannelVerbs> {
-  const ways = sendOptionsOf(app)
+  const sendOptions = sendOptionsOf(app)
 
-  async function answer(row: ChannelRow) {
+  async function present(row: ChannelRow) {
     const email = row.type === 'email' ? await notificationEmail(app.db, row.orgId) : null
     return presentChannel(app.sealer, row, email, await lastDelivery(app.db, row.id))
   }
@@ -66,13 +66,13 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
     return url
   }
 
-  /** Of webhooks too only the host: their paths are as good as passwords to many who receive them. */
+  /** The audited fields. Only the host of the URL, since the paths of many webhook URLs are credentials. */
   function audited(row: ChannelRow) {
     const { type, name, isEnabled } = row
     return { type, name, isEnabled, host: targetOf(app.sealer, row)?.host }
   }
 
-  /** Sends while the caller waits. Who dies meanwhile leaves it to the worker. */
+  /** Sends while the caller waits. If this process dies in the meantime, a worker sends the message later. */
   async function sendNow(
     { inTransaction }: Request,
     channel: ChannelRow,
@@ -80,7 +80,7 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
   ) {
     const now = app.clock.now()
     const { id: channelId, orgId } = channel
-    const begun = {
+    const newDelivery = {
       ...what,
       channelId,
       orgId,
@@ -89,8 +89,8 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
       lastTriedAt: now,
       nextTryAt: attemptDeadline(now),
     }
-    const deliveries = await inTransaction(() => addDeliveries(app.db, [begun]))
-    await deliver(app, ways, { channel, deliveries }, new AbortController().signal)
+    const deliveries = await inTransaction(() => addDeliveries(app.db, [newDelivery]))
+    await deliver(app, sendOptions, { channel, deliveries }, new AbortController().signal)
     const sent = deliveries[0] && (await selectDelivery(app.db, orgId, deliveries[0].id))
     if (!sent) throw notFound('Delivery')
     return presentDelivery(sent, await existingSquids(app.db, squidIdsOf([sent.event])))
@@ -99,7 +99,7 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
   return {
     listChannels: async ({ org }) => {
       await ensureEmailChannel(app.db, org.id, app.clock.now())
-      return await Promise.all((await listChannels(app.db, org.id)).map(answer))
+      return await Promise.all((await listChannels(app.db, org.id)).map(present))
     },
     addChannel: async ({ org, body, request }) => {
       const url = checkedUrl(body.url)
@@ -113,7 +113,7 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
       }))
       if (!row) throw refuse('TOO_MANY_CHANNELS', `At most ${maxChannels} channels. Remove one that is not needed.`)
       request.audit({ subject: name, after: audited(row) })
-      return { channel: await answer(row), signingSecret }
+      return { channel: await present(row), signingSecret }
     },
     changeChannel: async ({ org, params, body, request }) => {
       const before = await find(org.id, params.channelId)
@@ -126,7 +126,7 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
       if (!row) throw notFound('Channel')
       if (!row.isEnabled) await failPending(app.db, row.id, channelIsOff)
       request.audit({ subject: row.name, before: audited(before), after: audited(row) })
-      return await answer(row)
+      return await present(row)
     },
     removeChannel: async ({ org, params, request }) => {
       const row = await find(org.id, params.channelId)

@@ -9,15 +9,15 @@ const types = { OPENED: 'alert.opened', ENDED: 'alert.ended', TEST: 'alert.test'
   string
 >
 
-/** The message at the time of the change: stored with each delivery, and the body of webhooks (`docs/alerts.md`). */
+/** The message as of the time of the change: stored with each delivery, and the body of webhooks (`docs/alerts.md`). */
 export const Message = z.object({
   version: z.literal(1),
-  /** The same for every try and replay, so that a receiver can tell what it has seen. */
+  /** The same for all attempts and replays, so that receivers can detect duplicates. */
   id: z.string(),
   type: z.enum(Object.values(types)),
   createdAt: z.string(),
   organization: z.object({ code: z.string(), name: z.string().nullable() }),
-  /** Null in a test; the same when it opens and when it ends. */
+  /** The same in the messages about the opening and the end of an alert. Null in a test. */
   alertId: z.number().nullable(),
   squid: AlertSquid.nullable(),
   container: z.string().nullable(),
@@ -41,7 +41,7 @@ export function transitionMessage(
 ): Message {
   return {
     version: 1,
-    // An alert that gets worse is sent again.
+    // With the time, since an alert that gets worse is announced again.
     id: `alert-${event.id}-${what.toLowerCase()}-${at.getTime()}`,
     type: types[what],
     createdAt: at.toISOString(),
@@ -58,7 +58,7 @@ export function transitionMessage(
   }
 }
 
-/** `id` has no full stop in it: what is signed is split at them. */
+/** `id` must not contain a full stop, which separates the parts of the signed text. */
 export function testMessage(id: string, { organization, at }: MessageContext): Message {
   return {
     version: 1,
@@ -78,14 +78,14 @@ export function testMessage(id: string, { organization, at }: MessageContext): M
   }
 }
 
-/** What and where, in the first words. */
+/** The title, with the version or organization first. */
 export function titleOf({ type, organization, squid, label }: Message): string {
   const where = squid ? `${squid.name}@${squid.slot}` : (organization.name ?? organization.code)
   if (type === 'alert.test') return `${where}: test of alerts`
   return type === 'alert.ended' ? `${where} recovered: ${label}` : `${where}: ${label}`
 }
 
-/** Why, and since when; of what is over only how long it was. */
+/** The reason and the start of an alert; for one that has ended, only when it lasted. */
 export function detailsOf({ type, severity, reason, startedAt, endedAt }: Message): string[] {
   if (type === 'alert.test') return [reason]
   if (type === 'alert.ended' && endedAt) return [`It lasted from ${utc(startedAt)} to ${utc(endedAt)}.`]
@@ -94,7 +94,7 @@ export function detailsOf({ type, severity, reason, startedAt, endedAt }: Messag
 
 const utc = (iso: string) => `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
 
-/** What happened in a storm, counted. */
+/** The title of a digest: the number of alerts and recoveries. */
 export function digestTitle(messages: Messages): string {
   const [{ organization }] = messages
   const opened = messages.filter(({ type }) => type === 'alert.opened').length
@@ -106,7 +106,7 @@ export function digestTitle(messages: Messages): string {
   return `${organization.name ?? organization.code}: ${counts.join(', ')}`
 }
 
-/** Where more is to be seen: the version, or all alerts. */
+/** The page with details: that of the version, or the list of alerts. */
 export function urlOf(config: Pick<Config, 'publicUrl'>, { organization, squid }: Message): string {
   if (!squid) return alertsUrl(config, organization.code)
   return `${config.publicUrl}/squids/${squid.name}/${squid.slot}?organization=${organization.code}`

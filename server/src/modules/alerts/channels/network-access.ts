@@ -3,7 +3,7 @@ import { lookup as systemLookup, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent, buildConnector } from 'undici'
 
-/** The address is one of the server's own network, which strangers must not reach through it. */
+/** The address is in a private network, which tenants must not reach through the server. */
 export class PrivateAddress extends Error {
   override name = 'PrivateAddress'
 }
@@ -20,26 +20,26 @@ export const systemNetwork = (allowsPrivate: boolean): NetworkAccess => ({
 })
 
 /**
- * True for what is routed in the public internet; false for loopback, private, link-local (where clouds keep their metadata),
- * unique-local, shared, multicast, documentation and reserved ranges, for IPv4 inside of IPv6, and for what is no address.
+ * True for addresses that are routed in the public internet; false for loopback, private, link-local (metadata services of clouds),
+ * unique-local, shared, multicast, documentation and reserved ranges, for IPv4 inside IPv6, and for text that is not an address.
  */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false
   const address = ipaddr.process(text)
-  // Of IPv6 only 2000::/3 is given out; the library calls all unicast that it has no other name for.
+  // Only 2000::/3 of IPv6 is assigned; the library reports every other unknown range as unicast too.
   if (address instanceof ipaddr.IPv6 && (address.parts[0] ?? 0) >> 13 !== 1) return false
   return address.range() === 'unicast'
 }
 
-/** Whether the URL itself says that it leads nowhere public. Names are only resolved when they are connected to. */
+/** Whether the host of the URL is a private address or localhost. Other names are resolved and checked only when connecting. */
 export function isPrivateUrl(url: URL): boolean {
   const host = bareHost(url.hostname)
   return isIP(host) ? !isPublicAddress(host) : /(^|\.)localhost\.?$/.test(host)
 }
 
 /**
- * An agent for one request. Names are resolved once, and what was checked is what is connected to: a name that changes its
- * address in between gains nothing. Fails with `PrivateAddress`.
+ * An agent for one request. Resolves a name once and connects to the address that was checked, so that a name cannot change its
+ * address in between. Requests to private addresses fail with `PrivateAddress`.
  */
 export function agentFor({ lookup, allowsPrivate }: NetworkAccess): Agent {
   const isRefused = (address: string) => !allowsPrivate && !isPublicAddress(address)
@@ -54,7 +54,7 @@ export function agentFor({ lookup, allowsPrivate }: NetworkAccess): Agent {
   }
   const connect = buildConnector({ lookup: checkedLookup, allowH2: false })
   return new Agent({
-    // Node asks no lookup about what is an address already.
+    // Node does not call `lookup` for a host that is an IP address.
     connect: (options, done) => {
       const host = bareHost(options.hostname)
       if (isIP(host) && isRefused(host)) done(new PrivateAddress(), null)

@@ -7,13 +7,13 @@ export type PostResult =
 
 export type PostOptions = { reach: NetworkAccess; timeoutMs: number; signal: AbortSignal; now: Date }
 
-/** So much of an answer is taken in, so that its sender sees a proper end; nothing is done with it. */
-const maxAnswerBytes = 4096
+/** Bytes of a response that are read and discarded, so that the receiver sees its response accepted. */
+const maxDrainedBytes = 4096
 
 /**
- * Posts JSON to an address that a stranger chose: no redirects, not into our own network, within `timeoutMs`. Answers sentences
- * that hold neither the address nor what it answered.
- * @throws when `signal` ends it
+ * Posts JSON to a URL that a tenant chose: without following redirects, not into private networks, and within `timeoutMs`. Error
+ * messages contain neither the URL nor the response.
+ * @throws when `signal` aborts
  */
 export async function postJson(
   url: string,
@@ -24,15 +24,15 @@ export async function postJson(
   const agent = agentFor(reach)
   const timeout = AbortSignal.timeout(timeoutMs)
   try {
-    const answer = await request(url, {
+    const response = await request(url, {
       dispatcher: agent,
       method: 'POST',
       headers: { 'content-type': 'application/json', 'user-agent': 'Shoal-Alerts/1', ...headers },
       body,
       signal: AbortSignal.any([timeout, signal]),
     })
-    await drainBody(answer.body)
-    return classifyResponse(answer.statusCode, retryAfterMsOf(answer.headers['retry-after'], now))
+    await drainBody(response.body)
+    return classifyResponse(response.statusCode, retryAfterMsOf(response.headers['retry-after'], now))
   } catch (error) {
     signal.throwIfAborted()
     return failed(error, timeout.aborted, timeoutMs)
@@ -44,7 +44,7 @@ export async function postJson(
 async function drainBody(body: AsyncIterable<Buffer>): Promise<void> {
   let bytes = 0
   try {
-    for await (const chunk of body) if ((bytes += chunk.length) > maxAnswerBytes) return
+    for await (const chunk of body) if ((bytes += chunk.length) > maxDrainedBytes) return
   } catch {
     // The status has arrived; errors after it do not matter.
   }
@@ -81,7 +81,7 @@ const reasons: [RegExp, string][] = [
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
-/** Seconds, or a date. */
+/** Parses `Retry-After`: a number of seconds, or a date. */
 function retryAfterMsOf(header: string | string[] | undefined, now: Date): number | null {
   if (typeof header !== 'string') return null
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now.getTime()

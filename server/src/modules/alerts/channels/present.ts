@@ -8,11 +8,11 @@ import type { DeliveryRow } from './delivery-store.ts'
 export const channelUrlContext = (id: number): string => `alert channel ${id} url`
 export const signingSecretContext = (id: number): string => `alert channel ${id} signing secret`
 
-/** Where it leads; null for e-mail. */
+/** The URL of the channel; null for e-mail. */
 export const targetOf = (sealer: Sealer, { id, sealedUrl }: ChannelRow): URL | null =>
   sealedUrl === null ? null : new URL(sealer.open(sealedUrl, channelUrlContext(id)))
 
-/** `email` is where mails of the organization go. */
+/** `email` is the address for the organization's notifications. */
 export function presentChannel(
   sealer: Sealer,
   row: ChannelRow,
@@ -25,7 +25,7 @@ export function presentChannel(
     id,
     type,
     name,
-    // The path of a Slack address is a credential, and which part of it is secret differs.
+    // The path of a Slack URL is a credential; which part of it is secret varies.
     target: type === 'email' ? email : ((type === 'slack' ? url && `${url.origin}/***` : url?.href) ?? null),
     isEnabled,
     lastDelivery: last ? { status: last.status, at: (last.lastTriedAt ?? last.createdAt).toISOString() } : null,
@@ -34,7 +34,7 @@ export function presentChannel(
 
 type SentDelivery = { delivery: DeliveryRow; channel: Pick<ChannelRow, 'id' | 'name' | 'type'>; event: EventRow | null }
 
-/** `existing`: the versions that are still there. */
+/** `existing`: ids of the versions that still exist. */
 export const presentDelivery = (
   { delivery, channel, event }: SentDelivery,
   existing: ReadonlySet<number>,

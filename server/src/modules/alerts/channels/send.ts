@@ -11,10 +11,10 @@ import { systemNetwork, type NetworkAccess } from './network-access.ts'
 import { slackBody, slackDigest } from './slack.ts'
 import { signatureHeaders } from './webhook.ts'
 
-/** What came of it; mails have no status. */
+/** The result of an attempt; mails have no HTTP status. */
 export type SendResult = PostResult | { isAccepted: true; httpStatus: null }
 
-/** How strangers' addresses are reached. */
+/** How URLs of tenants are accessed. */
 export type SendOptions = { reach: NetworkAccess; timeoutMs: number }
 
 export const sendOptionsOf = (app: Pick<App, 'config'>): SendOptions => ({
@@ -22,13 +22,13 @@ export const sendOptionsOf = (app: Pick<App, 'config'>): SendOptions => ({
   timeoutMs: 10_000,
 })
 
-/** `tryId` is the same for every try, but another one for a replay: mail programs show a mail with the same id once. */
+/** `tryId` is the same for all attempts, but not for a replay: mail programs show mails with the same id only once. */
 export type SendAttempt = { tryId: string; signal: AbortSignal }
 
-/** Sends one message, or a digest of several; of a webhook always one. @throws when `signal` ends it */
+/** Sends one message, or a digest of several; to a webhook always one. @throws when `signal` aborts */
 export async function send(
   app: App,
-  ways: SendOptions,
+  sendOptions: SendOptions,
   channel: ChannelRow,
   messages: Messages,
   { tryId, signal }: SendAttempt,
@@ -36,7 +36,7 @@ export async function send(
   if (channel.type === 'email') return await sendByMail(app, channel, messages, { tryId, signal })
   const url = channel.sealedUrl === null ? '' : app.sealer.open(channel.sealedUrl, channelUrlContext(channel.id))
   const now = app.clock.now()
-  const options = { ...ways, signal, now }
+  const options = { ...sendOptions, signal, now }
   const [message] = messages
   if (channel.type === 'slack') {
     const body = messages.length === 1 ? slackBody(app.config, message) : slackDigest(app.config, messages)
@@ -66,7 +66,7 @@ async function sendByMail(
     return { isAccepted: true, httpStatus: null }
   } catch (error) {
     signal.throwIfAborted()
-    // What a mail server says may tell of the operator's own network and account.
+    // The message of a mail server may reveal details of the operator's network and account.
     app.log.warn({ err: error, orgId }, 'an alert could not be sent by mail')
     return { ...failure, isFinal: false, error: 'The mail server did not take it.' }
   }

@@ -1,14 +1,14 @@
 import type { Config } from '../../../config/config.ts'
 import { alertsUrl, detailsOf, digestTitle, titleOf, urlOf, type Message, type Messages } from './message.ts'
 
-/** Slack cuts texts at 40,000 characters, others much earlier (Discord: 2,000). */
+/** Slack truncates texts at 40,000 characters; compatible services do so much earlier (Discord: 2,000). */
 const maxLines = 15
 const maxCharacters = 1_500
 
 const signs = { 'alert.opened': { CRITICAL: '🔴', WARNING: '🟡' }, 'alert.ended': '✅', 'alert.test': '🔔' } as const
 const signOf = ({ type, severity }: Message) => (type === 'alert.opened' ? signs[type][severity] : signs[type])
 
-/** The body for an incoming webhook of Slack; text only, since those who imitate Slack read nothing else alike. */
+/** The body for an incoming webhook of Slack. Only `text`, since compatible services differ in everything else. */
 export function slackBody(config: Pick<Config, 'publicUrl'>, message: Message): { text: string } {
   const lines = [...detailsOf(message).map((sentence) => plain(sentence)), plain(urlOf(config, message))]
   return { text: [`${signOf(message)} *${plain(titleOf(message))}*`, ...lines].join('\n') }
@@ -22,9 +22,9 @@ export function slackDigest(config: Pick<Config, 'publicUrl'>, messages: Message
   return { text: text.join('\n') }
 }
 
-/** Takes the meaning from Slack's three control characters, and from the words that call everybody of a channel. */
-function plain(text: string, most = maxCharacters): string {
-  const short = text.length > most ? `${text.slice(0, most - 1)}…` : text
+/** Escapes Slack's three control characters and the mentions of a whole channel, such as `@everyone`. Truncates the text. */
+function plain(text: string, maxLength = maxCharacters): string {
+  const short = text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text
   return short
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

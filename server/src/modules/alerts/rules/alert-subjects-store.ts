@@ -16,7 +16,7 @@ export type AlertSubjectRow = {
   processors: string[]
 }
 
-/** Every version of every organization that is not being deleted, without what is long. */
+/** Every version of the organizations that are not deleted, without its long columns. */
 export async function listWatchedRows(db: Db): Promise<AlertSubjectRow[]> {
   const { rows } = await db.execute<AlertSubjectRow>(sql`
     select s.id, s.org_id as "orgId", s.name, s.slot, s.image, s.wanted, s.last_deploy as "lastDeploy",

@@ -3,18 +3,18 @@ import { readParts, type AlertFacts } from '../../observing/index.ts'
 import { squidStatusOf } from '../../squids/index.ts'
 import { listWatchedRows } from './alert-subjects-store.ts'
 
-/** A version with all that findings are made of. */
+/** A version with the facts that rules check. */
 export type AlertSubject = {
   id: number
   orgId: number
   name: string
   slot: string
-  /** Nothing about it matters any more. */
+  /** Its alerts end, and no new ones open. */
   isDeleting: boolean
   subject: AlertFacts
 }
 
-/** Every version there is; the number of queries does not grow with them. */
+/** Reads all versions. The number of queries does not depend on the number of versions. */
 export async function readAlertSubjects(db: Db): Promise<AlertSubject[]> {
   const rows = await listWatchedRows(db)
   const partsOf = await readParts(db, { squidIds: rows.map((row) => row.id) })

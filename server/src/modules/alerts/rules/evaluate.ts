@@ -12,7 +12,7 @@ import {
 import type { AlertSubject } from './alert-subjects.ts'
 import type { EventRow } from '../event-store.ts'
 
-/** Everything that the rules are checked against in one round. */
+/** The facts that one round checks the rules against. */
 export type Facts = {
   versions: AlertSubject[]
   /** By version id, for versions whose API received requests lately. */

@@ -55,10 +55,10 @@ function orgFactsOf(quotas: QuotaUse[], inTrouble: Awaited<ReturnType<typeof lis
 }
 
 async function readLatencies({ db }: App, versions: AlertSubject[], nowMs: number): Promise<Map<number, Latency>> {
-  const asked = versions.filter(({ subject: watched }) => watched.apiReplicas > 0 && watched.status !== 'HIBERNATED')
+  const measured = versions.filter(({ subject: watched }) => watched.apiReplicas > 0 && watched.status !== 'HIBERNATED')
   const p95 = await latencyPercentiles(
     db,
-    asked.map(({ id }) => id),
+    measured.map(({ id }) => id),
     0.95,
     nowMs - latencyMs,
   )

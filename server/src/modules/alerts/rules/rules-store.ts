@@ -3,7 +3,7 @@ import { eq, getTableColumns } from 'drizzle-orm'
 import type { Db } from '../../../db/database.ts'
 import { alertRules } from '../tables.ts'
 
-/** What the organization changed. */
+/** The rules that the organization has changed. */
 export async function selectChosen(db: Db, orgId: number): Promise<AlertRule[]> {
   const { orgId: _, ...columns } = getTableColumns(alertRules)
   return await db.select(columns).from(alertRules).where(eq(alertRules.orgId, orgId))

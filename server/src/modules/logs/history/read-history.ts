@@ -32,10 +32,10 @@ export type HistoryPage = {
 }
 type PageDraft = Omit<HistoryPage, 'lastSeq'>
 
-/** A search that takes longer returns what it has lines so far. */
+/** A search that takes longer returns the lines found so far. */
 const searchBudgetMs = 5_000
 
-/** Blocks to look up and to scan at once: few at first, because most pages are full soon. */
+/** Blocks per lookup and per scan: few at first, because most pages are full soon. */
 const lookupBatchSizes = [8, 64, 512]
 const scanBatchSizes = [1, 2, 4, 8, 16, 32]
 

@@ -15,23 +15,23 @@ export type Follower = {
 
 /** Reads a stream of logs like the public client: each line an array, blank lines ignored (contract 2.6). */
 export async function followLogs(url: string, token: string): Promise<Follower> {
-  const answer = await new Promise<IncomingMessage>((done, failed) => {
+  const response = await new Promise<IncomingMessage>((done, failed) => {
     request(url, { headers: { authorization: `token ${token}` }, agent: false }, done)
       .on('error', failed)
       .end()
   })
-  if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode}`)
+  if (response.statusCode !== 200) throw new Error(`${url} answered ${response.statusCode}`)
   const follower: Follower = {
     entries: [],
     beats: 0,
     isEnded: false,
-    pause: () => answer.pause(),
-    resume: () => answer.resume(),
-    hangUp: () => answer.destroy(),
+    pause: () => response.pause(),
+    resume: () => response.resume(),
+    hangUp: () => response.destroy(),
   }
   let rest = ''
-  answer.setEncoding('utf8')
-  answer.on('data', (text: string) => {
+  response.setEncoding('utf8')
+  response.on('data', (text: string) => {
     const lines = (rest + text).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
@@ -39,7 +39,7 @@ export async function followLogs(url: string, token: string): Promise<Follower> 
       else follower.entries.push(...(JSON.parse(line) as LogEntry[]))
     }
   })
-  answer.on('end', () => (follower.isEnded = true))
-  answer.on('error', () => {})
+  response.on('end', () => (follower.isEnded = true))
+  response.on('error', () => {})
   return follower
 }

@@ -48,12 +48,12 @@ function minute(id: number, { good, bad }: { good: number[]; bad: number }) {
 }
 
 const scrape = async (org: TestOrg) => {
-  const answer = await s.t.http.inject({
+  const response = await s.t.http.inject({
     url: `/api/v1/orgs/${org.code}/monitoring/squids`,
     headers: { authorization: `token ${await s.t.make.token(org.admin)}` },
   })
-  const names = [...answer.body.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
-  return { contentType: answer.headers['content-type'], names, samples: parseText(answer.body) }
+  const names = [...response.body.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
+  return { contentType: response.headers['content-type'], names, samples: parseText(response.body) }
 }
 
 type PromSample = { name: string; labels: Record<string, string>; value: number }
@@ -84,23 +84,23 @@ test('all eight queries return series with the labels of the version, all with t
 })
 
 test('returns at most the requested number of points', async () => {
-  const ask = (query: { from: string; maxPoints?: string }) =>
+  const runQuery = (query: { from: string; maxPoints?: string }) =>
     s.t.as(s.org.admin).monitoring.query({ params: { code: s.org.code, query: 'cpu_utilization' }, query })
   for (const maxPoints of ['1', '7', '100']) {
-    const [series] = await ask({ from: ago(hours(6)), maxPoints })
+    const [series] = await runQuery({ from: ago(hours(6)), maxPoints })
     expect(series?.values.length).toBeLessThanOrEqual(Number(maxPoints))
   }
   // One point contains everything, too.
-  const [whole] = await ask({ from: ago(minutes(10)), maxPoints: '1' })
+  const [whole] = await runQuery({ from: ago(minutes(10)), maxPoints: '1' })
   expect(whole?.values.map(({ v }) => v)).toEqual([expect.closeTo(50, 0)])
 })
 
 test('an unknown query is not found, an invalid time is refused', async () => {
-  const ask = (query: string, from?: string) =>
+  const runQuery = (query: string, from?: string) =>
     s.t.as(s.org.admin).monitoring.query({ params: { code: s.org.code, query }, query: from ? { from } : {} })
-  await expect(ask('cpu_utilisation')).rejects.toMatchObject({ status: 404 })
-  await expect(ask('crashes', 'yesterday')).rejects.toMatchObject({ status: 400 })
-  await expect(ask('crashes', ago(-hours(1)))).rejects.toMatchObject({ status: 400 })
+  await expect(runQuery('cpu_utilisation')).rejects.toMatchObject({ status: 404 })
+  await expect(runQuery('crashes', 'yesterday')).rejects.toMatchObject({ status: 400 })
+  await expect(runQuery('crashes', ago(-hours(1)))).rejects.toMatchObject({ status: 400 })
 })
 
 test('requests and latencies of a version equal the counts of the gateway', async () => {

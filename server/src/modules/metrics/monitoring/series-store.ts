@@ -7,10 +7,10 @@ import { levelMs, tableOf } from '../levels.ts'
 import { timeOf } from '../usage/usage-store.ts'
 import type { BucketSize } from './step.ts'
 
-/** Values of unmerged container: starts of buckets in seconds with their values, unordered. */
+/** The values of one container, with the starts of their buckets in seconds. Unordered. */
 export type Series = { squidId: number; container: string; times: number[]; values: (number | null)[] }
 
-/** Merges the rows of unmerged bucket; `unmerged` for buckets of unmerged row. */
+/** Aggregates the rows of one bucket of a chart. `unmerged` is for charts in which each bucket is a single row. */
 type BucketAggregates = { sum: (column: SQL) => SQL; max: (column: SQL) => SQL; newest: (column: SQL) => SQL }
 const unmerged: BucketAggregates = { sum: (column) => column, max: (column) => column, newest: (column) => column }
 const bucketAggregates: BucketAggregates = {

@@ -24,9 +24,9 @@ export type SampledApp = {
 
 export const sampleMs = 15_000
 
-/** A server with simulated versions, sampled with a clock that only moves when told to advance. */
+/** A server with simulated versions, sampled with a clock that moves only when a test advances it. */
 export async function startSampledApp(env: Record<string, string> = {}): Promise<SampledApp> {
-  // Not on a full minute: the present is outside of a range that ends now.
+  // Not on a full minute, so that the current minute is outside of a range that ends now.
   const clock = new ManualClock(new Date('2026-01-15T12:00:05Z'))
   const runtime = createSimRuntime({ clock, serve: true })
   const t = await startTestApp({ clock, runtime, env })

@@ -28,7 +28,7 @@ const counts = async () =>
   )[0]
 
 /** Observes once, as a worker that has just taken over. */
-const look = async () => {
+const observe = async () => {
   const seen = await loadObservationCache(t.app)
   await seen.recordContainers(await readContainers({ clock, runtime }, seen.containers))
 }
@@ -37,23 +37,23 @@ const crashes: SimBehaviour = { ends: { afterMs: 10, exitCode: 3 } }
 
 test('crashes while no worker runs are counted by the next one', async () => {
   await make(crashes)
-  await look()
+  await observe()
   // The back-off between them is 1, 2, 4 and 8 seconds.
   clock.advance(15_200)
   expect(await runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { ordinal: 4 } }])
-  await look()
+  await observe()
   expect(await counts()).toEqual({ restarts: 4, crashes: 5, kills: 0, code: 3, oom: false })
-  await look()
+  await observe()
   expect(await counts()).toMatchObject({ restarts: 4, crashes: 5 })
 })
 
 test('runs are recorded as observed, and deleted with their version', async () => {
   const squid = await make({ ends: { afterMs: 10, outOfMemory: true }, badRuns: 1 })
-  await look()
+  await observe()
   clock.advance(10)
-  await look()
+  await observe()
   clock.advance(1000)
-  await look()
+  await observe()
   expect(
     await rows(
       'select ordinal, how, exit_code, oom_kills, ended_at is null as open from container_runs order by ordinal',
@@ -71,9 +71,9 @@ test('only the newest 50 runs of a container are kept, and no total decreases', 
   await make(crashes)
   for (let run = 0; run < 60; run++) {
     clock.advance(10)
-    await look()
+    await observe()
     clock.advance(300_000)
-    await look()
+    await observe()
   }
   const kept = await rows<{ ordinal: number }>(
     `select ordinal from container_runs where container = 'eth' order by ordinal`,
@@ -87,10 +87,10 @@ test('only the newest 50 runs of a container are kept, and no total decreases', 
 
 test('stopping the squids with the server counts neither as a crash nor as a restart', async () => {
   await make({})
-  await look()
+  await observe()
   await runtime.close('stop')
   await runtime.start()
-  await look()
+  await observe()
   expect(await runtime.observe()).toMatchObject([{ run: { ordinal: 1 }, lastRun: { how: 'stopped' } }])
   expect(await counts()).toMatchObject({ restarts: 0, crashes: 0 })
 })
@@ -98,13 +98,13 @@ test('stopping the squids with the server counts neither as a crash nor as a res
 test('totals of an earlier release are continued', async () => {
   await make(crashes)
   clock.advance(15_200)
-  await look()
+  await observe()
   await t.app.database.pool.query(
     'update container_states set restarts = 40, oom_kills = 7, run = null, run_ordinal = null, run_end = null',
   )
-  await look()
+  await observe()
   expect(await counts()).toMatchObject({ restarts: 40, crashes: 5, kills: 7 })
   clock.advance(16_000)
-  await look()
+  await observe()
   expect(await counts()).toMatchObject({ restarts: 41, crashes: 6, kills: 7 })
 })

@@ -57,19 +57,19 @@ export const freshHead = ({ head }: Pick<FreshnessInput, 'head'>, nowMs: number)
  * The number of blocks that a processor is late, by the independent head if there is one. A processor that was never observed at the
  * very head may wait for final blocks, so only older blocks count.
  */
-export function lateBlocks(place: FreshnessInput, nowMs: number): number {
-  const { currentBlock, totalBlocks, followsHead } = place
-  const seen = freshHead(place, nowMs)
-  if (!seen) return Math.max(0, totalBlocks - currentBlock)
-  const { headBlock } = seen
-  const due = followsHead ? headBlock : Math.min(headBlock - finalityBlocks, seen.finalBlock ?? headBlock)
+export function lateBlocks(input: FreshnessInput, nowMs: number): number {
+  const { currentBlock, totalBlocks, followsHead } = input
+  const independentHead = freshHead(input, nowMs)
+  if (!independentHead) return Math.max(0, totalBlocks - currentBlock)
+  const { headBlock } = independentHead
+  const due = followsHead ? headBlock : Math.min(headBlock - finalityBlocks, independentHead.finalBlock ?? headBlock)
   return Math.max(0, due - currentBlock)
 }
 
 /** Whether it is far behind the independent head, whatever its own metrics report. False without such a head. */
-export function isFarBehind(place: FreshnessInput, nowMs: number): boolean {
-  const seen = freshHead(place, nowMs)
-  return seen !== null && lateBlocks(place, nowMs) > farBehindBlocks(seen.pace)
+export function isFarBehind(input: FreshnessInput, nowMs: number): boolean {
+  const independentHead = freshHead(input, nowMs)
+  return independentHead !== null && lateBlocks(input, nowMs) > farBehindBlocks(independentHead.pace)
 }
 
 /** Whether its data source is at the independent head. False until the rate of the chain is known. */
@@ -87,8 +87,8 @@ export function headMovedAt(
 }
 
 /** The time in milliseconds without a new block after which the head counts as frozen. Null until its usual rate is known. */
-export function frozenAfterMs(place: Pick<FreshnessInput, 'head' | 'headPace'>, nowMs: number): number | null {
-  const usual = [freshHead(place, nowMs)?.pace, place.headPace].flatMap((pace) => (pace ? [msPerMoveOf(pace)] : []))
+export function frozenAfterMs(input: Pick<FreshnessInput, 'head' | 'headPace'>, nowMs: number): number | null {
+  const usual = [freshHead(input, nowMs)?.pace, input.headPace].flatMap((pace) => (pace ? [msPerMoveOf(pace)] : []))
   const known = usual.filter((ms) => ms !== null)
   return known.length > 0 ? Math.max(...known) * frozenFactor : null
 }

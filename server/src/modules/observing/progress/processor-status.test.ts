@@ -53,7 +53,7 @@ describe('a processor is', () => {
     expect(status(container(), seen({ ...still, progressedAtMs: ago(minutes(4)) }))).toBe('SYNCING')
     expect(status(container(), seen({ ...still, headMovedAtMs: ago(minutes(7)) }))).toBe('SYNCING')
     expect(status(container(), seen({ ...still, currentBlock: 999 }))).toBe('SYNCED')
-    // It came to do only now: where blocks come in portions, it had nothing to do before.
+    // It has had work only since now: on chains whose blocks arrive in portions, it was idle before.
     expect(status(container(), seen({ ...still, stillMs: 5000 }))).toBe('SYNCING')
     // It had a new beginning since.
     expect(status(container({ sinceMs: ago(minutes(2)) }), seen(still))).toBe('SYNCING')

@@ -30,23 +30,25 @@ test('gateways poll the chain that an environment names, even without calls to i
   ])
   await updateSquid(t.app.db, squid.id, { sealedWorkload: sealWorkload(t.app.sealer, squid.id, workload) })
   const heads = createKnownHeads(t.app)
-  const look = async () => {
+  const readHead = async () => {
     await heads.look()
     return heads.headOf({ squidId: squid.id, container: 'eth' })
   }
   const height = () => devnet.chain.height()
-  await until(async () => expect(await look()).toMatchObject({ chain: 'devnet', head: { headBlock: await height() } }))
+  await until(async () =>
+    expect(await readHead()).toMatchObject({ chain: 'devnet', head: { headBlock: await height() } }),
+  )
   const before = await height()
   await devnet.chain.transfer(1)
   expect(await height()).toBeGreaterThan(before)
-  await until(async () => expect((await look())?.head?.headBlock).toBe(await height()))
+  await until(async () => expect((await readHead())?.head?.headBlock).toBe(await height()))
   expect(heads.headOf({ squidId: squid.id, container: 'other' })).toBeNull()
 
   // Without a gateway the head becomes outdated and is ignored.
   const at = t.clock.now()
   await t.gateway.close()
   t.clock.advance(minutes(1))
-  expect((await look())?.head?.observedAt.getTime()).toBeLessThanOrEqual(at.getTime())
+  expect((await readHead())?.head?.observedAt.getTime()).toBeLessThanOrEqual(at.getTime())
   await updateSquid(t.app.db, squid.id, { wanted: 'hibernated' })
-  expect(await look()).toBeNull()
+  expect(await readHead()).toBeNull()
 })
