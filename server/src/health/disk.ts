@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
 
-/** `freeBytes` is what this process may still write, without the blocks reserved for root. */
+/** `freeBytes` is the number of bytes that this process may still write, without the blocks reserved for root. */
 export type Disk = { freeBytes: number; sizeBytes: number }
 
 /**

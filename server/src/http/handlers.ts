@@ -15,8 +15,8 @@ import { secretUseHandlers, squidReadHandlers } from '../modules/squids/index.ts
 import { createUser, userHandlers } from '../modules/user/index.ts'
 
 /**
- * The files that handle the endpoints of each area, relative to `server/src/modules`. An area has two where its endpoints need two
- * modules: those that deploy or change a version are the engine's, and which versions use a secret is known to `squids` only.
+ * The files that handle the endpoints of each area, relative to `server/src/modules`. Two areas have two files: `deployments` handles
+ * the endpoints that deploy or change a version, and only `squids` knows which versions use a secret.
  */
 export const handlerFiles: Record<keyof Contract, string[]> = {
   auth: ['auth/handlers.ts'],

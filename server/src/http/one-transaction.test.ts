@@ -28,7 +28,7 @@ async function killAt(table: string, work: () => Promise<unknown>): Promise<unkn
   }
 }
 
-/** A digest of each table, without what every call writes: rate limits, and the times when sessions were last used. */
+/** A digest of each table, without the data that every call writes: rate limits, and the times when sessions were last used. */
 async function snapshot(): Promise<Record<string, unknown>> {
   const tables = await query(
     `select relnamespace::regnamespace || '.' || relname as name from pg_class where relkind = 'r' and not relispartition

@@ -13,7 +13,7 @@ export class InstallationInUse extends Error {
 
 /** The right to use a data directory, alone or together with other processes. */
 export type InstallationLock = {
-  /** Makes the lock exclusive. Returns false while other processes hold it: then what they share must not be stopped. */
+  /** Makes the lock exclusive. Returns false while other processes hold it; shared programs such as Postgres must then keep running. */
   tryExclusive: () => Promise<boolean>
   release: () => void
 }

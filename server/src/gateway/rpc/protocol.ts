@@ -2,7 +2,7 @@ import type { RpcChainType } from '@shoal/contract'
 import type { HeadTag } from './policy/call-policy.ts'
 import type { Block, Upstream } from './upstream.ts'
 
-/** How to query a node about itself, by type of chain. All functions may throw what `Upstream.query` throws. */
+/** How to query a node about itself, by type of chain. All functions may throw the errors of `Upstream.query`. */
 export type Protocol = {
   /** Identifies the chain it serves, to detect nodes of different chains and chains that were reset. */
   identity: (node: Upstream) => Promise<{ identity: string; chainId: number | null }>

@@ -60,7 +60,7 @@ test('an email without an account gets the same response and no mail', async () 
   expect(await t.mails()).toHaveLength(before.length)
 })
 
-test('a link proves the email too', async () => {
+test('using a link also confirms the email', async () => {
   await t.make.user({ email: 'unconfirmed@example.com', emailVerified: false })
   await confirm(await restoreToken('unconfirmed@example.com'), 'new password')
   const { token } = await signIn('unconfirmed@example.com', 'new password')

@@ -28,8 +28,8 @@ export async function collectImages(app: WorkerApp): Promise<void> {
 }
 
 /**
- * Only of organizations without a deployment in progress, and none can start in the meantime: a build could be about to use one of
- * the images again.
+ * Skips organizations with a deployment in progress, and locks the organization so that none can start in the meantime: a build could
+ * be about to reuse one of the images.
  */
 async function collectUnused(app: WorkerApp, orgId: number): Promise<string[]> {
   return await app.db.transaction(async (tx) => {

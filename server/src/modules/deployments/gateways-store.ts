@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm'
 import type { Db } from '../../db/database.ts'
 
-/** Gateways without a sign of life for this long are deleted; one that wakes up later reports all its routes again. */
+/** Gateways without a heartbeat for this long are deleted; one that wakes up later reports all its routes again. */
 const deletedAfterMinutes = 10
 
-/** Records a sign of life; true when the gateway was unknown, and so were its routes. Uses the database's clock, as hosts may differ. */
+/** Records a heartbeat; true when the gateway was unknown, and so were its routes. Uses the database's clock, as hosts may differ. */
 export async function beatGateway(db: Db, gateway: string): Promise<boolean> {
   const { rows } = await db.execute<{ isNew: boolean }>(sql`
     insert into gateways (id, seen_at) values (${gateway}, now())

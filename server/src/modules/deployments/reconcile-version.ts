@@ -10,7 +10,7 @@ export type EngineContext = { app: WorkerApp; snapshots: SnapshotReader; pollMs:
 
 /**
  * Makes the containers of a version match its row: removes every other generation, then applies the desired one (one writer at a
- * time). Ends every failure and every switch, and is what the reconcile loop does. The caller holds the version's lock.
+ * time). The last step of every failure and every switch, and of the reconcile loop. The caller holds the version's lock.
  */
 export async function reconcileVersion(engine: EngineContext, squidId: number): Promise<void> {
   const squid = await selectSquid(engine.app.db, squidId)

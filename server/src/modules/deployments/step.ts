@@ -19,7 +19,7 @@ export type EngineIntervals = {
   retryMs: number
   /** Longest wait for gateways that do not route to the new generation yet. */
   gatewaysMs: number
-  /** Gateways without a sign of life for this long are not waited for. */
+  /** Gateways without a heartbeat for this long are not waited for. */
   gatewaySeenMs: number
   /** After the gateways have switched, before the old generation is removed, so that responses in flight can finish. */
   drainMs: number

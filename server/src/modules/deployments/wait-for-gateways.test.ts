@@ -50,7 +50,7 @@ test('an update stops the old generation only when the slowest gateway routes to
   expect(await generations()).toEqual(['2'])
 })
 
-test('a gateway without a recent sign of life is not waited for', async () => {
+test('a gateway without a recent heartbeat is not waited for', async () => {
   await deployer.deployed({}, v1)
   await beatGateway(t.app.db, 'frozen')
   await t.app.database.pool.query("update gateways set seen_at = now() - interval '16 seconds'")

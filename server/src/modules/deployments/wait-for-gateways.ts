@@ -3,7 +3,7 @@ import type { StepContext } from './step.ts'
 import { pause } from './wait.ts'
 
 /**
- * Waits until every gateway routes to this generation, so that the old one can be removed. Gateways without a recent sign of life
+ * Waits until every gateway routes to this generation, so that the old one can be removed. Gateways without a recent heartbeat
  * are not waited for: they are stopped, or catch up when they wake. Continues after `gatewaysMs` even if some are behind.
  */
 export async function waitForGateways(

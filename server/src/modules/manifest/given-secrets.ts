@@ -1,6 +1,6 @@
 import type { Variables } from './environment.ts'
 
-/** Variables that a program needs to start, or that the platform sets: a secret of this name is passed only if the manifest refers to it. */
+/** Variables that programs need to start or that the platform sets. A secret of this name is passed only if the manifest refers to it. */
 const reservedNames = new Set([
   'PATH',
   'HOME',

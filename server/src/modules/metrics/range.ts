@@ -33,8 +33,8 @@ function timeOf(text: string): number {
 const maxOf: Record<TimeGroup, number> = { Minute: hours(6), Hour: days(14), Day: days(366), Month: Infinity }
 
 /**
- * The bucket size of a chart of the range (spec 3, timeGroup): never finer than what is stored for its beginning, because dropped
- * times would look like times without requests.
+ * The bucket size of a chart of the range (spec 3, timeGroup): never finer than the data stored for its beginning, because
+ * deleted data would look like a time without requests.
  */
 export function timeGroupOf({ fromMs, toMs }: Range, isKept: RetentionCheck): TimeGroup {
   const fits = (group: TimeGroup) => toMs - fromMs <= maxOf[group] && isKept(levelOfGroup[group], fromMs)

@@ -9,7 +9,7 @@ import { monthOfMs } from '../time.ts'
 import { limits } from '@shoal/contract'
 import { monthOf } from '../../rpc/index.ts'
 
-/** Accounts with a cap, or whose organization still has stops from one. */
+/** Accounts with a cap, or with versions that are still hibernated because of one. */
 export async function listAccountsWithCaps(db: Db): Promise<AccountRow[]> {
   const rows = await db
     .select({ account: billingAccounts })
@@ -36,7 +36,7 @@ export async function versionsWithTags(db: Db, orgId: number): Promise<Set<numbe
 
 export type HibernationRow = typeof billingHibernations.$inferSelect
 
-/** Every version whose desired state is running; versions that their owner hibernated stay the owner's. */
+/** Marks every version whose desired state is running. Versions that a member hibernated are not marked, so billing will not restart them. */
 export async function hibernateAllForDebt(db: Db, orgId: number, at: Date): Promise<void> {
   await db.execute(sql`
     insert into billing_hibernations (squid_id, org_id, squid_name, reason, month, is_waking, at)

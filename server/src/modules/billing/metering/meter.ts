@@ -11,7 +11,7 @@ const rpcLateMs = days(2)
 const spansKeptMs = days(3)
 
 /**
- * One reading of the meter: extends the spans of what runs and is stored, and records hours that have ended. Uses the clock of the
+ * One reading of the meter: extends the spans of running programs and stored data, and records hours that have ended. Uses the clock of the
  * installation; concurrent workers do no harm, because records are keyed by resource and hour.
  */
 export async function meterTick(app: Pick<App, 'clock' | 'db'>): Promise<void> {

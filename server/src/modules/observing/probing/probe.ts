@@ -9,7 +9,7 @@ const headers = { 'content-type': 'application/json', 'content-length': body.len
 /** `fault`: a sentence; null when the api responds. `answer`: its unredacted error response, which may contain secrets. */
 export type ApiProbe = { fault: string | null; answer: string | null }
 
-/** Sends the simplest GraphQL query. An api that responds with any status below 500 is available, also if it does not serve GraphQL (contract 7). */
+/** Sends the simplest GraphQL query. An api is available if it responds with a status below 500, even if not with GraphQL (contract 7). */
 export async function requestApi(endpoint: Endpoint): Promise<ApiProbe> {
   const request = { method: 'POST', path: '/graphql', headers, timeoutMs }
   try {

@@ -23,7 +23,7 @@ export type FreshnessInput = {
 
 /** A chain may grow by a few blocks between two observations. */
 const fewBlocks = 5
-/** The SDK reports that it has caught up although fast chains are this far ahead, since it polls the head only every 10 to 20 seconds (contract 7). */
+/** The SDK polls the head only every 10 to 20 seconds, so it reports that it has caught up although fast chains are this far ahead (contract 7). */
 const blocksOfFastChain = 100
 /** A processor that is further behind, measured in block times of the chain, is far behind. */
 const farBehindMs = minutes(2)

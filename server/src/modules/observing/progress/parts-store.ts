@@ -104,7 +104,7 @@ export async function selectParts(db: Db, which: SquidSelector): Promise<SquidRe
   return { tags, databases, containers, processors, apis }
 }
 
-/** With an organization as the selector, only containers of processors: a list does not show others, and the status of apis comes from probes. */
+/** For an organization, only containers of processors: lists show no others, and the status of apis comes from probes. */
 export async function selectContainers(db: Db, which: SquidSelector): Promise<ObservedContainer[]> {
   const { rows } = await db.execute<ObservedContainer>(
     ofServingGeneration(

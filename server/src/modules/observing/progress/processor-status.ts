@@ -86,7 +86,7 @@ export const isOfCurrentRun = (
 /** Formats a time for messages: `2026-11-22 15:42:41 UTC`. */
 export const readableTime = (ms: number): string => `${isoTime(ms).slice(0, 19).replace('T', ' ')} UTC`
 
-/** Why a processor without metrics has not begun to index, if its log shows that it has waited for its data source for `waitMs`; null otherwise. */
+/** Why a processor has not begun to index, if its log shows that it has waited for its data source for `waitMs`; null otherwise. */
 export function whyNotIndexing({ sinceMs, source }: ObservedContainer, nowMs: number, waitMs = indexesWithinMs) {
   if (source === null || nowMs - sinceMs < waitMs) return null
   return {

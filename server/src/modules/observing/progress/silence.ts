@@ -16,7 +16,7 @@ export type SourceSigns = {
   head: ObservedHead | null
 }
 
-/** `sign`: what is missing: metrics of the processor, responses of its node to it, responses of the chain's nodes to Shoal, or new blocks. */
+/** `sign` is the missing sign: metrics of the processor, responses of its node, responses of the chain's nodes to Shoal, or new blocks. */
 export type Silence = { sinceMs: number; sign: 'metrics' | 'requests' | 'nodes' | 'head' }
 
 /** The SDK polls the head every 5 to 20 seconds, unless a squid sets another interval. */

@@ -54,7 +54,7 @@ export function createKnownHeads(app: App): ChainHeadCache {
   }
 }
 
-/** Ignores secrets that every version receives, since they do not show what this version uses. */
+/** Ignores secrets that every version receives, since this version may not use them. */
 function readWorkload({ sealer, log }: App, row: SealedWorkload): Omit<CachedWorkload, 'written'> {
   const { squidId, sealed, secretNames, manifestCurrent, sourceHosts } = row
   const chains: CachedWorkload['chains'] = new Map()
