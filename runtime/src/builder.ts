@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream'
 /** Builds images. Like the driver, it is independent of organizations and of the server's database. */
 export interface Builder {
   /**
-   * Unpacks an untrusted `.tar.gz` safely (no path escape, no absolute or escaping links, no devices, no bombs) and reads
-   * what the engine needs. Idempotent: unpacking the same `key` again replaces the tree.
+   * Unpacks an untrusted `.tar.gz` safely (no path escape, no absolute or escaping links, no devices, no bombs) and returns
+   * what the deploy engine needs. Idempotent: unpacking the same `key` again replaces the tree.
    * @throws BuildFailure with kind REQUIRED_SOURCE_FILE_MISSED or REQUIRED_SOURCE_FILE_INVALID
    */
   unpack(request: UnpackRequest): Promise<Unpacked>
@@ -29,10 +29,10 @@ export interface Builder {
 }
 
 export type UnpackRequest = {
-  /** Names the tree; one word. */
+  /** Identifies the tree; must be a single word. */
   key: string
   archive: () => Readable
-  /** The user's `-m` text: may be `./x.yaml`, nested, or an absolute path on the user's machine; resolved by suffix. */
+  /** The user's `-m` argument: `./x.yaml`, a nested path, or an absolute path on the user's machine; resolved by suffix. */
   manifestPath: string
   limits: UnpackLimits
 }
@@ -48,7 +48,7 @@ export type Unpacked = {
   packageJson: Record<string, unknown> | null
   /** Hosts of the data sources configured in the code; possibly incomplete. */
   sourceHosts: string[]
-  /** Sentences for the deployment's log, such as that the packed `.env` was ignored. */
+  /** Sentences for the deployment's log, for example that a packed `.env` was ignored. */
   notes: string[]
   files: number
   bytes: number
@@ -56,17 +56,17 @@ export type Unpacked = {
 
 export type BuildRequest = {
   key: string
-  /** Caches are never shared between two tenants. */
+  /** Caches are never shared between tenants. */
   tenant: string
   nodeVersion: string
   packageManager: 'auto' | 'npm' | 'pnpm' | 'yarn'
-  /** Of `build.install.cmd` and `build.cmd` of the manifest; null: the default. */
+  /** `build.install.cmd` and `build.cmd` of the manifest; null: the default commands. */
   installCommand: string[] | null
   buildCommand: string[] | null
   limits: BuildLimits
   /** Called for each line of progress and each line of the build's own output. */
   log: (severity: 'info' | 'warn' | 'error', message: string) => void
-  /** Called when the build leaves the queue of the builder and starts. Not called when a stored image is reused. */
+  /** Called when the build leaves the builder's queue and starts. Not called when a stored image is reused. */
   onStart?: () => Promise<void>
   signal: AbortSignal
 }
@@ -74,7 +74,7 @@ export type BuildRequest = {
 export type BuildLimits = { memoryBytes: number; cpuCores: number; timeMs: number }
 
 export type Image = {
-  /** Opaque; goes into `Workload.image`. */
+  /** Opaque; the value of `Workload.image`. */
   image: string
   bytes: number
   /** True when a stored image was reused without a build. */
@@ -83,7 +83,7 @@ export type Image = {
 
 export type StoredImage = { image: string; storedAtMs: number }
 
-/** UNEXPECTED: not the user's fault (registry unreachable, disk full), said in words meant for the user. */
+/** `UNEXPECTED` is not the user's fault (registry unreachable, disk full), but its message is for the user too. */
 export const buildFailureKinds = [
   'UNEXPECTED',
   'REQUIREMENTS',
@@ -93,7 +93,7 @@ export const buildFailureKinds = [
 ] as const
 export type BuildFailureKind = (typeof buildFailureKinds)[number]
 
-/** `message` says what failed and what to do, then repeats the last lines of the output, which are in the log already. */
+/** `message` is for the user: what failed, what to do, and the last lines of the output, which are also in the log. */
 export class BuildFailure extends Error {
   override name = 'BuildFailure'
   readonly kind: BuildFailureKind

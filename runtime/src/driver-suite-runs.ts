@@ -119,7 +119,7 @@ export function runTests(suite: Suite): void {
     const known = used.filter((one) => one !== null)
     if (suite.host.enforcesMemory) expect(known).toHaveLength(4)
     for (const one of known) expect(one).toBeGreaterThan(0)
-    // Counted on, the fourth would show what four have used.
+    // If it accumulated, the usage of the fourth run would include that of the other three.
     if (known.length === 4) expect(known[3]).toBeLessThan(2.5 * (known[0] ?? 0))
   })
 
@@ -140,7 +140,7 @@ export function runTests(suite: Suite): void {
     const { reason, retryAt } = (await observe('api')) ?? {}
     expect(reason).toContain('no-such-command')
     expect(retryAt).toBeInstanceOf(Date)
-    // Nothing is known of what never ran.
+    // A container that never ran has no usage.
     expect(await suite.host.runtime.usage()).toEqual([])
   })
 

@@ -1,9 +1,9 @@
 /**
  * A runtime driver: a `Runtime`, which runs workloads, and a `Directory`, which resolves their ports.
- * Nothing here may assume one host, a shared file system or reading a file a container writes (design section 12).
+ * The interface must not assume a single host, a shared file system, or access to files that containers write (design section 12).
  */
 
-/** One generation of one version. Two generations of a version may run side by side during an update. */
+/** Identifies one generation of a version. Two generations may run side by side during an update. */
 export type WorkloadId = string
 
 export type ContainerName = string
@@ -12,8 +12,8 @@ export type ContainerName = string
 export type Resources = { cpuCores: number; memoryBytes: number }
 
 /**
- * `never`: runs once (init). `on-failure`: exit 0 is finished, anything else restarts with back-off (a processor, which may have a
- * last block). `always`: exit 0 is an end like any other (api).
+ * `never`: runs once (init). `on-failure`: finished after exit code 0, otherwise restarted with backoff (processors, which may have
+ * a last block). `always`: restarted after any exit code (api).
  */
 export type Restart = 'never' | 'on-failure' | 'always'
 
@@ -21,63 +21,63 @@ export type ContainerSpec = {
   /** `init`, `api`, `api-2` (a further replica) or the processor's own name. */
   name: ContainerName
   command: string[]
-  /** The whole environment; the driver adds only what it needs to make the command start (PATH, HOME, NODE_OPTIONS). */
+  /** The whole environment; the driver adds only what it needs to start the command (PATH, HOME, NODE_OPTIONS). */
   env: Record<string, string>
   resources: Resources
   restart: Restart
-  /** The ports the program listens on; each is reachable through `Directory.endpoint` and in no other way. */
+  /** The ports the program listens on; reachable only through `Directory.endpoint`. */
   ports: number[]
-  /** Milliseconds from SIGTERM to SIGKILL when it is stopped. A change of it alone replaces no running container. */
+  /** Milliseconds from SIGTERM to SIGKILL when it is stopped. Changing only this does not replace a running container. */
   stopGraceMs: number
 }
 
 export type Workload = {
   id: WorkloadId
-  /** Opaque key of who owns it: files, uids and caches are never shared between two tenants. */
+  /** Opaque key of the owner: files, uids and caches are never shared between tenants. */
   tenant: string
-  /** Opaque key of the version, the same for all generations of it. */
+  /** Opaque key of the version, the same for all its generations. */
   version: string
-  /** What `Builder.build` answered. */
+  /** `Image.image` as returned by `Builder.build`. */
   image: string
   containers: ContainerSpec[]
 }
 
 export type ContainerState =
-  /** Accepted, its program is not running yet. */
+  /** Accepted; its program is not running yet. */
   | 'starting'
   | 'running'
-  /** Ended with exit 0 under `on-failure`, or with whatever code under `never`. Will not start again, unless `retry` wants it. */
+  /** Ended with exit code 0 under `on-failure`, or with any code under `never`. Not restarted, except by `retry`. */
   | 'finished'
-  /** Ended; starts again at `retryAt`. */
+  /** Ended; restarts at `retryAt`. */
   | 'backoff'
   /** Cannot be started (missing command or image), with a `reason`. Retried like a crash. */
   | 'failed'
 
 /** One start of a container's program. */
 export type Run = {
-  /** Never used twice, on any host. */
+  /** Unique across all hosts, and never reused. */
   id: string
-  /** The number of runs before it in the same container; grows by one with each, so a gap counts the runs between two looks. */
+  /** The number of earlier runs of the same container, so gaps between observed ordinals reveal missed runs. */
   ordinal: number
   startedAt: Date
-  /** The host that runs it; null where there is only one. */
+  /** The host that runs it; null if there is only one. */
   node: string | null
 }
 
 /**
- * `done`: exit code 0, and the container's `restart` accepts that as the end. `error`: any other end by itself, an exit code 0 that
- * is not accepted (`always`, or `retry` was called) included. `oom`: killed for exceeding its memory limit. `evicted`: stopped by the host,
- * no fault of the program. `stopped`: stopped by this driver on request.
+ * `done`: exit code 0, accepted by the container's `restart`. `error`: it ended on its own in any other way,
+ * including exit code 0 that is not accepted (`always`, or `retry` was called). `oom`: killed for exceeding its memory limit.
+ * `evicted`: stopped by the host, not because of the program. `stopped`: stopped by this driver on request.
  */
 export type EndedHow = 'done' | 'error' | 'oom' | 'evicted' | 'stopped'
 
 /** A run that ended. */
 export type LastRun = Run & {
-  /** 128 + n for signal n; 137 for `oom`; null: its end was not seen. */
+  /** 128 + n for signal n; 137 for `oom`; null: its end was not observed. */
   exitCode: number | null
   how: EndedHow
   endedAt: Date
-  /** Kills for memory of any process in it; null: not known. */
+  /** Out-of-memory kills of any process in it; null: unknown. */
   oomKills: number | null
 }
 
@@ -85,11 +85,11 @@ export type Observation = {
   workload: WorkloadId
   container: ContainerName
   state: ContainerState
-  /** Since when it is in this state. */
+  /** When it entered this state. */
   since: Date
   /** The current run; null while none is running. */
   run: Run | null
-  /** The newest run that ended, for as long as the host remembers it. */
+  /** The last run that ended, as long as the host has a record of it. */
   lastRun: LastRun | null
   retryAt: Date | null
   /** A sentence for users, if there is something to report. */
@@ -97,8 +97,8 @@ export type Observation = {
 }
 
 /**
- * What a container uses. Counters are of run `run` alone, the newest one, and begin at 0 with it; gauges are of now. Null: unknown,
- * never zero. There is none of a container that has never run.
+ * Resource usage of a container that has run at least once. Counters start at 0 with each run; `run` is the latest one. Gauges are
+ * current values. Null means unknown, never zero.
  */
 export type ContainerUsage = {
   workload: WorkloadId
@@ -110,33 +110,33 @@ export type ContainerUsage = {
   memoryBytes: number
   memoryLimitBytes: number
   cpuLimitCores: number
-  /** Kills for memory of any process in the run; the kill of a child need not end the run. */
+  /** Out-of-memory kills of any process in the run. The run may survive the kill of a child process. */
   oomKills: number | null
 }
 
-/** One line as the program wrote it, without its line end. Lines beyond 64 KiB are cut and say so. */
+/** One line as the program wrote it, without its line end. Lines beyond 64 KiB are truncated, with a remark. */
 export type LogLine = {
   workload: WorkloadId
   container: ContainerName
-  /** `stdout` where the two were merged to keep their order. */
+  /** `stdout` if both streams were merged to keep their order. */
   stream: 'stdout' | 'stderr'
   text: string
   readAt: Date
 }
 
-/** Where a reader of logs is: opaque to everyone but the driver, JSON-serialisable. Keep the newest, hand it back after a restart. */
+/** The position of a log reader: JSON, opaque to all but the driver. Store the newest one and pass it to `logs` after a restart. */
 export type LogCursor = Record<string, string>
 
 /**
- * `cursor` holds the positions that changed with these lines: merge it into the kept one in the same transaction as the lines.
- * An empty position means that its log is gone for good: the key may be dropped. Asking for the next batch acknowledges this one.
+ * `cursor` contains the positions that changed with these lines: merge it into the stored one in the same transaction as the lines.
+ * An empty position means that its log was deleted, so the key may be dropped. Requesting the next batch acknowledges this one.
  */
 export type LogBatch = { lines: LogLine[]; cursor: LogCursor }
 
-/** How to connect to a port of a container from where the gateway runs. */
+/** How the gateway connects to a port of a container. */
 export type Endpoint = { kind: 'tcp'; host: string; port: number } | { kind: 'unix'; path: string }
 
-/** What a driver cannot enforce on this host, each a plain sentence an operator reads once at start. */
+/** A protection that the driver cannot enforce on this host, as a sentence for operators, logged once at start. */
 export type HostLimitation = string
 
 /** The worker's part: runs workloads and reports their state. */
@@ -144,12 +144,12 @@ export interface Runtime {
   readonly name: 'process' | 'sim' | 'kubernetes'
 
   /**
-   * True: programs run on this very host, so one worker alone may work here (the server claims the host for it) and only
-   * then is `close('stop')` allowed.
+   * True: programs run on the worker's own host, so only one worker may be active on it (the server claims the host), and
+   * `close('stop')` is allowed.
    */
   readonly ownsHost: boolean
 
-  /** Adopts what already runs. Called once, before all else but `close`; answers what this host cannot offer. */
+  /** Adopts running containers. Called once, before anything except `close`. Resolves with the limitations of this host. */
   start(): Promise<HostLimitation[]>
 
   /**
@@ -159,8 +159,8 @@ export interface Runtime {
   apply(workload: Workload): Promise<void>
 
   /**
-   * A finished container has not done its work: its end becomes an `error` with `reason` (a sentence without its full stop),
-   * and it restarts after its backoff. Does nothing to one that is not finished any more, is not known, or runs only once.
+   * Restarts a finished container whose work is not complete, after a backoff: its last run becomes an `error` with `reason` (a
+   * sentence without its full stop). Does nothing if the container is unknown, no longer finished, or runs only once.
    */
   retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void>
 
@@ -173,40 +173,40 @@ export interface Runtime {
   usage(): Promise<ContainerUsage[]>
 
   /**
-   * Batches of lines after `from`, per container in the order written, for as long as the iterator is consumed.
-   * A line is delivered within 200 ms of its writing. Nothing is lost across a restart of the server; disk behind
-   * an acknowledged cursor may be freed.
+   * Yields batches of lines after `from`, in the order written within each container, until the caller stops iterating or `signal` is
+   * aborted. Delivers a line within 200 ms after it was written. No line is lost when the server restarts; the disk space of
+   * acknowledged lines may be freed.
    */
   logs(from: LogCursor, signal: AbortSignal): AsyncIterable<LogBatch>
 
-  /** The last `lines` of a container, oldest first, also after it ended; empty when it is not known. */
+  /** The last `lines` lines of a container, oldest first, even after it has ended; empty if it is unknown. */
   tail(id: WorkloadId, container: ContainerName, lines: number): Promise<string[]>
 
   /**
-   * Lets go. `stop`: ends all containers first; `keep`: they go on and are adopted by the next `start`. Does nothing when it
-   * was never started.
+   * Stops managing containers. `stop`: ends them all first; `keep`: they continue and are adopted by the next `start`. Does nothing
+   * if it was never started.
    */
   close(containers: 'stop' | 'keep'): Promise<void>
 }
 
 /**
- * The half of every role that connects to squids: it says where their ports are. It only reads; any number of directories may
- * be open beside one `Runtime`, in the same process or in others.
+ * The part for every role that connects to squids: resolves the ports of containers. It only reads, so any number of directories may
+ * be open along with one `Runtime`, in the same process or in others.
  */
 export interface Directory {
-  /** Called once, before all else but `close`. */
+  /** Called once, before anything except `close`. */
   start(): Promise<void>
 
-  /** Null when the workload, container or port is not known, or the workload is being removed. Cheap: for each request. */
+  /** Null if the workload, container or port is unknown, or the workload is being removed. Cheap enough to call for each request. */
   endpoint(id: WorkloadId, container: ContainerName, port: number): Endpoint | null
 
   /**
-   * Calls back within 1 s when an endpoint came, went or moved, or its program began to listen; also when that may have
-   * happened. Returns a function to stop.
+   * Calls `listener` within a second after an endpoint was added, removed or moved, or its program began to listen, or when any of
+   * this may have happened. Returns a function that removes the listener.
    */
   changed(listener: EndpointListener): () => void
 
-  /** Does nothing when it was never started. */
+  /** Does nothing if it was never started. */
   close(): Promise<void>
 }
 

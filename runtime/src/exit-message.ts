@@ -12,7 +12,7 @@ export function exitMessage(exitCode: number | null, outOfMemory: boolean): stri
   return signal ? `It was ended by ${signal}` : `It ended with exit code ${exitCode}`
 }
 
-/** How a run ended with exit code 0 that was not meant to end. */
+/** Describes a run that exited with 0 but was not meant to end. */
 export const ENDED = 'It ended with exit code 0'
 
 /** True when a container that ended with this code is not restarted. */

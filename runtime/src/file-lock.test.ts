@@ -73,9 +73,9 @@ test('many processes share a lock, and an exclusive lock is available after the 
 
 test('of ten concurrent attempts, one gets the lock', async () => {
   const file = lockFileIn()
-  const asked = await Promise.all(Array.from({ length: 10 }, () => waitForFileLock(file, 'exclusive', 300)))
-  expect(asked.filter((lock) => lock !== null)).toHaveLength(1)
-  asked.forEach((lock) => lock?.release())
+  const attempts = await Promise.all(Array.from({ length: 10 }, () => waitForFileLock(file, 'exclusive', 300)))
+  expect(attempts.filter((lock) => lock !== null)).toHaveLength(1)
+  attempts.forEach((lock) => lock?.release())
   const processes = await Promise.all(Array.from({ length: 4 }, () => holder(file, 'exclusive')))
   expect(processes.filter(([, has]) => has).length).toBeLessThanOrEqual(1)
 })

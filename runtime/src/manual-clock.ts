@@ -2,7 +2,7 @@ import type { Clock, Timer } from './clock.ts'
 
 type Waiting = { at: number; callback: () => void }
 
-/** A clock that only advances when told to, calling due timers in order. */
+/** A clock that advances only by calls of `advance`, which runs due timers in order. */
 export class ManualClock implements Clock {
   #now: number
   readonly #waiting = new Set<Waiting>()

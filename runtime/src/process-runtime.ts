@@ -20,7 +20,7 @@ export type ProcessRuntimeOptions = {
 }
 
 /**
- * Opens what a worker needs on this host: runtime and builder, with the toolchain of squids, which the first call downloads.
+ * Opens a worker's runtime and builder on this host, with the toolchain of squids, which the first call downloads.
  * @throws Error when they cannot be installed
  */
 export async function openProcessRuntime(

@@ -8,24 +8,24 @@ import { dirname, join, resolve } from 'node:path'
  * and recorded in `dir/reachable-at`.
  */
 export function traversableDir(dir: string): string {
-  const wanted = resolve(dir)
-  mkdirSync(wanted, { recursive: true })
-  if (process.getuid?.() !== 0) return wanted
-  if (isOpenToOthers(dirname(wanted))) {
+  const path = resolve(dir)
+  mkdirSync(path, { recursive: true })
+  if (process.getuid?.() !== 0) return path
+  if (isOpenToOthers(dirname(path))) {
     // Others may traverse but not list it.
-    chmodSync(wanted, 0o711)
-    return wanted
+    chmodSync(path, 0o711)
+    return path
   }
-  const hash = createHash('sha256').update(wanted).digest('hex').slice(0, 8)
-  const instead = join('/var/lib/shoal', hash)
-  mkdirSync(instead, { recursive: true, mode: 0o755 })
-  writeFileSync(join(wanted, 'reachable-at'), `${instead}\n`)
-  return instead
+  const hash = createHash('sha256').update(path).digest('hex').slice(0, 8)
+  const replacement = join('/var/lib/shoal', hash)
+  mkdirSync(replacement, { recursive: true, mode: 0o755 })
+  writeFileSync(join(path, 'reachable-at'), `${replacement}\n`)
+  return replacement
 }
 
 /** True when every uid may traverse to `dir`. */
 export function isOpenToOthers(dir: string): boolean {
-  const mayWalk = (statSync(dir).mode & 0o001) !== 0
+  const isTraversable = (statSync(dir).mode & 0o001) !== 0
   const parent = dirname(dir)
-  return mayWalk && (parent === dir || isOpenToOthers(parent))
+  return isTraversable && (parent === dir || isOpenToOthers(parent))
 }

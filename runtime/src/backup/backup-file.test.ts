@@ -112,13 +112,13 @@ test('a cluster is copied without the files of its running server, and its contr
     yield* walEntries(source, 'postgres/data', ['000000010000000000000002'])
   })()
   const paths: string[] = []
-  const noted = (async function* () {
+  const recorded = (async function* () {
     for await (const entry of entries) {
       if (entry.type === 'File') paths.push(entry.path.replace('postgres/data/', ''))
       yield entry
     }
   })()
-  await roundTrip(noted)
+  await roundTrip(recorded)
   expect(paths.slice(-2)).toEqual(['global/pg_control', 'pg_wal/000000010000000000000002'])
   expect(paths.toSorted()).toEqual(kept.toSorted())
   for (const path of kept) expect(readFileSync(join(target, 'postgres/data', path), 'utf8')).toBe(path)

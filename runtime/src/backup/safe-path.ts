@@ -1,21 +1,21 @@
 import { posix } from 'node:path'
 import { isAbsolute, quoted, resolveLink } from '../build/archive-rules.ts'
 
-/** Extended tar headers cannot contain line feeds, and names must be UTF-8. Squids choose file names freely. */
-// oxlint-disable-next-line no-control-regex -- control characters are to be detected
+/** False for a file name that a tar cannot store: control characters, or not UTF-8. Squids may choose such names. */
+// oxlint-disable-next-line no-control-regex -- detects control characters
 export const canBeNamed = (text: string): boolean => !/[\u0000-\u001f\u007f\ufffd]/.test(text)
 
-/** Why a path of a backup must not be written, as a clause; null if allowed. */
+/** Returns why a path of a backup must not be restored, as a clause for a message; null if it may. */
 export function refusalOfPath(path: string): string | null {
   if (isAbsolute(path)) return `${quoted(path)} is an absolute path`
   if (path.split('/').includes('..')) return `${quoted(path)} points outside of the backup`
   return canBeNamed(path) ? null : `${quoted(path)} has a name with control characters`
 }
 
-/** True for a link of `links` (path → target) that leaves the folder of the first two components of its path. */
+/** True if the link at `path` points outside of the folder named by the first two components of its path. `links`: path → target. */
 export function leadsOutside(links: ReadonlyMap<string, string>, path: string): boolean {
   const folder = path.split('/').slice(0, 2).join('/')
-  const isInside = (led: string) => led === folder || led.startsWith(`${folder}/`)
+  const isInside = (location: string) => location === folder || location.startsWith(`${folder}/`)
   const resolved = resolveLink(links, path)
   const target = links.get(path) ?? ''
   return resolved === null || !isInside(resolved) || !isInside(posix.join(posix.dirname(path), target))

@@ -9,7 +9,7 @@ import { plainPath, quoted } from '../build/archive-rules.ts'
 import { walk } from '../build/tree.ts'
 import { leadsOutside, refusalOfPath } from './safe-path.ts'
 
-/** Allowed entries of a backup by the first component of their path: modes, and whether executables and links are allowed. */
+/** The entries a backup may contain, by the first component of their path: modes, and whether executables and links are allowed. */
 const AREAS: Record<string, { folder: number; file: number; isRunnable?: true }> = {
   postgres: { folder: 0o700, file: 0o600 },
   uploads: { folder: 0o700, file: 0o600 },
@@ -20,8 +20,8 @@ const AREAS: Record<string, { folder: number; file: number; isRunnable?: true }>
 }
 
 /**
- * Writes the content of a backup into the empty folder `dir`, with links last. Ignores owners and modes in the backup. Resolves with
- * the links that were skipped because they point outside.
+ * Writes the content of a backup into the empty folder `dir`, with links last. Ignores owners and modes in the backup.
+ * @returns the paths of links that were skipped because they point outside of their folder
  * @throws Error when the backup contains unexpected entries
  */
 export async function unpackBackup(content: Readable, dir: string, signal: AbortSignal): Promise<string[]> {
@@ -53,9 +53,9 @@ export async function unpackBackup(content: Readable, dir: string, signal: Abort
     createZstdDecompress(),
     async (tar: AsyncIterable<Buffer>) => {
       for await (const chunk of tar) {
-        const mayGoOn = unpack.write(chunk)
+        const mayContinue = unpack.write(chunk)
         check()
-        if (!mayGoOn) await once(unpack, 'drain')
+        if (!mayContinue) await once(unpack, 'drain')
       }
     },
     { signal },
@@ -79,8 +79,8 @@ function refusalOf({ path, type, linkpath = '' }: ReadEntry): string | null {
   if (!known) return `${quoted(path)} is nothing that a backup holds`
   if (type === 'File' || type === 'Directory') return null
   if (!known.isRunnable || (type !== 'Link' && type !== 'SymbolicLink')) return `${quoted(path)} is a ${type}`
-  const isKeptWithin = type === 'SymbolicLink' || AREAS[linkpath.split('/')[0] ?? '']?.isRunnable === true
-  return isKeptWithin ? (type === 'Link' ? refusalOfPath(linkpath) : null) : `${quoted(path)} links to another place`
+  const isTargetAllowed = type === 'SymbolicLink' || AREAS[linkpath.split('/')[0] ?? '']?.isRunnable === true
+  return isTargetAllowed ? (type === 'Link' ? refusalOfPath(linkpath) : null) : `${quoted(path)} links to another place`
 }
 
 async function setModes(dir: string): Promise<void> {
@@ -93,15 +93,15 @@ async function setModes(dir: string): Promise<void> {
 }
 
 async function makeLinks(dir: string, links: ReadonlyMap<string, string>): Promise<string[]> {
-  const leftOut: string[] = []
+  const skipped: string[] = []
   for (const [path, target] of links) {
     const above = path.split('/').slice(0, -1)
     const isBehindLink = above.some((_, depth) => links.has(above.slice(0, depth + 1).join('/')))
-    if (isBehindLink || leadsOutside(links, path)) leftOut.push(path)
+    if (isBehindLink || leadsOutside(links, path)) skipped.push(path)
     else {
       await mkdir(dirname(join(dir, path)), { recursive: true, mode: 0o755 })
       await symlink(target, join(dir, path))
     }
   }
-  return leftOut
+  return skipped
 }

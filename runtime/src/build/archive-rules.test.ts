@@ -8,15 +8,18 @@ import { plainPath, refusalOf, resolveLink } from './archive-rules.ts'
 const file = (path: string) => refusalOf({ path, type: 'File' })
 const link = (path: string, linkpath: string) => refusalOf({ path, type: 'SymbolicLink', linkpath })
 
-describe('allowed archive entries', () => {
-  test.each(['./', '.'])('the root %s only as a folder', (path) => {
+describe('archive entries', () => {
+  test.each(['./', '.'])('the root %s may only be a folder', (path) => {
     expect(refusalOf({ path, type: 'Directory' })).toBeNull()
     expect(refusalOf({ path, type: 'SymbolicLink', linkpath: 'x' })).toContain('root')
   })
 
-  test.each(['./src/main.ts', 'src/main.ts', 'a/b/', 'src/..hidden', 'ünïcode/файл', 'a b/c:d'])('%s', (path) => {
-    expect(file(path)).toBeNull()
-  })
+  test.each(['./src/main.ts', 'src/main.ts', 'a/b/', 'src/..hidden', 'ünïcode/файл', 'a b/c:d'])(
+    'the path %s is allowed',
+    (path) => {
+      expect(file(path)).toBeNull()
+    },
+  )
 
   test.each([
     ['/etc/passwd', 'absolute'],
@@ -32,15 +35,18 @@ describe('allowed archive entries', () => {
     ['x'.repeat(256), '255'],
     [`${'x'.repeat(200)}/`.repeat(6), '1024'],
     ['a/'.repeat(70), 'deep'],
-  ])('not %j', (path, why) => {
-    expect(file(path)).toContain(why)
+  ])('the path %j is refused', (path, reason) => {
+    expect(file(path)).toContain(reason)
   })
 
-  test.each(['CharacterDevice', 'BlockDevice', 'FIFO', 'SparseFile', 'Unsupported'])('not a %s', (type) => {
-    expect(refusalOf({ path: 'x', type })).toContain('only files, folders and links')
-  })
+  test.each(['CharacterDevice', 'BlockDevice', 'FIFO', 'SparseFile', 'Unsupported'])(
+    'the type %s is refused',
+    (type) => {
+      expect(refusalOf({ path: 'x', type })).toContain('only files, folders and links')
+    },
+  )
 
-  test('links that stay inside', () => {
+  test('links within the tree are allowed', () => {
     expect(link('a/b', '../c')).toBeNull()
     expect(link('a', 'b')).toBeNull()
     expect(refusalOf({ path: 'a/b', type: 'Link', linkpath: 'c/d' })).toBeNull()
@@ -51,15 +57,15 @@ describe('allowed archive entries', () => {
     ['a', '..'],
     ['a/b', '../../c'],
     ['a/b', 'x/../../../c'],
-  ])('not the link %s to %s', (path, target) => {
+  ])('the link %s to %s is refused', (path, target) => {
     expect(link(path, target)).toContain('outside of the squid’s folder')
   })
 
-  test('hard links are relative to the root', () => {
+  test('targets of hard links are relative to the root', () => {
     expect(refusalOf({ path: 'a/b/c', type: 'Link', linkpath: '../x' })).toContain('outside')
   })
 
-  test('a lockfile linked to its monorepo is refused with advice', () => {
+  test('a lockfile that links to the root of a monorepo is refused with advice', () => {
     expect(link('package-lock.json', '../../package-lock.json')).toContain('Put the lockfile itself')
   })
 })
@@ -70,21 +76,21 @@ describe('properties', () => {
 
   test('an accepted path stays in the tree', () => {
     fc.assert(
-      fc.property(path, (wanted) => {
-        fc.pre(file(wanted) === null && plainPath(wanted) !== '')
-        expect(join('/tree', wanted).startsWith('/tree/')).toBe(true)
-        expect(join('/tree', wanted).replace(/\/$/, '')).toBe(`/tree/${plainPath(wanted)}`)
+      fc.property(path, (requested) => {
+        fc.pre(file(requested) === null && plainPath(requested) !== '')
+        expect(join('/tree', requested).startsWith('/tree/')).toBe(true)
+        expect(join('/tree', requested).replace(/\/$/, '')).toBe(`/tree/${plainPath(requested)}`)
       }),
     )
   })
 
-  test('links are resolved as the kernel does, and never out of the tree', () => {
+  test('links resolve as in the kernel, and never to a path outside of the tree', () => {
     const targets = fc.dictionary(fc.constantFrom('l1', 'l2', 'a/l3', 'a/b/l4'), path, { noNullPrototype: true })
     fc.assert(
-      fc.property(targets, path, (links, wanted) => {
+      fc.property(targets, path, (links, requested) => {
         const dir = realpathSync(mkdtempSync(join(tmpdir(), 'shoal-links-')))
         try {
-          // Deep enough that no `..` of this test reaches the folder of another.
+          // Deep enough that no `..` leads out of `dir`.
           const root = join(dir, '1/2/3/4/5/6/7/8/9/tree')
           mkdirSync(join(root, 'a/b/c'), { recursive: true })
           writeFileSync(join(root, 'c'), '')
@@ -92,11 +98,14 @@ describe('properties', () => {
             symlinkSync(target === '' ? '.' : target, join(root, name))
           }
           const known = new Map(Object.entries(links).map(([name, target]) => [name, target === '' ? '.' : target]))
-          const resolved = resolveLink(known, wanted)
-          const real = kernelsPath(root, wanted)
+          const resolved = resolveLink(known, requested)
+          const real = resolveByKernel(root, requested)
           const isOutside = real !== null && real !== root && !real.startsWith(`${root}/`)
-          const isRight = resolved === null || real === null || join(root, resolved) === real
-          expect({ isRight, isLetOut: isOutside && resolved !== null }).toEqual({ isRight: true, isLetOut: false })
+          const isCorrect = resolved === null || real === null || join(root, resolved) === real
+          expect({ isCorrect, isEscaping: isOutside && resolved !== null }).toEqual({
+            isCorrect: true,
+            isEscaping: false,
+          })
         } finally {
           rmSync(dir, { recursive: true })
         }
@@ -106,9 +115,9 @@ describe('properties', () => {
   })
 
   /** Null for missing paths and link cycles. Concatenates, since `join` would normalize `link/..`. */
-  function kernelsPath(root: string, wanted: string): string | null {
+  function resolveByKernel(root: string, requested: string): string | null {
     try {
-      return realpathSync.native(`${root}/${wanted}`)
+      return realpathSync.native(`${root}/${requested}`)
     } catch {
       return null
     }

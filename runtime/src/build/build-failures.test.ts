@@ -44,12 +44,12 @@ describe('a failed build reports the cause and what to do', () => {
     ['pnpm', LOCKFILES.pnpm, 'pnpm install'],
     ['yarn classic', LOCKFILES['yarn classic'], 'yarn install'],
     ['yarn berry', LOCKFILES['yarn berry'], 'yarn install'],
-  ])('a lockfile that does not match package.json: %s', async (_, lockfile, mend) => {
+  ])('a lockfile that does not match package.json: %s', async (_, lockfile, command) => {
     const packageJson = { ...PACKAGE_JSON, dependencies: { ms: '2.1.3', once: '1.4.0' } }
     const { error } = await harness.fail({ ...TINY, ...lockfile, 'package.json': JSON.stringify(packageJson) })
     expect(error).toMatchObject({
       kind: 'REQUIRED_SOURCE_FILE_INVALID',
-      message: expect.stringMatching(new RegExp(`does not match package.json. Run \`${mend}\``)),
+      message: expect.stringMatching(new RegExp(`does not match package.json. Run \`${command}\``)),
     })
   })
 

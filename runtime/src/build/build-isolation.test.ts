@@ -67,10 +67,10 @@ describeKinds(kinds, (kind) => {
       const files = { ...NPM, 'build.js': SPY, 'targets.json': JSON.stringify(targets) }
       const { image } = await harness.build(files)
       const seen = JSON.parse(harness.read(image, 'lib/seen.json'))
-      const isRefused = (answer: unknown) => ['ENOENT', 'EACCES', 'EROFS', 'ENOTDIR'].includes(String(answer))
+      const isRefused = (result: unknown) => ['ENOENT', 'EACCES', 'EROFS', 'ENOTDIR'].includes(String(result))
       // In a sandbox the parent folders of its own exist, but contain nothing else.
       const own: string[] = seen.cwd.split('/')
-      const isHarmless = (answer: unknown) => Array.isArray(answer) && answer.every((name) => own.includes(name))
+      const isHarmless = (result: unknown) => Array.isArray(result) && result.every((name) => own.includes(name))
       expect(targets.filter((_, index) => !isRefused(seen.read[index]) && !isHarmless(seen.read[index]))).toEqual([])
       expect(targets.filter((_, index) => !isRefused(seen.written[index]))).toEqual([])
       expect(seen.uid).toBeGreaterThanOrEqual(200_000)

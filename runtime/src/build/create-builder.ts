@@ -35,7 +35,7 @@ export type BuilderOptions = {
   removeAfterMs: number
 }
 
-/** Increased when the same source and versions would give another image. */
+/** Increase it when the same source and versions would result in a different image. */
 const FORMAT = 1
 
 /** Creates a builder on this host. Call `recover` once before the first build. */

@@ -25,16 +25,16 @@ test.each([
   ['/srv/me/erc20/manifests/eth/squid.yaml', 'manifests/eth/squid.yaml'],
   ['C:\\Users\\me\\erc20\\manifests\\eth\\squid.yaml', 'manifests/eth/squid.yaml'],
   ['../erc20/manifests/eth/squid.yaml', 'manifests/eth/squid.yaml'],
-])('-m %s is %s', async (wanted, path) => {
-  const manifest = await findManifest(root, wanted)
+])('-m %s resolves to %s', async (argument, path) => {
+  const manifest = await findManifest(root, argument)
   expect(manifest).toEqual({ path, raw: path === 'squid.yaml' ? 'root' : 'eth' })
 })
 
 test.each(['other.yaml', 'x/squid.yaml', 'manifests', '/srv/me/other.yaml', '..'])(
   '-m %s is reported as missing by name',
-  async (wanted) => {
-    await expect(findManifest(root, wanted)).rejects.toMatchObject({ kind: 'REQUIRED_SOURCE_FILE_MISSED' })
-    await expect(findManifest(root, wanted)).rejects.toThrow(JSON.stringify(wanted))
+  async (argument) => {
+    await expect(findManifest(root, argument)).rejects.toMatchObject({ kind: 'REQUIRED_SOURCE_FILE_MISSED' })
+    await expect(findManifest(root, argument)).rejects.toThrow(JSON.stringify(argument))
   },
 )
 

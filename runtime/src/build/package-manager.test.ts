@@ -27,18 +27,24 @@ const choose = (files: Record<string, string>, packageJson = {}, desired: Partia
 describe('the package manager', () => {
   test.each([
     ['npm', { 'package-lock.json': '{}' }, {}, 'npm', null],
-    ['npm before pnpm', { 'package-lock.json': '{}', 'pnpm-lock.yaml': PNPM_9 }, {}, 'npm', null],
+    ['npm takes precedence over pnpm', { 'package-lock.json': '{}', 'pnpm-lock.yaml': PNPM_9 }, {}, 'npm', null],
     [
-      'the field decides between two',
+      'the packageManager field selects between two lockfiles',
       { 'package-lock.json': '{}', 'pnpm-lock.yaml': PNPM_9 },
       { packageManager: 'pnpm@10.1.0' },
       'pnpm',
       '10.34.9',
     ],
     ['pnpm', { 'pnpm-lock.yaml': PNPM_9 }, {}, 'pnpm', '10.34.9'],
-    ['pnpm of the field', { 'pnpm-lock.yaml': PNPM_9 }, { packageManager: 'pnpm@9.4.0+sha512.aa' }, 'pnpm', '9.15.9'],
     [
-      'pnpm that reads the lockfile',
+      'pnpm of the packageManager field',
+      { 'pnpm-lock.yaml': PNPM_9 },
+      { packageManager: 'pnpm@9.4.0+sha512.aa' },
+      'pnpm',
+      '9.15.9',
+    ],
+    [
+      'a version of pnpm that reads the lockfile',
       { 'pnpm-lock.yaml': "lockfileVersion: '6.0'\n" },
       { packageManager: 'pnpm@10.0.0' },
       'pnpm',
@@ -47,7 +53,7 @@ describe('the package manager', () => {
     ['yarn classic', { 'yarn.lock': YARN_1 }, {}, 'yarn-classic', '1.22.22'],
     ['yarn 3', { 'yarn.lock': berry(6) }, {}, 'yarn-berry', '3.8.7'],
     ['yarn 4', { 'yarn.lock': berry(8) }, { packageManager: 'yarn@4.5.0' }, 'yarn-berry', '4.9.2'],
-    ['yarn, newest', { 'yarn.lock': berry(10) }, {}, 'yarn-berry', '4.18.1'],
+    ['the newest yarn', { 'yarn.lock': berry(10) }, {}, 'yarn-berry', '4.18.1'],
   ] as const)('%s', async (_, files, packageJson, kind, version) => {
     const manager = await choose(files, packageJson)
     expect(manager).toMatchObject({ kind })
@@ -95,7 +101,7 @@ describe('the cache key of dependencies', () => {
   const lock = { 'package-lock.json': '{"packages":{}}' }
   const plain = { name: 'x', dependencies: { ms: '2.1.3' }, scripts: { build: 'tsc' } }
 
-  test('stays when only other things change', async () => {
+  test('does not change with anything else', async () => {
     const first = await keyOf(plain, lock)
     const second = await keyOf({ ...plain, name: 'y', version: '2.0.0', scripts: { build: 'swc', test: 'x' } }, lock)
     expect(first.key).toMatch(/^[0-9a-f]{32}$/)
@@ -113,9 +119,9 @@ describe('the cache key of dependencies', () => {
   })
 
   test.each([
-    ['a script that runs at install', { ...plain, scripts: { postinstall: 'patch-package' } }, lock],
+    ['an install script', { ...plain, scripts: { postinstall: 'patch-package' } }, lock],
     ['workspaces', { ...plain, workspaces: ['packages/*'] }, lock],
-    ['a dependency in the folder', { ...plain, dependencies: { a: 'file:./a' } }, lock],
+    ['a dependency in the squid’s folder', { ...plain, dependencies: { a: 'file:./a' } }, lock],
     ['a local link in the lockfile', plain, { 'package-lock.json': '{"packages":{"a":{"link": true}}}' }],
     ['a pnpm workspace', plain, { 'pnpm-lock.yaml': PNPM_9, 'pnpm-workspace.yaml': 'packages:\n  - a\n' }],
     ['a patch', plain, { 'yarn.lock': `${berry(8)}"a@patch:a@npm%3A1.0.0#~/.yarn/patches/a.patch":\n` }],

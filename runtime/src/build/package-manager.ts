@@ -45,30 +45,30 @@ export async function choosePackageManager(
   const field = parseField(packageJson.packageManager)
   const found = LOCKFILES.filter(({ name }) => existsSync(join(root, name)))
   const requested = desired.packageManager === 'auto' ? null : desired.packageManager
-  const taken = takeLockfile(found, requested, field?.name ?? null)
-  if (taken === null) {
+  const chosen = chooseLockfile(found, requested, field?.name ?? null)
+  if (chosen === null) {
     if (desired.hasInstallCommand) {
       return await withTool(requested ?? field?.name ?? 'npm', null, field, [])
     }
     throw missingLockfile(requested, found[0]?.name ?? null)
   }
-  const others = found.filter(({ manager }) => manager !== taken.manager).map(({ name }) => name)
-  const notes = others.length > 0 ? [`Installing from ${taken.name}; ${others.join(' and ')} is not used`] : []
-  const text = await readTextFile(root, taken.name, MAX_LOCKFILE_BYTES)
+  const others = found.filter(({ manager }) => manager !== chosen.manager).map(({ name }) => name)
+  const notes = others.length > 0 ? [`Installing from ${chosen.name}; ${others.join(' and ')} is not used`] : []
+  const text = await readTextFile(root, chosen.name, MAX_LOCKFILE_BYTES)
   if (text === null) {
     throw new BuildFailure(
       'REQUIRED_SOURCE_FILE_INVALID',
-      `${taken.name} is not a file. Put the lockfile itself into the squid’s folder.`,
+      `${chosen.name} is not a file. Put the lockfile itself into the squid’s folder.`,
     )
   }
-  return await withTool(taken.manager, { name: taken.name, text }, field, notes)
+  return await withTool(chosen.manager, { name: chosen.name, text }, field, notes)
 }
 
 const MAX_LOCKFILE_BYTES = 32 * 1024 * 1024
 
 type Found = (typeof LOCKFILES)[number]
 
-function takeLockfile(found: Found[], requested: ManagerName | null, field: ManagerName | null): Found | null {
+function chooseLockfile(found: Found[], requested: ManagerName | null, field: ManagerName | null): Found | null {
   const of = (manager: ManagerName) => found.find((lockfile) => lockfile.manager === manager)
   if (requested !== null) {
     return of(requested) ?? null

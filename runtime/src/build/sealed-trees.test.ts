@@ -22,7 +22,7 @@ import { openStaging } from './staging.ts'
 import { TreeTasks } from './tree-tasks.ts'
 
 const isRoot = process.getuid?.() === 0
-/** A uid used by no one else, as builds have. */
+/** A uid that no other program uses, as builds have. */
 const BUILD_UID = isRoot ? 200_777 : null
 
 let dir: string

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { findSourceHosts } from './source-hosts.ts'
 
-test('finds only the hosts that a processor is configured with, without keys', async () => {
+test('finds only the hosts of configured data sources, without credentials', async () => {
   const root = mkdtempSync(join(tmpdir(), 'shoal-hosts-'))
   const files = {
     'src/processor.ts': `// See https://docs.example.com

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { BuildFailure, type BuildFailureKind } from '../builder.ts'
 import type { CloneOptions } from './clone-tree.ts'
 
-/** Operations on whole trees. A dependency tree has tens of thousands of files. */
+/** An operation on a whole tree, which may have tens of thousands of files. */
 export type TreeTask =
   | { kind: 'clone'; from: string; to: string; options: CloneOptions }
   | { kind: 'seal'; root: string; uid: number | null }
@@ -14,12 +14,12 @@ export type TreeAnswer =
   | { id: number; error: { message: string; code: string | undefined } }
 
 /**
- * Runs tree operations on a separate thread with synchronous calls, measured at a third of the cost of promises, without blocking the
- * server. The thread stops after a minute without work.
+ * Runs tree operations with synchronous calls, which take a third of the time of asynchronous ones, on a separate thread, so that
+ * they do not block the server. The thread stops after a minute without work.
  */
 export class TreeTasks {
   #worker: Worker | null = null
-  #waiting = new Map<number, PromiseWithResolvers<number>>()
+  #pending = new Map<number, PromiseWithResolvers<number>>()
   #nextId = 1
   #idleTimer: NodeJS.Timeout | null = null
 
@@ -40,12 +40,12 @@ export class TreeTasks {
     const worker = this.#ensureWorker()
     const id = this.#nextId
     this.#nextId += 1
-    const waiting = Promise.withResolvers<number>()
-    this.#waiting.set(id, waiting)
+    const pending = Promise.withResolvers<number>()
+    this.#pending.set(id, pending)
     worker.ref()
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     worker.postMessage({ id, task })
-    return waiting.promise
+    return pending.promise
   }
 
   #ensureWorker(): Worker {
@@ -58,26 +58,26 @@ export class TreeTasks {
 
   #startWorker(): Worker {
     const worker = new Worker(new URL('./tree-worker.ts', import.meta.url), { execArgv: [] })
-    worker.on('message', (answer: TreeAnswer) => this.#settle(worker, answer))
+    worker.on('message', (result: TreeAnswer) => this.#settle(worker, result))
     worker.on('error', (error) => {
       this.#worker = null
-      this.#waiting.forEach(({ reject }) => reject(error))
-      this.#waiting.clear()
+      this.#pending.forEach(({ reject }) => reject(error))
+      this.#pending.clear()
     })
     return worker
   }
 
-  #settle(worker: Worker, answer: TreeAnswer): void {
-    const waiting = this.#waiting.get(answer.id)
-    this.#waiting.delete(answer.id)
-    if ('bytes' in answer) {
-      waiting?.resolve(answer.bytes)
-    } else if ('failure' in answer) {
-      waiting?.reject(new BuildFailure(answer.failure.kind, answer.failure.message))
+  #settle(worker: Worker, result: TreeAnswer): void {
+    const pending = this.#pending.get(result.id)
+    this.#pending.delete(result.id)
+    if ('bytes' in result) {
+      pending?.resolve(result.bytes)
+    } else if ('failure' in result) {
+      pending?.reject(new BuildFailure(result.failure.kind, result.failure.message))
     } else {
-      waiting?.reject(Object.assign(new Error(answer.error.message), { code: answer.error.code }))
+      pending?.reject(Object.assign(new Error(result.error.message), { code: result.error.code }))
     }
-    if (this.#waiting.size === 0) {
+    if (this.#pending.size === 0) {
       worker.unref()
       this.#idleTimer = setTimeout(() => this.#stop(), IDLE_MS).unref()
     }

@@ -9,10 +9,10 @@ import type { TreeAnswer, TreeTask } from './tree-tasks.ts'
 /** The worker thread of `TreeTasks`. Runs tasks one by one. */
 parentPort?.on('message', ({ id, task }: { id: number; task: TreeTask }) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-  parentPort?.postMessage(answer(id, task))
+  parentPort?.postMessage(run(id, task))
 })
 
-function answer(id: number, task: TreeTask): TreeAnswer {
+function run(id: number, task: TreeTask): TreeAnswer {
   try {
     return { id, bytes: perform(task) }
   } catch (error) {

@@ -120,10 +120,10 @@ describe('a malicious archive is refused, and nothing is written outside of the 
     ['a path with .. in the middle', [{ path: 'a/../../outside', content: evil }], 'outside'],
     ['an absolute path', [{ path: '/tmp/shoal-evil', content: evil }], 'absolute'],
     ['an absolute link', [{ path: 'l', type: 'SymbolicLink', linkpath: '/etc' }], 'outside'],
-    ['a link upwards', [{ path: 'a/l', type: 'SymbolicLink', linkpath: '../..' }], 'outside'],
-    ['a hard link out', [{ path: 'l', type: 'Link', linkpath: '../outside' }], 'outside'],
+    ['a link to a parent folder', [{ path: 'a/l', type: 'SymbolicLink', linkpath: '../..' }], 'outside'],
+    ['a hard link to a file outside', [{ path: 'l', type: 'Link', linkpath: '../outside' }], 'outside'],
     ['an absolute hard link', [{ path: 'l', type: 'Link', linkpath: '/etc/passwd' }], 'outside'],
-    ['a hard link to nothing', [{ path: 'l', type: 'Link', linkpath: 'gone' }], 'cannot be unpacked'],
+    ['a hard link to a missing file', [{ path: 'l', type: 'Link', linkpath: 'gone' }], 'cannot be unpacked'],
     ['a device', [{ path: 'null', type: 'CharacterDevice' }], 'device'],
     ['a pipe', [{ path: 'pipe', type: 'FIFO' }], 'named pipe'],
     [
@@ -144,7 +144,7 @@ describe('a malicious archive is refused, and nothing is written outside of the 
       'behind a link',
     ],
     [
-      'links that only in combination point outside',
+      'links that point outside only in combination',
       [
         { path: 'deep/er/x', content: '' },
         { path: 'in', type: 'SymbolicLink', linkpath: 'deep/er' },
@@ -170,12 +170,12 @@ describe('a malicious archive is refused, and nothing is written outside of the 
       'cannot be unpacked',
     ],
     [
-      'a lockfile of the monorepo',
+      'a link to the lockfile of a monorepo',
       [{ path: 'yarn.lock', type: 'SymbolicLink', linkpath: '../yarn.lock' }],
       'lockfile itself',
     ],
-  ])('%s', async (_, entries, why) => {
-    expect(await refusal(archiveOf([{ path: 'package.json', content: '{}' }, ...entries]))).toContain(why)
+  ])('%s', async (_, entries, reason) => {
+    expect(await refusal(archiveOf([{ path: 'package.json', content: '{}' }, ...entries]))).toContain(reason)
   })
 
   test('too many files', async () => {
@@ -189,12 +189,12 @@ describe('a malicious archive is refused, and nothing is written outside of the 
     expect(readdirSync(root)).toEqual([])
   })
 
-  test('a bomb', async () => {
+  test('a decompression bomb', async () => {
     const bomb = archiveOf([{ path: 'zeros', content: Buffer.alloc(15e6) }])
     expect(await refusal(bomb)).toContain('100 times its size')
   })
 
-  test('a bomb of long names, which are not entries', async () => {
+  test('a decompression bomb of long names, which do not count as entries', async () => {
     const one = tarOf([{ path: 'x', content: Buffer.alloc(900_000, 'a') }])
     one[156] = 'L'.charCodeAt(0)
     const header = one.subarray(0, 512)
@@ -211,12 +211,12 @@ describe('a malicious archive is refused, and nothing is written outside of the 
   })
 
   test.each([
-    ['no gzip', Buffer.from('hello')],
-    ['nothing', Buffer.alloc(0)],
-    ['gzip of no tar', gzipSync(Buffer.alloc(2000, 'x'))],
+    ['not gzip', Buffer.from('hello')],
+    ['an empty file', Buffer.alloc(0)],
+    ['gzip without a tar', gzipSync(Buffer.alloc(2000, 'x'))],
     ['an empty tar', gzipSync(tarOf([]))],
-    ['cut short', gzipSync(tarOf([{ path: 'a', content: Buffer.from('0123456789'.repeat(1000)) }])).subarray(0, 60)],
-    ['cut inside a file', gzipSync(tarOf([{ path: 'a', content: 'x'.repeat(5000) }]).subarray(0, 2000))],
+    ['truncated', gzipSync(tarOf([{ path: 'a', content: Buffer.from('0123456789'.repeat(1000)) }])).subarray(0, 60)],
+    ['truncated within a file', gzipSync(tarOf([{ path: 'a', content: 'x'.repeat(5000) }]).subarray(0, 2000))],
   ])('damaged: %s', async (_, bytes) => {
     expect(await refusal(streamOf(bytes))).toMatch(/damaged|cannot be unpacked|empty/)
   })

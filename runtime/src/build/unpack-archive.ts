@@ -12,12 +12,12 @@ import { escapingLink, plainPath, quoted, refusalOf, resolveLink } from './archi
 const RATIO_FREE_BYTES = 4 * 1024 * 1024
 /** Maximum overhead of the tar format per entry: headers, padding, long names. */
 const OVERHEAD_BYTES = 4096
-/** Folders that `sqd` never packs; from other packers they would interfere with the install. */
+/** Folders that `sqd` never packs. Other tools may, and they would interfere with the install. */
 const IGNORED_FOLDERS = new Set(['node_modules', '.git'])
 
 /**
  * Unpacks an untrusted `.tar.gz` into the empty folder `dir`; resolves with notes for the user.
- * Creates links last, so that nothing is written through them. Keeps only the owner's executable bit of modes and owners.
+ * Creates links last, so that nothing is written through them. Of modes and owners, keeps only the owner's executable bit.
  * @throws BuildFailure REQUIRED_SOURCE_FILE_INVALID when the archive is damaged, malicious or beyond the limits
  */
 export async function unpackArchive(archive: Readable, dir: string, limits: UnpackLimits): Promise<string[]> {
@@ -36,9 +36,9 @@ export async function unpackArchive(archive: Readable, dir: string, limits: Unpa
   try {
     const ended = once(unpack, 'end')
     ended.catch(() => undefined)
-    await pipeline(archive, countedBy(admission), createGunzip(), async (inflated: AsyncIterable<Buffer>) => {
+    await pipeline(archive, countingCompressed(admission), createGunzip(), async (inflated: AsyncIterable<Buffer>) => {
       for await (const chunk of inflated) {
-        admission.inflate(chunk)
+        admission.countInflated(chunk)
         const mayContinue = unpack.write(chunk)
         admission.check()
         if (!mayContinue) {
@@ -56,7 +56,7 @@ export async function unpackArchive(archive: Readable, dir: string, limits: Unpa
   return admission.notes()
 }
 
-/** Decides for each entry whether it is written, and aborts at the limits. */
+/** Decides which entries are written, and fails when a limit is exceeded. */
 class Admission {
   /** The first failure; later ones are consequences of it. */
   failure: unknown = null
@@ -72,7 +72,7 @@ class Admission {
     this.#limits = limits
   }
 
-  compress(chunk: Buffer): void {
+  countCompressed(chunk: Buffer): void {
     this.#compressedBytes += chunk.length
   }
 
@@ -80,7 +80,7 @@ class Admission {
     this.failure ??= error
   }
 
-  inflate(chunk: Buffer): void {
+  countInflated(chunk: Buffer): void {
     this.#inflatedBytes += chunk.length
     const { totalBytes, files, ratio } = this.#limits
     if (this.#inflatedBytes > RATIO_FREE_BYTES && this.#inflatedBytes > ratio * this.#compressedBytes) {
@@ -167,16 +167,16 @@ async function makeLinks(dir: string, links: ReadonlyMap<string, string>): Promi
   }
 }
 
-function countedBy(admission: Admission) {
+function countingCompressed(admission: Admission) {
   return async function* (source: AsyncIterable<Buffer>) {
     for await (const chunk of source) {
-      admission.compress(chunk)
+      admission.countCompressed(chunk)
       yield chunk
     }
   }
 }
 
-/** Maps errors of damaged or contradictory archives to a `BuildFailure`; returns errors of the disk or the source unchanged. */
+/** Maps errors caused by a damaged or inconsistent archive to a `BuildFailure`; returns errors of the disk or of the source unchanged. */
 function asFailure(error: unknown): unknown {
   if (error instanceof BuildFailure || !(error instanceof Error)) {
     return error

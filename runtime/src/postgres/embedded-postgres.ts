@@ -34,14 +34,14 @@ export type EmbeddedPostgres = {
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   mkdirSync(options.dir, { recursive: true, mode: 0o755 })
-  return await alone(options.dir, () => open(options))
+  return await withStartLock(options.dir, () => open(options))
 }
 
 /** Long enough for a Postgres that recovers. */
 const maxStartMs = 120_000
 
 /** Serializes starting and stopping a cluster between processes. */
-async function alone<T>(dir: string, work: () => Promise<T>): Promise<T> {
+async function withStartLock<T>(dir: string, work: () => Promise<T>): Promise<T> {
   const lock = await waitForFileLock(join(dir, 'start.lock'), 'exclusive', maxStartMs)
   if (!lock) throw new Error(`Another process has been starting or stopping the Postgres in ${dir} for two minutes.`)
   try {
@@ -63,7 +63,7 @@ async function open(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres>
     if (runningPort(dataDir) === null) return
     await run(join(native, 'bin/pg_ctl'), ['stop', '-D', dataDir, '-m', 'fast', '-w', '-t', '60'], owner)
   }
-  const stop = () => alone(options.dir, stopNow)
+  const stop = () => withStartLock(options.dir, stopNow)
   return {
     host: '127.0.0.1',
     port,
@@ -90,12 +90,12 @@ async function clearAway(dataDir: string): Promise<void> {
  * @throws Error when it does not start, or another program uses the port
  */
 export async function restartEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<void> {
-  await alone(options.dir, async () => {
+  await withStartLock(options.dir, async () => {
     const dataDir = join(options.dir, 'data')
     if (runningPort(dataDir) !== null) return
     await clearAway(dataDir)
-    const taken = await takenPort(options.dir)
-    if (taken !== null) throw new Error(`Another program uses its port, ${taken}`)
+    const portInUse = await takenPort(options.dir)
+    if (portInUse !== null) throw new Error(`Another program uses its port, ${portInUse}`)
     await startServer(options, reachableBinaries(options.dir), clusterOwner())
   })
 }
@@ -189,11 +189,11 @@ async function preferredPort(file: string): Promise<number> {
   return port
 }
 
-const freePort = (wanted: number) =>
+const freePort = (port: number) =>
   new Promise<number>((done, failed) => {
     const probe = createServer()
     probe.once('error', failed)
-    probe.listen(wanted, '127.0.0.1', () => {
+    probe.listen(port, '127.0.0.1', () => {
       const address = probe.address()
       probe.close(() => (typeof address === 'object' && address ? done(address.port) : failed(new Error('no port'))))
     })

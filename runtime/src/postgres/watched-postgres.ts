@@ -23,7 +23,7 @@ const withinMs = 60_000
 /**
  * Restarts the embedded Postgres when it has crashed. It is not a child of the server, since it outlives it. A stopped (SIGSTOP) or
  * busy Postgres has not crashed. Several processes may watch the same one.
- * @returns how to stop watching; to be called before Postgres is stopped on purpose
+ * @returns a function that stops watching; call it before stopping Postgres on purpose
  */
 export function watchEmbeddedPostgres({ log, gaveUp, ...options }: WatchOptions): () => Promise<void> {
   const closing = new AbortController()

@@ -17,7 +17,7 @@ setInterval(() => console.log(n++), 2)
 if (process.env.ENDS_AFTER_MS) setTimeout(() => process.exit(9), Number(process.env.ENDS_AFTER_MS))
 `
 
-/** A server that applies a workload and prints each batch of its log, to be killed meanwhile. */
+/** A server that applies a workload and prints each batch of its log, to be killed while it runs. */
 const SERVER = `
 const { createProcessRuntime } = await import(${JSON.stringify(new URL('./process-driver.ts', import.meta.url).href)})
 const { options, workload } = JSON.parse(process.env.OPTIONS)
@@ -127,7 +127,7 @@ describeKinds(bothOrNone, (kind) => {
     expect(containerPids(host.host)).toEqual([])
   })
 
-  /** The record of `processor` as the release before runs wrote it. */
+  /** Writes the record of `processor` in the format of releases that did not record runs. */
   const writeOldRecord = (changes: object) => {
     const file = join(host.options.stateDir, 'containers/one/processor/record.json')
     const { begun, current, lastRun, used, countedBefore, stopGraceMs, ...kept } = JSON.parse(

@@ -38,9 +38,9 @@ export type BoxResult = {
 const ENTER = 'while [ "$1" != -- ]; do echo 0 >"$1" || exit 125; shift; done; shift; exec "$@"'
 
 /**
- * Runs the program to its end, after which none of its processes is left. With bubblewrap it is killed together with this process;
+ * Runs the program to its end, after which none of its processes remains. With bubblewrap it is killed together with this process;
  * otherwise `endBoxes` kills what an earlier process left.
- * @throws only when the host fails (no more processes, a cgroup that cannot be made)
+ * @throws only when the host fails (no more processes, no cgroup can be created)
  */
 export async function runInBox(host: Host, run: BoxRun): Promise<BoxResult> {
   await endBox(host, run.name)
@@ -56,8 +56,10 @@ export async function runInBox(host: Host, run: BoxRun): Promise<BoxResult> {
 /** Kills boxes of an earlier server whose name starts with `prefix`, except the `spared`. */
 export async function endBoxes(host: Host, prefix: string, spared: ReadonlySet<string> = new Set()): Promise<void> {
   const marks = listProcesses().map(({ pid }) => markOf(startEnvironment(pid)))
-  const ours = boxMark(host, '')
-  const marked = marks.filter((mark) => mark?.startsWith(ours)).map((mark) => mark?.slice(ours.length) ?? '')
+  const markPrefix = boxMark(host, '')
+  const marked = marks
+    .filter((mark) => mark?.startsWith(markPrefix))
+    .map((mark) => mark?.slice(markPrefix.length) ?? '')
   const names = new Set([...marked, ...(host.cgroups ? cgroupNames(host.cgroups) : [])])
   for (const name of names) if (name.startsWith(prefix) && !spared.has(name)) await endBox(host, name)
 }

@@ -1,10 +1,10 @@
 'use strict'
-// Loaded into every Node program of a container (NODE_OPTIONS). Containers run with NODE_ENV=production, so that errors show no
-// stack traces to strangers. Apollo Server 3, which is inside the SDK's api, then refuses introspection too, without which neither
-// GraphiQL nor code generators work. So introspection stays allowed here where the squid does not say otherwise.
+// Preloaded by every Node program of a container (NODE_OPTIONS). Containers run with NODE_ENV=production, so that errors do not
+// expose stack traces. Apollo Server 3, which the SDK's api uses, then also disables introspection, which GraphiQL and code
+// generators need. This enables it by default; the squid's own setting takes precedence.
 const { Module } = require('node:module')
 
-// oxlint-disable-next-line typescript/unbound-method -- called with its module below
+// oxlint-disable-next-line typescript/unbound-method -- called with its module as `this` below
 const { require: load } = Module.prototype
 
 Module.prototype.require = function (id) {

@@ -18,7 +18,7 @@ const isRoot = process.getuid?.() === 0
 const SPY = `
 const http = require('node:http')
 const fs = require('node:fs')
-const answer = (url) => {
+const perform = (url) => {
   const [, verb, argument] = url.match(/^.(\\w+)\\??(.*)$/)
   const subject = decodeURIComponent(argument)
   if (verb === 'env') return process.env
@@ -29,7 +29,7 @@ const answer = (url) => {
   if (verb === 'address') return [server.address(), other.address()]
 }
 const server = http.createServer((request, response) => {
-  try { response.end(JSON.stringify(answer(request.url) ?? null)) } catch (error) { response.statusCode = 500; response.end(error.code) }
+  try { response.end(JSON.stringify(perform(request.url) ?? null)) } catch (error) { response.statusCode = 500; response.end(error.code) }
 })
 const other = http.createServer().listen(0, '0.0.0.0', () => server.listen(${PORT}, () => console.log('ready')))
 `
@@ -60,18 +60,18 @@ describeKinds(kinds, ({ sandbox }) => {
   const applySpies = async () => {
     await host.runtime.apply({ id: 'one', tenant: 'one', version: 'one', image: 'spy', containers: [api] })
     await host.runtime.apply({ id: 'two', tenant: 'two', version: 'two', image: 'other', containers: [api] })
-    await vi.waitFor(async () => expect(await ask('one', '/env')).toBeTruthy(), { timeout: 10_000 })
-    await vi.waitFor(async () => expect(await ask('two', '/env')).toBeTruthy(), { timeout: 10_000 })
+    await vi.waitFor(async () => expect(await call('one', '/env')).toBeTruthy(), { timeout: 10_000 })
+    await vi.waitFor(async () => expect(await call('two', '/env')).toBeTruthy(), { timeout: 10_000 })
   }
 
-  const ask = async (id: string, path: string): Promise<unknown> => {
+  const call = async (id: string, path: string): Promise<unknown> => {
     const { status, text } = await get(host.directory.endpoint(id, 'api', PORT), path)
     return status === 200 ? JSON.parse(text) : new Error(text)
   }
 
   test('two containers may listen on the same port, which is reachable through their endpoints and not over the network', async () => {
     await applySpies()
-    const [own, other] = (await ask('one', '/address')) as { address: string; port: number }[]
+    const [own, other] = (await call('one', '/address')) as { address: string; port: number }[]
     expect(own).toEqual({ address: '::', family: 'IPv6', port: PORT })
     expect(other?.address).toBe('127.0.0.1')
     expect(listeningAddresses(PORT)).toEqual([])
@@ -82,13 +82,13 @@ describeKinds(kinds, ({ sandbox }) => {
   test('a container sees its own environment and not that of the server', async () => {
     process.env['SERVER_SECRET'] = 'of the server'
     await applySpies()
-    const env = await ask('one', '/env')
+    const env = await call('one', '/env')
     delete process.env['SERVER_SECRET']
     expect(env).toMatchObject({ SECRET: 'known to api only' })
     expect(env).not.toHaveProperty('SERVER_SECRET')
     // Without root and sandbox this is one of the limitations that the driver reports.
     if (!isRoot && host.host.sandbox === 'none') return
-    expect(await ask('one', `/read?/proc/${process.pid}/environ`)).toBeInstanceOf(Error)
+    expect(await call('one', `/read?/proc/${process.pid}/environ`)).toBeInstanceOf(Error)
   })
 
   test('a container reads neither the state of the server nor files, processes and sockets of another tenant', async ({
@@ -118,19 +118,19 @@ describeKinds(kinds, ({ sandbox }) => {
       `/kill?${process.pid}`,
       `/kill?${foreignPid}`,
     ]
-    const answers = await Promise.all(forbidden.map(async (path) => [path, await ask('one', path)] as const))
-    const granted = answers.filter(([, answer]) => !(answer instanceof Error))
+    const results = await Promise.all(forbidden.map(async (path) => [path, await call('one', path)] as const))
+    const granted = results.filter(([, result]) => !(result instanceof Error))
     expect(granted).toEqual([])
-    expect(await ask('one', `/write?${join(stateDir, 'containers/one/api/home/file')}`)).toBeNull()
-    expect(await ask('one', '/read?main.cjs')).toContain('createServer')
+    expect(await call('one', `/write?${join(stateDir, 'containers/one/api/home/file')}`)).toBeNull()
+    expect(await call('one', '/read?main.cjs')).toContain('createServer')
   })
 
   test('a socket that links to another container is not used', async () => {
     await applySpies()
     const { path: theirs } = host.directory.endpoint('two', 'api', PORT) as Extract<Endpoint, { kind: 'unix' }>
-    const socketDir = ((await ask('one', '/env')) as Record<string, string>)['SHOAL_SOCKETS'] ?? ''
+    const socketDir = ((await call('one', '/env')) as Record<string, string>)['SHOAL_SOCKETS'] ?? ''
     for (const port of [PORT, OTHER_PORT]) execFileSync('ln', ['-sf', theirs, join(socketDir, `${port}.sock`)])
-    expect(await ask('one', '/env')).toMatchObject({ SHOAL_SOCKETS: socketDir })
+    expect(await call('one', '/env')).toMatchObject({ SHOAL_SOCKETS: socketDir })
     await expect(get(host.directory.endpoint('one', 'api', OTHER_PORT), '/env')).rejects.toThrow(/ENOENT|ECONNREFUSED/)
   })
 })

@@ -1,13 +1,13 @@
 'use strict'
-// Loaded into every Node program of a container (NODE_OPTIONS). The SDK's servers listen on all interfaces and have no
-// option against it; here the ports a container declared become unix sockets, and every other port stays on loopback.
-// SHOAL_SOCKETS: the directory for the sockets; SHOAL_PORTS: the declared ports, with commas.
+// Preloaded by every Node program of a container (NODE_OPTIONS). The SDK's servers listen on all interfaces and have no option
+// to change that. This redirects `listen`: the container's declared ports become unix sockets, all other ports listen on loopback.
+// SHOAL_SOCKETS: the directory of the sockets; SHOAL_PORTS: the declared ports, separated by commas.
 const { unlinkSync } = require('node:fs')
 const net = require('node:net')
 
 const directory = process.env.SHOAL_SOCKETS
 const declared = new Set((process.env.SHOAL_PORTS ?? '').split(',').filter(Boolean).map(Number))
-// oxlint-disable-next-line typescript/unbound-method -- called with its server below
+// oxlint-disable-next-line typescript/unbound-method -- called with its server as `this` below
 const listen = net.Server.prototype.listen
 
 net.Server.prototype.listen = function (...args) {
@@ -22,17 +22,17 @@ net.Server.prototype.listen = function (...args) {
 function listenOnSocket(server, { port, backlog, signal }, rest) {
   const path = `${directory}/${port}.sock`
   try {
-    // Left behind by a program of this container that was killed.
+    // Left by a killed program of this container.
     unlinkSync(path)
   } catch {
-    // There was none.
+    // It did not exist.
   }
-  // Programs print the address or ask it for the port.
+  // Programs print the address or read the port from it.
   server.address = () => (server.listening ? { address: '::', family: 'IPv6', port } : null)
   return Reflect.apply(listen, server, [{ path, backlog, signal }, ...rest])
 }
 
-// The forms of `listen` that open a port: (), (port, host?, backlog?), ({ port, … }). Not: a path, a handle, a descriptor.
+// The forms of `listen` that open a port: (), (port, host?, backlog?), ({ port, … }). Null for a path, a handle or a descriptor.
 function tcpOptions([first, ...others]) {
   if (first === undefined || first === null || typeof first === 'function') return { port: 0 }
   if (typeof first === 'object') {

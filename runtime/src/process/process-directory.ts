@@ -16,7 +16,7 @@ import { Sockets } from './sockets.ts'
 const POLL_MS = 200
 /** A program that does not listen for this long is no longer polled; `endpoint` still finds it. */
 const MAX_WAIT_MS = 600_000
-/** Maximum number of remembered queries; the oldest are evicted. */
+/** Maximum number of recorded queries; the oldest are evicted. */
 const MAX_QUERIES = 50_000
 
 export type ProcessDirectoryOptions = { stateDir: string }
@@ -67,15 +67,15 @@ class ProcessDirectory implements Directory {
     if (!this.#started) throw new Error('The directory was not started')
     const key = `${id}/${container}`
     const uid = this.#uidOf(id, container, port)
-    this.#remember(key, { id, container, port, socket: this.#socketOf(key, port, uid), waitingSinceMs: null })
+    this.#record(key, { id, container, port, socket: this.#socketOf(key, port, uid), waitingSinceMs: null })
     return uid === undefined ? null : { kind: 'unix', path: this.#started.sockets.publish(key, port, uid) }
   }
 
   changed(listener: EndpointListener): () => void {
     // A separate function, so that one listener may be added twice.
-    const own: EndpointListener = (...change) => listener(...change)
-    this.#listeners.add(own)
-    return () => this.#listeners.delete(own)
+    const registered: EndpointListener = (...change) => listener(...change)
+    this.#listeners.add(registered)
+    return () => this.#listeners.delete(registered)
   }
 
   async close(): Promise<void> {
@@ -94,7 +94,7 @@ class ProcessDirectory implements Directory {
     return readNewest(this.#uids, `${id}/${container}`, record, (text) => (text as ContainerRecord).uid)
   }
 
-  #remember(key: string, query: EndpointQuery): void {
+  #record(key: string, query: EndpointQuery): void {
     const known = this.#queries.get(`${key}:${query.port}`)
     const waitingSinceMs = query.socket === '' ? (known?.waitingSinceMs ?? performance.now()) : null
     this.#queries.set(`${key}:${query.port}`, { ...query, waitingSinceMs })

@@ -82,8 +82,8 @@ async function openElsewhere(stateDir: string): Promise<Elsewhere> {
   const child = fork(new URL('./directory-process.ts', import.meta.url), [stateDir])
   const send = async <T>(message: unknown): Promise<T> => {
     child.send(message as object)
-    const [answer] = await once(child, 'message')
-    return answer as T
+    const [result] = await once(child, 'message')
+    return result as T
   }
   await once(child, 'message')
   return {
@@ -120,8 +120,8 @@ export function makeImage(imagesDir: string, image: string, program: string, par
 
 /** Pids of all programs of containers of this host's state directory. */
 export function containerPids(host: Host): number[] {
-  const ours = listProcesses().filter(({ pid }) => markOf(startEnvironment(pid))?.startsWith(`${host.label}/`))
-  return ours.map(({ pid }) => pid)
+  const marked = listProcesses().filter(({ pid }) => markOf(startEnvironment(pid))?.startsWith(`${host.label}/`))
+  return marked.map(({ pid }) => pid)
 }
 
 function traces(host: Host, stateDir: string): string[] {

@@ -1,8 +1,9 @@
-# Watches one run of a container: starts the program, waits for it and records its exit. Runs in a separate process and
+# Supervises one run of a container: starts the program, waits for it and records its exit code. Runs in a separate process and
 # session, so that containers outlive the server and an exit is recorded even while no server runs.
 #
-# arguments: the run's directory, the grace as looks of 50 ms, the files to join the cgroups by, `--`, the command
-# stdin: the launch script, handed on to the command; stdout and stderr: the container's log
+# arguments: the run's directory, the grace period as a number of polls of 50 ms, the files through which a process joins the
+# cgroups, `--`, the command
+# stdin: the launch script, passed to the command; stdout and stderr: the container's log
 
 run=$1
 grace=$2
@@ -11,10 +12,10 @@ shift 2
 # The process that creates the directory owns the run: a later server creates it to cancel a pending start.
 mkdir "$run" 2>/dev/null || exit 0
 
-# Caught, not ignored: the program must begin with the default for each signal, and what is meant for it must not end us.
+# Trapped instead of ignored, since the program would inherit ignored signals. Signals meant for it must not end this shell.
 trap : HUP INT TERM
 
-# The first cgroup's list of processes.
+# The file that lists the processes of the first cgroup.
 procs=
 [ "$1" = -- ] || procs=$1
 
@@ -28,10 +29,10 @@ exec 3<&0 </dev/null
   exec "$@" <&3 3<&-
 ) &
 program=$!
-# The log is the program's: what this shell has to say about it (`Killed`) does not belong there.
+# Keeps messages of this shell (such as `Killed`) out of the program's log.
 exec 3<&- >/dev/null 2>&1
 
-# The same words as in processes.ts: with them a later process that gets our number is not taken for us.
+# The start time in the format of processes.ts, which distinguishes this process from a later one with the same pid.
 if [ -r "/proc/$$/stat" ]; then
   read -r boot </proc/sys/kernel/random/boot_id
   read -r stat <"/proc/$$/stat"
@@ -44,20 +45,20 @@ fi
 echo "$$ $program $started" >"$run/pids.new"
 mv "$run/pids.new" "$run/pids"
 
-# A caught signal ends `wait` although the program goes on; a program that is not waited for yet can still be asked after.
+# A trapped signal interrupts `wait` while the program is still running. `kill -0` succeeds until `wait` has reaped the program.
 while :; do
   wait "$program"
   code=$?
   kill -0 "$program" 2>/dev/null || break
 done
-# What the program started must not go on without it, also while no server is there to end it. Asked to end (143), all of it was
-# asked, and has the grace to do so.
-looks=0
-while [ -n "$procs" ] && [ "$looks" -lt "$((grace + 100))" ]; do
+# Child processes must not outlive the program, even while no server runs that could end them. If the program was terminated (143),
+# they all received SIGTERM and get the grace period; otherwise they are killed immediately.
+polls=0
+while [ -n "$procs" ] && [ "$polls" -lt "$((grace + 100))" ]; do
   left=$(cat "$procs" 2>/dev/null)
   [ -n "$left" ] || break
-  [ "$code" = 143 ] && [ "$looks" -lt "$grace" ] || kill -KILL $left 2>/dev/null
-  looks=$((looks + 1))
+  [ "$code" = 143 ] && [ "$polls" -lt "$grace" ] || kill -KILL $left 2>/dev/null
+  polls=$((polls + 1))
   sleep 0.05
 done
 echo "$code" >"$run/exit.new"

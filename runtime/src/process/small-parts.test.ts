@@ -28,7 +28,7 @@ describe('parts of the process driver', () => {
     expect(crashesInARow(5, 600_000)).toBe(1)
   })
 
-  test('each key has a permanent uid of its own', () => {
+  test('each key has its own permanent uid', () => {
     const file = join(dir, 'uids.json')
     const first = uidFor(file, 'one')
     expect(uidFor(file, '__proto__')).toBe(first + 1)

@@ -53,17 +53,17 @@ export class Sockets {
   publish(container: string, port: number, uid: number | null): string {
     const path = this.#publishedPath(container, port)
     const listened = this.#listenedPath(container, port)
-    const theirs = stat(listened)
-    const ours = stat(path)
-    if (theirs && theirs.ino !== ours?.ino && isSocketOf(theirs, uid)) replaceLink(listened, path, uid)
-    else if (ours && !isSocketOf(ours, uid)) rmSync(path, { force: true })
+    const listening = stat(listened)
+    const published = stat(path)
+    if (listening && listening.ino !== published?.ino && isSocketOf(listening, uid)) replaceLink(listened, path, uid)
+    else if (published && !isSocketOf(published, uid)) rmSync(path, { force: true })
     return path
   }
 
   /** Inode of the socket the container listens on; null when there is none. */
   inode(container: string, port: number): string | null {
-    const theirs = stat(this.#listenedPath(container, port))
-    return theirs ? `${theirs.ino}` : null
+    const listening = stat(this.#listenedPath(container, port))
+    return listening ? `${listening.ino}` : null
   }
 
   #listenedPath(container: string, port: number): string {

@@ -64,8 +64,8 @@ describeKinds(KINDS, (kind) => {
     )
     return Object.fromEntries(
       lines.map((line) => {
-        const [verb, path, answer]: [string, string, string] = JSON.parse(line)
-        return [`${verb} ${path}`, answer]
+        const [verb, path, result]: [string, string, string] = JSON.parse(line)
+        return [`${verb} ${path}`, result]
       }),
     )
   }
@@ -73,7 +73,7 @@ describeKinds(KINDS, (kind) => {
   const image = () => join(host.options.imagesDir, 'squid/app')
 
   test('a program writes to its work folder and folders of the image in it, and the image does not change', async () => {
-    const answers = await start('one', [
+    const results = await start('one', [
       ['mkdirSync', 'data', 'recursive'],
       ['writeFileSync', 'data/n.csv', 'a'],
       ['writeFileSync', 'state.json', '{}'],
@@ -84,7 +84,7 @@ describeKinds(KINDS, (kind) => {
       ['writeFileSync', 'assets/abi.json', '[1]'],
       ['mkdirSync', 'node_modules/b', 'recursive'],
     ])
-    const { 'mkdirSync node_modules/b': shared, ...others } = answers
+    const { 'mkdirSync node_modules/b': shared, ...others } = results
     if (host.host.sandbox === 'bwrap' || host.host.uidOf('x') !== null) expect(shared).not.toBe('done')
     expect(new Set(Object.values(others))).toEqual(new Set(['done']))
     expect(readdirSync(image()).sort()).toEqual(['assets', 'main.cjs', 'node_modules', 'package.json'])

@@ -1,16 +1,16 @@
 'use strict'
-// Loaded into every Node program of a container (NODE_OPTIONS). Squids are mostly started through another program (sqd, npm, a
-// script), and some of those end with 0 when the program they started was killed. Only they see how it ended, so here they end
-// with its code: a program that exits soon after the last program that shared its output was ended by a signal exits with 128 + n.
+// Preloaded by every Node program of a container (NODE_OPTIONS). Squids are mostly started by another program (sqd, npm, a
+// script), and some of these exit with 0 when their child was killed. Only the parent knows how its child ended, so this changes
+// its exit code: if signal n ended the last child that shared its output, and it exits soon after that, it exits with 128 + n.
 const childProcess = require('node:child_process')
 const { syncBuiltinESMExports } = require('node:module')
 const { constants } = require('node:os')
 const { isMainThread } = require('node:worker_threads')
 
-/** What exits later than this had other work to do. Small profiles take seconds for an exit. */
+/** A program that exits later than this after its child had other work to do. Exiting takes seconds with small profiles. */
 const SOON_MS = 10_000
 
-/** The last program that shared our output, when a signal ended it. */
+/** Exit code and time of the last child that shared the output; null unless a signal ended it. */
 let lastKilled = null
 
 if (isMainThread) {
@@ -28,8 +28,8 @@ function watchChildren() {
     const error = Reflect.apply(spawn, this, [options])
     if (sharesOutput(options?.stdio)) {
       lastKilled = null
-      // What we ended ourselves is no sign of trouble.
-      this.once('exit', (code, signal) => note(code, this.killed ? null : signal))
+      // A child that this program killed itself has not failed.
+      this.once('exit', (code, signal) => recordEnd(code, this.killed ? null : signal))
     }
     return error
   }
@@ -49,16 +49,16 @@ function watchSyncChildren() {
         end = error
         throw error
       } finally {
-        const isOurs = (end?.error ?? end)?.code === 'ETIMEDOUT'
-        if (isShared && !isOurs) note(end?.status, end?.signal)
+        const isTimeout = (end?.error ?? end)?.code === 'ETIMEDOUT'
+        if (isShared && !isTimeout) recordEnd(end?.status, end?.signal)
       }
     }
   }
   syncBuiltinESMExports()
 }
 
-/** A shell says 128 + n of a program that a signal ended. */
-function note(exitCode, signal) {
+/** A child that is a shell reports signal n of its own child as exit code 128 + n. */
+function recordEnd(exitCode, signal) {
   const code = signal ? 128 + constants.signals[signal] : exitCode
   if (code > 128) lastKilled = { code, atMs: performance.now() }
 }

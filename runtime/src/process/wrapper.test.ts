@@ -19,30 +19,30 @@ function endOf(body: string, type = 'commonjs'): number | null {
 }
 
 test.each([
-  ['it ends by itself', 'run(killed)'],
-  ['it ends with 0', 'run(killed).then(() => process.exit(0))'],
-  ['it ends with a code of its own', 'run(killed).then(() => process.exit(1))'],
-  ['there is a shell in between', "run(['-c', 'sh -c \"kill -KILL $$\"; exit $?'])"],
-  ['only its errors are shared', "run(killed, ['ignore', 'pipe', 2])"],
-  ['it waits for the end', "spawnSync('sh', killed, { stdio: 'inherit' })"],
-  ['it waits and catches', "try { execSync('kill -KILL $$', { stdio: 'inherit' }) } catch {}"],
+  ['it ends on its own', 'run(killed)'],
+  ['it exits with 0', 'run(killed).then(() => process.exit(0))'],
+  ['it exits with another code', 'run(killed).then(() => process.exit(1))'],
+  ['a shell starts the child', "run(['-c', 'sh -c \"kill -KILL $$\"; exit $?'])"],
+  ['only stderr is shared', "run(killed, ['ignore', 'pipe', 2])"],
+  ['it waits synchronously', "spawnSync('sh', killed, { stdio: 'inherit' })"],
+  ['it waits synchronously and catches the error', "try { execSync('kill -KILL $$', { stdio: 'inherit' }) } catch {}"],
 ])('a program exits with the code of its killed child when %s', (_, body) => {
   expect(endOf(body)).toBe(137)
   expect(endOf(body, 'module')).toBe(137)
 })
 
 test.each([
-  ['another one ended well after it', "run(killed).then(() => run(['-c', 'exit 0']))"],
-  ['what it started told its error', "run(['-c', 'exit 3'])"],
-  ['its output is not shared', "run(killed, 'pipe')"],
-  ['it killed it', "spawn('sleep', ['60'], { stdio: 'inherit' }).kill()"],
-  ['it gave it too little time', "spawnSync('sleep', ['60'], { stdio: 'inherit', timeout: 10 })"],
+  ['a later child succeeds', "run(killed).then(() => run(['-c', 'exit 0']))"],
+  ['its child reports an error by exit code', "run(['-c', 'exit 3'])"],
+  ['its child does not share its output', "run(killed, 'pipe')"],
+  ['it killed its child itself', "spawn('sleep', ['60'], { stdio: 'inherit' }).kill()"],
+  ['its child exceeded the timeout that it set', "spawnSync('sleep', ['60'], { stdio: 'inherit', timeout: 10 })"],
   [
-    'it went on for long',
+    'it exits long after its child',
     'performance.now = ((now) => () => now() + (later ? 10_000 : 0))(performance.now.bind(performance)); var later = false; run(killed).then(() => { later = true })',
   ],
   [
-    'a thread of it ran it',
+    'a worker thread started the child',
     "new (require('node:worker_threads').Worker)(`require('node:child_process').spawnSync('sh', ['-c', 'kill -KILL $$'], { stdio: 'inherit' })`, { eval: true })",
   ],
 ])('a program keeps its own exit code when %s', (_, body) => {

@@ -67,7 +67,7 @@ describe('a simulated processor', () => {
   })
 })
 
-test('a simulated squid without a script is a healthy one', async () => {
+test('a simulated squid without a configured behaviour is healthy', async () => {
   const { clock, runtime } = await play(container('init', null), container('api', null), container('processor', null))
   try {
     clock.advance(100)
@@ -77,13 +77,13 @@ test('a simulated squid without a script is a healthy one', async () => {
       ['api', 'running', undefined],
       ['processor', 'running', undefined],
     ])
-    const answer = await call(
+    const response = await call(
       runtime.directory.endpoint('one', 'api', 3000),
       'POST',
       '/graphql',
       '{"query":"{__typename}"}',
     )
-    expect(answer).toEqual({ status: 200, text: '{"data":{"__typename":"Query"}}' })
+    expect(response).toEqual({ status: 200, text: '{"data":{"__typename":"Query"}}' })
   } finally {
     await runtime.close('stop')
   }
@@ -130,14 +130,14 @@ test.each([
   ['{"ends":{"afterMs":10,"outOfMemory":false}}', 'SIM_BEHAVIOUR.ends.outOfMemory must be true'],
   ['{"ends":null}', 'SIM_BEHAVIOUR.ends must be an object'],
   ['{"sync":{"fromBlock":"0"}}', 'SIM_BEHAVIOUR.sync.fromBlock must be a number'],
-])('an invalid behaviour cannot be started: %s', async (written, says) => {
+])('an invalid behaviour cannot be started: %s', async (written, expected) => {
   const one = { ...container('processor', null), env: { [BEHAVIOUR_VARIABLE]: written } }
   const { runtime } = await play(one)
-  expect(await runtime.observe()).toMatchObject([{ state: 'failed', reason: expect.stringContaining(says) }])
+  expect(await runtime.observe()).toMatchObject([{ state: 'failed', reason: expect.stringContaining(expected) }])
   await runtime.close('stop')
 })
 
-test('thousands of idle squids cost nothing', async () => {
+test('a month of thousands of idle squids is simulated instantly', async () => {
   const clock = new ManualClock()
   const runtime = createSimRuntime({ clock })
   const containers = [container('api', null), container('processor', null)]

@@ -34,7 +34,7 @@ const request = (lines: string[], signal = new AbortController().signal): BuildR
   signal,
 })
 
-test('the same content gives the same image without another build', async () => {
+test('building the same content again reuses the image', async () => {
   const builder = createSimBuilder()
   const lines: string[] = []
   const unpacked = await builder.unpack({
@@ -62,10 +62,10 @@ test('a build fails as configured in its package.json', async () => {
 test.each([
   [{ fails: { kind: 'BUILD_FAILED', message: 'no' } }, 'sim.fails.kind must be UNEXPECTED or REQUIREMENTS or'],
   [{ failed: true }, 'sim knows no failed, only takesMs, prints, fails'],
-])('an invalid simulated build fails: %j', async (sim, says) => {
+])('an invalid simulated build fails: %j', async (sim, expected) => {
   const builder = createSimBuilder()
   await builder.unpack({ key: 'tree', archive: archiveOf(sim), manifestPath: '', limits })
-  const message = expect.stringContaining(says)
+  const message = expect.stringContaining(expected)
   await expect(builder.build(request([]))).rejects.toMatchObject({ kind: 'REQUIRED_SOURCE_FILE_INVALID', message })
 })
 

@@ -26,7 +26,7 @@ export type SimContainerOptions = {
   changed: () => void
 }
 
-/** `begun`: runs so far, the next one's ordinal. `used`: what the last run had used at its end. */
+/** `begun`: number of runs so far, which is the ordinal of the next one. `used`: usage of the last run at its end. */
 export type SimHistory = {
   begun: number
   lastRun: LastRun | null
@@ -40,7 +40,7 @@ export type SimProgress = { lastBlock: number; headBlock: number; blocksPerSecon
 export class SimContainer {
   readonly spec: ContainerSpec
   readonly log: SimLog
-  readonly #place: SimContainerOptions
+  readonly #options: SimContainerOptions
   #state: ContainerState = 'starting'
   #since: Date
   #retryAt: Date | null = null
@@ -54,12 +54,12 @@ export class SimContainer {
   readonly #timers = new Set<Timer>()
   #isStopped = false
 
-  constructor(place: SimContainerOptions) {
-    this.#place = place
-    this.spec = place.spec
-    this.log = place.log
-    this.#since = place.clock.now()
-    this.#history = place.history ?? { begun: 0, lastRun: null, used: { cpuSeconds: 0, throttledSeconds: 0 } }
+  constructor(options: SimContainerOptions) {
+    this.#options = options
+    this.spec = options.spec
+    this.log = options.log
+    this.#since = options.clock.now()
+    this.#history = options.history ?? { begun: 0, lastRun: null, used: { cpuSeconds: 0, throttledSeconds: 0 } }
     this.begin()
   }
 
@@ -68,7 +68,7 @@ export class SimContainer {
   }
 
   get behaviour(): SimBehaviour {
-    return this.#place.behaviour
+    return this.#options.behaviour
   }
 
   get isRunning(): boolean {
@@ -76,7 +76,7 @@ export class SimContainer {
   }
 
   begin(): void {
-    const { behaviour, hasImage } = this.#place
+    const { behaviour, hasImage } = this.#options
     const problem = hasImage() ? behaviour.cannotStart : IMAGE_GONE
     if (problem) this.#fail('failed', problem)
     else if (behaviour.startMs) this.#after(behaviour.startMs, () => this.#start())
@@ -107,7 +107,7 @@ export class SimContainer {
 
   observation(): Observation {
     return {
-      workload: this.#place.workload,
+      workload: this.#options.workload,
       container: this.spec.name,
       state: this.#state,
       since: this.#since,
@@ -124,7 +124,7 @@ export class SimContainer {
     const run = this.#run ?? this.#history.lastRun
     if (!run) return null
     return {
-      workload: this.#place.workload,
+      workload: this.#options.workload,
       container: this.spec.name,
       run: run.id,
       at: this.#now(),
@@ -137,24 +137,24 @@ export class SimContainer {
 
   /** Null for containers other than processors. */
   progress(): SimProgress | null {
-    const { sync } = this.#place.behaviour
+    const { sync } = this.#options.behaviour
     return sync ? progressAfter(sync, this.isRunning ? this.#ranMs() / 1000 : 0) : null
   }
 
   #start(): void {
-    const { behaviour } = this.#place
+    const { behaviour } = this.#options
     this.#run = { id: randomUUID(), ordinal: this.#history.begun++, startedAt: this.#now(), node: null }
     this.#runs++
     this.#enter('running')
     for (const line of behaviour.print ?? []) this.log.write(line, this.#now())
     this.log.writePart(behaviour.printLast ?? '')
-    this.#place.wrote()
+    this.#options.wrote()
     this.#chatter(1)
     this.#planEnd()
   }
 
   #planEnd(): void {
-    const { ends, badRuns = Infinity, usage } = this.#place.behaviour
+    const { ends, badRuns = Infinity, usage } = this.#options.behaviour
     const growth = usage?.memoryGrowthBytesPerSecond ?? 0
     const full =
       usage && growth > 0 ? ((this.spec.resources.memoryBytes - usage.memoryBytes) / growth) * 1000 : Infinity
@@ -165,11 +165,11 @@ export class SimContainer {
   }
 
   #planLastBlock(): void {
-    const { sync } = this.#place.behaviour
+    const { sync } = this.#options.behaviour
     if (sync?.toBlock === undefined) return
     if (this.#hasReachedLastBlock) {
       this.log.write(sdkLine('sqd:processor', 'nothing to do'), this.#now())
-      this.#place.wrote()
+      this.#options.wrote()
     }
     const ms = this.#hasReachedLastBlock ? 0 : secondsUntil(sync, sync.toBlock) * 1000
     if (ms === Infinity) return
@@ -180,11 +180,11 @@ export class SimContainer {
   }
 
   #chatter(count: number): void {
-    const { chatter } = this.#place.behaviour
+    const { chatter } = this.#options.behaviour
     if (!chatter) return
     this.#after(chatter.everyMs, () => {
       this.log.write(chatter.text.replaceAll('{n}', String(count)), this.#now())
-      this.#place.wrote()
+      this.#options.wrote()
       this.#chatter(count + 1)
     })
   }
@@ -218,12 +218,12 @@ export class SimContainer {
       this.#run = null
     }
     this.log.seal(this.#now())
-    this.#place.wrote()
-    this.#place.stopped()
+    this.#options.wrote()
+    this.#options.stopped()
   }
 
   #usageOfRun({ startedAt }: Run) {
-    const { usage = { cpuCores: 0.01, memoryBytes: 32 * 1024 * 1024 } } = this.#place.behaviour
+    const { usage = { cpuCores: 0.01, memoryBytes: 32 * 1024 * 1024 } } = this.#options.behaviour
     const { cpuCores, memoryBytes } = this.spec.resources
     const seconds = (this.#now().getTime() - startedAt.getTime()) / 1000
     const grown = usage.memoryBytes + (usage.memoryGrowthBytesPerSecond ?? 0) * seconds
@@ -239,11 +239,11 @@ export class SimContainer {
     this.#since = this.#now()
     this.#reason = reason
     this.#retryAt = null
-    this.#place.changed()
+    this.#options.changed()
   }
 
   #after(ms: number, callback: () => void): void {
-    const timer = this.#place.clock.setTimeout(() => {
+    const timer = this.#options.clock.setTimeout(() => {
       this.#timers.delete(timer)
       callback()
     }, ms)
@@ -260,13 +260,13 @@ export class SimContainer {
   }
 
   #now(): Date {
-    return this.#place.clock.now()
+    return this.#options.clock.now()
   }
 }
 
 /** Catches up with the head at its speed, and then follows it. */
 export function progressAfter(sync: SimSync, secondsRun: number): SimProgress {
-  const seconds = heardSeconds(sync, secondsRun)
+  const seconds = secondsKnown(sync, secondsRun)
   const headBlock = Math.floor(sync.headBlock + sync.headBlocksPerSecond * seconds)
   const reached = Math.floor(sync.fromBlock + sync.blocksPerSecond * seconds)
   const lastBlock = Math.min(reached, headBlock, sync.stallsAtBlock ?? Infinity, sync.toBlock ?? Infinity)
@@ -285,8 +285,8 @@ function secondsUntil({ fromBlock, headBlock, headBlocksPerSecond, blocksPerSeco
   return Math.max(0, chain, (block - fromBlock) / blocksPerSecond)
 }
 
-/** The chain height known to the processor, which does not change while its source is silent. */
-function heardSeconds({ source }: SimSync, seconds: number): number {
+/** The seconds of chain growth known to the processor, which do not increase while its source is silent. */
+function secondsKnown({ source }: SimSync, seconds: number): number {
   const { silentFromMs = Infinity, silentToMs = Infinity } = source ?? {}
   return seconds * 1000 >= silentToMs ? seconds : Math.min(seconds, silentFromMs / 1000)
 }

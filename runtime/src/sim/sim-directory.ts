@@ -5,7 +5,7 @@ import type { SimHost } from './sim-driver.ts'
 export class SimDirectory implements Directory {
   readonly #host: SimHost
   readonly #serves: boolean
-  readonly #own = new Set<EndpointListener>()
+  readonly #listeners = new Set<EndpointListener>()
 
   constructor(host: SimHost, serves: boolean) {
     this.#host = host
@@ -23,18 +23,18 @@ export class SimDirectory implements Directory {
   }
 
   changed(listener: EndpointListener): () => void {
-    const own: EndpointListener = (...change) => listener(...change)
-    this.#own.add(own)
-    this.#host.listeners.add(own)
-    return () => this.#forget(own)
+    const registered: EndpointListener = (...change) => listener(...change)
+    this.#listeners.add(registered)
+    this.#host.listeners.add(registered)
+    return () => this.#unsubscribe(registered)
   }
 
   async close(): Promise<void> {
-    for (const own of this.#own) this.#forget(own)
+    for (const registered of this.#listeners) this.#unsubscribe(registered)
   }
 
-  #forget(own: EndpointListener): void {
-    this.#own.delete(own)
-    this.#host.listeners.delete(own)
+  #unsubscribe(registered: EndpointListener): void {
+    this.#listeners.delete(registered)
+    this.#host.listeners.delete(registered)
   }
 }

@@ -52,8 +52,8 @@ export class SimHost {
     return this.workloads.get(id)?.containers.get(name)
   }
 
-  /** An endpoint of this container may have changed. */
-  tell(...change: Parameters<EndpointListener>): void {
+  /** Notifies directories that an endpoint of this container may have changed. */
+  notify(...change: Parameters<EndpointListener>): void {
     for (const listener of this.listeners) listener(...change)
   }
 }
@@ -87,8 +87,8 @@ export class SimRuntime implements Runtime {
     }
     this.host.workloads.set(desired.id, { desired: structuredClone(desired), containers })
     for (const [name, container] of known?.containers ?? [])
-      if (!containers.has(name)) this.#forget(desired.id, container)
-    for (const name of containers.keys()) this.host.tell(desired.id, name)
+      if (!containers.has(name)) this.#discard(desired.id, container)
+    for (const name of containers.keys()) this.host.notify(desired.id, name)
   }
 
   async retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void> {
@@ -102,7 +102,7 @@ export class SimRuntime implements Runtime {
   async remove(id: WorkloadId): Promise<void> {
     const containers = [...(this.host.workloads.get(id)?.containers.values() ?? [])]
     this.host.workloads.delete(id)
-    for (const container of containers) this.#forget(id, container)
+    for (const container of containers) this.#discard(id, container)
   }
 
   async usage(): Promise<ContainerUsage[]> {
@@ -136,13 +136,13 @@ export class SimRuntime implements Runtime {
       history: before?.history,
       wrote: () => logs.wake(),
       stopped: () => servers.close(`${desired.id}/${spec.name}`),
-      changed: () => this.host.tell(desired.id, spec.name),
+      changed: () => this.host.notify(desired.id, spec.name),
     })
   }
 
-  #forget(id: WorkloadId, container: SimContainer): void {
+  #discard(id: WorkloadId, container: SimContainer): void {
     container.stop()
-    this.host.tell(id, container.spec.name)
+    this.host.notify(id, container.spec.name)
     container.log.isEnded = true
     this.host.logs.wake()
   }

@@ -28,7 +28,7 @@ export class SimLog {
   write(text: string, at: Date): void {
     this.#lines.push({ text: cutLine(this.#last + text), at })
     this.#last = ''
-    if (this.#lines.length > MAX_LINES + KEPT_LINES) this.#forget(this.#first + KEPT_LINES)
+    if (this.#lines.length > MAX_LINES + KEPT_LINES) this.#evict(this.#first + KEPT_LINES)
   }
 
   writePart(text: string): void {
@@ -58,10 +58,10 @@ export class SimLog {
   }
 
   acknowledge(upTo: number): void {
-    this.#forget(upTo - KEPT_LINES)
+    this.#evict(upTo - KEPT_LINES)
   }
 
-  #forget(upTo: number): void {
+  #evict(upTo: number): void {
     const count = upTo - this.#first
     if (count <= 0) return
     this.#lines = this.#lines.slice(count)

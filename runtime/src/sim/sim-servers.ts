@@ -16,7 +16,7 @@ export class SimServers {
     const socket = this.#sockets.get(name) ?? { path: join(this.#ownDir(), `${++this.#opened}.sock`), server: null }
     this.#sockets.set(name, socket)
     if (container.isRunning && !container.behaviour.isDeaf && !socket.server) {
-      socket.server = createServer((request, response) => answer(container, request, response))
+      socket.server = createServer((request, response) => respond(container, request, response))
       // Binds before it returns.
       socket.server.listen(socket.path).unref()
     }
@@ -54,7 +54,7 @@ export class SimServers {
 }
 
 /** Processors serve metrics, other containers GraphQL. */
-function answer(container: SimContainer, request: IncomingMessage, response: ServerResponse): void {
+function respond(container: SimContainer, request: IncomingMessage, response: ServerResponse): void {
   const progress = container.progress()
   const path = request.url?.split('?')[0]
   const { answers } = container.behaviour
