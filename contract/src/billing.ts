@@ -32,7 +32,7 @@ export const ReceiptItem = z.object({
   subtotal: Decimal,
   /** This item's share of the receipt's discounts. */
   discount: Decimal,
-  /** `name@slot`; null without bySquid, and for requests not made by a squid. */
+  /** Its name is `name@slot`. Null without `bySquid`, and for requests not made by a squid. */
   squid: SquidRef.nullable(),
 })
 export type ReceiptItem = z.infer<typeof ReceiptItem>
@@ -45,7 +45,7 @@ export const Receipt = z.object({
   discounts: z.array(z.object({ type: z.enum(['organization', 'rpc_included']), percent: Decimal, amount: Decimal })),
   tax: z.object({ percent: Decimal, amount: Decimal }),
   total: Decimal,
-  /** The current month still changes; a closed one never does. */
+  /** False for the current month, which still changes; the receipt of a closed month never does. */
   isClosed: z.boolean(),
   /** Null until the month is closed. */
   invoice: z.object({ number: z.string(), status: z.enum(['open', 'paid']), closedAt: Time }).nullable(),
@@ -72,7 +72,7 @@ export type BillingSettings = z.infer<typeof BillingSettings>
 
 const PaymentMethods = z.object({ status: z.enum(orgStatuses), existing: z.array(PaymentMethod) })
 
-/** Spec 5. */
+/** The form of billing details (spec 5). */
 export const BillingDetailsForm = z.object({
   name: RequiredText('Name is required').max(200),
   email: RequiredText('Email is required').max(254).pipe(z.email('Must be valid email')),
@@ -86,7 +86,7 @@ export const BillingDetailsForm = z.object({
   vatId: z.string().trim().max(50).nullish(),
 })
 
-/** Sent by the card form of the test provider, in place of Stripe's. */
+/** Sent by the card form that replaces Stripe's with the test provider. */
 export const TestCard = z.object({
   clientSecret: z.string(),
   number: z
@@ -125,9 +125,9 @@ export type BillingLimitsUsage = z.infer<typeof BillingLimitsUsage>
 const Cost = z.object({
   /** After discounts, before tax. */
   soFarUsd: Decimal,
-  /** At the end of the month, at the current rate. */
+  /** Expected at the end of the month, at the current rate. */
   forecastUsd: Decimal,
-  /** Of everything that is running. */
+  /** Current cost of everything that is running. */
   perHourUsd: Decimal,
 })
 

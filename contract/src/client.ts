@@ -26,9 +26,9 @@ export type Client<A extends Areas> = { [Area in keyof A]: { [Verb in keyof A[Ar
 export type CallOptions = { signal?: AbortSignal }
 
 export type ClientOptions = {
-  /** Without `/v1`: `http://localhost:4000/api` or `/api`. */
+  /** Without `/v1`, such as `http://localhost:4000/api` or `/api`. */
   baseUrl: string
-  /** Called before each request. */
+  /** Returns the bearer token, or null when signed out. Called before each request. */
   token?: () => string | null
   fetch?: typeof fetch
 }

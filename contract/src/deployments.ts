@@ -4,7 +4,7 @@ import { CountParam, Id, Time } from './fields.ts'
 import { limits } from './limits.ts'
 import { UserSummary } from './user.ts'
 
-/** The public client's types, and ROLLBACK, which only Shoal has. */
+/** The public client's types, and Shoal's own ROLLBACK. */
 export const deploymentTypes = [
   'DEPLOY',
   'DEPLOY_HARD_RESET',
@@ -74,7 +74,7 @@ export const Deployment = z.object({
   user: UserSummary.nullable(),
   squid: z.object({ id: Id, name: z.string(), slot: z.string(), reference: z.string() }).nullable(),
   options: z.object({ tag: z.string().nullable(), hardReset: z.boolean() }),
-  /** The image it deployed, as long as the image is kept and a rollback to it is possible. */
+  /** The image it deployed; null unless it is still stored and a rollback to it is possible. */
   image: z.string().nullable(),
   totalElapsedTimeMs: z.number(),
   createdAt: Time,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
 import { TimeParam } from './fields.ts'
 
-/** Spec 7, including the spelling of `cpu_trotting`. */
+/** The names of spec 7, which spells `cpu_trotting` this way. */
 export const monitoringQueries = [
   'cpu_utilization',
   'cpu_trotting',
@@ -16,7 +16,7 @@ export const monitoringQueries = [
 export type MonitoringQuery = (typeof monitoringQueries)[number]
 
 /**
- * One container of one version; `container` is `api`, `api-2` (a further replica), `db` or a processor's name, `squid_tags` are
+ * A series of one container of a version. `container` is `api`, `api-2` (a further replica), `db` or a processor's name; `squid_tags` are
  * separated by commas. CPU and throttling are means of the bucket, memory and disk its peak, all in percent of the limit;
  * crashes, kills and blocks are counts of the bucket; heights are blocks. `t`, the start of the bucket, is in Unix seconds. All
  * series of a response have the same times; null means unknown.
@@ -44,7 +44,7 @@ export const monitoring = {
     query: {
       from: TimeParam.optional(),
       to: TimeParam.optional(),
-      /** Per series, by default 300; large organizations get fewer. */
+      /** Points per series, 300 by default; reduced for large organizations. */
       maxPoints: z
         .string()
         .regex(/^\d{1,5}$/)

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { endpointsOf, type Areas, type Endpoint } from './endpoint.ts'
 import { ErrorBody } from './errors.ts'
 
-/** Calls that the specification has without `/v1` (the server accepts every call without it). */
+/** Endpoints whose path has no `/v1` in the specification. (The server accepts all paths without it.) */
 const withoutVersion = ['user.get', 'user.completeOnboarding', 'auth.signIn']
 
 type Json = Record<string, unknown>
 
-/** Returns an OpenAPI 3.1 document of all endpoints; `x-access` is the access of the declaration. */
+/** Returns an OpenAPI 3.1 document of all endpoints; `x-access` contains the endpoint's `access`. */
 export function openApi(areas: Areas, version: string): Json {
   const paths: Record<string, Json> = {}
   for (const [name, e] of endpointsOf(areas)) {

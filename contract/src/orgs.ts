@@ -26,7 +26,7 @@ export const Org = z.object({
   name: z.string().nullable(),
   email: z.object({ email: z.string().nullable(), pendingEmail: z.string().nullable() }),
   status: z.enum(orgStatuses),
-  /** The caller's. */
+  /** The caller's role. */
   roleType: RoleType,
   limits: z.object({ squids: z.number(), playground: z.boolean() }),
   billingDetails: BillingDetails.nullable(),

@@ -1,10 +1,12 @@
 /**
- * Roles and permissions of spec 6; server, console and tests use this table. `alerts.write` is an addition: notifications are
- * independent of `organization.write`, and playgrounds, which run a squid too, configure them as well.
+ * The roles and permissions of spec 6, and two more:
  *
- * `credentials.read` is an addition, too: the password of a database, the RPC token and the export of a database work outside of
- * the console, where no role limits their use, and requests with the token are billed. The spec gives viewers no permission at
- * all. Developers have it, since the squids they deploy receive the same credentials.
+ * `alerts.write` is separate from `organization.write`, so that notifications can also be configured in a playground, to which
+ * `organization.write` does not apply.
+ *
+ * `credentials.read` covers the password of a database, its export, and the RPC token: roles do not limit their use outside of the
+ * console, and requests with the token are billed. Viewers do not have it, since the spec gives them no permissions. Developers do,
+ * since the squids they deploy receive the same credentials.
  */
 
 export const roleTypes = ['admin', 'developer', 'viewer'] as const

@@ -21,7 +21,7 @@ export const SecretUse = z.object({
       slot: z.string(),
       /** `name@slot` */
       reference: z.string(),
-      /** It runs without the secret or with its previous value, until a restart. */
+      /** True: until a restart it runs without the secret or with its previous value. */
       isOutdated: z.boolean(),
     }),
   ),

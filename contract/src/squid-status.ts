@@ -33,7 +33,7 @@ const whileDeploying: Partial<Record<Deployment['type'], SquidDisplayStatus>> = 
   RESTART: 'RESTARTING',
 }
 
-/** Spec 4, squid display status. */
+/** The display status of spec 4. */
 export function displayStatus(squid: SquidSummary): SquidDisplayStatus {
   if (squid.status === 'HIBERNATED') return 'HIBERNATED'
   if (squid.status === 'DEPLOYING') return (squid.lastDeploy && whileDeploying[squid.lastDeploy.type]) ?? 'DEPLOYING'
@@ -46,7 +46,7 @@ export function displayStatus(squid: SquidSummary): SquidDisplayStatus {
   return 'HEALTHY'
 }
 
-/** Spec 4, database status; null without a database. */
+/** The database status of spec 4; null without a database. */
 export function databaseStatus(squid: Pick<SquidSummary, 'addons'>): DatabaseStatus | null {
   const disk = squid.addons.postgres?.disk
   if (!disk) return null
@@ -76,7 +76,7 @@ const busy: Rule = (squid) =>
     ? `Deployment ${squid.lastDeploy?.id ?? ''} (${squid.lastDeploy?.type ?? 'DEPLOY'}) is in progress. Wait for it to finish.`
     : null
 
-/** Returns for each action null if it is possible, otherwise the message to show. */
+/** One check per action: returns null if the action is possible, otherwise the message to show. */
 export const squidCan = {
   deploy: busy,
   restart: busy,

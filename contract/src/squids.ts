@@ -132,7 +132,7 @@ export const Squid = z.object({
 })
 export type Squid = z.infer<typeof Squid>
 
-/** The fields that lists of versions need: without sources, which are most of a version's bytes. */
+/** The fields that lists of versions need: without sources, which make up most of a version's size. */
 export const SquidSummary = Squid.pick({
   id: true,
   name: true,

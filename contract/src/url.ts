@@ -1,6 +1,6 @@
 import type { Endpoint } from './endpoint.ts'
 
-/** Returns the URL of a call, with `@` and `:` unescaped, like the public client. */
+/** Returns the URL of a call, with `@` and `:` unescaped, as the public client sends it. */
 export function urlOf(e: Pick<Endpoint, 'path'>, call: { params?: unknown; query?: unknown }, baseUrl: string): string {
   const params = (call.params ?? {}) as Record<string, string>
   const path = e.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
