@@ -10,13 +10,13 @@ type DebianPackage = {
   neededFor: string
   /** Returns the path of its program, or null. */
   find: () => string | null
-  /** Unpack it in node_modules instead of installing it, as its service would start and listen on every address. Needs no root. */
+  /** True: unpacked in node_modules, without root, since installing it would start a service that listens on every address. */
   isUnpacked?: boolean
 }
 
 const unpackedDir = join(root, 'node_modules/.cache/debian')
 
-/** Returns the path of the nginx for tests with several gateways, or null. */
+/** Returns the path of nginx, for tests with several gateways, or null. */
 export const findNginx = (): string | null => findProgram('nginx', [join(unpackedDir, 'usr/sbin'), '/usr/sbin'])
 
 /** The packages that tests need besides Node and npm packages. The README lists the same ones. */

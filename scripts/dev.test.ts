@@ -9,7 +9,7 @@ import { root } from './root.ts'
 
 const statusOf = async (url: string) => (await fetch(url).catch(() => null))?.status
 
-test('npm run dev serves the sources of the console and passes its calls on; Ctrl-C leaves nothing running', async () => {
+test('npm run dev serves the sources of the console and proxies its API calls; Ctrl-C leaves nothing running', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-dev-'))
   onTestFinished(() => {
     endProcessesOf(folder)
@@ -24,13 +24,13 @@ test('npm run dev serves the sources of the console and passes its calls on; Ctr
     SHOAL_RUNTIME: 'sim',
     SHOAL_ON_EXIT: 'stop',
   }
-  // A group of its own, as in a terminal.
+  // In a separate process group, as in a terminal.
   const args = [join(root, 'scripts/dev.ts'), '--force', '--port', String(pagePort), '--strictPort']
   const dev = spawn(process.execPath, args, { env, detached: true, stdio: 'ignore' })
   const ended = new Promise<number | null>((resolve) => dev.once('exit', resolve))
   const page = `http://localhost:${pagePort}`
   await expect.poll(() => statusOf(`${page}/api/v1/auth/options`), { timeout: 60_000 }).toBe(200)
-  // With all that Vite bundles beforehand, or it has ended by now.
+  // By now Vite has bundled the dependencies of these files, or has exited.
   for (const file of ['app/main.tsx', 'pages/playground/GraphiqlEditor.tsx'])
     expect(await statusOf(`${page}/src/${file}`)).toBe(200)
   process.kill(-(dev.pid ?? 0), 'SIGINT')

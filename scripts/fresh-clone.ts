@@ -81,7 +81,7 @@ export async function removeFreshClone(fresh: FreshClone): Promise<void> {
 async function freshEnvironment(folder: string, user: string): Promise<Record<string, string>> {
   const path = (process.env['PATH'] ?? '').split(delimiter).filter((dir) => !dir.endsWith('node_modules/.bin'))
   const { output } = await runCommand('npm', ['config', 'get', 'registry', '--loglevel=error'], { cwd: '/' })
-  const kept = [
+  const inheritedNames = [
     'LANG',
     'TERM',
     'NODE_EXTRA_CA_CERTS',
@@ -91,7 +91,7 @@ async function freshEnvironment(folder: string, user: string): Promise<Record<st
     'https_proxy',
     'no_proxy',
   ]
-  const inherited = kept.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))
+  const inherited = inheritedNames.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))
   return {
     ...(Object.fromEntries(inherited) as Record<string, string>),
     PATH: path.join(delimiter),

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 type Process = { pid: number; commandLine: string }
 
 /**
- * Returns the processes that use a folder, regardless of their parent: it is in their environment (as TMPDIR), in their command
- * line, or their working folder. Linux only; empty on other systems.
+ * Returns the processes that use a folder, regardless of their parent: it is in their environment (as TMPDIR) or command line, or is
+ * their working folder. Linux only; empty on other systems.
  */
 function findProcessesOf(folder: string): Process[] {
   if (!existsSync('/proc/self/environ')) return []
@@ -16,7 +16,7 @@ function findProcessesOf(folder: string): Process[] {
       const traces = [commandLine, readFileSync(`/proc/${pid}/environ`, 'utf8'), readlinkSync(`/proc/${pid}/cwd`)]
       return pid !== process.pid && traces.some((trace) => trace.includes(folder)) ? [{ pid, commandLine }] : []
     } catch {
-      // It has ended since, or belongs to another user.
+      // It has already ended, or belongs to another user.
       return []
     }
   })

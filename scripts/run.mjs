@@ -81,7 +81,7 @@ async function install() {
   console.error('Installing the dependencies with npm; the first time this takes about a minute …')
   const ticking = setInterval(() => console.error(`  … ${seconds()} s`), 10_000)
   // Not `npm ci`, which removes everything first, and rejects a lockfile made where the registry lacked another platform's
-  // optional package. --no-save keeps package-lock.json unchanged. The log level is set because `npm run -s` passes on its silence.
+  // optional package. --no-save keeps package-lock.json unchanged. The log level is set because npm inherits that of `npm run -s`.
   const args = ['install', '--no-save', '--loglevel=error', '--no-audit', '--no-fund']
   const npm = spawn('npm', args, { cwd: root, env: environmentForNpm(), stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''

@@ -4,15 +4,15 @@ import { runCommand } from './command.ts'
 import { root } from './root.ts'
 
 /**
- * Makes `dir` the data directory of an installation that has no users yet, and that no process serves: a cluster of Postgres
- * with the tables of Shoal. Each server of tests gets a copy, where making its own would take it a few seconds.
- * @throws Error when it cannot be made
+ * Creates the data directory `dir` of an installation without users: a stopped Postgres cluster with Shoal's tables. Each server in
+ * the tests gets a copy, since creating its own would take a few seconds.
+ * @throws Error when it cannot be created
  */
 export async function installTestData(dir: string): Promise<void> {
   const env = { ...process.env, SHOAL_DATA_DIR: dir }
   const { code, output } = await runCommand('node', [join(root, 'server/src/cli.ts'), 'status', '--json'], { env })
   if (code !== 0) throw new Error(`The data directory of the tests could not be made: ${output}`)
-  // Each copy gets a port of its own, and no lock.
+  // Each copy selects its own port and creates its own locks.
   for (const name of ['locks', 'postgres/port', 'postgres/start.lock'])
     rmSync(join(dir, name), { recursive: true, force: true })
 }

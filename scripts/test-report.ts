@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 
-/** What vitest's JSON reporter writes, as far as it matters here. */
+/** The used part of the report by vitest's JSON reporter. */
 type Report = {
   numPassedTests: number
   numFailedTests: number
@@ -11,7 +11,7 @@ type Report = {
 
 export type TestCounts = { passed: number; failed: number; skipped: number; skippedNames: string[] }
 
-/** Counts what the report says. @throws when there is none */
+/** Counts the tests in a report. @throws if the report does not exist */
 export function readReport(file: string): TestCounts {
   const report = JSON.parse(readFileSync(file, 'utf8')) as Report
   // A file that cannot even be loaded has no tests to count.
@@ -29,7 +29,7 @@ export function readReport(file: string): TestCounts {
   }
 }
 
-/** A line for each suite that noted its hosts: `<suite>: <what it ran with>; <what else>`. */
+/** Returns one line for each suite that recorded its hosts: `<suite>: <features>; <features of the next host>`. */
 export function hostLines(file: string): string[] {
   if (!existsSync(file)) return []
   const suites = new Map<string, Set<string>>()

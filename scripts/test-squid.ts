@@ -13,25 +13,25 @@ import { withProgress } from './progress.ts'
 import { root } from './root.ts'
 
 const example = join(root, 'examples/erc20-transfers')
-/** Of what the built squid depends on. It is built again when one of them changes. */
+/** Files that the built squid depends on: it is built again when one of them changes. */
 const sources = [
   'examples/erc20-transfers/{*.json,squid.yaml,src/**/*.ts}',
   'runtime/src/build/dependency-key.ts',
   'runtime/toolchain/*.json',
 ]
-const kept = join(root, 'node_modules/.cache/test-squid')
+const cacheDir = join(root, 'node_modules/.cache/test-squid')
 const limits = { memoryBytes: 2 ** 30, cpuCores: 2, timeMs: 600_000 }
 
 /**
- * Makes `dir`, which must not exist, with the example squid as the builder leaves it: `dependencies/<key>`, as it keeps them
- * for later builds of a tenant, and `lib`, as the squid's build script wrote it. Tests that are not about building begin with
- * these, where each of them would install and compile for half a minute.
+ * Creates `dir`, which must not exist, with the results of building the example squid: `dependencies/<key>` from the builder's
+ * cache, and `lib`, the output of the build script. Tests that are not about building start from these instead of installing and
+ * compiling for half a minute.
  *
- * @param toolchainDir as `installTestToolchain` made it
+ * @param toolchainDir created by `installTestToolchain`
  * @throws Error when the squid cannot be built
  */
 export async function installTestSquid(dir: string, toolchainDir: string): Promise<void> {
-  const built = join(kept, versionOfSources())
+  const built = join(cacheDir, versionOfSources())
   if (!existsSync(built))
     await withProgress('Building the squid of the tests', '  It is there', () => build(built, toolchainDir))
   await run('sh', ['-c', 'cp -al "$0" "$1" 2>/dev/null || cp -a "$0" "$1"', built, dir])
@@ -44,19 +44,19 @@ function versionOfSources(): string {
 }
 
 async function build(built: string, toolchainDir: string): Promise<void> {
-  rmSync(kept, { recursive: true, force: true })
-  mkdirSync(kept, { recursive: true })
-  // Beside the toolchain: the users of builds may not walk through the folder of the repository.
+  rmSync(cacheDir, { recursive: true, force: true })
+  mkdirSync(cacheDir, { recursive: true })
+  // Beside the toolchain, since the users of builds may not be allowed to traverse the repository's folder.
   const stateDir = mkdtempSync(join(dirname(toolchainDir), 'squid-'))
   chmodSync(stateDir, 0o711)
   try {
     const { image } = await buildIn(stateDir, toolchainDir)
-    const made = join(kept, 'making')
-    mkdirSync(made)
+    const staging = join(cacheDir, 'making')
+    mkdirSync(staging)
     const [deps = ''] = globSync('builds/cache/*/deps', { cwd: stateDir })
-    await run('cp', ['-a', join(stateDir, deps), join(made, 'dependencies')])
-    await run('cp', ['-a', join(stateDir, 'images', image, 'app/lib'), join(made, 'lib')])
-    renameSync(made, built)
+    await run('cp', ['-a', join(stateDir, deps), join(staging, 'dependencies')])
+    await run('cp', ['-a', join(stateDir, 'images', image, 'app/lib'), join(staging, 'lib')])
+    renameSync(staging, built)
   } finally {
     rmSync(stateDir, { recursive: true, force: true, maxRetries: 10 })
   }
@@ -66,8 +66,8 @@ async function buildIn(stateDir: string, toolchainDir: string): Promise<Image> {
   const env = Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => !!entry[1]))
   const npm = { command: ['npm'], env }
   const archive = join(stateDir, 'squid.tar.gz')
-  const leftOut = ['node_modules', 'lib', 'builds'].map((name) => `--exclude=./${name}`)
-  await run('tar', ['-czf', archive, ...leftOut, '-C', example, '.'])
+  const excluded = ['node_modules', 'lib', 'builds'].map((name) => `--exclude=./${name}`)
+  await run('tar', ['-czf', archive, ...excluded, '-C', example, '.'])
   const host = await prepareHost({ stateDir })
   const [toolchain, npmConfig] = await Promise.all([
     ensureToolchain({ dir: toolchainDir, npm, log: () => undefined }),

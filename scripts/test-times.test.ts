@@ -9,7 +9,7 @@ const time = (project: string, file: string, startSeconds: number, endSeconds: n
   endedAtMs: endSeconds * 1000,
 })
 
-test('files are sorted by their seconds, and files that ran beside each other count once for their project', () => {
+test('files are sorted by their seconds, and files that ran concurrently count once for their project', () => {
   const times = [
     time('server', 'a.test.ts', 0, 4),
     time('server', 'b.test.ts', 1, 6.5),

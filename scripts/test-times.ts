@@ -16,7 +16,7 @@ export const readTimes = (file: string): FileTime[] =>
 
 const secondsOf = ({ startedAtMs, endedAtMs }: FileTime): number => (endedAtMs - startedAtMs) / 1000
 
-/** The time from the first start to the last end, in seconds. Files that run beside each other count once. */
+/** The time from the first start to the last end, in seconds. Files that run concurrently count once. */
 function elapsedSeconds(times: FileTime[]): number {
   const startedAtMs = Math.min(...times.map((time) => time.startedAtMs))
   return (Math.max(...times.map((time) => time.endedAtMs)) - startedAtMs) / 1000

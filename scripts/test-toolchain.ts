@@ -6,24 +6,29 @@ import { runCommand } from './command.ts'
 import { withProgress } from './progress.ts'
 import { root } from './root.ts'
 
-/** Stays between test runs: what is in it is named after its content. */
-const kept = join(root, 'node_modules/.cache/toolchain')
+/** Reused by later test runs; its entries are content-addressed. */
+const cacheDir = join(root, 'node_modules/.cache/toolchain')
 
 /**
- * Puts into `dir`, which must not exist, the programs that the squids of tests are built and run with: no test has to download
- * them in its own time. The folder of the repository itself may be closed to the users of squids.
+ * Copies the programs that build and run squids to `dir`, which must not exist, so that no test spends its time limit on downloading
+ * them. They are copied since the users of squids may not be allowed to traverse the repository's folder.
  */
 export async function installTestToolchain(dir: string): Promise<void> {
-  const isNew = !existsSync(kept)
+  const isNew = !existsSync(cacheDir)
   if (isNew) await withProgress('Installing what squids are built and run with', '  It is there', install)
   else await install()
-  const { code, output } = await runCommand('sh', ['-c', 'cp -al "$0" "$1" 2>/dev/null || cp -a "$0" "$1"', kept, dir])
+  const { code, output } = await runCommand('sh', [
+    '-c',
+    'cp -al "$0" "$1" 2>/dev/null || cp -a "$0" "$1"',
+    cacheDir,
+    dir,
+  ])
   if (code !== 0) throw new Error(`The toolchain of tests could not be copied: ${output}`)
 }
 
 async function install(): Promise<void> {
   const env = Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => !!entry[1]))
-  const toolchain = await ensureToolchain({ dir: kept, npm: { command: ['npm'], env }, log: () => undefined })
+  const toolchain = await ensureToolchain({ dir: cacheDir, npm: { command: ['npm'], env }, log: () => undefined })
   await toolchain.node('18')
   for (const tool of [...PNPM_TOOLS, YARN_CLASSIC, ...YARN_BERRY_TOOLS]) await toolchain.install(tool)
 }

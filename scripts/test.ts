@@ -14,7 +14,7 @@ import { installTestSquid } from './test-squid.ts'
 import { readTimes, timeTable } from './test-times.ts'
 import { installTestToolchain } from './test-toolchain.ts'
 
-/** The TMPDIR of all tests: nothing stays behind in it, nor any process that has to do with it. A short name: sockets in it have little room. */
+/** TMPDIR of all tests, deleted at the end with the processes that still use it. Its name is short, since socket paths are limited. */
 const folder = makeOpenFolder('st-')
 const counts = { passed: 0, failed: 0, skipped: 0 }
 const toolchain = join(folder, 'toolchain')
@@ -23,7 +23,7 @@ const data = join(folder, 'data')
 const hosts = join(folder, 'hosts')
 const times = join(folder, 'times')
 
-/** What is too long for every push: `npm run test:full`. */
+/** Suites that take too long for every push; `npm run test:full` runs them. */
 const longSuites = [
   'server/src/modules/deployments/resume.test.ts',
   'e2e/kill.test.ts',
@@ -39,7 +39,7 @@ async function runTests(args: string[]): Promise<void> {
   const env = {
     ...process.env,
     TMPDIR: folder,
-    // Tests start hundreds of processes of the same sources: each compiles only what none has compiled before.
+    // Tests start hundreds of processes from the same sources; the cache lets them compile each source only once.
     NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile'),
     SHOAL_TEST_TOOLCHAIN: toolchain,
     SHOAL_TEST_SQUID: squid,
@@ -50,7 +50,7 @@ async function runTests(args: string[]): Promise<void> {
   const { code } = await runCommand('vitest', ['run', ...reporters, ...args], { env, isShown: true })
   const failedBefore = counts.failed
   countTests(reportFile, args)
-  // An error outside of any test, or vitest itself broke down.
+  // An error outside of any test, or a crash of vitest itself.
   if (code !== 0 && counts.failed === failedBefore) counts.failed++
 }
 
@@ -60,7 +60,7 @@ function countTests(reportFile: string, args: string[]): void {
     counts.passed += passed
     counts.failed += failed
     counts.skipped += skipped
-    // With -t they are those that its pattern leaves out.
+    // With -t, tests that do not match its pattern count as skipped.
     if (!args.includes('-t')) for (const name of skippedNames) console.log(`Skipped: ${name}`)
   } catch (error) {
     console.error(`There is no report of the tests: ${(error as Error).message}`)
@@ -85,7 +85,7 @@ async function failOnLeftovers(): Promise<void> {
   for (const { pid, commandLine } of leftovers) console.error(`  ${pid} ${commandLine}`)
 }
 
-/** Something the tests need. Without it they still run: those that need it say so, and the rest is worth knowing. */
+/** Prepares a prerequisite of tests. If this fails, the tests still run: those that need it report it, the others are unaffected. */
 async function prepare(ensure: () => Promise<unknown>): Promise<void> {
   try {
     await ensure()
@@ -95,7 +95,7 @@ async function prepare(ensure: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Installs Debian's packages. Where this user may not, says so, and answers what vitest must leave out. */
+/** Installs Debian packages, and reports those it could not install. Without a browser, returns the arguments that exclude its tests. */
 async function preparePackages(names: string[]): Promise<string[]> {
   const missing = await ensurePackages(names)
   for (const { sentence, isFailure } of missing) {
@@ -110,19 +110,19 @@ async function preparePackages(names: string[]): Promise<string[]> {
   return ['--exclude', 'e2e/console/**', '--passWithNoTests']
 }
 
-/** Everything that tests below these paths need is there before the first of them begins. Answers more arguments for vitest. */
+/** Prepares everything that tests below these paths need, before the first one starts. Returns additional arguments for vitest. */
 async function prepareFor(paths: string[]): Promise<string[]> {
-  const has = (part: string) => paths.length === 0 || paths.some((path) => path.startsWith(part))
-  if (!has('e2e') && !has('runtime')) return []
-  const more = await preparePackages(has('e2e') ? debianPackages.map(({ name }) => name) : ['bubblewrap'])
+  const includes = (part: string) => paths.length === 0 || paths.some((path) => path.startsWith(part))
+  if (!includes('e2e') && !includes('runtime')) return []
+  const extraArgs = await preparePackages(includes('e2e') ? debianPackages.map(({ name }) => name) : ['bubblewrap'])
   await prepare(() => installTestToolchain(toolchain))
-  if (has('e2e')) {
+  if (includes('e2e')) {
     await prepare(() => installTestSquid(squid, toolchain))
     await prepare(() => installTestData(data))
     await prepare(ensureConsole)
     await prepare(installClient)
   }
-  return more
+  return extraArgs
 }
 
 async function check(): Promise<void> {
@@ -131,12 +131,12 @@ async function check(): Promise<void> {
   counts.failed += failed
 }
 
-/** `npm test` runs everything; `npm test -- PATH…` those tests alone. Other arguments are vitest's. */
+/** `npm test` runs everything; `npm test -- PATH…` only the tests below these paths. Other arguments are passed to vitest. */
 async function main(args: string[]): Promise<void> {
-  const isWhole = args.length === 0
-  const more = await prepareFor(args)
-  if (isWhole) await check()
-  await runTests([...args, ...more])
+  const isUnfiltered = args.length === 0
+  const extraArgs = await prepareFor(args)
+  if (isUnfiltered) await check()
+  await runTests([...args, ...extraArgs])
   reportHosts()
   for (const line of timeTable(readTimes(times))) console.log(line)
   await failOnLeftovers()
@@ -146,9 +146,9 @@ endCommandsOnSignal(() => {
   endProcessesOf(folder)
   rmSync(folder, { recursive: true, force: true })
 })
-const asked = process.argv.slice(2)
+const cliArgs = process.argv.slice(2)
 const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
-await main(asked.length === 0 && isFull ? longSuites : asked)
+await main(cliArgs.length === 0 && isFull ? longSuites : cliArgs)
 rmSync(folder, { recursive: true, force: true })
 const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
 console.log(`${counts.passed} passed, ${counts.failed} failed${skipped}`)

@@ -38,11 +38,11 @@ export const bench: Bench = {
       // Warm-up: the first time loads the page's code and data.
       for (const { link, heading } of pages) await change(page, link, heading)
       await slowDown(page)
-      const took = new Map<string, number[]>()
+      const measured = new Map<string, number[]>()
       for (let round = 0; round < rounds; round++)
         for (const { link, heading } of pages)
-          took.set(heading, [...(took.get(heading) ?? []), await change(page, link, heading)])
-      for (const [heading, times] of took)
+          measured.set(heading, [...(measured.get(heading) ?? []), await change(page, link, heading)])
+      for (const [heading, times] of measured)
         yield atMost(100, `routes, to ${heading} with its data loaded, 4 × slower`, median(times), 'ms')
     })
   },

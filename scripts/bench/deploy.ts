@@ -8,9 +8,10 @@ import { copyExample } from './support/squid.ts'
 
 const rounds = 3
 
+/** In seconds. */
 type Round = { byHand: number; cold: number; redeployed: number }
 
-/** Deploys on the same chain by hand, on a Shoal without caches, and there again with changed sources. */
+/** Measures deployments on the same chain: by hand, to a new Shoal without caches, and to that Shoal with changed sources. */
 async function measure(rpcUrl: string, transfers: number): Promise<Round> {
   const byHand = await deployByHand(rpcUrl, transfers)
   const deployer = await Deployer.start(rpcUrl)
@@ -33,10 +34,12 @@ export const bench: Bench = {
     const transfers = await devnet.chain.countTransfers()
     const measured: Round[] = []
     for (let round = 0; round < rounds; round++) {
-      const taken = await measure(devnet.rpcUrl, transfers)
-      const [byHand, cold, redeployed] = [taken.byHand, taken.cold, taken.redeployed].map((took) => took.toFixed(1))
+      const times = await measure(devnet.rpcUrl, transfers)
+      const [byHand, cold, redeployed] = [times.byHand, times.cold, times.redeployed].map((seconds) =>
+        seconds.toFixed(1),
+      )
       console.error(`  by hand ${byHand} s, cold ${cold} s, unchanged dependencies ${redeployed} s`)
-      measured.push(taken)
+      measured.push(times)
     }
     const cold = median(measured.map((round) => round.cold / round.byHand))
     const redeployed = median(measured.map((round) => round.redeployed / round.cold))

@@ -9,7 +9,7 @@ import { copyExample } from './support/squid.ts'
 const lines = 5_000_000
 const reference = 'erc20-transfers@logs'
 
-/** Words in few lines, in a third of them, and in none. */
+/** Words that occur in few lines, in a third of them, and in none. */
 const searches = [rareWord, 'endpoint', 'no such words']
 
 /** Stores the lines as the worker does; returns the seconds it took and the number of stored lines. */
@@ -39,13 +39,13 @@ async function countLines(
   return Number((rows[0] as { count: string }).count)
 }
 
-/** The slowest of the searches, each the median of five first pages. */
+/** Returns the milliseconds of the slowest search, each measured as the median of five requests for its first page. */
 async function slowestSearchMs(deployer: Deployer): Promise<number> {
   const client = deployer.client()
   const measured: number[] = []
   for (const search of searches) {
     const times: number[] = []
-    for (let time = 0; time < 5; time++) {
+    for (let attempt = 0; attempt < 5; attempt++) {
       const startedAt = performance.now()
       const { logs } = await client.logs.history({ params: { code: deployer.org, reference }, query: { search } })
       times.push(performance.now() - startedAt)

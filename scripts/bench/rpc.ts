@@ -37,7 +37,7 @@ async function requestsPerSecond(url: string, make: MakeCall): Promise<number> {
   return rate
 }
 
-/** With one call at a time. */
+/** One call at a time. */
 async function medianLatencyMs(url: string, make: MakeCall): Promise<number> {
   const { origin, pathname } = new URL(url)
   const pool = new Pool(origin, { connections: 1, pipelining: 1 })
@@ -87,7 +87,7 @@ async function openSocket(url: string, onBlock: (height: number) => void = () =>
   return { callOver, close: () => socket.close() }
 }
 
-/** With one call at a time over one connection. */
+/** One call at a time over one connection. */
 async function medianSocketLatencyMs(url: string, make: MakeCall): Promise<number> {
   const { callOver, close } = await openSocket(url)
   const measured: number[] = []
@@ -100,7 +100,7 @@ async function medianSocketLatencyMs(url: string, make: MakeCall): Promise<numbe
   return median(measured)
 }
 
-/** Median milliseconds from mining a block to its notification, by the gateway and by anvil itself. */
+/** Median milliseconds from mining a block to its notification: `through` the gateway, and `direct` from anvil. */
 async function medianDelaysMs(url: string, devnet: Devnet): Promise<{ through: number; direct: number }> {
   const delays = { through: [] as number[], direct: [] as number[] }
   const minedAt = new Map<number, number>()
@@ -129,7 +129,7 @@ const hex = (n: number) => `0x${n.toString(16)}`
 async function callsOf(devnet: Devnet): Promise<Record<'newest' | 'final' | 'smallest', MakeCall>> {
   const height = await devnet.chain.height()
   let count = 0
-  /** The calls of a squid for each block that it indexes. */
+  /** The calls with which a squid indexes a block. */
   const indexFrom = (lowest: number): MakeCall => {
     let calls = 0
     return () => {

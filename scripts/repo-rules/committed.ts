@@ -24,7 +24,7 @@ function directDependencies(manifest: Manifest): string {
 }
 
 /** Compares each package.json of workspaces and examples with its entry in the lockfile. */
-function outOfStep(repo: Repo): string[] {
+function outdatedLockfiles(repo: Repo): string[] {
   return repo.files
     .filter(({ path }) => path.endsWith('package-lock.json'))
     .flatMap(({ path, text }) => {
@@ -62,7 +62,7 @@ export const committedRules: Rule[] = [
     says: 'each package.json and its lockfile have the same dependencies',
     why: 'otherwise an install uses untested versions',
     fix: 'npm install in the folder of the lockfile, and commit both',
-    find: outOfStep,
+    find: outdatedLockfiles,
     broken: {
       'package.json': '{ "dependencies": { "zod": "4.0.0" } }',
       'package-lock.json': '{ "packages": { "": { "dependencies": { "zod": "3.0.0" } } } }',

@@ -17,7 +17,7 @@ function pathsNamedIn({ path, text }: SourceFile): string[] {
 
 const coverage = 'docs/spec-coverage.md'
 
-/** The sections of the specification; each must be covered by a test. */
+/** Sections of the specification, each of which must have a test. */
 const specSections = '1 2.1 2.2 2.3 2.4 2.5 2.6 2.7 2.8 2.9 2.10 2.11 2.12 3 4 5 6 7 8 9'.split(' ')
 
 /** Rows of the table: `| 2.1 … | … path/of/a.test.ts … |`. */

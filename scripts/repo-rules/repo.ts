@@ -21,14 +21,14 @@ export type Import = {
 
 export type Repo = { files: SourceFile[]; exists(path: string): boolean }
 
-/** A rule of the repository. `find` returns violations; each file of `broken` is an example of one. */
+/** A rule of the repository. `find` returns its violations; each file in `broken` is an example of one. */
 export type Rule = {
   says: string
   why: string
   fix: string
   find(repo: Repo): string[]
   broken: Record<string, string>
-  /** Files beside those of `broken` that do not break it. */
+  /** Valid files that the examples in `broken` depend on. */
   sample?: Record<string, string>
 }
 

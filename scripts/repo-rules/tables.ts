@@ -7,7 +7,7 @@ function areaOf(path: string): string | null {
   return /^server\/src\/(modules\/[^/]+|[^/]+)\//.exec(path)?.[1] ?? null
 }
 
-/** By its name in Postgres: who declares each table. */
+/** The tables by their names in Postgres, each with the area that declares it. */
 function tablesOf(repo: Repo): Map<string, Table> {
   const tables = new Map<string, Table>()
   for (const { path, code } of repo.files) {

@@ -1,6 +1,6 @@
 import type { Repo, Rule } from './repo.ts'
 
-/** What must not be written, with what to write instead; `docs/architecture.md` has the whole table. */
+/** Banned words and their replacements; `docs/architecture.md` has the complete table. */
 const banned: [pattern: RegExp, instead: string][] = [
   [/\b(nobody|somebody|who(m)?ever)\b/gi, 'the actor: user, operator, worker, gateway, caller; or "no one"'],
   [/\b(anew|afresh)\b/gi, 'again, from scratch'],
@@ -15,7 +15,7 @@ const banned: [pattern: RegExp, instead: string][] = [
 
 const prose = /\.(ts|tsx|mjs|js|md|sql|sh|css|html|yaml|yml)$/
 
-/** Schemas that databases of development releases were made with, and the rule's own page. */
+/** Schemas of databases from development releases, and the page that documents the rule. */
 const exempt = /^scripts\/repo-rules\/words\.ts$|\/replaced-migrations\/|^docs\/architecture\.md$|^examples\//
 
 function bannedWords(repo: Repo): string[] {
