@@ -29,7 +29,7 @@ export const isPublic = (name: EndpointName): boolean => endpointOf(name).isPubl
 export async function open(name: EndpointName, call: Call, signal?: AbortSignal): Promise<Response> {
   const endpoint = endpointOf(name)
   const token = getSetting('user_token')
-  const answer = await fetch(urlOf(endpoint, call, '/api'), {
+  const response = await fetch(urlOf(endpoint, call, '/api'), {
     method: endpoint.method,
     headers: {
       accept: 'application/json',
@@ -39,20 +39,20 @@ export async function open(name: EndpointName, call: Call, signal?: AbortSignal)
     ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
     ...(signal && { signal }),
   })
-  if (answer.status > 300) throw new ApiError(answer.status, await errorBody(answer))
-  return answer
+  if (response.status > 300) throw new ApiError(response.status, await errorBody(response))
+  return response
 }
 
 /** Sends a request and returns its payload, untyped; `query.ts` and `mutation.ts` add the type. */
 export async function send(name: EndpointName, call: Call, signal?: AbortSignal): Promise<unknown> {
-  const answer = await open(name, call, signal)
-  const body: unknown = await answer.json()
+  const response = await open(name, call, signal)
+  const body: unknown = await response.json()
   if (typeof body === 'object' && body !== null && 'payload' in body) return body.payload
-  throw new ApiError(answer.status, { error: unknownApiError })
+  throw new ApiError(response.status, { error: unknownApiError })
 }
 
-async function errorBody(answer: Response): Promise<ErrorBody> {
-  const body: unknown = await answer.json().catch(() => null)
+async function errorBody(response: Response): Promise<ErrorBody> {
+  const body: unknown = await response.json().catch(() => null)
   const hasMessage = typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string'
   return hasMessage ? (body as ErrorBody) : { error: unknownApiError }
 }

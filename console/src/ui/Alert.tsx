@@ -15,7 +15,7 @@ const soft = {
 
 type Props = { tone: AlertTone; title?: string; children?: ReactNode; action?: ReactNode; className?: string }
 
-/** A message in the place it concerns. Screen readers announce the bad ones immediately. */
+/** An inline message. Screen readers announce those of tone `bad` immediately. */
 export function Alert({ tone, title, children, action, className }: Props) {
   const Icon = icons[tone]
   return (

@@ -5,8 +5,8 @@ import { Skeleton, SkeletonRows } from '../../ui/Skeleton.tsx'
 type Props = { topBar?: ReactNode; sidebar?: ReactNode; children?: ReactNode }
 
 /**
- * The layout of the app (spec 2.3): a top bar of 52 px, a sidebar of 248 px, 320 from the widest breakpoint on, none
- * on narrow screens. Also rendered without contents until the session is known, so that nothing shifts afterwards.
+ * The layout of the app (spec 2.3): a top bar of 52 px, and a sidebar of 248 px, or 320 px from the breakpoint `xl` on,
+ * which narrow screens hide. Also rendered without contents until the session is known, to avoid a layout shift.
  */
 export function Frame({ topBar, sidebar, children }: Props) {
   return (

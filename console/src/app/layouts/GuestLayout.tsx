@@ -2,8 +2,8 @@ import { Link, Outlet } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
 import { Logo } from '../../ui/Logo.tsx'
 
-/** Spec 1: what the sign-in pages promise. */
-const promises = [
+/** The product claims beside the sign-in forms (spec 1). */
+const claims = [
   ['One-click deployment', 'A manifest and one command. Shoal sets up URLs, the database and TLS.'],
   ['Fast indexing', 'Squids read blocks in batches from a data lake, not one call at a time.'],
   ['On-demand scaling', 'From a shared core to dedicated machines, without downtime.'],
@@ -28,12 +28,12 @@ export default function GuestLayout() {
         <div className="relative m-auto w-full max-w-115 px-10">
           <p className="text-2xl font-semibold tracking-tight text-balance">From manifest to GraphQL in one command.</p>
           <ul className="mt-8 space-y-4.5">
-            {promises.map(([promise, how]) => (
-              <li key={promise} className="flex gap-3">
+            {claims.map(([claim, details]) => (
+              <li key={claim} className="flex gap-3">
                 <Check size={16} aria-hidden className="mt-0.5 shrink-0 text-accent" />
                 <span>
-                  <span className="block font-medium">{promise}</span>
-                  <span className="block text-ink-2">{how}</span>
+                  <span className="block font-medium">{claim}</span>
+                  <span className="block text-ink-2">{details}</span>
                 </span>
               </li>
             ))}

@@ -24,9 +24,9 @@ export function filterChains<T extends ChainListItem>(
   search: string,
   types: readonly string[],
 ): T[] {
-  const wanted = search.trim().toLowerCase()
+  const text = search.trim().toLowerCase()
   return items.filter(
     ({ id, title, type }) =>
-      (types.length === 0 || types.includes(type)) && (id.includes(wanted) || title.toLowerCase().includes(wanted)),
+      (types.length === 0 || types.includes(type)) && (id.includes(text) || title.toLowerCase().includes(text)),
   )
 }

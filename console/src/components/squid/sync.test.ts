@@ -13,7 +13,7 @@ const processor = (
   etaSeconds,
 })
 
-test('an estimated time has one unit', () => {
+test('an estimated duration is rounded to one unit', () => {
   const formatted = [0.2, 42, 90, 3599, 7200, 86_400, 200_000].map(formatSpan)
   expect(formatted).toEqual(['1 s', '42 s', '2 min', '1 h', '2 h', '1 day', '2 days'])
 })
@@ -29,7 +29,7 @@ test('the lag is unknown without a head, and never negative', () => {
   expect(lagBlocks(processor('SYNCED', 101, 100))).toBe(0)
 })
 
-test('the summary is about the processor that is furthest behind', () => {
+test('the summary describes the processor that is furthest behind', () => {
   const behind = processor('SYNCING', 25, 100, 780)
   expect(syncSummary([processor('SYNCED', 100, 100), behind])).toBe(
     '25.00% synced · 2,100 blocks/s · about 13 min left',

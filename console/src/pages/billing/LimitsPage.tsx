@@ -23,31 +23,31 @@ export default function LimitsPage() {
 function Limits() {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('billing.write')
-  const limits = useQuery(q('billing.getLimits', { params: { code } }, { refetchInterval: 60_000 }))
+  const limitsQuery = useQuery(q('billing.getLimits', { params: { code } }, { refetchInterval: 60_000 }))
   return (
-    <QueryView query={limits} what="The limits">
-      {(answer) => (
+    <QueryView query={limitsQuery} what="The limits">
+      {(limits) => (
         <div className="flex flex-col gap-5">
-          <CapNotice limits={answer} />
+          <CapNotice limits={limits} />
           <Card title="This month">
             <div className="divide-y divide-line">
               <QuotaUse
                 label="Spending"
-                used={Number(answer.spentUsd)}
-                cap={answer.spendCapUsd === null ? null : Number(answer.spendCapUsd)}
+                used={Number(limits.spentUsd)}
+                cap={limits.spendCapUsd === null ? null : Number(limits.spendCapUsd)}
                 format={formatCents}
               />
               <QuotaUse
                 label="RPC requests"
-                used={answer.rpcRequests}
-                cap={answer.rpcRequestsCap}
+                used={limits.rpcRequests}
+                cap={limits.rpcRequestsCap}
                 format={formatInteger}
               />
             </div>
           </Card>
           <Card title="Monthly caps" isPadded>
             {deniedReason === null ? (
-              <LimitsForm code={code} limits={answer} />
+              <LimitsForm code={code} limits={limits} />
             ) : (
               <p className="text-ink-2">{deniedReason}</p>
             )}

@@ -11,8 +11,8 @@ export function useDownload(params: { code: string; reference: string }, { filte
   const download = async () => {
     setIsPending(true)
     try {
-      const answer = await open('logs.download', { params, query: { ...filter, from, to } })
-      saveFile(await answer.blob(), `${params.reference}.log`)
+      const response = await open('logs.download', { params, query: { ...filter, from, to } })
+      saveFile(await response.blob(), `${params.reference}.log`)
     } catch (error) {
       toast({ tone: 'bad', title: unexpectedErrorTitle, message: errorText(error) })
     }

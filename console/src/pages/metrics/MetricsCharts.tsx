@@ -24,8 +24,8 @@ type Props = {
 export function MetricsCharts({ metricsQuery, marks, onZoom }: Props) {
   const { traffic, latency, cpu, memory, ingress, usage, isStale } = useCharts(metricsQuery)
   const common = { marks, onZoom, syncKey: 'metrics' }
-  const ofIngress = ingress.data && { formatTime: axisFormats[ingress.data.timeGroup] }
-  const ofUsage = usage.data && { formatTime: axisFormats[usage.data.timeGroup] }
+  const ingressFormat = ingress.data && { formatTime: axisFormats[ingress.data.timeGroup] }
+  const usageFormat = usage.data && { formatTime: axisFormats[usage.data.timeGroup] }
   if (ingress.hasFailed && usage.hasFailed)
     return <ErrorState what="The metrics could not be loaded" error={ingress.error} onRetry={ingress.retry} />
   if ([traffic, latency, cpu, memory].every((chart) => chart && isWithoutValues(chart)))
@@ -52,7 +52,7 @@ export function MetricsCharts({ metricsQuery, marks, onZoom }: Props) {
             scale={charts.trafficScale}
             emptyText={noRequests}
             {...common}
-            {...ofIngress}
+            {...ingressFormat}
           />
         )}
         {!usage.hasFailed && (
@@ -64,7 +64,7 @@ export function MetricsCharts({ metricsQuery, marks, onZoom }: Props) {
               scale={charts.cpuScale}
               emptyText={noData}
               {...common}
-              {...ofUsage}
+              {...usageFormat}
             />
             <TimeSeriesChart
               title="RAM usage"
@@ -72,7 +72,7 @@ export function MetricsCharts({ metricsQuery, marks, onZoom }: Props) {
               scale={charts.memoryScale}
               emptyText={noData}
               {...common}
-              {...ofUsage}
+              {...usageFormat}
             />
           </>
         )}
@@ -84,7 +84,7 @@ export function MetricsCharts({ metricsQuery, marks, onZoom }: Props) {
             scale={charts.latencyScale}
             emptyText={noRequests}
             {...common}
-            {...ofIngress}
+            {...ingressFormat}
           />
         )}
       </div>
@@ -96,17 +96,17 @@ export function MetricsCharts({ metricsQuery, marks, onZoom }: Props) {
 function useCharts(metricsQuery: MetricsQuery) {
   const ingress = useIngress(metricsQuery)
   const usage = useUsage(metricsQuery)
-  const ofIngress = useMemo(
+  const ingressCharts = useMemo(
     () => ingress.data && { traffic: charts.trafficChart(ingress.data), latency: charts.latencyChart(ingress.data) },
     [ingress.data],
   )
-  const ofUsage = useMemo(
+  const usageCharts = useMemo(
     () => usage.data && { cpu: charts.cpuChart(usage.data), memory: charts.memoryChart(usage.data) },
     [usage.data],
   )
   return {
-    ...ofIngress,
-    ...ofUsage,
+    ...ingressCharts,
+    ...usageCharts,
     ingress: stateOf(ingress),
     usage: stateOf(usage),
     /** A new range is loading, and the charts still show the previous one. */

@@ -4,12 +4,12 @@ import { callApi } from '../../api/query.ts'
 import { queryTimes, isCustom, type RangeSearch } from '../../components/time-range/time-range.ts'
 import { ranges } from './ranges.ts'
 
-/** Spec 9. */
+/** The interval of spec 9. */
 const pollMs = 10_000
 
 export type MetricsQuery = { code: string; squidId: string; search: RangeSearch }
 
-/** A range up to now is polled, each time until the current moment. A past range is not. */
+/** Polls a range that ends now; a past range does not change. */
 function timing({ search }: MetricsQuery) {
   const hasEnded = isCustom(search) && search.to !== undefined && Date.parse(search.to) <= Date.now()
   return {

@@ -27,9 +27,9 @@ export function MonitoringFilters({ lines }: { lines: readonly LineStyle[] }) {
   const timeSpan = timeSpanOf(search)
   // Include selected tags that no version has any more, so that the user can clear them.
   const tags = useMemo(() => {
-    const known = new Set([...lines.flatMap((className) => className.tags), ...tag])
-    known.delete(allTags)
-    return [...known].toSorted((a, b) => a.localeCompare(b))
+    const options = new Set([...lines.flatMap((line) => line.tags), ...tag])
+    options.delete(allTags)
+    return [...options].toSorted((a, b) => a.localeCompare(b))
   }, [lines, tag])
   const pickTimeframe = (id: Timeframe) =>
     setSearch({ ...notZoomed, timeframe: id === defaultTimeframe ? undefined : id })

@@ -11,7 +11,7 @@ import { TextField } from '../../ui/TextField.tsx'
 export function SetUpStep() {
   const { email } = useUser()
   const navigate = useNavigate()
-  const [isCodeOwn, setIsCodeOwn] = useState(false)
+  const [isCodeEdited, setIsCodeEdited] = useState(false)
   const create = useApiMutation('orgs.create', {
     invalidates: ['user.get'],
     errorDisplay: 'caller',
@@ -45,8 +45,8 @@ export function SetUpStep() {
                 {...name}
                 onChange={(event) => {
                   void name.onChange(event)
-                  if (!isCodeOwn)
-                    form.setValue('code', orgCodeFromName(event.target.value), revalidated(form.formState))
+                  if (!isCodeEdited)
+                    form.setValue('code', orgCodeFromName(event.target.value), suggestionOptions(form.formState))
                 }}
               />
               <TextField
@@ -63,7 +63,7 @@ export function SetUpStep() {
                 spellCheck={false}
                 {...code}
                 onChange={(event) => {
-                  setIsCodeOwn(event.target.value !== '')
+                  setIsCodeEdited(event.target.value !== '')
                   void code.onChange(event)
                 }}
               />
@@ -75,5 +75,8 @@ export function SetUpStep() {
   )
 }
 
-/** Validate a suggested code like a typed one: not before the first submit. */
-const revalidated = ({ isSubmitted }: { isSubmitted: boolean }) => ({ shouldDirty: true, shouldValidate: isSubmitted })
+/** Options that validate a suggested code like a typed one: not before the first submit. */
+const suggestionOptions = ({ isSubmitted }: { isSubmitted: boolean }) => ({
+  shouldDirty: true,
+  shouldValidate: isSubmitted,
+})

@@ -8,12 +8,12 @@ const { apiTokensQuery } = await import('./api-tokens.ts')
 test('the list of tokens takes at least 300 ms (spec 7)', async () => {
   vi.useFakeTimers()
   try {
-    let answer: unknown = null
-    void apiTokensQuery.queryFn({ signal: new AbortController().signal }).then((tokens) => (answer = tokens))
+    let result: unknown = null
+    void apiTokensQuery.queryFn({ signal: new AbortController().signal }).then((tokens) => (result = tokens))
     await vi.advanceTimersByTimeAsync(299)
-    expect(answer).toBeNull()
+    expect(result).toBeNull()
     await vi.advanceTimersByTimeAsync(1)
-    expect(answer).toEqual([])
+    expect(result).toEqual([])
   } finally {
     vi.useRealTimers()
   }

@@ -37,7 +37,7 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
   const ingress = useQuery(ingressQuery(org.code))
   const columns = useMemo(
     () => squidColumns(ingress.data ? weekOfRequests(ingress.data, ingress.dataUpdatedAt) : null),
-    // What was answered before stays the same object: only another answer draws the rows again.
+    // Equal data stays the same object, so rows render again only when a response differs.
     // oxlint-disable-next-line react/exhaustive-deps
     [ingress.data],
   )

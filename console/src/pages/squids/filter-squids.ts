@@ -4,13 +4,13 @@ export type SquidFilters = { search: string; status: readonly string[]; tag: rea
 
 /** Versions that match the pattern, any of the statuses and all of the tags (spec 2.7). */
 export function filterSquids(squids: readonly SquidSummary[], { search, status, tag }: SquidFilters): SquidSummary[] {
-  const isNamed = matcherOf(search)
-  const wanted = new Set(status)
+  const matchesName = matcherOf(search)
+  const statuses = new Set(status)
   return squids.filter(
     (squid) =>
-      isNamed(squid.reference) &&
-      (wanted.size === 0 || wanted.has(displayStatus(squid) satisfies SquidDisplayStatus)) &&
-      tag.every((name) => squid.tags.some((has) => has.name === name)),
+      matchesName(squid.reference) &&
+      (statuses.size === 0 || statuses.has(displayStatus(squid) satisfies SquidDisplayStatus)) &&
+      tag.every((name) => squid.tags.some((squidTag) => squidTag.name === name)),
   )
 }
 

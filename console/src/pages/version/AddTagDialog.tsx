@@ -17,14 +17,14 @@ export default function AddTagDialog({ squid, onClose }: Props) {
   const code = squid.organization.code
   const siblings = useQuery(q('squids.list', { params: { code }, query: { name: squid.name } }))
   const holders = tagHolders(siblings.data ?? [], squid)
-  const set = useApiMutation('squids.setTag', {
+  const setTag = useApiMutation('squids.setTag', {
     invalidates: changedByActions,
     errorDisplay: 'caller',
   })
-  const give = (tag: string) => set.mutateAsync({ params: { code, reference: squid.reference, tag } })
+  const assign = (tag: string) => setTag.mutateAsync({ params: { code, reference: squid.reference, tag } })
   const submit = ({ tag }: { tag: string }) => {
     const holder = holders.get(tag)
-    if (holder === undefined) void give(tag).then(onClose, () => null)
+    if (holder === undefined) void assign(tag).then(onClose, () => null)
     else confirmMove(tag, holder)
   }
   const confirmMove = (tag: string, holder: string) => {
@@ -33,7 +33,7 @@ export default function AddTagDialog({ squid, onClose }: Props) {
       title: `Move ${tag} to ${squid.reference}?`,
       body: `The tag is on ${holder} now. After the move its URL leads to ${squid.reference}; ${holder} keeps running.`,
       confirmLabel: 'Move tag',
-      action: () => give(tag),
+      action: () => assign(tag),
     })
   }
   return (
@@ -43,8 +43,8 @@ export default function AddTagDialog({ squid, onClose }: Props) {
         schema={({ z, TagName }) => z.object({ tag: TagName })}
         values={{ tag: '' }}
         onSubmit={submit}
-        pending={set.isPending}
-        submitError={set.error}
+        pending={setTag.isPending}
+        submitError={setTag.error}
         submitLabel="Add tag"
         secondary={<Button onClick={onClose}>Cancel</Button>}
         disabledReasonOf={({ tag }) =>

@@ -135,5 +135,5 @@ const restarts: Column<Processor> = {
 }
 
 export const processorColumns = [name, status, progress, block, lag, speed, eta, restarts]
-/** For narrow places. */
+/** For narrow containers. */
 export const compactProcessorColumns = [name, status, progress, block, lag, eta]

@@ -70,7 +70,7 @@ export function useVirtualRows({ scroller, window, order, isFollowing, onFollow 
     else box.scrollTop = offsetOf(indexOf(anchor.current.number), expandedRows) + anchor.current.withinPx
     measure()
   }
-  // eslint-disable-next-line react-hooks/exhaustive-deps -- after each change of what stands where, and of nothing else
+  // eslint-disable-next-line react-hooks/exhaustive-deps -- only after changes that move rows
   useLayoutEffect(restoreScroll, [window, expandedRows, order, isFollowing])
   const resized = useEffectEvent(restoreScroll)
   useEffect(() => {
