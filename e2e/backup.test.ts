@@ -135,11 +135,11 @@ async function startWriter(dataDir: string) {
 async function rowsOf(dataDir: string) {
   const client = await connectTo(dataDir, 'shoal')
   try {
-    const one = async (sql: string) => Number((await client.query<{ n: string }>(sql)).rows[0]?.n)
-    const count = await one('select count(*) as n from witness where word = repeat(md5(number::text), 8)')
-    const highest = await one('select max(number) as n from witness')
+    const readNumber = async (sql: string) => Number((await client.query<{ n: string }>(sql)).rows[0]?.n)
+    const count = await readNumber('select count(*) as n from witness where word = repeat(md5(number::text), 8)')
+    const highest = await readNumber('select max(number) as n from witness')
     await client.query('set enable_seqscan = off')
-    return { count, highest, countByIndex: await one('select count(number) as n from witness where number > 0') }
+    return { count, highest, countByIndex: await readNumber('select count(number) as n from witness where number > 0') }
   } finally {
     await client.end()
   }

@@ -92,7 +92,7 @@ if (process.env.LEAVES) setTimeout(() => process.exit(0), 20_000)
   for (let block = 0; block < 12; block++) await day.devnet.chain.transfer(1)
   try {
     await deployed('v4')
-    const named = async (name: string) => (await get('v4')).processors?.find((one) => one.name === name)
+    const named = async (name: string) => (await get('v4')).processors?.find((candidate) => candidate.name === name)
     await until(
       async () => (await named('leaves'))?.reason === 'It ended although its chain goes on',
       'the reason is shown',

@@ -64,9 +64,9 @@ async function follow({ url }: ServerProcess, after?: string): Promise<Follower>
 test('SIGTERM ends a log stream cleanly, and its client misses no line when it continues at another server', async () => {
   let [leaving, staying] = await Promise.all([startApi(String(await freePort())), startApi(String(await freePort()))])
   const api = createClient(contract, { baseUrl: `${staying.url}/api`, token: () => token })
-  const who: Deployer = { shoal: staying, org, token, api }
+  const deployer: Deployer = { shoal: staying, org, token, api }
   const processor = { chatter: { everyMs: 20, text: 'line {n}' } }
-  const deployed = await played(who, { name: 'talker', slot: 'v1', processors: { processor } })
+  const deployed = await played(deployer, { name: 'talker', slot: 'v1', processors: { processor } })
   expect(deployed.failureReason).toBeNull()
 
   const seen: LogEntry[] = []

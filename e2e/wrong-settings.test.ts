@@ -10,14 +10,14 @@ const file = join(dataDir, 'a-file')
 writeFileSync(file, 'chains: nonsense')
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
 
-async function refusal(env: Record<string, string>): Promise<string> {
+async function startupErrors(env: Record<string, string>): Promise<string> {
   const server = await startProcess({ SHOAL_DATA_DIR: dataDir, SHOAL_ON_EXIT: 'stop', ...env })
   try {
     expect(await server.ended).toBe(1)
   } finally {
     server.signal('SIGKILL')
   }
-  // Without the JSON lines of the server's log.
+  // Leave out the JSON lines of the server's log.
   return server
     .output()
     .split('\n')
@@ -26,8 +26,10 @@ async function refusal(env: Record<string, string>): Promise<string> {
 }
 
 test('reports name, value and allowed values of each invalid setting', async () => {
-  expect(await refusal({ SHOAL_PORT: 'abc' })).toBe('SHOAL_PORT is "abc", but must be a whole number from 0 to 65535.')
-  const wrong = {
+  expect(await startupErrors({ SHOAL_PORT: 'abc' })).toBe(
+    'SHOAL_PORT is "abc", but must be a whole number from 0 to 65535.',
+  )
+  const invalid = {
     SHOAL_PORT: ['70000', 'SHOAL_PORT is "70000", but must be a whole number from 0 to 65535.'],
     SHOAL_PUBLIC_URL: ['here', 'SHOAL_PUBLIC_URL is "here", but must be a URL such as https://shoal.example.com.'],
     SHOAL_RUNTIME: ['docker', 'SHOAL_RUNTIME is "docker", but must be process or sim.'],
@@ -47,9 +49,9 @@ test('reports name, value and allowed values of each invalid setting', async () 
       'SHOAL_PORTAL_URL must be a URL such as https://shoal.example.com. (Its value is not shown.)',
     ],
   }
-  const entries = Object.entries(wrong)
-  const output = await refusal(Object.fromEntries(entries.map(([name, [value = '']]) => [name, value])))
-  expect(output.split('\n')).toEqual(entries.map(([, [, sentence]]) => sentence))
+  const entries = Object.entries(invalid)
+  const output = await startupErrors(Object.fromEntries(entries.map(([name, [value = '']]) => [name, value])))
+  expect(output.split('\n')).toEqual(entries.map(([, [, message]]) => message))
 })
 
 test.each([
@@ -68,9 +70,9 @@ test.each([
     { DATABASE_URL: 'postgres://shoal:hunter2@127.0.0.1:1/shoal' },
     'The database is unavailable: connect ECONNREFUSED 127.0.0.1:1',
   ],
-])('errors that are found during the start: %s', async (env, sentence) => {
-  const output = await refusal(env)
-  expect(output).toContain(sentence)
+])('reports errors found while the server starts: %s', async (env, message) => {
+  const output = await startupErrors(env)
+  expect(output).toContain(message)
   expect(output).not.toContain('    at ')
   expect(output).not.toContain('hunter2')
   expect(processesIn(dataDir)).toEqual([])

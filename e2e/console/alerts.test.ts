@@ -19,11 +19,11 @@ let browser: Browser
 let receiver: Receiver
 let page: Page
 let viewer: Page
-let who: Deployer
+let deployer: Deployer
 
 type IsFromShoal = (secret: string, headers: Record<string, string>, body: string) => boolean
-/** What the dialog gave to take along. */
-let taken: { secret: string; isFromShoal: IsFromShoal }
+/** The signing secret and the verification code that the dialog showed. */
+let signing: { secret: string; isFromShoal: IsFromShoal }
 
 beforeAll(async () => {
   ;[browser, receiver] = await Promise.all([openBrowser(), startReceiver()])
@@ -36,7 +36,7 @@ beforeAll(async () => {
   await watcher.api.orgs.acceptInvite({ params: { code, id: String(id) } })
   page = admin.page
   viewer = watcher.page
-  who = { shoal, org: code, token: admin.token, api: admin.api }
+  deployer = { shoal, org: code, token: admin.token, api: admin.api }
 }, 120_000)
 
 afterAll(async () => {
@@ -49,18 +49,18 @@ const bell = (name: string) => page.getByRole('button', { name, exact: true })
 const table = (name: string) => page.getByRole('table', { name })
 const row = (name: string, text: string) => table(name).getByRole('row').filter({ hasText: text })
 const channel = (name: string, on = page) => on.getByRole('listitem', { name, exact: true })
-const opened = () => who.api.alerts.list({ params: { code }, query: { state: 'open' } })
+const opened = () => deployer.api.alerts.list({ params: { code }, query: { state: 'open' } })
 const messages = () =>
   receiver.received.map(({ body }) => JSON.parse(body) as { id: string; type: string; label: string })
-const told = (type: string, label: string) =>
+const notification = (type: string, label: string) =>
   until(
     () => messages().find((message) => message.type === type && message.label === label),
     `${type}: ${label}`,
     120_000,
   )
 
-/** Runs code as a user does who pastes it into a file of a program. */
-async function asModule(source: string): Promise<{ isFromShoal: IsFromShoal }> {
+/** Imports the source as a module, as a user does who pastes it into a file. */
+async function importSource(source: string): Promise<{ isFromShoal: IsFromShoal }> {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-receiver-'))
   try {
     const file = join(folder, 'verify.mjs')
@@ -71,7 +71,7 @@ async function asModule(source: string): Promise<{ isFromShoal: IsFromShoal }> {
   }
 }
 
-test('nothing is wrong: the bell and the page say so', async () => {
+test('without open alerts the bell and the page have empty states', async () => {
   await show()
   await page.getByText('No open alerts').waitFor()
   await bell('Alerts').click()
@@ -99,8 +99,8 @@ test('a webhook is added, and a test reaches it with a signature that its secret
   const shown = page.getByRole('dialog', { name: 'Signing secret' })
   const secret = await shown.getByLabel('signing secret', { exact: true }).inputValue()
   await shown.getByRole('button', { name: 'Copy code' }).click()
-  const { isFromShoal } = await asModule(await page.evaluate<string>('navigator.clipboard.readText()'))
-  taken = { secret, isFromShoal }
+  const { isFromShoal } = await importSource(await page.evaluate<string>('navigator.clipboard.readText()'))
+  signing = { secret, isFromShoal }
   expect(await seriousFlaws(page)).toEqual([])
   await keepShot(page, 'alerts-secret-light')
   await shown.getByRole('button', { name: 'I have stored the secret' }).click()
@@ -118,7 +118,7 @@ test('a webhook is added, and a test reaches it with a signature that its secret
   receiver.answer(204)
 })
 
-test('channels are renamed and led elsewhere; what is secret of them stays', async () => {
+test('channels are renamed and get new URLs; their secrets stay the same and hidden', async () => {
   const edit = async (name: string) => {
     await channel(name)
       .getByRole('button', { name: `Actions for ${name}` })
@@ -138,7 +138,7 @@ test('channels are renamed and led elsewhere; what is secret of them stays', asy
   await channel('Pager').getByRole('button', { name: 'Test Pager' }).click()
   await channel('Pager').getByText('The test was delivered: HTTP 204').waitFor()
   const sent = receiver.received.at(-1)
-  expect(sent && taken.isFromShoal(taken.secret, sent.headers, sent.body)).toBe(true)
+  expect(sent && signing.isFromShoal(signing.secret, sent.headers, sent.body)).toBe(true)
 
   const mail = await edit('E-mail')
   expect(await mail.getByLabel('URL').count()).toBe(0)
@@ -147,7 +147,7 @@ test('channels are renamed and led elsewhere; what is secret of them stays', asy
   await channel('Everybody').getByText('admin@alerts.dev').waitFor()
 
   const url = `${receiver.url}/s3cret`
-  const { channel: room } = await who.api.alerts.addChannel({
+  const { channel: room } = await deployer.api.alerts.addChannel({
     params: { code },
     body: { type: 'slack', name: 'Room', url },
   })
@@ -162,21 +162,21 @@ test('channels are renamed and led elsewhere; what is secret of them stays', asy
   await slack.getByRole('button', { name: 'Save' }).click()
   await channel('Ops room').getByText(masked).waitFor()
 
-  await who.api.alerts.removeChannel({ params: { code, channelId: String(room.id) } })
-  const again = await edit('Pager')
-  await again.getByLabel('Name').fill('On-call')
-  await again.getByLabel('URL').fill(receiver.url)
-  await again.getByLabel('URL').press('Enter')
+  await deployer.api.alerts.removeChannel({ params: { code, channelId: String(room.id) } })
+  const pager = await edit('Pager')
+  await pager.getByLabel('Name').fill('On-call')
+  await pager.getByLabel('URL').fill(receiver.url)
+  await pager.getByLabel('URL').press('Enter')
   await channel('On-call').getByText(receiver.url, { exact: true }).waitFor()
 })
 
-test('a crash loop and a failed deployment appear by themselves, are counted and notified', async () => {
+test('a crash loop and a failed deployment appear automatically, are counted and notified', async () => {
   await show()
   await page.getByText('No open alerts').waitFor()
-  expect((await played(who, { name: 'transfers', slot: 'v1' })).failed).toBe('NO')
+  expect((await played(deployer, { name: 'transfers', slot: 'v1' })).failed).toBe('NO')
   await Promise.all([
-    played(who, { name: 'lending', slot: 'v1', processors: { eth: crashes } }),
-    played(who, { name: 'transfers', slot: 'v1', build: { fails: brokenBuild } }),
+    played(deployer, { name: 'lending', slot: 'v1', processors: { eth: crashes } }),
+    played(deployer, { name: 'transfers', slot: 'v1', build: { fails: brokenBuild } }),
   ])
   await until(async () => (await opened()).length === 2, 'both are found')
   await row('Open alerts', 'eth keeps crashing').getByRole('link', { name: 'lending@v1' }).first().waitFor()
@@ -187,9 +187,9 @@ test('a crash loop and a failed deployment appear by themselves, are counted and
     'Last deploy was finished with an error',
     'eth keeps crashing',
   ])
-  await told('alert.opened', 'eth keeps crashing')
-  await told('alert.opened', 'Last deploy was finished with an error')
-  expect(receiver.received.every(({ headers, body }) => taken.isFromShoal(taken.secret, headers, body))).toBe(true)
+  await notification('alert.opened', 'eth keeps crashing')
+  await notification('alert.opened', 'Last deploy was finished with an error')
+  expect(receiver.received.every(({ headers, body }) => signing.isFromShoal(signing.secret, headers, body))).toBe(true)
   await until(
     async () => (await mailsTo(shoal, 'admin@alerts.dev')).some((mail) => mail.includes('eth keeps crashing')),
     'a mail tells of the crash loop',
@@ -208,9 +208,9 @@ test('a crash loop and a failed deployment appear by themselves, are counted and
   await page.waitForURL(/\/monitoring\/alerts/)
 })
 
-test('what was sent is listed and can be sent again', async () => {
-  // The failed version is repaired here: an alert has to be over for a minute before a notification says so.
-  expect((await played(who, { name: 'transfers', slot: 'v1' })).failed).toBe('NO')
+test('deliveries are listed and can be sent again', async () => {
+  // Repair the failed version now: an alert ends, and is notified, only a minute after its cause.
+  expect((await played(deployer, { name: 'transfers', slot: 'v1' })).failed).toBe('NO')
   await show('/deliveries')
   const crash = row('Deliveries', 'eth keeps crashing').filter({ hasText: 'On-call' })
   await crash.filter({ hasText: 'Delivered' }).filter({ hasText: 'HTTP 204' }).waitFor()
@@ -223,11 +223,11 @@ test('what was sent is listed and can be sent again', async () => {
   await page.getByRole('menuitem', { name: 'Send again' }).click()
   await page.getByText('Sent again', { exact: true }).waitFor()
   const after = messages().filter(({ label }) => label === 'eth keeps crashing')
-  // A receiver knows it by its id.
+  // The id is the same, so a receiver can ignore the repetition.
   expect(after.map(({ id }) => id)).toEqual([...before, ...before].map(({ id }) => id))
 })
 
-test('quiet is asked for, seen by all, and ended', async () => {
+test('an administrator mutes an alert, all members see the mute, and it is ended', async () => {
   await show()
   await page.getByRole('button', { name: /^Actions for eth keeps crashing/ }).click()
   await page.getByRole('menuitem', { name: 'Mute' }).click()
@@ -241,7 +241,7 @@ test('quiet is asked for, seen by all, and ended', async () => {
   await dialog.waitFor({ state: 'detached' })
   const unmute = page.getByRole('button', { name: 'Unmute Crash loop of lending@v1' })
   await unmute.waitFor()
-  const [mute] = await who.api.alerts.listMutes({ params: { code } })
+  const [mute] = await deployer.api.alerts.listMutes({ params: { code } })
   expect(mute).toMatchObject({ kind: 'CRASH_LOOP', squid: { name: 'lending' } })
 
   await show('', viewer)
@@ -250,10 +250,10 @@ test('quiet is asked for, seen by all, and ended', async () => {
 
   await unmute.click()
   await unmute.waitFor({ state: 'detached' })
-  expect(await who.api.alerts.listMutes({ params: { code } })).toEqual([])
+  expect(await deployer.api.alerts.listMutes({ params: { code } })).toEqual([])
 })
 
-test('who may not change rules and channels sees them, and why; the owner of a playground may', async () => {
+test('viewers see rules and channels and why they cannot change them; the owner of a playground can change them', async () => {
   const reason = 'Only administrators may change the rules and channels of alerts.'
   await show('/rules', viewer)
   await viewer.getByText(reason).waitFor()
@@ -263,11 +263,11 @@ test('who may not change rules and channels sees them, and why; the owner of a p
   const test = channel('On-call', viewer).getByRole('button', { name: 'Test On-call' })
   expect(await test.getAttribute('aria-description')).toBe(reason)
 
-  const playground = (await who.api.orgs.list({})).find(({ limits }) => limits.playground)?.code ?? ''
+  const playground = (await deployer.api.orgs.list({})).find(({ limits }) => limits.playground)?.code ?? ''
   await page.goto(`/monitoring/alerts/rules?organization=${playground}`)
   await page.getByRole('switch', { name: 'Stalled' }).click()
   const stalled = async () =>
-    (await who.api.alerts.listRules({ params: { code: playground } })).find(({ kind }) => kind === 'STALLED')
+    (await deployer.api.alerts.listRules({ params: { code: playground } })).find(({ kind }) => kind === 'STALLED')
   await until(async () => (await stalled())?.isEnabled === false, 'the rule of the playground is off')
   await page.goto(`/monitoring/alerts/channels?organization=${playground}`)
   await page.getByRole('button', { name: 'Test E-mail' }).click()
@@ -275,7 +275,7 @@ test('who may not change rules and channels sees them, and why; the owner of a p
 })
 
 test('every tab is accessible in both themes and at every width', async () => {
-  await who.api.alerts.mute({ params: { code }, body: { kind: 'STALLED', squidId: null, minutes: 60 } })
+  await deployer.api.alerts.mute({ params: { code }, body: { kind: 'STALLED', squidId: null, minutes: 60 } })
   const flaws: string[] = []
   const tabs = [
     ['', 'table[aria-label="Open alerts"] time'],
@@ -299,22 +299,22 @@ test('every tab is accessible in both themes and at every width', async () => {
   expect(flaws).toEqual([])
 })
 
-test('what is turned off or recovers becomes history, and a notification says so', async () => {
+test('alerts that are turned off or recover move to the history, and recoveries are notified', async () => {
   await show('/rules')
   const stalled = page.getByLabel('Stalled, threshold in minutes')
   await stalled.fill('0')
   await page.getByText('A whole number from 1 to 1,440').waitFor()
   await stalled.fill('30')
   await stalled.press('Enter')
-  const rules = async () => who.api.alerts.listRules({ params: { code } })
+  const rules = async () => deployer.api.alerts.listRules({ params: { code } })
   const rule = async (kind: string) => (await rules()).find((candidate) => candidate.kind === kind)
   await until(async () => (await rule('STALLED'))?.threshold === 30, 'the threshold is kept')
   await page.getByRole('switch', { name: 'Crash loop' }).click()
   await until(async () => (await rule('CRASH_LOOP'))?.isEnabled === false, 'the rule is off')
 
   await show('/history')
-  await told('alert.ended', 'Last deploy was finished with an error')
-  // The page asks again by itself.
+  await notification('alert.ended', 'Last deploy was finished with an error')
+  // The page polls.
   await row('Alerts that ended', 'transfers@v1').waitFor()
   await row('Alerts that ended', 'eth keeps crashing').waitFor()
   await keepShot(page, 'alerts-history-light')
@@ -323,11 +323,11 @@ test('what is turned off or recovers becomes history, and a notification says so
   await page.getByText('No open alerts').waitFor()
   await bell('Alerts').waitFor()
 
-  await ended(who, (await who.api.squids.delete({ params: { code, reference: 'transfers@v1' } })).id)
+  await ended(deployer, (await deployer.api.squids.delete({ params: { code, reference: 'transfers@v1' } })).id)
   await show('/deliveries')
-  const gone = row('Deliveries', 'transfers@v1 · deleted').first()
-  await gone.waitFor()
-  expect(await gone.getByRole('link').count()).toBe(0)
+  const deleted = row('Deliveries', 'transfers@v1 · deleted').first()
+  await deleted.waitFor()
+  expect(await deleted.getByRole('link').count()).toBe(0)
   expect(await flawsOfLooks(page, 'alerts-deliveries-deleted')).toEqual([])
   await page.setViewportSize({ width: 1440, height: 900 })
   await show('/history')

@@ -58,7 +58,7 @@ const refused = {
   '4242 4242 4242 4241': 'Your card number is invalid.',
 }
 
-test('a card makes the organization professional, whatever was refused before', async () => {
+test('a valid card upgrades the organization to Professional, also after refused cards', async () => {
   const { page } = admin
   await open(page, '/billing')
   await says(page, 'Upgrade to Pro')
@@ -83,7 +83,7 @@ test('a card makes the organization professional, whatever was refused before', 
   await says(page, 'Professional')
 })
 
-test('cards are added, chosen, replaced and removed; one always stays', async () => {
+test('cards are added, made the default, replaced and removed; the last one cannot be removed', async () => {
   const { page } = admin
   await open(page, '/billing')
   const remove = (last4: string) => page.getByRole('button', { name: `Remove •••• ${last4}` })
@@ -113,7 +113,7 @@ test('cards are added, chosen, replaced and removed; one always stays', async ()
   await expect.poll(last4s).toEqual(['4444'])
 })
 
-test('billing details are checked in the words of the specification', async () => {
+test('billing details are validated with the messages of the specification', async () => {
   const { page } = admin
   await open(page, '/billing')
   await page.getByRole('button', { name: 'Save details' }).click()
@@ -135,10 +135,10 @@ test('billing details are checked in the words of the specification', async () =
   expect(billingDetails).toMatchObject({ name: 'Acme Labs AG', country: 'CH', postalCode: '6300' })
 })
 
-test('the cost is shown before a deploy, by profiles and by squid.yaml, and after it on the page of the version', async () => {
+test('the cost is shown before a deployment, by profiles and by squid.yaml, and afterwards on the version page', async () => {
   const { page } = admin
-  const who = { shoal, org: code, token: admin.token, api: admin.api }
-  const deployed = played(who, { name: 'erc20-transfers', slot: 'v1' })
+  const deployer = { shoal, org: code, token: admin.token, api: admin.api }
+  const deployed = played(deployer, { name: 'erc20-transfers', slot: 'v1' })
   await open(page, '/squids/deploy')
   const estimate = page.getByRole('table', { name: 'Estimated cost' })
   const manifestOf = (scale: object) =>
@@ -183,36 +183,39 @@ const banners = {
   TERMINATED: 'Payment is overdue. Please update your card details.',
 } as const
 
-test.each(Object.entries(banners))('while %s, every page of billing says so to every role', async (standing, text) => {
-  await setStatus(standing)
-  const isToldOnly = async ({ page }: Person, path: string) => {
-    await open(page, path)
-    await says(page, text)
-    expect(await page.getByRole('button', { name: 'Pay now' }).count()).toBe(0)
-  }
-  for (const path of ['/billing/usage', '/billing/limits']) await isToldOnly(viewer, path)
-  for (const person of [developer, viewer]) {
-    const { page } = person
-    await isToldOnly(person, '/billing')
-    await says(page, 'Payment methods management is available for users with Admin role')
-    expect(await page.getByLabel('Card number').count()).toBe(0)
-    expect(await page.getByRole('button', { name: 'Save details' }).count()).toBe(0)
-  }
-  await open(admin.page, '/billing')
-  await says(admin.page, text)
-  await keepShot(admin.page, `billing-${standing}`)
-  await admin.page.getByRole('button', { name: 'Pay now' }).click()
-  await says(admin.page, /^Nothing is due\./)
-  expect(await status()).toBe(standing)
-  await setStatus('ACTIVE')
-  await open(admin.page, '/billing')
-  await expect.poll(() => admin.page.getByText(text, { exact: true }).count()).toBe(0)
-})
+test.each(Object.entries(banners))(
+  'while %s, every billing page shows the banner to every role',
+  async (accountStatus, text) => {
+    await setStatus(accountStatus)
+    const expectBannerOnly = async ({ page }: Person, path: string) => {
+      await open(page, path)
+      await says(page, text)
+      expect(await page.getByRole('button', { name: 'Pay now' }).count()).toBe(0)
+    }
+    for (const path of ['/billing/usage', '/billing/limits']) await expectBannerOnly(viewer, path)
+    for (const person of [developer, viewer]) {
+      const { page } = person
+      await expectBannerOnly(person, '/billing')
+      await says(page, 'Payment methods management is available for users with Admin role')
+      expect(await page.getByLabel('Card number').count()).toBe(0)
+      expect(await page.getByRole('button', { name: 'Save details' }).count()).toBe(0)
+    }
+    await open(admin.page, '/billing')
+    await says(admin.page, text)
+    await keepShot(admin.page, `billing-${accountStatus}`)
+    await admin.page.getByRole('button', { name: 'Pay now' }).click()
+    await says(admin.page, /^Nothing is due\./)
+    expect(await status()).toBe(accountStatus)
+    await setStatus('ACTIVE')
+    await open(admin.page, '/billing')
+    await expect.poll(() => admin.page.getByText(text, { exact: true }).count()).toBe(0)
+  },
+)
 
 const squidStatus = async () => (await admin.api.squids.get({ params: { code, reference } })).status
 const within = { timeout: 60_000, interval: 500 }
 
-test('a terminated organization exports its databases and receipts', async () => {
+test('a terminated organization can export its databases and receipts', async () => {
   await setStatus('TERMINATED')
   await expect.poll(squidStatus, within).toBe('HIBERNATED')
   await open(viewer.page, '/billing')
@@ -235,7 +238,7 @@ test('a terminated organization exports its databases and receipts', async () =>
   await expect.poll(squidStatus, within).toBe('DEPLOYED')
 })
 
-test('a month without usage says so; caps are kept', async () => {
+test('a month without usage has an empty state; changed caps are saved', async () => {
   const { page } = admin
   await page.goto(`/billing/usage?organization=${code}&month=2020-01`)
   await says(page, 'No usage during this period')
@@ -254,7 +257,7 @@ test('a month without usage says so; caps are kept', async () => {
   expect([Number(limits.spendCapUsd), limits.atCap]).toEqual([99.5, 'hibernate'])
 })
 
-test('a cap that is reached holds within a minute, and one that is raised frees within a minute', async () => {
+test('squids are hibernated within a minute of reaching a cap, and restored within a minute of removing it', async () => {
   const { page, api } = admin
   const params = { code }
   const cap = (spendCapUsd: string | null) =>
@@ -269,19 +272,19 @@ test('a cap that is reached holds within a minute, and one that is raised frees 
   await expect.poll(squidStatus, within).toBe('DEPLOYED')
 })
 
-test('the calculator multiplies what the price list says', async () => {
+test('the calculator uses the prices of the price list', async () => {
   const { page } = admin
   await open(page, '/billing')
   const [prices] = await admin.api.billing.getPrices({})
-  const hourOf = (type: string) => Number(prices?.rates.find((rate) => rate.type === type)?.rateUsd)
+  const hourlyRateOf = (type: string) => Number(prices?.rates.find((rate) => rate.type === type)?.rateUsd)
   for (const [label, value] of Object.entries({ API: '2', Processors: '0', Postgres: '0' }))
     await page.getByLabel(`Number of ${label}`, { exact: true }).fill(value)
   await page.getByLabel('Database storage, GB').fill('0')
-  const cents = (2 * 720 * hourOf('api.small')).toFixed(2)
+  const cents = (2 * 720 * hourlyRateOf('api.small')).toFixed(2)
   await expect.poll(() => page.getByText(`$${cents}`, { exact: true }).count()).toBeGreaterThan(0)
   await page.getByLabel('Number of API', { exact: true }).fill('0')
   await page.getByLabel('Number of collocated squids').fill('3')
-  const flat = (3 * 720 * hourOf('collocated')).toFixed(2)
+  const flat = (3 * 720 * hourlyRateOf('collocated')).toFixed(2)
   await expect.poll(() => page.getByText(`$${flat}`, { exact: true }).count()).toBeGreaterThan(0)
   expect(await page.getByText('Hasura').count()).toBe(0)
   const linkTo = (name: string) => page.getByRole('link', { name }).getAttribute('href')
@@ -291,26 +294,26 @@ test('the calculator multiplies what the price list says', async () => {
   ])
 })
 
-test('settings are asked for once, and a receipt at most each 30 seconds', async () => {
+test('settings are fetched once, and a receipt at most every 30 seconds', async () => {
   const { page } = admin
-  const asked: string[] = []
+  const requested: string[] = []
   page.on('request', (request) => {
     const part = /\/billing\/(settings|receipts)/.exec(request.url())?.[1]
-    if (part) asked.push(part)
+    if (part) requested.push(part)
   })
   await open(page, '/billing')
   await page.getByLabel('Billing email').waitFor()
-  for (let turn = 0; turn < 2; turn++) {
+  for (let visit = 0; visit < 2; visit++) {
     await page.getByRole('link', { name: 'Usage', exact: true }).click()
     await page.getByText('Per squid').waitFor()
-    await expect.poll(() => asked.includes('receipts')).toBe(true)
+    await expect.poll(() => requested.includes('receipts')).toBe(true)
     await page.getByRole('link', { name: 'General', exact: true }).click()
     await page.getByLabel('Billing email').waitFor()
   }
-  expect(asked.toSorted()).toEqual(['receipts', 'settings'])
+  expect(requested.toSorted()).toEqual(['receipts', 'settings'])
 })
 
-test('the pages of billing are accessible in both themes and at every width', async () => {
+test('the billing pages are accessible in both themes and at every width', async () => {
   const { page } = admin
   const flaws: string[] = []
   for (const [shot, path] of [

@@ -25,8 +25,8 @@ beforeAll(async () => {
   ;({ page, token } = person)
   await person.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@acme.dev' } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
-  const who = { shoal, org: code, token, api: person.api }
-  expect(await played(who, { name: 'transfers', slot: 'v1', tag: 'production' })).toMatchObject({ failed: 'NO' })
+  const deployer = { shoal, org: code, token, api: person.api }
+  expect(await played(deployer, { name: 'transfers', slot: 'v1', tag: 'production' })).toMatchObject({ failed: 'NO' })
 })
 
 afterAll(async () => {
@@ -38,25 +38,25 @@ afterAll(async () => {
 const bar = () => page.getByText(/No connection since \d\d:\d\d:\d\d, retrying/)
 const title = (on: Page) => on.getByRole('heading', { name: "We'll be back" })
 
-/** What a user of the squid gets. */
+/** Returns the status of a query to the squid. */
 async function query() {
-  const answer = await fetch(`${shoal.gatewayUrl}/${code}/transfers@v1/api/graphql`, {
+  const response = await fetch(`${shoal.gatewayUrl}/${code}/transfers@v1/api/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: '{"query":"{ __typename }"}',
   })
-  await answer.text()
-  return answer.status
+  await response.text()
+  return response.status
 }
 
-/** Status and milliseconds. */
+/** Calls the API and measures the time. */
 async function call() {
   const startedMs = performance.now()
-  const answer = await fetch(`${shoal.url}/api/v1/user`, { headers: { authorization: `Bearer ${token}` } })
-  return { status: answer.status, body: await answer.text(), ms: performance.now() - startedMs }
+  const response = await fetch(`${shoal.url}/api/v1/user`, { headers: { authorization: `Bearer ${token}` } })
+  return { status: response.status, body: await response.text(), ms: performance.now() - startedMs }
 }
 
-test('the embedded Postgres takes as many connections as the operator says', async () => {
+test('the embedded Postgres accepts the number of connections that the operator configured', async () => {
   const client = await connectTo(shoal.dataDir, 'shoal')
   try {
     expect((await client.query('show max_connections')).rows).toEqual([{ max_connections: '150' }])
@@ -65,7 +65,7 @@ test('the embedded Postgres takes as many connections as the operator says', asy
   }
 })
 
-test('while the database is frozen an open page says so and stays, a new one shows maintenance, and all heals by itself', async () => {
+test('while the database is frozen an open page stays and shows a bar, a new one shows maintenance, and both recover', async () => {
   await page.goto(`/squids?organization=${code}`)
   const row = page.getByText('transfers').first()
   await row.waitFor()
@@ -82,10 +82,10 @@ test('while the database is frozen an open page says so and stays, a new one sho
   expect(await row.isVisible()).toBe(true)
   expect(await colour()).toBe(muted)
   expect(await page.getByText(/could not be/).count()).toBe(0)
-  const answer = await call()
-  expect(answer.status).toBe(503)
-  expect(answer.body).toContain('The database of Shoal does not answer.')
-  expect(answer.ms).toBeLessThan(3_000)
+  const response = await call()
+  expect(response.status).toBe(503)
+  expect(response.body).toContain('The database of Shoal does not answer.')
+  expect(response.ms).toBeLessThan(3_000)
   expect(await query()).toBe(served)
   expect(await flawsOfLooks(page, 'connection-lost')).toEqual([])
 
@@ -98,12 +98,12 @@ test('while the database is frozen an open page says so and stays, a new one sho
   thaw()
   await bar().waitFor({ state: 'hidden', timeout: 30_000 })
   await row.waitFor()
-  // The looks ended in the dark theme.
+  // `flawsOfLooks` leaves the page in the dark theme.
   await switchTheme(page, 'light')
   expect(await colour()).not.toBe(muted)
   await other.getByText('transfers').first().waitFor({ timeout: 30_000 })
   expect(await title(other).count()).toBe(0)
   expect((await call()).status).toBe(200)
-  // The router reports the error by which it shows maintenance.
+  // The router logs the error that makes it show maintenance.
   expect(complaints.filter((text) => !text.includes('/squids: ServiceUnavailable'))).toEqual([])
 })

@@ -10,13 +10,13 @@ import { played, type Deployer, type PlayedSquid } from '../support/played-squid
 const shoal = consoleShoal()
 let browser: Browser
 let page: Page
-let who: Deployer
+let deployer: Deployer
 
 const code = 'logs-labs'
 const json = (line: object) => JSON.stringify(line)
 const progress = (n: number) => json({ level: 2, ns: 'sqd:processor', msg: `${n} / 5000, rate: 2 blocks/sec` })
 
-/** Much that was, and a line every so often. */
+/** Has a long history, and prints a line every 300 ms. */
 const talking: PlayedSquid = {
   name: 'talking',
   slot: 'v1',
@@ -33,7 +33,7 @@ const talking: PlayedSquid = {
     },
   },
 }
-/** Nothing new comes. */
+/** Prints nothing after its start. */
 const silent: PlayedSquid = {
   name: 'silent',
   slot: 'v1',
@@ -44,11 +44,11 @@ beforeAll(async () => {
   browser = await openBrowser()
   const person = await personAs(browser, shoal, 'mira@logs.dev')
   page = person.page
-  who = { shoal, org: code, token: person.token, api: person.api }
-  await who.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@logs.dev' } })
+  deployer = { shoal, org: code, token: person.token, api: person.api }
+  await deployer.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@logs.dev' } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
-  const ends = await Promise.all([played(who, talking), played(who, silent)])
-  expect(ends.map(({ failed }) => failed)).toEqual(['NO', 'NO'])
+  const deployments = await Promise.all([played(deployer, talking), played(deployer, silent)])
+  expect(deployments.map(({ failed }) => failed)).toEqual(['NO', 'NO'])
 })
 
 afterAll(async () => {
@@ -69,7 +69,7 @@ const scroller = () => page.locator('[aria-label="Lines"]')
 const scrollTo = (px: number) => scroller().evaluate((box, top) => (box.scrollTop = top), px)
 const rows = async () => Number(await page.getByRole('table', { name: 'Log lines' }).getAttribute('aria-rowcount'))
 
-test('the newest lines stand at the end, and new ones come by themselves', async () => {
+test('the view opens at the newest lines and follows new ones', async () => {
   await open('talking@v1')
   await says(page, 'Live')
   const last = async () =>
@@ -88,14 +88,14 @@ test('the newest lines stand at the end, and new ones come by themselves', async
   expect(await scroller().evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop)).toBeLessThan(23)
 })
 
-test('scrolling away pauses, loads what was before, and counts what comes', async () => {
+test('scrolling up pauses, loads older lines, and counts new ones', async () => {
   await open('talking@v1')
   await says(page, 'Live')
   await scroller().hover()
   await page.mouse.wheel(0, -600)
   await says(page, 'Paused')
   await button(/\d+ new lines/).waitFor()
-  // Each time it is at the top, a page of what was before comes.
+  // Each scroll to the top loads a page of older lines.
   await expect.poll(async () => (await scrollTo(0), row(/ 0 \/ 5000/).count()), { timeout: 30_000 }).toBe(1)
   expect(await rows()).toBeGreaterThan(350)
   await button(/\d+ new lines/).click()
@@ -111,7 +111,7 @@ test('scrolling away pauses, loads what was before, and counts what comes', asyn
   await says(page, 'Live')
 })
 
-test('the order turns around', async () => {
+test('the order can be reversed', async () => {
   await open('silent@v1')
   await row(' 249 / 5000').waitFor()
   await button('Timestamp').click()
@@ -122,7 +122,7 @@ test('the order turns around', async () => {
   await row('No migrations are pending').waitFor()
 })
 
-test('filters are those of the specification, and stand in the address', async () => {
+test('the filters of the specification work and are in the URL', async () => {
   await open('talking@v1')
   await pick('Containers', 'base')
   await row('rate limited').waitFor()
@@ -132,11 +132,11 @@ test('filters are those of the specification, and stand in the address', async (
   expect(parameters().getAll('container')).toEqual(['base'])
   expect(parameters().getAll('level')).toEqual(['WARNING'])
   await pick('Levels', 'Warning')
-  const asked = page.waitForRequest((request) => request.url().includes('search=NEEDLE'))
+  const searchRequest = page.waitForRequest((request) => request.url().includes('search=NEEDLE'))
   const typedMs = performance.now()
   await page.getByLabel('Search logs').fill('NEEDLE')
-  await asked
-  // Spec 9: half a second after the last letter.
+  await searchRequest
+  // Spec 9: half a second after the last keystroke.
   expect(performance.now() - typedMs).toBeGreaterThanOrEqual(500)
   await page.locator('mark', { hasText: 'needle' }).waitFor()
   expect(parameters().get('search')).toBe('NEEDLE')
@@ -157,7 +157,7 @@ test('filters are those of the specification, and stand in the address', async (
   await says(page, 'No log lines')
 })
 
-test('a line opens to all that the program said, is copied, and is linked to', async () => {
+test('a line can be expanded, copied and linked to', async () => {
   await open('talking@v1', '&container=base')
   await row('ready in 41 ms').waitFor()
   const line = row('rate limited')
@@ -183,7 +183,7 @@ test('a line opens to all that the program said, is copied, and is linked to', a
   await says(page, 'Log line not found')
 })
 
-test('the download holds what the filter lets through', async () => {
+test('the download contains the lines that match the filters', async () => {
   await open('talking@v1', '&container=base&level=DEBUG')
   await row('needle').waitFor()
   const [file] = await Promise.all([page.waitForEvent('download'), button('Download').click()])
@@ -191,7 +191,7 @@ test('the download holds what the filter lets through', async () => {
   expect(readFileSync(await file.path(), 'utf8')).toMatch(/^\S+Z DEBUG base a needle in the hay\n$/)
 })
 
-test('a stream that breaks off goes on where it was', async () => {
+test('a broken stream resumes where it broke', async () => {
   const broken: string[] = []
   await page.route(/logs\/follow/, (route) => {
     if (broken.length === 2) return route.continue()
@@ -210,9 +210,9 @@ test('a stream that breaks off goes on where it was', async () => {
   expect(more).toEqual(more.map((_, i) => first + i + 1))
 })
 
-test('the playground asks the version, also where its CORS rules do not know the console', async () => {
+test('the playground queries the version, also when its CORS rules do not allow the console', async () => {
   await page.goto(`/squids/talking/v1/playground?organization=${code}`)
-  // What the sim driver plays sends no CORS headers.
+  // Apis of the sim driver send no CORS headers.
   await says(page, 'so Shoal forwards your queries')
   await page.locator('.monaco-editor').first().waitFor()
   await button(/^Execute query/).click()
@@ -220,7 +220,7 @@ test('the playground asks the version, also where its CORS rules do not know the
   expect(await flawsOfLooks(page, 'playground')).toEqual([])
 })
 
-test('everybody can use it', async () => {
+test('the tab is accessible in both themes and at every width', async () => {
   await open('talking@v1', '&search=sqd')
   await row('rate limited').waitFor()
   await row('rate limited')

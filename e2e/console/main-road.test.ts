@@ -8,7 +8,7 @@ import { says } from '../support/page.ts'
 import { totalTransfers } from '../support/squid.ts'
 import { until } from '../support/until.ts'
 
-/** The way of most people on most days, on the real engine: a deployment with the public client, watched in the console. */
+/** The most common use, on the real engine: a deployment with the public client, watched in the console. */
 
 let day: Day
 let sqd: PublicClient
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await api.user.completeOnboarding({ body: { policyAccepted: true, onboardingForm } })
   const context = await newPerson(browser, shoal, { user_token: session.token, tmp_invites_checked: 'true' })
   page = await context.newPage()
-  // The tours of new people are another test's matter.
+  // Another test covers the tour.
   await page.addInitScript("localStorage.setItem('onboardingGuide', '100')")
 })
 
@@ -60,7 +60,7 @@ test('from an empty list to a deleted version', async () => {
   await page.getByRole('heading', { name: 'Squids', exact: true }).waitFor()
   const automatic = ['--allow-manifest-override', '--no-interactive', '--no-stream-logs']
   const deploying = sqd('deploy', day.project, '-o', day.org, '-s', 'v1', ...automatic)
-  // It appears by itself, is built, and comes up.
+  // It appears without a reload, is built and started.
   await row('@v1').waitFor({ timeout: 60_000 })
   await row('@v1').getByText('Deploying').waitFor()
   const { code, stdout, stderr } = await deploying
@@ -81,7 +81,7 @@ test('from an empty list to a deleted version', async () => {
 
   await page.getByRole('link', { name: 'GraphQL playground' }).click()
   await page.locator('.graphiql-doc-explorer-root-type').first().waitFor()
-  // The console has another origin than the squid, and sends the query itself.
+  // The browser queries the squid directly, although its origin differs from the console's.
   expect(await page.getByText('so Shoal forwards your queries').count()).toBe(0)
   await page.locator('.graphiql-query-editor .view-lines').click()
   await page.keyboard.insertText('{ transfersConnection(orderBy: id_ASC) { totalCount } }')

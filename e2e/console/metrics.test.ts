@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 const shoal = consoleShoal()
 let browser: Browser
 let page: Page
-let who: Deployer
+let deployer: Deployer
 
 const code = 'metrics-labs'
 const [valid, invalid] = [7, 4]
@@ -29,13 +29,13 @@ beforeAll(async () => {
   const person = await personAs(browser, shoal, 'mira@metrics.dev')
   page = person.page
   await page.setViewportSize({ width: 1440, height: 1000 })
-  who = { shoal, org: code, token: person.token, api: person.api }
-  await who.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@metrics.dev' } })
+  deployer = { shoal, org: code, token: person.token, api: person.api }
+  await deployer.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@metrics.dev' } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
-  const [first] = await Promise.all([played(who, transfers), played(who, { name: 'asleep', slot: 'v1' })])
+  const [first] = await Promise.all([played(deployer, transfers), played(deployer, { name: 'asleep', slot: 'v1' })])
   expect(first.failed).toBe('NO')
-  await who.api.squids.hibernate({ params: { code, reference: 'asleep@v1' } })
-  expect((await played(who, { ...transfers, build: { fails } })).failed).toBe(fails.kind)
+  await deployer.api.squids.hibernate({ params: { code, reference: 'asleep@v1' } })
+  expect((await played(deployer, { ...transfers, build: { fails } })).failed).toBe(fails.kind)
   const gateway = `${shoal.gatewayUrl}/${code}/transfers@v1/api`
   for (let i = 0; i < valid; i++) await fetch(`${gateway}/graphql`, { method: 'POST', body: '{}' })
   for (let i = 0; i < invalid; i++) await fetch(`${gateway}/nothing-there`)
@@ -51,36 +51,36 @@ const card = (title: string) => page.locator('section', { has: page.getByRole('h
 const picture = (title: string) => card(title).getByRole('img', { name: new RegExp(`^${title}`) })
 const canvas = (title: string) => card(title).locator('canvas')
 
-/** A chart as a table: by its heads, oldest row first. */
+/** The rows of a chart's table by column header, oldest first. */
 async function tableOf(title: string): Promise<Record<string, string>[]> {
   const table = page.getByRole('region', { name: `${title}, as a table` })
   if ((await table.count()) === 0) await card(title).getByRole('button', { name: 'Show as a table' }).click()
-  const heads = await table.getByRole('columnheader').allInnerTexts()
+  const headers = await table.getByRole('columnheader').allInnerTexts()
   const cells = await table.getByRole('cell').allInnerTexts()
-  const rows = Array.from({ length: cells.length / heads.length }, (_, row) =>
-    heads.map((head, at): [string, string] => [head, cells[row * heads.length + at] ?? '']),
+  const rows = Array.from({ length: cells.length / headers.length }, (_, row) =>
+    headers.map((header, at): [string, string] => [header, cells[row * headers.length + at] ?? '']),
   )
   return rows.map((row) => Object.fromEntries(row)).toReversed()
 }
-const numbersOf = (rows: Record<string, string>[], head: string) =>
-  rows.flatMap(({ [head]: text = '–' }) => (text === '–' ? [] : [Number.parseFloat(text.replaceAll(',', ''))]))
-const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0)
+const numbersOf = (rows: Record<string, string>[], header: string) =>
+  rows.flatMap(({ [header]: text = '–' }) => (text === '–' ? [] : [Number.parseFloat(text.replaceAll(',', ''))]))
+const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
 
 const squidParams = async () => {
-  const { id } = await who.api.squids.get({ params: { code, reference: 'transfers@v1' } })
+  const { id } = await deployer.api.squids.get({ params: { code, reference: 'transfers@v1' } })
   return { params: { code, squidId: String(id) }, query: { from: new Date(Date.now() - 3_600_000).toISOString() } }
 }
 
-/** Both what was asked and what was used are there. */
-const known = () =>
+/** Waits until the API returns all requests and the usage of both programs. */
+const waitForMetrics = () =>
   until(
     async () => {
       const call = await squidParams()
       const [ingress, usage] = await Promise.all([
-        who.api.metrics.getSquidIngress(call),
-        who.api.metrics.getSquidUsage(call),
+        deployer.api.metrics.getSquidIngress(call),
+        deployer.api.metrics.getSquidUsage(call),
       ])
-      const count = sum(ingress.metrics.map((one) => Number(one.success.count) + Number(one.error.count)))
+      const count = sum(ingress.metrics.map(({ success, error }) => Number(success.count) + Number(error.count)))
       const isUsed = usage.metrics.some((one) => one.apiCpuUsage !== null && one.processorCpuUsage !== null)
       return count === valid + invalid && isUsed ? { ingress, usage } : null
     },
@@ -88,7 +88,7 @@ const known = () =>
     60_000,
   )
 
-test('what loads holds its place, and what cannot be loaded leaves the rest', async () => {
+test('a loading chart keeps its height, and a failed one does not affect the others', async () => {
   let release = () => {}
   const held = new Promise<void>((done) => (release = done))
   await page.route(/metrics\/ingress/, (route) => held.then(() => route.continue()))
@@ -108,40 +108,42 @@ test('what loads holds its place, and what cannot be loaded leaves the rest', as
   await says(page, 'The metrics could not be loaded')
 })
 
-test('charts show every request, good and bad, and how long it took', async () => {
-  const { ingress } = await known()
+test('charts count every request, valid or not, and show the latencies', async () => {
+  const { ingress } = await waitForMetrics()
   await open('range=1h')
   await says(page, `${valid} valid · ${invalid} invalid (36.36%)`)
   const traffic = await tableOf('Traffic')
   expect([sum(numbersOf(traffic, 'Valid')), sum(numbersOf(traffic, 'Invalid'))]).toEqual([valid, invalid])
-  // Every request passes the gateway: a time without one is zero.
+  // Every request passes the gateway, so a bucket without requests is zero.
   expect(traffic[0]).toMatchObject({ Valid: '0', Invalid: '0' })
   await card('Traffic').getByRole('button', { name: 'Copy Traffic as a table' }).click()
   const lines = (await page.evaluate<string>('navigator.clipboard.readText()'))
     .split('\n')
-    .map((one) => one.split('\t'))
+    .map((line) => line.split('\t'))
   expect(lines[0]).toEqual(['Time', 'Valid', 'Invalid'])
   expect([1, 2].map((at) => sum(lines.slice(1).map((cells) => Number(cells[at]))))).toEqual([valid, invalid])
 
   const latencies = await tableOf('Response latency')
-  const asked = ingress.metrics.filter(({ success }) => success.count !== '0').map(({ success }) => success.latency)
+  const latencyBuckets = ingress.metrics
+    .filter(({ success }) => success.count !== '0')
+    .map(({ success }) => success.latency)
   for (const share of ['p50', 'p90', 'p95', 'p99'] as const)
     expect(numbersOf(latencies, share.toUpperCase())).toEqual(
-      asked.map(({ [share]: ms }) => expect.closeTo(Number(ms?.toPrecision(3)), 2)),
+      latencyBuckets.map(({ [share]: ms }) => expect.closeTo(Number(ms?.toPrecision(3)), 2)),
     )
 })
 
-test('CPU and memory are what was used, against what is requested; a minute without samples is a gap', async () => {
-  const { usage } = await known()
+test('CPU and memory show usage and limits; a minute without samples is a gap', async () => {
+  const { usage } = await waitForMetrics()
   await open('range=1h')
   const cpu = await tableOf('CPU usage')
   const memory = await tableOf('RAM usage')
   expect(cpu[0]).toMatchObject({ API: '–', DB: '–', Processor: '–', 'API limit': '–' })
-  for (const [head, cores] of [
+  for (const [header, cores] of [
     ['API', 0.1],
     ['Processor', 0.15],
   ] as const)
-    for (const shown of numbersOf(cpu, head)) expect(Math.abs(shown - cores)).toBeLessThan(0.02)
+    for (const shown of numbersOf(cpu, header)) expect(Math.abs(shown - cores)).toBeLessThan(0.02)
   expect(new Set(memory.map(({ API }) => API))).toEqual(new Set(['–', '100 MB']))
   expect(new Set(memory.map(({ Processor }) => Processor))).toEqual(new Set(['–', '64 MB']))
   const requested = usage.metrics.findLast((one) => one.apiCpuRequested !== null)
@@ -151,8 +153,8 @@ test('CPU and memory are what was used, against what is requested; a minute with
   await canvas('CPU usage').waitFor()
 })
 
-test('a drag zooms in, and there is a way back', async () => {
-  await known()
+test('a drag zooms in; the back button and a link undo it', async () => {
+  await waitForMetrics()
   await open()
   await page.getByRole('button', { name: /^Last 7 days/ }).waitFor()
   await canvas('CPU usage').waitFor()
@@ -186,7 +188,7 @@ test('a drag zooms in, and there is a way back', async () => {
 })
 
 test('all charts share a crosshair, which the arrow keys move too', async () => {
-  await known()
+  await waitForMetrics()
   await open('range=1h')
   for (const title of ['Traffic', 'CPU usage', 'RAM usage', 'Response latency']) await canvas(title).waitFor()
   const times = () => page.getByText(/^\d\d\.\d\d\.\d{4} \d\d:\d\d:00$/).allInnerTexts()
@@ -195,16 +197,16 @@ test('all charts share a crosshair, which the arrow keys move too', async () => 
   await page.mouse.move(0, 0)
   await expect.poll(times).toEqual([])
   await picture('RAM usage').focus()
-  const said = card('RAM usage').locator('[aria-live]')
+  const announcement = card('RAM usage').locator('[aria-live]')
   const pressKey = async (key: string) => {
-    const before = await said.innerText()
+    const before = await announcement.innerText()
     await page.keyboard.press(key)
     return until(async () => {
-      const now = await said.innerText()
+      const now = await announcement.innerText()
       return now === before ? '' : now
     }, `${key} moves the crosshair`)
   }
-  // The minute that has just begun may not have been looked at yet, nor the one in which it was deployed.
+  // The current minute may not have been sampled yet, nor the one in which the version was deployed.
   let text = await pressKey('End')
   for (let steps = 0; steps < 15 && text.includes('API –'); steps++) text = await pressKey('ArrowLeft')
   expect(text).toMatch(/:00: API 100 MB, DB .*, Processor 64 MB, API limit/)
@@ -216,13 +218,13 @@ test('all charts share a crosshair, which the arrow keys move too', async () => 
   await expect.poll(() => picture('Response latency').getAttribute('aria-label')).toMatch(/P50: [\d.]+ ms at the end/)
 })
 
-test('deployments are marked where they began, and lead to themselves', async () => {
-  await known()
+test('deployments are marked at their start, and each mark links to its deployment', async () => {
+  await waitForMetrics()
   await open('range=1h')
   const marks = card('CPU usage').getByRole('list', { name: 'Deployments in CPU usage' }).getByRole('link')
   await marks.last().waitFor()
   const { squidId } = (await squidParams()).params
-  const [first, failed] = (await who.api.deployments.list({ params: { code }, query: { squidId } })).toReversed()
+  const [first, failed] = (await deployer.api.deployments.list({ params: { code }, query: { squidId } })).toReversed()
   const labels = (await marks.evaluateAll((links) => links.map((link) => link.getAttribute('aria-label')))).join('\n')
   expect(labels).toContain(`Deploy #${first?.id}`)
   expect(labels).toContain(`Deploy #${failed?.id}, failed`)
@@ -236,23 +238,23 @@ test('deployments are marked where they began, and lead to themselves', async ()
   await page.getByRole('heading', { name: `Deploy #${failed?.id}` }).waitFor()
 })
 
-test('a hibernated version says why there is nothing; a viewer sees all', async () => {
+test('a hibernated version has no charts and shows the reason; a viewer sees all charts', async () => {
   await page.goto(`/squids/asleep/v1/metrics?organization=${code}`)
   await says(page, 'Nothing to show now')
   await says(page, 'The version is hibernated. Restart it first.')
   expect(await page.locator('canvas').count()).toBe(0)
   const viewer = await personAs(browser, shoal, 'vera@metrics.dev')
-  await who.api.orgs.inviteMember({ params: { code }, body: { email: 'vera@metrics.dev', roleType: 'viewer' } })
+  await deployer.api.orgs.inviteMember({ params: { code }, body: { email: 'vera@metrics.dev', roleType: 'viewer' } })
   const [invitation] = await viewer.api.user.listInvites({})
   await viewer.api.orgs.acceptInvite({ params: { code, id: String(invitation?.id) } })
-  await known()
+  await waitForMetrics()
   await open('range=1h', viewer.page)
   await says(viewer.page, /7 valid · 4 invalid/)
   await viewer.context.close()
 })
 
-test('charts are accessible in both themes and at every width, and browsers are silent', async () => {
-  await known()
+test('charts are accessible in both themes and at every width, and browsers report no errors', async () => {
+  await waitForMetrics()
   await open('range=1h')
   for (const title of ['Traffic', 'RAM usage']) await canvas(title).waitFor()
   await tableOf('CPU usage')

@@ -10,42 +10,42 @@ import { until } from '../support/until.ts'
 const shoal = consoleShoal()
 let browser: Browser
 let page: Page
-let who: Deployer
-/** What the API answered last to each query of the page. */
-const answers = new Map<MonitoringQuery, MonitoringSeries[]>()
+let deployer: Deployer
+/** The last API response to each query of the page. */
+const responses = new Map<MonitoringQuery, MonitoringSeries[]>()
 
 const code = 'monitoring-labs'
 const MIB = 2 ** 20
 const crashes = 2
 const kills = 1
 const sync = { fromBlock: 1000, headBlock: 1e9, headBlocksPerSecond: 1, blocksPerSecond: 500 }
-/** A collocated program may have a fifth of a core: twice that is held back half of the time. */
+/** A collocated program may use a fifth of a core, so with twice that it is throttled half of the time. */
 const busy = { cpuCores: 0.4, memoryBytes: 384 * MIB }
 
 beforeAll(async () => {
   browser = await openBrowser()
   const person = await personAs(browser, shoal, 'mira@monitoring.dev')
   page = person.page
-  who = { shoal, org: code, token: person.token, api: person.api }
+  deployer = { shoal, org: code, token: person.token, api: person.api }
   for (const org of [code, 'new-labs'])
-    await who.api.orgs.create({ body: { code: org, name: org, email: 'mira@monitoring.dev' } })
+    await deployer.api.orgs.create({ body: { code: org, name: org, email: 'mira@monitoring.dev' } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
   const crashing = { sync, usage: busy, ends: { afterMs: 2500, exitCode: 1 }, badRuns: crashes }
   const hungry = { sync, ends: { afterMs: 2500, outOfMemory: true }, badRuns: kills }
   const deployed = await Promise.all([
-    played(who, { name: 'transfers', slot: 'v1', tag: 'production', processors: { eth: crashing } }),
-    played(who, { name: 'transfers', slot: 'v2', tag: 'next', processors: { eth: hungry } }),
+    played(deployer, { name: 'transfers', slot: 'v1', tag: 'production', processors: { eth: crashing } }),
+    played(deployer, { name: 'transfers', slot: 'v2', tag: 'next', processors: { eth: hungry } }),
   ])
   expect(deployed.map(({ failed }) => failed)).toEqual(['NO', 'NO'])
-  // All of it has happened, and was sampled.
+  // Wait until everything has happened and was sampled.
   await until(async () => (await sumOf('crashes')) === crashes + kills, 'all crashes were sampled')
-  for (const query of atOnce) await until(() => isKnown(query), `${query} was sampled for a whole point`)
+  for (const query of frequent) await until(() => isKnown(query), `${query} was sampled for a whole point`)
   page.on('response', (response) => {
     const query = /\/monitoring\/squids\/(\w+)\?/.exec(response.url())?.[1] as MonitoringQuery | undefined
     if (query && response.ok())
       void response
         .json()
-        .then(({ payload }: { payload: MonitoringSeries[] }) => answers.set(query, payload))
+        .then(({ payload }: { payload: MonitoringSeries[] }) => responses.set(query, payload))
         .catch(() => undefined)
   })
 })
@@ -54,17 +54,17 @@ afterAll(async () => {
   await browser?.close()
 })
 
-/** Of the last hour, as the page asks it. */
-const ask = (query: MonitoringQuery) =>
-  who.api.monitoring.query({
+/** Requests the last hour, like the page. */
+const fetchLastHour = (query: MonitoringQuery) =>
+  deployer.api.monitoring.query({
     params: { code, query },
     query: { from: new Date(Date.now() - 3_600_000).toISOString() },
   })
-/** Also of a point that is over. */
+/** True if a complete point has a value. */
 const isKnown = async (query: MonitoringQuery) =>
-  (await ask(query)).some(({ values }) => values.slice(0, -1).some(({ v }) => v !== null))
+  (await fetchLastHour(query)).some(({ values }) => values.slice(0, -1).some(({ v }) => v !== null))
 const sumOf = async (query: MonitoringQuery) =>
-  (await ask(query)).flatMap(({ values }) => values).reduce((sum, { v }) => sum + (v ?? 0), 0)
+  (await fetchLastHour(query)).flatMap(({ values }) => values).reduce((sum, { v }) => sum + (v ?? 0), 0)
 
 const open = (query = 'timeframe=1h', org = code, on = page) => on.goto(`/monitoring?organization=${org}&${query}`)
 const card = (title: string, on = page) =>
@@ -73,13 +73,13 @@ const legend = (name: string) => page.getByRole('region', { name: 'Legend' }).ge
 const plots = () => page.getByRole('img').filter({ has: page.locator('.u-over') })
 const option = (name: string) => page.getByRole('option', { name, exact: true })
 const pressFilter = (name: string) => page.getByRole('button', { name: new RegExp(`${name}$`) }).click()
-/** As long as a busy machine may take. */
-const soon = <T>(ask: () => T | Promise<T>) => expect.poll(ask, { timeout: 20_000 })
-const addressed = (name: string) => new URL(page.url()).searchParams.getAll(name)
+/** Polls with a timeout for a busy machine. */
+const soon = <T>(read: () => T | Promise<T>) => expect.poll(read, { timeout: 20_000 })
+const parameter = (name: string) => new URL(page.url()).searchParams.getAll(name)
 
-/** All that there are answers to is on screen. */
+/** Waits until all frequently sampled charts are on screen. */
 const drawn = (on = page) =>
-  soon(() => on.getByRole('button', { name: 'Show as a table' }).count()).toBeGreaterThanOrEqual(atOnce.length)
+  soon(() => on.getByRole('button', { name: 'Show as a table' }).count()).toBeGreaterThanOrEqual(frequent.length)
 
 const titles: Record<MonitoringQuery, string> = {
   crashes: 'Crashes',
@@ -92,10 +92,10 @@ const titles: Record<MonitoringQuery, string> = {
   indexed_height: 'Indexed height',
 }
 const queries = Object.keys(titles) as MonitoringQuery[]
-/** Databases are measured less often: looked at when there was time for it. */
-const atOnce = queries.filter((query) => query !== 'disk_utilization')
+/** Databases are measured less often, so their chart is tested last. */
+const frequent = queries.filter((query) => query !== 'disk_utilization')
 
-/** The table of a chart as it is copied: a column for each series, by its label. */
+/** The copied table of a chart: the cells of each column by its label. */
 async function copied(title: string): Promise<Map<string, string[]>> {
   await card(title)
     .getByRole('button', { name: new RegExp(`^(Copy ${title} as a table|Copied)$`) })
@@ -105,9 +105,9 @@ async function copied(title: string): Promise<Map<string, string[]>> {
   return new Map(rows[0]?.map((label, at) => [label, rows.slice(1).map((row) => row[at] ?? '')]))
 }
 
-/** The same of what the API answered. */
-function told(query: MonitoringQuery): Map<string, string[]> {
-  const series = answers.get(query) ?? []
+/** The same table made from the API response. */
+function responseTable(query: MonitoringQuery): Map<string, string[]> {
+  const series = responses.get(query) ?? []
   const times = series[0]?.values.map(({ t }) => new Date(t * 1000).toISOString()) ?? []
   return new Map([
     ['Time', times],
@@ -120,16 +120,16 @@ function told(query: MonitoringQuery): Map<string, string[]> {
 
 const sorted = (columns: Map<string, string[]>) => [...columns].toSorted(([a], [b]) => a.localeCompare(b))
 
-test('the eight charts say what the API says, which is what happened', async () => {
+test('the eight charts show the values of the API, which match the simulated events', async () => {
   await open()
   await drawn()
   expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(Object.values(titles))
-  for (const query of atOnce) {
+  for (const query of frequent) {
     const title = titles[query]
     const heightPx = (await card(title).getByRole('img').boundingBox())?.height
     expect([title, heightPx]).toEqual([title, query === 'crashes' || query === 'oom_kills' ? 200 : 250])
     await card(title).getByRole('button', { name: 'Show as a table' }).click()
-    await soon(async () => sorted(await copied(title))).toEqual(sorted(shownOf(query)))
+    await soon(async () => sorted(await copied(title))).toEqual(sorted(drawnTable(query)))
   }
   const numbersOf = async (title: string, series: string) =>
     ((await copied(title)).get(series) ?? []).filter((cell) => cell !== '').map(Number)
@@ -138,7 +138,7 @@ test('the eight charts say what the API says, which is what happened', async () 
   expect(sum(await numbersOf('Crashes', 'transfers@v2 eth'))).toBe(kills)
   expect([...(await copied('OOMs')).keys()]).toEqual(['Time', 'transfers@v2 eth'])
   expect(sum(await numbersOf('OOMs', 'transfers@v2 eth'))).toBe(kills)
-  // Before the versions were deployed nothing is known: gaps, never zeros.
+  // Before the versions were deployed there are gaps, not zeros.
   expect((await copied('CPU utilization')).get('transfers@v1 eth')?.[0]).toBe('')
   expect(await card('Memory utilization').getByRole('cell', { name: '50%' }).count()).toBeGreaterThan(0)
   await card('Crashes').getByRole('button', { name: 'Show as a chart' }).click()
@@ -147,29 +147,29 @@ test('the eight charts say what the API says, which is what happened', async () 
   expect(await marks.first().getAttribute('aria-label')).toMatch(/transfers@v\d Deploy #\d+/)
 })
 
-/** Blocks of a stretch that is still being counted are not drawn. */
-function shownOf(query: MonitoringQuery): Map<string, string[]> {
-  const columns = told(query)
+/** Like `responseTable`, without the blocks of the last point, which are still being counted and not drawn. */
+function drawnTable(query: MonitoringQuery): Map<string, string[]> {
+  const columns = responseTable(query)
   if (query === 'indexed_blocks')
     for (const [label, cells] of columns) if (label !== 'Time') columns.set(label, [...cells.slice(0, -1), ''])
   return columns
 }
 
-test('timeframe, container type and tags are in the address; no tag at all is ignored', async () => {
+test('timeframe, container type and tags are in the URL; an empty tag selection is ignored', async () => {
   await open('')
   await pressFilter('Timeframe')
   expect(await page.getByRole('option').allInnerTexts()).toEqual(['Last hour', '6h', '12h', '24h', '2 days', '7 days'])
   expect(await option('24h').getAttribute('aria-selected')).toBe('true')
-  const asked = page.waitForRequest(/monitoring\/squids\/crashes/)
+  const request = page.waitForRequest(/monitoring\/squids\/crashes/)
   await option('7 days').click()
-  await soon(() => addressed('timeframe')).toEqual(['7d'])
-  const { searchParams } = new URL((await asked).url())
+  await soon(() => parameter('timeframe')).toEqual(['7d'])
+  const { searchParams } = new URL((await request).url())
   const [from = '', to = ''] = ['from', 'to'].map((name) => searchParams.get(name) ?? '')
   expect(Date.parse(to) - Date.parse(from)).toBe(7 * 86_400_000)
 
   await pressFilter('Container type')
   await option('API').click()
-  await soon(() => addressed('container_type')).toEqual(['api'])
+  await soon(() => parameter('container_type')).toEqual(['api'])
   await card('Crashes').getByText('No crashes for the selected time range.').waitFor()
   await legend('transfers@v1 api').waitFor()
   expect(await legend('transfers@v1 eth').count()).toBe(0)
@@ -179,24 +179,24 @@ test('timeframe, container type and tags are in the address; no tag at all is ig
 
   await pressFilter('Tags')
   await option('next').click()
-  await soon(() => addressed('tag')).toEqual(['next'])
+  await soon(() => parameter('tag')).toEqual(['next'])
   expect(await option('All tags').getAttribute('aria-selected')).toBe('false')
   await option('next').click()
   await soon(() => option('next').getAttribute('aria-selected')).toBe('false')
   await page.keyboard.press('Escape')
   await legend('transfers@v2').waitFor()
-  expect(addressed('tag')).toEqual(['next'])
+  expect(parameter('tag')).toEqual(['next'])
   expect(await legend('transfers@v1').count()).toBe(0)
   await pressFilter('Tags')
   expect(await option('next').getAttribute('aria-selected')).toBe('true')
   await option('production').click()
   await option('All tags').click()
-  await soon(() => addressed('tag')).toEqual([])
+  await soon(() => parameter('tag')).toEqual([])
   await page.keyboard.press('Escape')
   await legend('transfers@v1').waitFor()
 })
 
-test('a stretch is dragged over to zoom, and both ways lead back', async () => {
+test('dragging over a range zooms in; the back button and Reset zoom undo it', async () => {
   await open('timeframe=6h')
   const plot = plots().first()
   await plot.waitFor()
@@ -207,55 +207,55 @@ test('a stretch is dragged over to zoom, and both ways lead back', async () => {
     await page.mouse.down()
     await page.mouse.move(box.x + box.width - 2, box.y + 50, { steps: 3 })
     await page.mouse.up()
-    await soon(() => addressed('from').length).toBe(1)
+    await soon(() => parameter('from').length).toBe(1)
   }
   await drag()
-  const spanMs = Date.parse(addressed('to')[0] ?? '') - Date.parse(addressed('from')[0] ?? '')
+  const spanMs = Date.parse(parameter('to')[0] ?? '') - Date.parse(parameter('from')[0] ?? '')
   expect(spanMs / 3_600_000).toBeCloseTo(3, 1)
   await page.goBack()
-  await soon(() => addressed('from')).toEqual([])
+  await soon(() => parameter('from')).toEqual([])
   await plots().first().waitFor()
   await drag()
   await page.getByRole('button', { name: 'Reset zoom' }).click()
-  await soon(() => [addressed('from'), addressed('timeframe')]).toEqual([[], ['6h']])
+  await soon(() => [parameter('from'), parameter('timeframe')]).toEqual([[], ['6h']])
 })
 
-test('the crosshair is in all charts at once, and the legend isolates a line or leads to its version', async () => {
+test('all charts share the crosshair, and the legend isolates a line or links to its version', async () => {
   await open()
   const times = page.getByText(/^\d\d\.\d\d\.\d{4} \d\d:\d\d:\d\d$/)
-  // By the keyboard as by the pointer.
+  // The keyboard moves it like the pointer.
   await soon(() => plots().count()).toBeGreaterThanOrEqual(4)
   await page.getByRole('img').first().focus()
   await page.keyboard.press('End')
-  // Those that have been in sight.
+  // Only charts that have been in the viewport are drawn.
   await soon(() => times.count()).toBeGreaterThanOrEqual(4)
   expect(new Set(await times.allInnerTexts()).size).toBe(1)
 
   await legend('transfers@v2').click()
-  await soon(() => addressed('only')).toEqual(['transfers@v2'])
+  await soon(() => parameter('only')).toEqual(['transfers@v2'])
   await soon(() => card('Crashes').getByRole('img').getAttribute('aria-label')).not.toContain('transfers@v1')
   await legend('transfers@v1 eth').click()
   await soon(() => card('Crashes').getByRole('img').getAttribute('aria-label')).not.toContain('transfers@v2')
   await page.getByRole('button', { name: 'Show all' }).click()
-  await soon(() => addressed('only')).toEqual([])
+  await soon(() => parameter('only')).toEqual([])
   await page.getByRole('link', { name: 'Open transfers@v1' }).click()
   await page.waitForURL(/\/squids\/transfers\/v1$/)
 })
 
-test('what is on screen is asked for again, stays when that fails, and says how old it is', async () => {
+test('charts are refetched, stay when that fails, and show how old they are', async () => {
   const watched = await page.context().newPage()
   await watched.clock.install()
   await open('timeframe=1h', code, watched)
   await watched.getByText(/^Updated (now|\d+ s ago)$/).waitFor()
-  let isAskedAgain = false
-  watched.on('request', (request) => (isAskedAgain ||= request.url().includes('/monitoring/squids/crashes')))
-  // The half minute of a chart begins when its own answer is there, which may be later than that of the others.
+  let isRefetched = false
+  watched.on('request', (request) => (isRefetched ||= request.url().includes('/monitoring/squids/crashes')))
+  // The half minute of a chart begins with its own response, which may arrive later than those of the others.
   await until(async () => {
     await watched.clock.runFor(10_000)
-    return isAskedAgain
+    return isRefetched
   }, 'what is on screen is asked for again')
   await watched.route('**/monitoring/squids/**', (route) => route.abort())
-  // It is tried thrice, a little later each time.
+  // The page tries three times, with increasing delays.
   await until(async () => {
     await watched.clock.runFor(10_000)
     return watched.getByText(/^Refresh failed; as of/).isVisible()
@@ -264,7 +264,7 @@ test('what is on screen is asked for again, stays when that fails, and says how 
   await watched.close()
 })
 
-test('an organization without squids sees the texts of the specification', async () => {
+test('an organization without squids sees the empty texts of the specification', async () => {
   await open('', 'new-labs')
   await page.getByText('No crashes for the selected time range.', { exact: true }).waitFor()
   expect(await page.getByText('No OOMs detected for the selected time range.', { exact: true }).count()).toBe(1)
@@ -272,12 +272,16 @@ test('an organization without squids sees the texts of the specification', async
 })
 
 test('the page is accessible in both themes and at every width', async () => {
-  await until(async () => (await ask('disk_utilization')).length === 2, 'the databases were measured')
+  await until(async () => (await fetchLastHour('disk_utilization')).length === 2, 'the databases were measured')
   await open()
   await drawn()
   await card('Disk utilization').getByRole('button', { name: 'Show as a table' }).click()
-  await soon(async () => sorted(await copied('Disk utilization'))).toEqual(sorted(told('disk_utilization')))
-  expect([...told('disk_utilization').keys()].toSorted()).toEqual(['Time', 'transfers@v1 db', 'transfers@v2 db'])
+  await soon(async () => sorted(await copied('Disk utilization'))).toEqual(sorted(responseTable('disk_utilization')))
+  expect([...responseTable('disk_utilization').keys()].toSorted()).toEqual([
+    'Time',
+    'transfers@v1 db',
+    'transfers@v2 db',
+  ])
   expect(await flawsOfLooks(page, 'monitoring')).toEqual([])
   await page.setViewportSize({ width: 1440, height: 900 })
   await pressFilter('Tags')

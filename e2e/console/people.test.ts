@@ -17,9 +17,8 @@ afterAll(async () => {
   await browser?.close()
 })
 
-/** A field's or control's own message; the texts are those of spec 5. */
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor()
-/** By the beginning of its words: a disabled one goes on with the reason. */
+/** Matches the start of the text, because a disabled item also has its reason. */
 const menuItem = (page: Page, name: string) => page.getByRole('menuitem', { name: new RegExp(`^${name}`) })
 const rowOf = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text })
 
@@ -28,11 +27,11 @@ async function openRowMenu(page: Page, text: string) {
   await page.getByRole('menu').waitFor()
 }
 
-/** The bot check waits for a click with `turnstileInteractive`, and is no earlier asked for (spec 2.1). */
+/** With `turnstileInteractive` the bot check waits for a click, and requests no challenge before it (spec 2.1). */
 async function checkInteractively(page: Page) {
-  let asked = 0
+  let challenges = 0
   await page.route('**/api/v1/auth/challenge', (route) => {
-    asked++
+    challenges++
     return route.continue()
   })
   await page.goto('/signup?turnstileInteractive=true&email=new%40acme.dev')
@@ -43,17 +42,17 @@ async function checkInteractively(page: Page) {
   const box = page.getByRole('checkbox', { name: /robot/i })
   await box.waitFor()
   expect(await submit.getAttribute('aria-disabled')).toBe('true')
-  expect(asked).toBe(0)
-  // The mark of the checkbox is drawn above it.
+  expect(challenges).toBe(0)
+  // Not a click, because the check mark covers the checkbox.
   await box.press('Space')
   await expect.poll(() => submit.getAttribute('aria-disabled')).toBeNull()
-  expect(asked).toBe(1)
+  expect(challenges).toBe(1)
   await page.unroute('**/api/v1/auth/challenge')
 }
 
 const admin = { email: 'ada@acme.dev', fullName: 'Ada Acme', password: 'correct horse battery' }
 
-test('from the sign-up page to an organization of two and a working API token', async () => {
+test('from signing up to an organization with two members and a working API token', async () => {
   const people = await newPerson(browser, shoal)
   const page = await people.newPage()
   await checkInteractively(page)
@@ -100,24 +99,24 @@ test('from the sign-up page to an organization of two and a working API token', 
 
   await shoal.cli('user', 'add', '--email', 'ben@acme.dev', '--name', 'Ben Builder', '--password', 'ben has a password')
   const second = await newPerson(browser, shoal)
-  const bens = await second.newPage()
-  await signInInBrowser(bens, { email: 'ben@acme.dev', password: 'ben has a password' })
-  const accept = bens.getByRole('button', { name: 'Accept' })
+  const benPage = await second.newPage()
+  await signInInBrowser(benPage, { email: 'ben@acme.dev', password: 'ben has a password' })
+  const accept = benPage.getByRole('button', { name: 'Accept' })
   await accept.waitFor()
   expect(await accept.getAttribute('aria-disabled')).toBe('true')
-  await bens.getByLabel('I accept the terms of service').check()
+  await benPage.getByLabel('I accept the terms of service').check()
   await accept.click()
-  await heading(bens, 'Welcome')
-  await bens.getByLabel('Analyst').check()
-  await bens.getByLabel('Google').check()
-  await bens.getByLabel('DeFi').check()
-  await press(bens, 'Next')
-  await heading(bens, 'Your invitations')
-  await says(bens, 'Invited by Ada Acme (ada@acme.dev)')
-  await press(bens, 'Continue')
-  await says(bens, 'Invitation accepted!')
-  await says(bens, "You're now a part of the organization.")
-  await bens.getByRole('button', { name: /Acme Labs/ }).waitFor()
+  await heading(benPage, 'Welcome')
+  await benPage.getByLabel('Analyst').check()
+  await benPage.getByLabel('Google').check()
+  await benPage.getByLabel('DeFi').check()
+  await press(benPage, 'Next')
+  await heading(benPage, 'Your invitations')
+  await says(benPage, 'Invited by Ada Acme (ada@acme.dev)')
+  await press(benPage, 'Continue')
+  await says(benPage, 'Invitation accepted!')
+  await says(benPage, "You're now a part of the organization.")
+  await benPage.getByRole('button', { name: /Acme Labs/ }).waitFor()
 
   await page.goto('/settings')
   await rowOf(page, 'ben@acme.dev').getByText('Viewer').waitFor()
@@ -125,28 +124,28 @@ test('from the sign-up page to an organization of two and a working API token', 
   await menuItem(page, 'Developer').click()
   await rowOf(page, 'ben@acme.dev').getByText('Developer').waitFor()
 
-  await bens.goto('/profile/api-tokens')
-  await bens.getByRole('link', { name: 'Create API token' }).click()
-  await bens.getByLabel('Token name').fill('laptop')
-  await press(bens, 'Create')
-  const key = await bens
+  await benPage.goto('/profile/api-tokens')
+  await benPage.getByRole('link', { name: 'Create API token' }).click()
+  await benPage.getByLabel('Token name').fill('laptop')
+  await press(benPage, 'Create')
+  const key = await benPage
     .getByRole('dialog', { name: 'Store key' })
     .getByLabel('API token', { exact: true })
     .inputValue()
-  await press(bens, 'I have stored the key')
-  await rowOf(bens, 'laptop').getByText('never').first().waitFor()
+  await press(benPage, 'I have stored the key')
+  await rowOf(benPage, 'laptop').getByText('never').first().waitFor()
   const orgs = await shoal.as(key).orgs.list({})
   expect(orgs.map(({ code, roleType }) => [code, roleType])).toContainEqual(['acme-labs', 'developer'])
 
-  await openRowMenu(bens, 'laptop')
-  await menuItem(bens, 'Delete').click()
-  await press(bens, 'Delete')
-  await heading(bens, 'No API tokens yet')
+  await openRowMenu(benPage, 'laptop')
+  await menuItem(benPage, 'Delete').click()
+  await press(benPage, 'Delete')
+  await heading(benPage, 'No API tokens yet')
   await expect(shoal.as(key).orgs.list({})).rejects.toBeInstanceOf(ApiError)
   await Promise.all([people.close(), second.close()])
 })
 
-test('the terms block everything; closing them logs out', async () => {
+test('the terms block the app; closing them logs out', async () => {
   const { context, page } = await personAs(browser, shoal, 'tess@acme.dev', { isNew: true })
   await page.goto('/squids')
   await page.getByRole('dialog', { name: 'Terms of service' }).waitFor()
@@ -160,7 +159,7 @@ test('the terms block everything; closing them logs out', async () => {
   await context.close()
 })
 
-test('a forgotten password, a link that is no longer valid, a provider, and a network that fails', async () => {
+test('password recovery, an expired link, a sign-in provider, and a failing network', async () => {
   const { context, page, token } = await personAs(browser, shoal, 'forgetful@acme.dev')
   await page.goto('/squids')
   const { documentation, support } = {
@@ -197,12 +196,12 @@ test('a forgotten password, a link that is no longer valid, a provider, and a ne
   await says(page, 'Unknown API error. Please try alter')
   await page.unroute(signIn)
 
-  // GitHub sends the browser back at once; what the server does with the code is oauth.test.ts's.
+  // A simulated GitHub that redirects back immediately; oauth.test.ts tests how the server uses the code.
   await page.goto('/?organization=kept')
   expect(await page.getByRole('button', { name: 'Sign in with Google' }).count()).toBe(0)
   await page.route('https://github.com/**', (route) => {
-    const asked = new URL(route.request().url()).searchParams
-    const back = `${shoal.url}/oauth/github?code=a-code&state=${asked.get('state') ?? ''}`
+    const { searchParams } = new URL(route.request().url())
+    const back = `${shoal.url}/oauth/github?code=a-code&state=${searchParams.get('state') ?? ''}`
     return route.fulfill({ status: 302, headers: { location: back } })
   })
   const fresh = await shoal.as('').auth.signIn({ body: { email: 'forgetful@acme.dev', password: 'another password' } })
@@ -216,7 +215,7 @@ test('a forgotten password, a link that is no longer valid, a provider, and a ne
   })
   await press(page, 'Sign in with GitHub')
   await page.waitForURL(/\/squids\?organization=kept$/)
-  // Spec 9: half a second after the answer.
+  // Spec 9: half a second after the response.
   expect(performance.now() - exchangedMs).toBeGreaterThanOrEqual(500)
   expect(await page.evaluate(() => localStorage.getItem('user_token'))).toBe(fresh.token)
   await page.goto('/oauth/github')
@@ -224,7 +223,7 @@ test('a forgotten password, a link that is no longer valid, a provider, and a ne
   await context.close()
 })
 
-test('unticked invitations are rejected, after a question; logging out is possible before', async () => {
+test('unselected invitations are rejected after a confirmation; the user can log out before', async () => {
   const boss = await personAs(browser, shoal, 'boss@multi.dev')
   for (const code of ['multi-one', 'multi-two', 'multi-three']) {
     await boss.api.orgs.create({ body: { code, name: code, email: 'boss@multi.dev' } })
@@ -237,9 +236,9 @@ test('unticked invitations are rejected, after a question; logging out is possib
   expect(await page.getByRole('button', { name: 'Logout' }).count()).toBe(1)
   await page.getByRole('checkbox', { name: 'multi-two' }).uncheck()
   await press(page, 'Continue')
-  const question = page.getByRole('alertdialog', { name: 'Confirm your invitation choices' })
-  await question.getByRole('listitem').filter({ hasText: 'multi-two' }).waitFor()
-  expect(await question.getByRole('listitem').count()).toBe(1)
+  const confirmation = page.getByRole('alertdialog', { name: 'Confirm your invitation choices' })
+  await confirmation.getByRole('listitem').filter({ hasText: 'multi-two' }).waitFor()
+  expect(await confirmation.getByRole('listitem').count()).toBe(1)
   expect(await seriousFlaws(page)).toEqual([])
   await press(page, 'Confirm')
   await heading(page, 'Squids')
@@ -249,14 +248,14 @@ test('unticked invitations are rejected, after a question; logging out is possib
   expect(await guest.api.user.listInvites({})).toEqual([])
   expect(await page.evaluate(() => localStorage.getItem('tmp_invites_checked'))).toBe('true')
 
-  // The last one of spec 8: a link to an invitation that is gone.
+  // The last case of spec 8: a link to an invitation that no longer exists.
   await page.goto('/squids?organization=multi-two&acceptInviteId=999999')
   await page.getByText('Invitation not found').first().waitFor()
   await page.waitForURL(/\/squids\?organization=multi-two$/)
   await Promise.all([boss.context.close(), guest.context.close()])
 })
 
-test('an invitation link joins by itself', async () => {
+test('an invitation link accepts the invitation', async () => {
   const boss = await personAs(browser, shoal, 'boss@link.dev')
   await boss.api.orgs.create({ body: { code: 'link-org', name: 'Link org', email: 'boss@link.dev' } })
   await boss.api.orgs.inviteMember({
@@ -272,7 +271,7 @@ test('an invitation link joins by itself', async () => {
   await Promise.all([boss.context.close(), context.close()])
 })
 
-/** An organization with one member of each role, made by its administrator. */
+/** Creates an organization with one member of each role. */
 async function orgOfThree(code: string) {
   const [boss, dev, guest] = [`admin@${code}.dev`, `developer@${code}.dev`, `viewer@${code}.dev`]
   const admins = await personAs(browser, shoal, boss)
@@ -288,7 +287,7 @@ async function orgOfThree(code: string) {
   return { org, ...people, end }
 }
 
-test('settings let each role do what it may', async () => {
+test('the settings page allows each role its actions', async () => {
   const { org, admin: boss, developer, viewer, end } = await orgOfThree('roles')
   const settings = `/settings?organization=${org.code}`
   for (const { page } of [developer, viewer]) {
@@ -309,7 +308,7 @@ test('settings let each role do what it may', async () => {
 
   const { page } = boss
   await page.goto(settings)
-  // Spec 2.3.
+  // The plan label and the sizes of spec 2.3.
   await page.getByRole('button', { name: /Org roles.*Billing not set/ }).waitFor()
   const sizes = async (width: number) => {
     await page.setViewportSize({ width, height: 900 })
@@ -338,10 +337,10 @@ test('settings let each role do what it may', async () => {
   expect((await developer.api.orgs.list({})).map(({ code }) => code)).not.toContain(org.code)
 
   await page.getByRole('button', { name: 'Delete organization' }).click()
-  const question = page.getByRole('alertdialog')
-  const confirm = question.getByRole('button', { name: 'Delete organization' })
+  const dialog = page.getByRole('alertdialog')
+  const confirm = dialog.getByRole('button', { name: 'Delete organization' })
   expect(await confirm.getAttribute('aria-disabled')).toBe('true')
-  await question.getByLabel(`Type ${org.code} to confirm`).fill(org.code)
+  await dialog.getByLabel(`Type ${org.code} to confirm`).fill(org.code)
   await confirm.click()
   await page.waitForURL(/\/squids/)
   expect((await boss.api.orgs.list({})).map(({ code }) => code)).not.toContain(org.code)
@@ -367,7 +366,7 @@ test('a notification email has to be confirmed', async () => {
   await context.close()
 })
 
-test('forms say what is wrong, in the words of the specification', async () => {
+test('forms show the validation messages of the specification', async () => {
   const { context, page, api } = await personAs(browser, shoal, 'forms@acme.dev')
   await api.orgs.create({ body: { code: 'taken-code', name: 'Taken', email: 'forms@acme.dev' } })
 
@@ -440,7 +439,7 @@ test('forms say what is wrong, in the words of the specification', async () => {
   await context.close()
 })
 
-test('preview mode is a cookie of ten years, and shows the Portal', async () => {
+test('preview mode is a long-lived cookie, and shows the Portal', async () => {
   const { context, page, api } = await personAs(browser, shoal, 'pia@acme.dev')
   await api.orgs.create({ body: { code: 'preview-org', name: 'Preview org', email: 'pia@acme.dev' } })
   await page.goto('/preview?organization=preview-org')
@@ -448,7 +447,7 @@ test('preview mode is a cookie of ten years, and shows the Portal', async () => 
   await says(page, 'PREVIEW')
   await page.getByRole('link', { name: /Portal/ }).waitFor()
   const beta = (await context.cookies()).find(({ name }) => name === 'beta')
-  // Chromium keeps none for longer than 400 days.
+  // The server sets ten years, Chromium caps cookies at 400 days.
   expect(beta?.expires).toBeGreaterThan(Date.now() / 1000 + 399 * 86_400)
   await page.getByRole('switch', { name: 'Preview mode' }).click()
   await expect.poll(async () => (await context.cookies()).some(({ name }) => name === 'beta')).toBe(false)
@@ -487,23 +486,23 @@ test('every screen is accessible in both themes and at every width', async () =>
     ['preview', boss.page, '/preview', 'Preview'],
   ]
   const flaws: string[] = []
-  const look = async ([shot, page, address, title]: (typeof screens)[number]) => {
+  const check = async ([shot, page, address, title]: (typeof screens)[number]) => {
     if (shot === 'playground-settings') await page.evaluate(() => localStorage.setItem('tmp_invites_checked', 'true'))
     await page.goto(address)
     await heading(page, title)
     await expect.poll(() => page.locator('[aria-busy=true], [aria-label=Loading]').count()).toBe(0)
     flaws.push(...(await flawsOfLooks(page, shot)))
   }
-  // Everybody has a page of their own: they look at the same time.
+  // Each user has their own page, so the pages are checked in parallel.
   await Promise.all(
     [...Map.groupBy(screens, ([, page]) => page).values()].map(async (own) => {
-      for (const screen of own) await look(screen)
+      for (const screen of own) await check(screen)
     }),
   )
   expect(flaws).toEqual([])
   await Promise.all([end(), fresh.context.close(), guest.context.close()])
 })
 
-test('no browser complained of an error or of our policy, the bot check of signing up included', () => {
+test('browsers reported no error and no violation of the content security policy, including the bot check', () => {
   expect(complaints).toEqual([])
 })

@@ -70,9 +70,9 @@ test('an administrator adds, edits and deletes secrets, and sees which versions 
   await button(page, 'Add').click()
   await rowOf(page, 'API_KEY').getByText('Unused').waitFor()
 
-  const who = { shoal, org: code, token: admin.token, api }
+  const deployer = { shoal, org: code, token: admin.token, api }
   const print = { print: ['the key is ${{ secrets.API_KEY }}'] }
-  const done = await played(who, { name: 'fleet', slot: 'v1', processors: { processor: print } })
+  const done = await played(deployer, { name: 'fleet', slot: 'v1', processors: { processor: print } })
   expect(done.failureReason).toBeNull()
   await open(page, '/secrets')
   await rowOf(page, 'API_KEY').getByRole('link', { name: 'fleet@v1' }).waitFor()
@@ -100,7 +100,7 @@ test('an administrator adds, edits and deletes secrets, and sees which versions 
   await keepShot(page, 'secrets-outdated')
 
   await api.squids.restart({ params: { code, reference: 'fleet@v1' } })
-  // The page asks again by itself.
+  // The page polls.
   await rowOf(page, 'API_KEY').getByText('Applied').waitFor()
   expect(await page.getByText('Secrets changed, restart to apply').count()).toBe(0)
 
@@ -119,7 +119,7 @@ test('an administrator adds, edits and deletes secrets, and sees which versions 
   await heading(page, 'Secrets')
 })
 
-test('others see names and change nothing, and see the reason', async () => {
+test('other members see the names of secrets, cannot change them, and see the reason', async () => {
   await setNodeUrl()
   for (const { page } of [developer, viewer]) {
     await open(page, '/secrets')
@@ -180,7 +180,7 @@ test('the token is hidden, shown, copied and refreshed, unless the organization 
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
 })
 
-test('endpoints are found by name, type and use; a chain page tells how to use it and how it is', async () => {
+test('endpoints are found by name, type and usage; a chain page shows instructions and the state of its nodes', async () => {
   const { page, api } = admin
   const { token } = await api.rpc.getToken({ params: { code } })
   const url = `${new URL(shoal.gatewayUrl).origin}/rpc/eth/${token}`
@@ -209,11 +209,11 @@ test('endpoints are found by name, type and use; a chain page tells how to use i
   await says(page, 'Nothing found for “nothing like it”')
 
   const held = Promise.withResolvers<void>()
-  const late = (route: Route) => held.promise.then(() => route.continue())
-  await page.route(/\/rpc\/token$/, late, { times: 1 })
+  const delayed = (route: Route) => held.promise.then(() => route.continue())
+  await page.route(/\/rpc\/token$/, delayed, { times: 1 })
   await open(page, '/rpc/chains/eth')
   await page.getByRole('heading', { level: 1, name: 'Ethereum' }).waitFor()
-  // Without the token there is nothing to take along.
+  // Without the token the URL is useless, so it cannot be copied.
   expect(await button(page, 'Copy endpoint').count()).toBe(0)
   held.resolve()
   await says(page, /\/rpc\/eth\/\{TOKEN\}/)
@@ -250,7 +250,7 @@ test('endpoints are found by name, type and use; a chain page tells how to use i
   await heading(page, 'Chain not found')
 })
 
-test('the Portal is for organizations with the beta flag, RPC for organizations', async () => {
+test('the Portal needs an organization and the beta flag, RPC an organization', async () => {
   const { page, context, api } = admin
   await open(page, '/portal/chains')
   await page.waitForURL(/\/squids/)
@@ -298,7 +298,7 @@ test('every page is accessible in both themes and at every width', async () => {
     await open(page, path)
     await page.getByRole('heading', { level: 1, name: new RegExp(title) }).waitFor()
     await expect.poll(() => page.locator('[aria-busy=true], [aria-label=Loading], .skeleton').count()).toBe(0)
-    // Its drawing comes last.
+    // The chart is drawn last.
     if (shot === 'rpc-chain') await page.locator('canvas').waitFor()
     flaws.push(...(await flawsOfLooks(page, shot)))
     await page.setViewportSize({ width: 1440, height: 900 })

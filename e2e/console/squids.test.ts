@@ -9,7 +9,7 @@ import { play, played, type Deployer, type PlayedSquid } from '../support/played
 const shoal = consoleShoal()
 let browser: Browser
 let page: Page
-let who: Deployer
+let deployer: Deployer
 
 const code = 'squids-labs'
 const synced = { sync: { fromBlock: 100, headBlock: 204, headBlocksPerSecond: 0.01, blocksPerSecond: 2000 } }
@@ -26,8 +26,8 @@ beforeAll(async () => {
   browser = await openBrowser()
   const person = await personAs(browser, shoal, 'mira@squids.dev')
   page = person.page
-  who = { shoal, org: code, token: person.token, api: person.api }
-  await who.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@squids.dev' } })
+  deployer = { shoal, org: code, token: person.token, api: person.api }
+  await deployer.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@squids.dev' } })
 }, 120_000)
 
 afterAll(async () => {
@@ -36,13 +36,13 @@ afterAll(async () => {
 
 const open = (query = '', on = page) => on.goto(`/squids?organization=${code}${query}`)
 const row = (reference: string, on = page) => on.locator(`[data-row="${reference}"]`)
-const references = () => page.locator('[data-row]').evaluateAll((rows) => rows.map((one) => one.dataset['row']))
+const references = () => page.locator('[data-row]').evaluateAll((rows) => rows.map((element) => element.dataset['row']))
 async function openMenu(reference: string) {
   await row(reference).locator('[data-row-menu]').click()
   await page.getByRole('menu').waitFor()
 }
-/** Why the menu of a row cannot be opened; null when it can. */
-const whyNoMenu = async (reference: string, on = page) => {
+/** Why the menu of a row is disabled; null if it is not. */
+const menuReason = async (reference: string, on = page) => {
   const trigger = row(reference, on).locator('[data-row-menu]')
   return (await trigger.getAttribute('aria-disabled')) === 'true' ? trigger.getAttribute('aria-description') : null
 }
@@ -53,13 +53,13 @@ const reasonOf = async (name: string) => {
   return (await item(name).innerText()).split('\n').at(-1)
 }
 
-test('without a squid the way to a first one is shown, with commands for this place', async () => {
+test('without a squid the deploy guide is shown, with commands for this installation', async () => {
   await open()
   await says(page, 'Waiting for your first deployment…')
   await says(page, 'npm install --global @subsquid/cli@3.2.3 joi@17.13.3')
-  await page.getByLabel('API token', { exact: true }).fill(who.token)
+  await page.getByLabel('API token', { exact: true }).fill(deployer.token)
   await page.getByRole('button', { name: 'Copy auth command' }).click()
-  expect(await clipboard(page)).toBe(`sqd auth -k ${who.token} -h ${shoal.url}/api`)
+  expect(await clipboard(page)).toBe(`sqd auth -k ${deployer.token} -h ${shoal.url}/api`)
   const name = page.getByLabel('Squid name')
   await says(page, 'Min 3, max 30 symbols. Cannot be changed later.')
   await name.fill('-x')
@@ -87,34 +87,34 @@ test('without a squid the way to a first one is shown, with commands for this pl
     await page.getByRole('button', { name: new RegExp(plan) }).waitFor()
   }
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
-  const { organizations } = await who.api.user.get({})
+  const { organizations } = await deployer.api.user.get({})
   const playground = organizations.find(({ limits }) => limits.playground)
   await page.goto(`/squids?organization=${playground?.code}`)
   await page.getByRole('link', { name: 'create an organization' }).waitFor()
 })
 
-test('the waiting line turns into the deployment, and the list into the squids', async () => {
+test('the deploy guide shows the deployment, and afterwards the list has the squids', async () => {
   await page.goto(`/squids/deploy?organization=${code}`)
   await says(page, 'Waiting for your first deployment…')
-  await play(who, { name: 'erc20-transfers', slot: 'v1', build: { takesMs: 4000 } })
+  await play(deployer, { name: 'erc20-transfers', slot: 'v1', build: { takesMs: 4000 } })
   await says(page, /Deployment \d+ of erc20-transfers@v1 is running/)
   await says(page, 'erc20-transfers@v1 is deployed')
   await page.getByRole('link', { name: 'Open erc20-transfers@v1' }).waitFor()
 
   await open()
   await row('erc20-transfers@v1').waitFor()
-  const ends = await Promise.all(squids.map((squid) => played(who, squid)))
-  expect(ends.map(({ failed }) => failed)).toEqual(squids.map(() => 'NO'))
+  const deployments = await Promise.all(squids.map((squid) => played(deployer, squid)))
+  expect(deployments.map(({ failed }) => failed)).toEqual(squids.map(() => 'NO'))
   await row('erc20-transfers@v1').getByText('Healthy').waitFor()
   await row('erc20-transfers@v2').getByText('Processing').waitFor()
   await row('lending@v1').getByText('Degraded').waitFor()
-  const whyOf = (reference: string, status: string) => row(reference).getByText(status).getAttribute('data-tip')
-  expect(await whyOf('lending@v1', 'Degraded')).toMatch(/eth: /)
-  expect(await whyOf('erc20-transfers@v2', 'Processing')).toMatch(/^eth: syncing\.\n[^]*Since /)
+  const statusReason = (reference: string, status: string) => row(reference).getByText(status).getAttribute('data-tip')
+  expect(await statusReason('lending@v1', 'Degraded')).toMatch(/eth: /)
+  expect(await statusReason('erc20-transfers@v2', 'Processing')).toMatch(/^eth: syncing\.\n[^]*Since /)
   await says(page, '4 versions of 3 squids · 96 left in this organization')
 })
 
-test('requests that passed the gateway are counted by day', async () => {
+test('requests through the gateway are counted by day', async () => {
   const url = `${shoal.gatewayUrl}/${code}/erc20-transfers@v1/api/graphql`
   for (let i = 0; i < 3; i++) await fetch(url, { method: 'POST', body: '{}' })
   const bars = row('erc20-transfers@v1').getByRole('img', { name: 'Requests of the last 7 days' })
@@ -122,7 +122,7 @@ test('requests that passed the gateway are counted by day', async () => {
   await row('erc20-transfers@v1').getByText('3', { exact: true }).waitFor()
 })
 
-test('search, filters and order are in the address, and come back with it', async () => {
+test('search, filters and order are in the URL and restored from it', async () => {
   await open()
   await row('nft-floor@v1').waitFor()
   await page.getByLabel('Find squid').fill('^ERC20.*v[12]$')
@@ -142,7 +142,7 @@ test('search, filters and order are in the address, and come back with it', asyn
   await page.goBack()
   await row('lending@v1').waitFor()
   expect(await references()).toEqual(['lending@v1'])
-  // A link that is followed while the box still settles: what was typed is there on the way back.
+  // Following a link before the debounce has ended: the typed text is restored on the way back.
   const find = page.getByLabel('Find squid')
   await find.fill('LENDING')
   await row('lending@v1').getByRole('link').click()
@@ -160,7 +160,7 @@ test('search, filters and order are in the address, and come back with it', asyn
   await page.waitForURL(/sort=deployedAt/)
 })
 
-test('actions ask first, say why they cannot be done, and are followed as they run', async () => {
+test('actions ask for confirmation, show why they are disabled, and update the status while they run', async () => {
   await open()
   await openMenu('nft-floor@v1')
   expect(await seriousFlaws(page)).toEqual([])
@@ -177,11 +177,11 @@ test('actions ask first, say why they cannot be done, and are followed as they r
   await item('Restart').click()
   await row('nft-floor@v1').getByText('Healthy').waitFor()
 
-  await play(who, { name: 'nft-floor', slot: 'v1', build: { takesMs: 5000 }, processors: { eth: synced } })
-  // Sooner than the next poll.
+  await play(deployer, { name: 'nft-floor', slot: 'v1', build: { takesMs: 5000 }, processors: { eth: synced } })
+  // Without waiting for the next poll.
   await page.reload()
   await row('nft-floor@v1').getByText('Deploying').waitFor()
-  await expect.poll(() => whyNoMenu('nft-floor@v1')).toMatch(/is in progress/)
+  await expect.poll(() => menuReason('nft-floor@v1')).toMatch(/is in progress/)
   await row('nft-floor@v1').getByText('Healthy').waitFor()
 
   await openMenu('nft-floor@v1')
@@ -195,40 +195,40 @@ test('actions ask first, say why they cannot be done, and are followed as they r
   await row('nft-floor@v1').waitFor({ state: 'detached' })
 })
 
-test('a viewer may read, and sees why nothing more', async () => {
+test('a viewer sees the squids, and why their menus are disabled', async () => {
   const viewer = await personAs(browser, shoal, 'vera@squids.dev')
-  await who.api.orgs.inviteMember({ params: { code }, body: { email: 'vera@squids.dev', roleType: 'viewer' } })
+  await deployer.api.orgs.inviteMember({ params: { code }, body: { email: 'vera@squids.dev', roleType: 'viewer' } })
   const [invitation] = await viewer.api.user.listInvites({})
   await viewer.api.orgs.acceptInvite({ params: { code, id: String(invitation?.id) } })
   await open('', viewer.page)
   await row('lending@v1', viewer.page).waitFor()
-  expect(await whyNoMenu('lending@v1', viewer.page)).toMatch(/^Your role may look at squids/)
+  expect(await menuReason('lending@v1', viewer.page)).toMatch(/^Your role may look at squids/)
   await viewer.context.close()
 })
 
-test('a playground has one squid: the warning comes, and the button goes', async () => {
-  const { organizations } = await who.api.user.get({})
+test('a playground has one squid: then a warning appears and the button is disabled', async () => {
+  const { organizations } = await deployer.api.user.get({})
   const playground = organizations.find(({ limits }) => limits.playground)?.code ?? ''
-  await played({ ...who, org: playground }, { name: 'first', slot: 'v1' })
+  await played({ ...deployer, org: playground }, { name: 'first', slot: 'v1' })
   await page.goto(`/squids?organization=${playground}`)
   await says(page, 'No squids are left in your playground. Delete a version to deploy another one.')
   const button = page.getByRole('button', { name: 'Deploy squid' })
   expect(await button.getAttribute('aria-description')).toMatch(/Delete a version first/)
 })
 
-test('a thousand versions: only what is seen is in the page', async () => {
+test('of a thousand versions only the visible rows are rendered and polled', async () => {
   const person = await personAs(browser, shoal, 'mira@squids.dev')
-  const [model] = await who.api.squids.listSummaries({ params: { code } })
-  // What a server with so many versions would answer; it is the page that is tested here.
+  const [model] = await deployer.api.squids.listSummaries({ params: { code } })
+  // A simulated response: this tests only the page.
   const payload = Array.from({ length: 1000 }, (_, index) => {
     const name = `squid-${Math.floor(index / 4)}`
     const slot = `v${index % 4}`
     return { ...model, id: index + 1, name, slot, reference: `${name}@${slot}` }
   })
-  const asked: string[] = []
+  const requested: string[] = []
   await person.page.route(/\/squids\/summaries/, (route) => {
     const ids = new URL(route.request().url()).searchParams.get('ids')
-    asked.push(ids ?? 'all')
+    requested.push(ids ?? 'all')
     const some = payload.filter(({ id }) => ids?.split(',').includes(`${id}`) ?? true)
     return route.fulfill({
       json: { payload: ids ? some.map((squid) => ({ ...squid, tags: [{ name: 'newer' }] })) : some },
@@ -237,31 +237,31 @@ test('a thousand versions: only what is seen is in the page', async () => {
   await person.page.clock.install()
   await open('', person.page)
   await says(person.page, '1,000 versions of 250 squids')
-  const drawn = () => person.page.locator('[data-row]').count()
-  expect(await drawn()).toBeLessThan(80)
+  const rendered = () => person.page.locator('[data-row]').count()
+  expect(await rendered()).toBeLessThan(80)
   expect(await person.page.getByRole('table').getAttribute('aria-rowcount')).toBe('1251')
   await person.page.evaluate('window.scrollTo(0, document.body.scrollHeight)')
   await row('squid-249@v3', person.page).waitFor()
-  expect(await drawn()).toBeLessThan(80)
+  expect(await rendered()).toBeLessThan(80)
   await person.page.clock.fastForward(10_000)
   await row('squid-249@v3', person.page).getByText('newer').waitFor()
-  expect(asked[0]).toBe('all')
-  expect(asked.at(-1)?.split(',').length).toBeLessThan(80)
-  // The palette lists them too: what it asks for, when the list is a little old, is what the page would ask for.
-  const askedBefore = asked.length
+  expect(requested[0]).toBe('all')
+  expect(requested.at(-1)?.split(',').length).toBeLessThan(80)
+  // The palette lists them too; when the list is a little old, it requests the same rows as the page.
+  const countBefore = requested.length
   await person.page.clock.fastForward(6_000)
   await person.page.keyboard.press('Control+k')
   await person.page.getByRole('menuitem', { name: 'squid-0@v0', exact: true }).waitFor()
-  await expect.poll(() => asked.length).toBeGreaterThan(askedBefore)
-  expect(asked.slice(1)).not.toContain('all')
+  await expect.poll(() => requested.length).toBeGreaterThan(countBefore)
+  expect(requested.slice(1)).not.toContain('all')
   await person.page.keyboard.press('Escape')
   await person.page.getByLabel('Find squid').fill('squid-77@')
   await row('squid-77@v0', person.page).waitFor()
-  expect(await drawn()).toBe(4)
+  expect(await rendered()).toBe(4)
   await person.context.close()
 })
 
-test('the tour leads through, back, out, and stays away from small screens', async () => {
+test('the tour goes forward and back, can be skipped, and is not shown on small screens', async () => {
   const { page: newcomer, context } = await personAs(browser, shoal, 'nora@squids.dev', { hasTour: true })
   const popover = newcomer.locator('.driver-popover')
   const shows = (title: string) => popover.getByText(title, { exact: true }).waitFor()
@@ -298,7 +298,7 @@ test('the tour leads through, back, out, and stays away from small screens', asy
   await context.close()
 })
 
-test('list and guide are accessible in both themes and at every width', async () => {
+test('the list and the guide are accessible in both themes and at every width', async () => {
   const flaws: string[] = []
   for (const [shot, path] of [
     ['squids', '/squids'],

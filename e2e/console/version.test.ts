@@ -10,7 +10,7 @@ import { play, played, type Deployer, type PlayedSquid } from '../support/played
 const shoal = consoleShoal()
 let browser: Browser
 let page: Page
-let who: Deployer
+let deployer: Deployer
 let playground: string
 
 const code = 'version-labs'
@@ -37,8 +37,8 @@ let guest: Awaited<ReturnType<typeof personAs>>
 
 /** One version deployed twice. */
 async function playRolled(): Promise<Deployment[]> {
-  const first = await played(who, { name: 'rolled', slot: 'v1', description: 'the first' })
-  rolled = [first, await played(who, { name: 'rolled', slot: 'v1', description: 'the second' })]
+  const first = await played(deployer, { name: 'rolled', slot: 'v1', description: 'the first' })
+  rolled = [first, await played(deployer, { name: 'rolled', slot: 'v1', description: 'the second' })]
   return rolled
 }
 
@@ -48,28 +48,33 @@ beforeAll(async () => {
   const [person, other] = (await Promise.all(people)) as [typeof guest, typeof guest]
   guest = other
   page = person.page
-  who = { shoal, org: code, token: person.token, api: person.api }
-  await who.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@version.dev' } })
+  deployer = { shoal, org: code, token: person.token, api: person.api }
+  await deployer.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@version.dev' } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
   const others = [transfers, { ...transfers, slot: 'v2', tag: 'old' }, crashing, { name: 'leaving', slot: 'v1' }]
-  playground = (await who.api.orgs.list({})).find(({ limits }) => limits.playground)?.code ?? ''
-  const free = played({ ...who, org: playground }, { name: 'free', slot: 'v1' })
-  const long = played(who, { name: 'long-log', slot: 'v1', build: { prints: longLog } })
-  const ends = await Promise.all([...others.map((one) => played(who, one)), playRolled(), free, long])
+  playground = (await deployer.api.orgs.list({})).find(({ limits }) => limits.playground)?.code ?? ''
+  const free = played({ ...deployer, org: playground }, { name: 'free', slot: 'v1' })
+  const long = played(deployer, { name: 'long-log', slot: 'v1', build: { prints: longLog } })
+  const deployments = await Promise.all([
+    ...others.map((version) => played(deployer, version)),
+    playRolled(),
+    free,
+    long,
+  ])
   logged = await long
-  expect(new Set(ends.flat().map(({ failed }) => failed))).toEqual(new Set(['NO']))
+  expect(new Set(deployments.flat().map(({ failed }) => failed))).toEqual(new Set(['NO']))
 })
 
 afterAll(async () => {
   await browser?.close()
 })
 
-const squid = (reference: string) => who.api.squids.get({ params: { code, reference } })
+const squid = (reference: string) => deployer.api.squids.get({ params: { code, reference } })
 const open = (reference: string, tab = '', on = page) =>
   on.goto(`/squids/${reference.replace('@', '/')}${tab}?organization=${code}`)
 const tab = (name: string, on = page) => on.getByRole('navigation', { name: 'Version' }).getByRole('link', { name })
-const answer = (name: string) => page.getByRole('alertdialog').getByRole('button', { name }).click()
-/** By the beginning of its words: a disabled one goes on with the reason. */
+const confirm = (name: string) => page.getByRole('alertdialog').getByRole('button', { name }).click()
+/** Matches the start of the text, because a disabled item also has its reason. */
 const menuItem = (name: string) => page.getByRole('menuitem', { name: new RegExp(`^${name}`) })
 async function openActions(reference: string) {
   await press(page, `Actions for ${reference}`)
@@ -77,7 +82,7 @@ async function openActions(reference: string) {
 }
 const row = (text: string, on = page) => on.getByRole('row').filter({ hasText: text })
 
-test('the header and the General tab say what the version is and where it answers', async () => {
+test('the header and the General tab describe the version and list its URLs', async () => {
   await open('erc20-transfers@v1')
   await page.getByRole('heading', { name: /^erc20-transfers@v1/ }).waitFor()
   await press(page, 'Copy reference')
@@ -102,7 +107,7 @@ test('the header and the General tab say what the version is and where it answer
   await page.waitForURL(/\/squids$/)
 })
 
-test('details and processors follow what is observed', async () => {
+test('details and processors show the observed state and update', async () => {
   await open('erc20-transfers@v1', '/details')
   await page.locator('section').filter({ hasText: 'API' }).getByText('Available', { exact: true }).waitFor()
   await says(page, 'Collocated: shares a host with other squids')
@@ -113,7 +118,7 @@ test('details and processors follow what is observed', async () => {
   await base.getByText('Syncing').waitFor()
   await base.getByText(/^\d+ min$/).waitFor()
   const before = await base.innerText()
-  // It moves while one looks.
+  // The page polls.
   await expect.poll(() => base.innerText(), { timeout: 20_000 }).not.toBe(before)
   await base.locator('[data-row-menu]').click()
   await menuItem('Copy metrics address').click()
@@ -122,7 +127,7 @@ test('details and processors follow what is observed', async () => {
     .toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers@v1/processors/base/metrics`)
 })
 
-test('database access shows the password only when asked, and copies it all the same', async () => {
+test('database access shows the password only on request, and always copies it', async () => {
   await open('erc20-transfers@v1', '/db')
   const [connection] = (await squid('erc20-transfers@v1')).addons.postgres?.connections ?? []
   const password = connection?.params.password ?? ''
@@ -145,7 +150,7 @@ test('database access shows the password only when asked, and copies it all the 
   expect(await page.getByText('psql').count()).toBe(0)
 })
 
-test('files are coloured, searched and copied', async () => {
+test('files are highlighted, searched and copied', async () => {
   await open('erc20-transfers@v1', '/manifest')
   await page.locator('.hljs-attr').filter({ hasText: 'manifest_version' }).waitFor()
   await page.getByLabel('Search squid.yaml').fill('NAME:')
@@ -161,7 +166,7 @@ test('files are coloured, searched and copied', async () => {
   await page.locator('.hljs-string').filter({ hasText: 'erc20-transfers' }).waitFor()
 })
 
-test('tags are added, moved from another version after a question, and removed', async () => {
+test('tags are added, moved from another version after a confirmation, and removed', async () => {
   await open('erc20-transfers@v1')
   await press(page, 'Add tag')
   await page.getByRole('textbox', { name: 'Tag' }).fill('No Tag')
@@ -178,26 +183,26 @@ test('tags are added, moved from another version after a question, and removed',
   await says(page, 'It is on erc20-transfers@v2 and will move from there.')
   await page.getByRole('dialog').getByRole('button', { name: 'Add tag' }).click()
   await page.getByRole('alertdialog', { name: 'Move old to erc20-transfers@v1?' }).waitFor()
-  await answer('Move tag')
+  await confirm('Move tag')
   await page.getByRole('button', { name: 'Tag old' }).waitFor()
   expect((await squid('erc20-transfers@v2')).tags).toEqual([])
 
   await press(page, 'Tag fresh')
   expect(await seriousFlaws(page)).toEqual([])
   await menuItem('Remove tag').click()
-  await answer('Remove tag')
+  await confirm('Remove tag')
   await page.getByRole('button', { name: 'Tag fresh' }).waitFor({ state: 'detached' })
 })
 
-test('a deployment is followed live, and what failed is said first', async () => {
+test('a deployment is shown live, and a failure is shown first', async () => {
   const failing = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'tsc found 3 errors' }
   const broken: PlayedSquid = {
     name: 'broken',
     slot: 'v1',
     build: { takesMs: 4000, prints: ['> tsc'], fails: failing },
   }
-  expect((await played(who, { name: 'broken', slot: 'v1' })).failed).toBe('NO')
-  const id = await play(who, broken)
+  expect((await played(deployer, { name: 'broken', slot: 'v1' })).failed).toBe('NO')
+  const id = await play(deployer, broken)
   await open('broken@v1', '/deployments')
   await row(`#${id}`).getByText('IMAGE_BUILDING').waitFor()
   await row(`#${id}`).getByRole('link').click()
@@ -219,7 +224,7 @@ test('a deployment is followed live, and what failed is said first', async () =>
   expect(await roll.getAttribute('aria-description')).toBe('It failed, so there is nothing to roll back to.')
   await tab('General').click()
   await says(page, 'Last deploy was finished with an error')
-  // Every version has one, so that an empty list is the server's to lose.
+  // Every version has a deployment, so the empty list needs a simulated response.
   const list = /\/deployments\?.*squidId=/
   await page.route(list, (route) => route.fulfill({ json: { payload: [] } }))
   await open('broken@v1', '/deployments')
@@ -231,7 +236,7 @@ test('a deployment is followed live, and what failed is said first', async () =>
 
 test('a first deployment that fails leaves its log, and no version in the list', async () => {
   const fails = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'tsc found 7 errors' }
-  const id = await play(who, { name: 'first', slot: 'v1', build: { takesMs: 3000, fails } })
+  const id = await play(deployer, { name: 'first', slot: 'v1', build: { takesMs: 3000, fails } })
   await open('first@v1', `/deployments/${id}`)
   await page.getByRole('list', { name: 'Steps' }).getByText('Building').first().waitFor()
   const failed = page
@@ -251,7 +256,7 @@ test('a first deployment that fails leaves its log, and no version in the list',
   await failed.waitFor()
 })
 
-test('a long log is drawn whole and stays at its end', async () => {
+test('a long log is rendered and copied in full', async () => {
   await open('long-log@v1', `/deployments/${logged.id}`)
   const log = page.getByRole('region', { name: 'Log lines' })
   await log.getByText('line 0 of the build', { exact: true }).waitFor()
@@ -260,7 +265,7 @@ test('a long log is drawn whole and stays at its end', async () => {
   expect((await clipboard(page)).split('\n').filter((line) => line.startsWith('line '))).toEqual(longLog)
 })
 
-test('a version goes back to an earlier image after a question', async () => {
+test('a version is rolled back to an earlier image after a confirmation', async () => {
   const [first, second] = rolled
   await open('rolled@v1')
   await says(page, 'the second')
@@ -279,7 +284,7 @@ test('a version goes back to an earlier image after a question', async () => {
   await menuItem('Roll back to this').click()
   await page.getByRole('alertdialog', { name: `Roll rolled@v1 back to deployment ${first?.id}?` }).waitFor()
   expect(await seriousFlaws(page)).toEqual([])
-  await answer('Roll back')
+  await confirm('Roll back')
   await page.waitForURL(/\/deployments\/\d+$/)
   await page.getByRole('heading', { name: /Rollback/ }).waitFor()
   await says(page, 'SUCCEEDED')
@@ -287,14 +292,14 @@ test('a version goes back to an earlier image after a question', async () => {
   await says(page, 'the first')
 })
 
-test('a hibernated version says so, closes what needs running programs, and wakes', async () => {
+test('a hibernated version shows a notice, disables the tabs that need running programs, and can be restarted', async () => {
   await open('erc20-transfers@v2')
   await openActions('erc20-transfers@v2')
   await menuItem('Hibernate').click()
-  await answer('Hibernate')
+  await confirm('Hibernate')
   await says(page, 'This version is hibernated')
-  for (const closed of ['Details', 'Processors', 'Logs', 'Metrics', 'DB access'])
-    expect(await tab(closed).getAttribute('data-tip')).toBe('The version is hibernated. Restart it first.')
+  for (const disabled of ['Details', 'Processors', 'Logs', 'Metrics', 'DB access'])
+    expect(await tab(disabled).getAttribute('data-tip')).toBe('The version is hibernated. Restart it first.')
   expect(await page.getByRole('button', { name: 'GraphQL playground' }).getAttribute('aria-disabled')).toBe('true')
   await open('erc20-transfers@v2', '/db')
   await says(page, 'Nothing to show now')
@@ -313,8 +318,8 @@ test('a processor that crashes is shown with its reason', async () => {
   expect((await squid('crashing@v1')).alerts[0]?.severity).toBe('CRITICAL')
 })
 
-test('one who may only look sees why they cannot change anything', async () => {
-  const { id } = await who.api.orgs.inviteMember({
+test('a viewer sees why they cannot change anything', async () => {
+  const { id } = await deployer.api.orgs.inviteMember({
     params: { code },
     body: { email: 'guest@version.dev', roleType: 'viewer' },
   })
@@ -328,7 +333,7 @@ test('one who may only look sees why they cannot change anything', async () => {
   await guest.context.close()
 })
 
-test('an unknown version is not found, and one that is deleted meanwhile is left', async () => {
+test('an unknown version is not found, and deleting a version leaves its page', async () => {
   await open('unknown@v9')
   await says(page, 'Version not found')
   await open('leaving@v1')
@@ -337,17 +342,17 @@ test('an unknown version is not found, and one that is deleted meanwhile is left
   await openActions('leaving@v1')
   expect(await seriousFlaws(page)).toEqual([])
   await menuItem('Delete').click()
-  const confirm = page.getByRole('alertdialog').getByRole('button', { name: 'Delete' })
-  expect(await confirm.getAttribute('aria-disabled')).toBe('true')
+  const deleteButton = page.getByRole('alertdialog').getByRole('button', { name: 'Delete' })
+  expect(await deleteButton.getAttribute('aria-disabled')).toBe('true')
   await page.getByLabel('Type leaving@v1 to confirm').fill('leaving@v1')
-  await confirm.click()
+  await deleteButton.click()
   await page.waitForURL(/\/squids(\?|$)/)
   await says(page, 'leaving@v1 has been deleted')
 })
 
 test('every tab is accessible in both themes and at every width', async () => {
-  const first = (await who.api.deployments.list({ params: { code }, query: {} })).findLast(
-    (one) => one.squid?.reference === 'erc20-transfers@v1',
+  const first = (await deployer.api.deployments.list({ params: { code }, query: {} })).findLast(
+    (deployment) => deployment.squid?.reference === 'erc20-transfers@v1',
   )
   const screens = [
     ['general', 'erc20-transfers@v1', ''],
@@ -361,17 +366,17 @@ test('every tab is accessible in both themes and at every width', async () => {
     ['not-found', 'unknown@v9', ''],
   ] as const
   const flaws: string[] = []
-  const look = async ([shot, reference, part]: (typeof screens)[number], own: Page) => {
+  const check = async ([shot, reference, part]: (typeof screens)[number], own: Page) => {
     await open(reference, part, own)
     await own.getByRole('heading', { level: 1 }).waitFor()
     await expect.poll(() => own.locator('[aria-busy=true], [aria-label=Loading]').count()).toBe(0)
     flaws.push(...(await flawsOfLooks(own, `version-${shot}`)))
   }
-  // Two at the same time: it is the browser's work that takes long. Tabs of one person would follow each other's theme.
+  // Two pages in parallel, because the checks take long; in separate contexts, because tabs of one context share the theme.
   const { page: second } = await personAs(browser, shoal, 'mira@version.dev')
   await Promise.all(
     [page, second].map(async (own, half) => {
-      for (const [index, screen] of screens.entries()) if (index % 2 === half) await look(screen, own)
+      for (const [index, screen] of screens.entries()) if (index % 2 === half) await check(screen, own)
     }),
   )
   expect(flaws).toEqual([])

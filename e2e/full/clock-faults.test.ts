@@ -29,14 +29,14 @@ describe.skipIf(!existsSync(fakeTime))('a clock that jumps (needs libfaketime)',
         FAKETIME_DONT_FAKE_MONOTONIC: '1',
       })
       try {
-        const who = await playOn(shoal)
-        const timeline = watch(who, who.endpoint)
+        const deployer = await playOn(shoal)
+        const timeline = watch(deployer, deployer.endpoint)
         await until(() => timeline.latest('neighbour') === '200', 'everything works')
         timeline.mark()
         writeFileSync(file, `${by}\n`)
-        const deployed = await played({ ...who, api: shoal.as(who.token) }, { name: 'later', slot: 'v1' })
+        const deployed = await played({ ...deployer, api: shoal.as(deployer.token) }, { name: 'later', slot: 'v1' })
         const statuses = async () =>
-          (await shoal.as(who.token).squids.list({ params: { code: who.org } })).map(
+          (await shoal.as(deployer.token).squids.list({ params: { code: deployer.org } })).map(
             ({ name, processors }) => `${name} ${processors?.[0]?.status}`,
           )
         await until(

@@ -82,13 +82,13 @@ describe('RPC nodes', () => {
   const both = (fault: Fault) => async () => {
     for (const node of nodes) await node.become(fault)
   }
-  const one = (fault: Fault) => async () => await nodes[0]?.become(fault)
+  const setFirstNode = (fault: Fault) => async () => await nodes[0]?.become(fault)
 
   test.each([
-    { fault: 'one of two dead', begin: one('dead'), isServed: true },
-    { fault: 'one of two silent', begin: one('silent'), isServed: true },
-    { fault: 'one of two slow (5 s)', begin: one('slow'), isServed: true },
-    { fault: 'one of two lying (a head 1,000 blocks too high)', begin: one('lying'), isServed: true },
+    { fault: 'one of two dead', begin: setFirstNode('dead'), isServed: true },
+    { fault: 'one of two silent', begin: setFirstNode('silent'), isServed: true },
+    { fault: 'one of two slow (5 s)', begin: setFirstNode('slow'), isServed: true },
+    { fault: 'one of two lying (a head 1,000 blocks too high)', begin: setFirstNode('lying'), isServed: true },
     { fault: 'both dead', begin: both('dead'), isServed: false },
     { fault: 'both silent', begin: both('silent'), isServed: false },
   ])(

@@ -48,16 +48,16 @@ export async function newPerson(
   context.on('weberror', (error) => complaints.push(error.error().message))
   context.on('console', (message) => {
     // Pages handle error responses of the API.
-    const isAnswer = message.text().startsWith('Failed to load resource')
-    if (message.type() === 'error' && !isAnswer) complaints.push(`${message.page()?.url()}: ${message.text()}`)
+    const isErrorResponse = message.text().startsWith('Failed to load resource')
+    if (message.type() === 'error' && !isErrorResponse) complaints.push(`${message.page()?.url()}: ${message.text()}`)
   })
   return context
 }
 
 /** Returns axe's findings of serious or worse impact on the current page, one line each; of all rules, or of those named. */
 export async function seriousFlaws(page: Page, ...rules: string[]): Promise<string[]> {
-  const isThere = await page.evaluate<boolean>("typeof axe !== 'undefined'")
-  if (!isThere) await page.evaluate(axe.source)
+  const isLoaded = await page.evaluate<boolean>("typeof axe !== 'undefined'")
+  if (!isLoaded) await page.evaluate(axe.source)
   const options = { resultTypes: ['violations'], ...(rules.length > 0 && { runOnly: rules }) }
   const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(document, ${JSON.stringify(options)})`)
   return violations
@@ -68,8 +68,8 @@ export async function seriousFlaws(page: Page, ...rules: string[]): Promise<stri
 }
 
 /**
- * Changes the theme as another tab would: in the setting that all tabs share, also for pages opened later. When it resolves,
- * charts have been drawn again.
+ * Changes the theme like another tab: in the setting that all tabs share, so it also applies to pages opened later. Resolves
+ * when charts have been redrawn.
  */
 export const switchTheme = (page: Page, theme: (typeof themes)[number]): Promise<void> =>
   page.evaluate(`new Promise((done) => {
@@ -83,10 +83,10 @@ const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
 const shots = process.env['SHOAL_TEST_SHOTS']
 
 /**
- * Checks the page as it is now in both themes, and answers what is wrong, one line each: nothing may be wider than the window
- * at any width, and axe may find nothing serious. A theme changes nothing but colours, so only the light one gets all widths
- * and all rules of axe, and axe runs at the widest. `npm run test:full` runs axe with all its rules in both themes at every width.
- * Keeps pictures called `<name>-<theme>-<width>`. Leaves the page in the dark theme, at a width of its own.
+ * Checks the current page in both themes and returns the problems, one line each: content wider than the window at any width,
+ * and serious findings of axe. Themes differ only in colours, so by default the dark theme is checked only at the greatest width
+ * and only for contrast, and axe runs only at the greatest width. `npm run test:full` runs all rules in both themes at every width.
+ * Saves screenshots named `<name>-<theme>-<width>`. Leaves the page in the dark theme, at the last width.
  *
  * @param height of the window in pixels
  */

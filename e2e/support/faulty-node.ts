@@ -10,7 +10,7 @@ export type FaultyNode = { url: string; become: (fault: Fault) => Promise<void>;
 const slowMs = 5_000
 const liedBlocks = 1_000
 
-/** A node that forwards requests to another one, and can be made to misbehave. */
+/** Starts a node that forwards requests to the node at `targetUrl`, and can be made to misbehave. */
 export async function startFaultyNode(targetUrl: string): Promise<FaultyNode> {
   let fault: Fault = 'none'
   let server: Server = await listen(0)
@@ -68,12 +68,12 @@ function forward(url: string, body: Buffer): Promise<string> {
 type Call = { id: unknown; method?: string }
 type Result = { id: unknown; result?: unknown }
 
-/** Only the number of the newest block is wrong; a request for that block returns that it does not exist. */
+/** Raises only the number of the newest block; the node still reports that the block does not exist. */
 function raiseHead(body: Buffer, response: string): string {
   const calls = [JSON.parse(body.toString()) as Call | Call[]].flat()
   const isHead = ({ id }: Result) => calls.find((call) => call.id === id)?.method === 'eth_blockNumber'
   const results = JSON.parse(response) as Result | Result[]
-  const changed = (each: Result) =>
-    isHead(each) ? { ...each, result: `0x${(Number(each.result) + liedBlocks).toString(16)}` } : each
+  const changed = (result: Result) =>
+    isHead(result) ? { ...result, result: `0x${(Number(result.result) + liedBlocks).toString(16)}` } : result
   return JSON.stringify(Array.isArray(results) ? results.map(changed) : changed(results))
 }

@@ -45,8 +45,8 @@ export const hasHealed = (timeline: Timeline) =>
 export async function playOn(shoal: Shoal): Promise<Watched & { endpoint: string; api: Client<Contract> }> {
   const org = 'acme-labs'
   const { token, api } = await addOrg(shoal, org)
-  const who = { shoal, org, token, api }
-  const { status } = await played(who, { name: 'played', slot: 'v1' })
+  const deployer = { shoal, org, token, api }
+  const { status } = await played(deployer, { name: 'played', slot: 'v1' })
   if (status !== 'OK') throw new Error(`The deployment ended with ${status}`)
-  return { ...who, endpoint: `${shoal.gatewayUrl}/${org}/played@v1/api/graphql` }
+  return { ...deployer, endpoint: `${shoal.gatewayUrl}/${org}/played@v1/api/graphql` }
 }

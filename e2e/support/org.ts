@@ -7,8 +7,8 @@ export const adminPassword = 'correct-horse'
 export type Org = { id: number; org: string; email: string; token: string; api: Client<Contract> }
 
 /**
- * An active organization whose administrator has an API token. The operator does only what the API cannot: each of the
- * operator's commands is a process that loads the whole server.
+ * Creates an active organization whose administrator has an API token. Uses the operator's command line only where the
+ * API cannot do it, because each command starts a process that loads the whole server.
  */
 export async function addOrg({ cli, as }: Pick<Shoal, 'cli' | 'as'>, org: string): Promise<Org> {
   const email = `admin@${org}.dev`

@@ -46,7 +46,7 @@ export function newestLink(shoal: RunningShoal, email: string): Promise<string> 
 }
 
 type Person = { context: BrowserContext; page: Page; token: string; api: Client<Contract> }
-type How = {
+type PersonOptions = {
   /** The user has neither accepted the terms nor filled in the questionnaire. */
   isNew?: boolean
   areInvitesChecked?: boolean
@@ -60,7 +60,12 @@ type How = {
 const accounts = new Set<string>()
 
 /** Signs in a user with a confirmed account. The first call for an email creates the account. */
-export async function personAs(browser: Browser, shoal: RunningShoal, email: string, how: How = {}): Promise<Person> {
+export async function personAs(
+  browser: Browser,
+  shoal: RunningShoal,
+  email: string,
+  options: PersonOptions = {},
+): Promise<Person> {
   const account = `${shoal.url} ${email}`
   if (!accounts.has(account)) {
     const name = email.split(/[@.]/).slice(0, 2).join(' ')
@@ -69,15 +74,15 @@ export async function personAs(browser: Browser, shoal: RunningShoal, email: str
   }
   const { token } = await shoal.as('').auth.signIn({ body: { email, password } })
   const api = shoal.as(token)
-  if (!how.isNew) {
+  if (!options.isNew) {
     const onboardingForm = { occupation: 'Analyst', source: 'Google', usage: 'DeFi' }
     await api.user.completeOnboarding({ body: { policyAccepted: true, onboardingForm } })
   }
   const context = await newPerson(browser, shoal, {
     user_token: token,
-    tmp_invites_checked: String(how.areInvitesChecked ?? true),
-    ...(how.hasTour && { onboardingGuide: '0' }),
-    ...(how.userOrg !== undefined && { userOrg: String(how.userOrg) }),
+    tmp_invites_checked: String(options.areInvitesChecked ?? true),
+    ...(options.hasTour && { onboardingGuide: '0' }),
+    ...(options.userOrg !== undefined && { userOrg: String(options.userOrg) }),
   })
   return { context, page: await context.newPage(), token, api }
 }

@@ -24,20 +24,20 @@ export type PlayedSquid = {
 export type Deployer = { shoal: Pick<Shoal, 'url'>; org: string; token: string; api: Client<Contract> }
 
 /** Uploads the squid and requests its deployment; returns the deployment's id. */
-export async function play(who: Deployer, squid: PlayedSquid): Promise<number> {
+export async function play(deployer: Deployer, squid: PlayedSquid): Promise<number> {
   const project = mkdtempSync(join(tmpdir(), 'shoal-played-'))
   try {
     for (const [file, content] of Object.entries(filesOf(squid))) writeFileSync(join(project, file), content)
     const { name, slot, tag } = squid
-    return await deploy({ ...who, project }, { name, slot, ...(tag && { tag }) })
+    return await deploy({ ...deployer, project }, { name, slot, ...(tag && { tag }) })
   } finally {
     rmSync(project, { recursive: true, force: true })
   }
 }
 
 /** As above, and waits until the deployment has ended, successfully or not. */
-export const played = async (who: Deployer, squid: PlayedSquid): Promise<Deployment> =>
-  ended(who, await play(who, squid))
+export const played = async (deployer: Deployer, squid: PlayedSquid): Promise<Deployment> =>
+  ended(deployer, await play(deployer, squid))
 
 function filesOf({ name, description, build = {}, api = {}, processors = { processor: {} } }: PlayedSquid) {
   const section = (behaviour: Behaviour, indent: string) => [

@@ -11,11 +11,11 @@ export async function connectTo(dataDir: string, database: string): Promise<Clie
   return client
 }
 
-/** Returns the process id of that Postgres. */
+/** Returns the process id of the embedded Postgres of this data directory. */
 export const postmasterOf = (dataDir: string): number =>
   Number(readFileSync(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0])
 
-/** Freezes all processes of that Postgres, like a host that is out of memory or whose disk hangs. Returns a function that resumes them. */
+/** Freezes all processes of the embedded Postgres, as on a host that is out of memory or has a hanging disk. Returns a function that resumes them. */
 export function freezePostgres(dataDir: string): () => void {
   const postmaster = postmasterOf(dataDir)
   const parentOf = (pid: string) => {

@@ -3,16 +3,16 @@ import { createHash } from 'node:crypto'
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What of the example squid a test takes from `npm test`, which built it once for all tests. */
+/** The parts of the example squid that a test reuses; `npm test` builds them once for all tests. */
 export type Prebuilt = 'nothing' | 'dependencies' | 'dependencies and code'
 
-/** Missing when vitest runs on its own, or when the squid could not be built, which `npm test` reports. */
-const made = process.env['SHOAL_TEST_SQUID']
-const folder = made && existsSync(made) ? made : null
+/** Undefined when vitest runs without `npm test`, or when the squid could not be built, which `npm test` reports. */
+const buildFolder = process.env['SHOAL_TEST_SQUID']
+const folder = buildFolder && existsSync(buildFolder) ? buildFolder : null
 
 /**
  * Puts the installed dependencies of the example squid into the server's build cache of this organization, as if it had built
- * the squid before. Hard links: the builder keeps them sealed. Without `npm test` there are none, and the server installs them.
+ * the squid before. Uses hard links, because the builder never changes these files. Without `npm test` the server installs them.
  */
 export function lendDependencies(dataDir: string, orgId: number): void {
   if (!folder) return
@@ -24,7 +24,7 @@ export function lendDependencies(dataDir: string, orgId: number): void {
   execFileSync('cp', ['-al', join(folder, 'dependencies'), join(cache, 'deps')])
 }
 
-/** Makes the project one whose author has compiled it already: its build takes a second. */
+/** Adds the compiled code to the project and removes its build script's work, so that its build takes a second. */
 export function useCompiledCode(project: string): void {
   if (!folder) return
   cpSync(join(folder, 'lib'), join(project, 'lib'), { recursive: true })
