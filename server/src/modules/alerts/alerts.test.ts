@@ -11,8 +11,8 @@ import { makeVersion, specOf, workloadOf } from '../versions/testing/make-versio
 import { metricsPort } from '../manifest/workload.ts'
 import { startAlertedApp, type AlertedApp } from './testing/alerted-app.ts'
 
-/** Half an hour and a day pass in it. */
-const longTime = { timeout: 120_000 }
+/** For a test that simulates more than a day. */
+const longTimeout = { timeout: 120_000 }
 
 let a: AlertedApp
 let org: TestOrg
@@ -26,7 +26,7 @@ const params = () => ({ code: org.code })
 const api = () => a.t.as(org.admin).alerts
 const sql = async <Row extends object>(text: string, values: unknown[]) =>
   (await a.t.app.database.pool.query<Row>(text, values)).rows
-const told = () =>
+const deliveries = () =>
   sql<{ what: string; label: string }>('select what, label from alert_deliveries where org_id = $1 order by id', [
     org.id,
   ])
@@ -35,21 +35,21 @@ const moving: SimSync = { fromBlock: 1000, headBlock: 1000, headBlocksPerSecond:
 const processor = (sync: Partial<SimSync>): SimBehaviour => ({ sync: { ...moving, ...sync } })
 const version = (name: string, behaviour: SimBehaviour) =>
   makeVersion(a.t.app, org, { name, processors: { eth: behaviour } })
-/** Other programs in the place of a processor. */
+/** Replaces the processor of a version with one that behaves like this. */
 const replace = (squid: SquidRow, behaviour: SimBehaviour) =>
   a.runtime.apply(workloadOf(squid, [specOf('eth', metricsPort, behaviour)]))
 
-/** Its environment leads to a chain of our gateway. */
-async function indexes(squid: SquidRow, chain: string): Promise<void> {
+/** Sets an RPC URL of our gateway in the environment of the version, so that its chain is known. */
+async function setChain(squid: SquidRow, chain: string): Promise<void> {
   const env = { RPC_URL: `http://localhost:4001/rpc/${chain}/shoal_rpc_${'x'.repeat(32)}` }
   const workload = workloadOf(squid, [{ ...specOf('eth', metricsPort, {}), env }])
   await updateSquid(a.t.app.db, squid.id, { sealedWorkload: sealWorkload(a.t.app.sealer, squid.id, workload) })
 }
 
-const shown = (events: AlertEvent[]) =>
+const summaries = (events: AlertEvent[]) =>
   events.map(({ kind, squid, container, severity }) => [kind, squid?.name, container, severity].join(' ')).toSorted()
 
-test('every kind of alert is opened when its cause is there, once, and ended when it is gone', longTime, async () => {
+test('every kind of alert is opened once while its cause exists, and ends after it', longTimeout, async () => {
   const { app } = a.t
   const startMs = a.clock.now().getTime()
   const seconds = () => Math.floor((a.clock.now().getTime() - startMs) / 1000)
@@ -59,7 +59,7 @@ test('every kind of alert is opened when its cause is there, once, and ended whe
   const stalled = await version('stalled', processor({ fromBlock: 0, stallsAtBlock: 300 }))
   const lagging = await version('lagging', processor({ headBlocksPerSecond: 10, blocksPerSecond: 1 }))
   const wrong = await version('wrong', processor({}))
-  await indexes(wrong, 'eth')
+  await setChain(wrong, 'eth')
   a.showHead('eth', () => 1000 + seconds())
   const frozen = await version('frozen', processor({}))
   await makeVersion(app, org, { name: 'down', apis: [{ startMs: minutes(20) }] })
@@ -107,12 +107,12 @@ test('every kind of alert is opened when its cause is there, once, and ended whe
     'STALLED stalled eth CRITICAL',
     'WRONG_SYNCED wrong eth CRITICAL',
   ]
-  expect(shown(await a.alerts(org))).toEqual(expected)
-  // The slow one had no requests since, and the one that crashed runs.
+  expect(summaries(await a.alerts(org))).toEqual(expected)
+  // The slow version had no more requests, and the looping one runs.
   await a.pass(minutes(11))
-  expect(shown(await a.alerts(org))).toEqual(
+  expect(summaries(await a.alerts(org))).toEqual(
     [
-      ...expected.filter((one) => !/^(API_SLOW|CRASH_LOOP)/.test(one)),
+      ...expected.filter((summary) => !/^(API_SLOW|CRASH_LOOP)/.test(summary)),
       'FROZEN_HEAD frozen eth WARNING',
       'SOURCE_SILENT silent eth WARNING',
     ].toSorted(),
@@ -132,24 +132,24 @@ test('every kind of alert is opened when its cause is there, once, and ended whe
   await a.t.make.status(org, 'ACTIVE')
   await sql('delete from quota_usage where org_id = $1 and month = $2', [org.id, monthOf(hour)])
   await a.pass(minutes(10))
-  expect(shown(await a.alerts(org))).toEqual(['OUT_OF_MEMORY hungry eth WARNING'])
+  expect(summaries(await a.alerts(org))).toEqual(['OUT_OF_MEMORY hungry eth WARNING'])
   a.passUnseen(hours(24))
   await a.pass(minutes(2))
   expect(await a.alerts(org)).toEqual([])
   const ended = await a.alerts(org, 'ended')
   expect(ended.map(({ kind }) => kind).toSorted()).toEqual(
-    [...expected.map((one) => one.split(' ')[0] ?? ''), 'FROZEN_HEAD', 'SOURCE_SILENT'].toSorted(),
+    [...expected.map((summary) => summary.split(' ')[0] ?? ''), 'FROZEN_HEAD', 'SOURCE_SILENT'].toSorted(),
   )
-  // Each channel got the beginning and the end, and neither twice.
-  const notes = (await told()).map(({ what, label }) => `${what} ${label}`)
-  expect(new Set(notes).size).toBe(notes.length)
-  expect(notes).toHaveLength(26)
+  // The channel received the start and the end of each alert, and neither twice.
+  const messages = (await deliveries()).map(({ what, label }) => `${what} ${label}`)
+  expect(new Set(messages).size).toBe(messages.length)
+  expect(messages).toHaveLength(26)
 })
 
 const stalling = processor({ fromBlock: 0, stallsAtBlock: 300 })
-const notes = async () => (await told()).map(({ what }) => what)
+const messageKinds = async () => (await deliveries()).map(({ what }) => what)
 
-test('open alerts stay open when the worker is killed, and are not sent twice', async () => {
+test('open alerts stay open when the worker is killed, and are not notified twice', async () => {
   const squid = await version('stalled', stalling)
   await a.pass(minutes(7))
   const [opened] = await a.alerts(org)
@@ -160,15 +160,15 @@ test('open alerts stay open when the worker is killed, and are not sent twice', 
     await a.pass(minutes(1))
   }
   expect(await a.alerts(org)).toEqual([opened])
-  expect(await notes()).toEqual(['OPENED'])
+  expect(await messageKinds()).toEqual(['OPENED'])
   await replace(squid, processor({ fromBlock: 1900, headBlock: 1900 }))
   await a.pass(minutes(3))
   expect(await a.alerts(org)).toEqual([])
   expect(await a.alerts(org, 'ended')).toMatchObject([{ id: opened?.id, startedAt: opened?.startedAt }])
-  expect(await notes()).toEqual(['OPENED', 'ENDED'])
+  expect(await messageKinds()).toEqual(['OPENED', 'ENDED'])
 })
 
-test('a muted alert is not sent, unless it is still open when the mute ends', async () => {
+test('a muted alert is not notified, unless it is still open when the mute ends', async () => {
   const squid = await version('stalled', stalling)
   await expect(
     api().mute({ params: params(), body: { kind: null, squidId: squid.id + 1, minutes: 30 } }),
@@ -178,10 +178,10 @@ test('a muted alert is not sent, unless it is still open when the mute ends', as
   expect(await api().listMutes({ params: params() })).toEqual([mute])
   await a.pass(minutes(7))
   expect(await a.alerts(org)).toMatchObject([{ kind: 'STALLED', isMuted: true }])
-  expect(await notes()).toEqual([])
+  expect(await messageKinds()).toEqual([])
   await a.pass(minutes(10))
   expect(await a.alerts(org)).toMatchObject([{ isMuted: false }])
-  expect(await notes()).toEqual(['OPENED'])
+  expect(await messageKinds()).toEqual(['OPENED'])
   expect(await api().listMutes({ params: params() })).toEqual([])
 
   const other = await version('other', stalling)
@@ -192,10 +192,10 @@ test('a muted alert is not sent, unless it is still open when the mute ends', as
   await api().unmute({ params: { ...params(), muteId: String(all.id) } })
   await a.pass(minutes(1))
   expect((await a.alerts(org, 'ended')).map(({ squid: of, isMuted }) => [of?.name, isMuted])).toEqual([['other', true]])
-  expect(await notes()).toEqual(['OPENED'])
+  expect(await messageKinds()).toEqual(['OPENED'])
 })
 
-test('rules are those of the organization, and a rule that is off says nothing', async () => {
+test('each organization has its own rules, and a disabled rule opens no alerts', async () => {
   const neighbour = await a.t.make.org()
   await version('stalled', stalling)
   await makeVersion(a.t.app, neighbour, { name: 'theirs', processors: { eth: stalling } })
@@ -211,18 +211,18 @@ test('rules are those of the organization, and a rule that is off says nothing',
     threshold: 10,
   })
   await a.pass(minutes(7))
-  expect(shown(await a.alerts(org))).toEqual([])
-  expect(shown(await a.alerts(neighbour))).toEqual(['STALLED theirs eth CRITICAL'])
+  expect(summaries(await a.alerts(org))).toEqual([])
+  expect(summaries(await a.alerts(neighbour))).toEqual(['STALLED theirs eth CRITICAL'])
   await a.pass(minutes(5))
-  expect(shown(await a.alerts(org))).toEqual(['STALLED stalled eth CRITICAL'])
+  expect(summaries(await a.alerts(org))).toEqual(['STALLED stalled eth CRITICAL'])
   await change(false, 10)
   await a.pass(0)
   expect(await a.alerts(org)).toEqual([])
-  expect(shown(await a.alerts(neighbour))).toHaveLength(1)
-  expect(await notes()).toEqual(['OPENED'])
+  expect(summaries(await a.alerts(neighbour))).toHaveLength(1)
+  expect(await messageKinds()).toEqual(['OPENED'])
 })
 
-test('alerts of a version that is hibernated, redeployed or deleted end immediately, and only programs are notified', async () => {
+test('alerts of a version that is hibernated, redeployed or deleted end immediately, and only webhooks are notified', async () => {
   const url = 'https://hooks.example.com/in'
   const { channel } = await api().addChannel({ params: params(), body: { type: 'webhook', name: 'hook', url } })
   const squids = []
@@ -246,7 +246,7 @@ test('alerts of a version that is hibernated, redeployed or deleted end immediat
   expect(ends).toEqual(squids.map(() => ({ channel_id: channel.id })))
 })
 
-test('an alert that gets worse is sent once more, and old alerts are deleted', async () => {
+test('an alert that becomes critical is notified once more, and old alerts are deleted', async () => {
   await a.t.make.status(org, 'PAYMENT_ISSUES')
   await a.pass(minutes(1))
   await a.t.make.status(org, 'IN_DEBT')
@@ -254,7 +254,7 @@ test('an alert that gets worse is sent once more, and old alerts are deleted', a
   expect(await a.alerts(org)).toMatchObject([{ kind: 'PAYMENT', severity: 'CRITICAL', label: 'Payment is overdue' }])
   await a.t.make.status(org, 'ACTIVE')
   await a.pass(minutes(2))
-  expect((await told()).map(({ what, label }) => `${what} ${label}`)).toEqual([
+  expect((await deliveries()).map(({ what, label }) => `${what} ${label}`)).toEqual([
     'OPENED A payment failed',
     'OPENED Payment is overdue',
     'ENDED Payment is overdue',
@@ -262,5 +262,5 @@ test('an alert that gets worse is sent once more, and old alerts are deleted', a
   a.passUnseen(days(91))
   for (const job of retentionJobs(a.t.app)) await job.run(undefined as never)
   expect(await sql('select id from alert_events where org_id = $1', [org.id])).toEqual([])
-  expect(await told()).toEqual([])
+  expect(await deliveries()).toEqual([])
 })

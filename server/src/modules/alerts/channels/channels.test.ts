@@ -28,7 +28,7 @@ const add = (type: 'webhook' | 'slack', url: string, name = type as string) =>
 const rows = async (table: string) =>
   JSON.stringify((await t.app.database.pool.query(`select x::text from ${table} x where org_id = $1`, [org.id])).rows)
 
-test('e-mail is there from the beginning, goes to the confirmed address, and stays', async () => {
+test('every organization has an e-mail channel to its confirmed address, which cannot be removed', async () => {
   const [email, ...others] = await list()
   expect(others).toEqual([])
   expect(email).toMatchObject({ type: 'email', target: org.admin.email, isEnabled: true, lastDelivery: null })
@@ -51,7 +51,7 @@ test('e-mail is there from the beginning, goes to the confirmed address, and sta
   // A playground cannot be renamed or deleted, but its alerts are sent like any others.
   const body = { type: 'webhook', name: 'Mine', url } as const
   expect((await t.as(owner).alerts.addChannel({ ...own, body })).channel).toMatchObject({ name: 'Mine' })
-  // It has to be asked by who may: a person without a confirmed address sees no organization yet.
+  // A user without a confirmed address has no access to organizations yet.
   await expect(t.as(unsure).alerts.listChannels({ params: { code: unsure.playground.code } })).rejects.toMatchObject({
     status: 405,
   })
@@ -119,17 +119,17 @@ test('changing a channel keeps the fields that are left out', async () => {
   }
 })
 
-test('twenty channels, also when they are added at once', async () => {
+test('an organization has at most twenty channels, also when they are added concurrently', async () => {
   await list()
   const tries = await Promise.allSettled(
     Array.from({ length: 25 }, (_, n) => add('webhook', receiver.url, `hook ${n}`)),
   )
   expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(19)
-  expect(tries.find((one) => one.status === 'rejected')?.reason).toMatchObject({ status: 405 })
+  expect(tries.find((result) => result.status === 'rejected')?.reason).toMatchObject({ status: 405 })
   expect(await list()).toHaveLength(20)
 })
 
-test('the test button sends at once, once, and tells how it went', async () => {
+test('the test button sends immediately, without retries, and returns the result', async () => {
   const { channel } = await add('webhook', receiver.url)
   const first = await api().testChannel({ params: ofChannel(channel) })
   expect(first).toMatchObject({ what: 'TEST', status: 'DELIVERED', tries: 1, httpStatus: 204, error: null })
@@ -178,31 +178,31 @@ test('a replay sends the same once more; deliveries are paged, newest first', as
   expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => b - a))
 })
 
-test('a delivery says what it is about, also when that was deleted meanwhile', async () => {
+test('a delivery names its version, even if that has since been deleted', async () => {
   const alert = alertMaker(t)
   const { channel } = await add('webhook', receiver.url)
-  const [kept, gone] = [
+  const [kept, deleted] = [
     await makeVersion(t.app, org, { name: 'kept' }),
     await makeVersion(t.app, org, { name: 'gone' }),
   ]
-  for (const { id, name, slot } of [kept, gone])
+  for (const { id, name, slot } of [kept, deleted])
     await alert.open(org, { squidId: id, squidName: name, squidSlot: slot })
   await alert.open(org, { kind: 'PAYMENT', squidId: null, squidName: null, squidSlot: null, container: null })
   await api().testChannel({ params: ofChannel(channel) })
-  await deleteSquid(t.app.db, gone.id)
+  await deleteSquid(t.app.db, deleted.id)
   const sent = (await api().listDeliveries({ params: params() })).filter((one) => one.channel.id === channel.id)
   const crash = { kind: 'CRASH_LOOP', container: 'eth' }
   const squidOf = ({ id, name, slot }: typeof kept, isDeleted: boolean) => ({ id, name, slot, isDeleted })
-  expect(sent.map((one) => one.alert)).toEqual([
+  expect(sent.map(({ alert: about }) => about)).toEqual([
     null,
     { kind: 'PAYMENT', container: null, squid: null },
-    { ...crash, squid: squidOf(gone, true) },
+    { ...crash, squid: squidOf(deleted, true) },
     { ...crash, squid: squidOf(kept, false) },
   ])
   const replayed = await api().replayDelivery({ params: ofDelivery(sent[2] ?? { id: 0 }) })
-  expect(replayed.alert?.squid).toEqual(squidOf(gone, true))
-  const told = JSON.parse(receiver.received.at(-1)?.body ?? '') as { squid: object }
-  expect(told.squid).toEqual({ id: gone.id, name: 'gone', slot: 'v1' })
+  expect(replayed.alert?.squid).toEqual(squidOf(deleted, true))
+  const message = JSON.parse(receiver.received.at(-1)?.body ?? '') as { squid: object }
+  expect(message.squid).toEqual({ id: deleted.id, name: 'gone', slot: 'v1' })
   expect((await api().list({ params: params() })).map(({ squid }) => squid?.isDeleted)).toEqual([
     undefined,
     true,
@@ -210,7 +210,7 @@ test('a delivery says what it is about, also when that was deleted meanwhile', a
   ])
 })
 
-test('what is not of the organization is not found', async () => {
+test('channels and deliveries of another organization are not found', async () => {
   const { channel } = await add('webhook', receiver.url)
   const delivery = await api().testChannel({ params: ofChannel(channel) })
   const stranger = await t.make.org()
@@ -228,7 +228,7 @@ test('what is not of the organization is not found', async () => {
   expect(receiver.received).toHaveLength(1)
 })
 
-test('without leave, nothing of our own network is reached, whatever it is called', async () => {
+test('without permission no address of our own network is called, in any notation', async () => {
   const closed = await startTestApp()
   try {
     const { admin, code } = await closed.make.org()
@@ -240,12 +240,12 @@ test('without leave, nothing of our own network is reached, whatever it is calle
         message: 'Must be an address in the public internet',
       })
     await expect(post('https://user:password@example.com/')).rejects.toMatchObject({ status: 400 })
-    // Neither when it is added nor later.
+    // A channel's address cannot be changed to a private one either.
     const { channel: open } = await post('https://public.example/')
     const at = { code, channelId: String(open.id) }
     const inside = { name: 'In', isEnabled: true, url: `http://10.0.0.1:${receiver.port}/` }
     await expect(alerts.changeChannel({ params: at, body: inside })).rejects.toMatchObject({ status: 400 })
-    // Added while it was allowed, or a name that leads there: it is seen when it is connected to.
+    // An address that was added while it was allowed, or a name that resolves to it, is refused when it is called.
     const { channel } = await post('https://public.example/')
     const url = closed.app.sealer.seal(receiver.url, `alert channel ${channel.id} url`)
     await closed.app.database.pool.query('update alert_channels set sealed_url = $1 where id = $2', [url, channel.id])

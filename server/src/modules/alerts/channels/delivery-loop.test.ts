@@ -50,7 +50,7 @@ beforeEach(async () => {
   org = await t.make.org({ name: 'Acme <&> Co' })
 })
 afterEach(async () => {
-  // What is left over must not look for its receiver in a later test.
+  // Pending deliveries must not be sent in a later test.
   await t.app.database.pool.query('delete from alert_channels')
   await Promise.all([receiver.close(), other.close()])
 })
@@ -68,24 +68,24 @@ const turnMailOff = async () => {
   if (channel) await api().changeChannel({ params: channelParams(channel), body: { name: 'E-mail', isEnabled: false } })
 }
 
-const ways = { reach: systemNetwork(true), timeoutMs: 2_000 }
-const openQuick = (timeoutMs = ways.timeoutMs, signal = new AbortController().signal) =>
-  openDeliveryLoop(t.app, signal, { ...ways, timeoutMs })
+const network = { reach: systemNetwork(true), timeoutMs: 2_000 }
+const openLoop = (timeoutMs = network.timeoutMs, signal = new AbortController().signal) =>
+  openDeliveryLoop(t.app, signal, { ...network, timeoutMs })
 
-/** Until nothing is due any more at the clock's time. */
-async function tellAll(telling = openQuick()): Promise<void> {
+/** Sends all deliveries that are due at the clock's time. */
+async function deliverAll(loop = openLoop()): Promise<void> {
   for (let round = 0; round < 100; round++) {
-    await telling.begin()
-    if ((await telling.allSettled()).length === 0) return
+    await loop.begin()
+    if ((await loop.allSettled()).length === 0) return
   }
   throw new Error('It never ends')
 }
 
 /** `alert-<id>-opened` or `-ended`: the id of the message without its time. */
-const storyOf = (headers: IncomingHttpHeaders) => String(headers['webhook-id']).replace(/-\d+$/, '')
-const seen = ({ received }: Receiver) => received.map(({ headers }) => storyOf(headers))
+const messageOf = (headers: IncomingHttpHeaders) => String(headers['webhook-id']).replace(/-\d+$/, '')
+const seen = ({ received }: Receiver) => received.map(({ headers }) => messageOf(headers))
 
-/** As a receiver does who took the lines of the documentation. */
+/** Verifies a message with the code of docs/alerts.md, like a receiver. */
 async function isSigned({ headers, body }: Receiver['received'][number], secret: string): Promise<boolean> {
   const documentation = readFileSync(new URL('../../../../../docs/alerts.md', import.meta.url), 'utf8')
   const lines = /```js\n(.*?)```/s.exec(documentation)?.[1] ?? ''
@@ -105,22 +105,22 @@ test('the signature is that of Standard Webhooks', () => {
     at,
     '{"test": 2432232314}',
   )
-  // The example that the makers of the scheme publish.
+  // The example from the specification of Standard Webhooks.
   expect(headers['webhook-signature']).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
   expect(headers['webhook-timestamp']).toBe('1614265330')
 })
 
-test('an alert and its end arrive everywhere, once, in words that say what and where', async () => {
+test('an alert and its end arrive once at each channel, with what happened and where', async () => {
   const { signingSecret } = await add('webhook', receiver.url)
   await add('slack', other.url)
   const id = await alert.open(org)
-  await tellAll()
+  await deliverAll()
   const startedAt = t.clock.now().toISOString()
   t.clock.advance(minutes(12))
   await alert.end(org, id)
-  await tellAll()
+  await deliverAll()
 
-  const areSigned = await Promise.all(receiver.received.map((one) => isSigned(one, signingSecret ?? '')))
+  const areSigned = await Promise.all(receiver.received.map((message) => isSigned(message, signingSecret ?? '')))
   expect(areSigned).toEqual([true, true])
   const [opened, ended] = receiver.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>)
   expect(opened).toEqual({
@@ -192,10 +192,10 @@ test('an alert and its end arrive everywhere, once, in words that say what and w
   ])
 })
 
-test('what strangers named is only text to Slack', async () => {
+test('names that tenants chose are escaped for Slack', async () => {
   await add('slack', receiver.url)
   await alert.open(org, { label: '<!channel> & <http://evil.example|ok>', reason: '@everyone, @here', squidId: null })
-  await tellAll()
+  await deliverAll()
   const { text } = JSON.parse(receiver.received[0]?.body ?? '{}') as { text: string }
   expect(text).toContain(
     'Acme &lt;&amp;&gt; Co: &lt;!channel&gt; &amp; &lt;http://evil.example|ok&gt;*\n@\u200beveryone, @\u200bhere\n',
@@ -203,59 +203,59 @@ test('what strangers named is only text to Slack', async () => {
   expect(text).toContain(`http://localhost:4000/monitoring/alerts?organization=${org.code}`)
 })
 
-describe('a receiver that does not take it', () => {
+describe('a failing receiver', () => {
   beforeEach(turnMailOff)
 
-  test('is asked eight times within a day, with the same id and a new timestamp, and then no more', async () => {
+  test('is called eight times within a day, with the same id and a new timestamp, and then no more', async () => {
     const { signingSecret } = await add('webhook', receiver.url)
     receiver.answer((response) => response.writeHead(500).end())
     const startMs = t.clock.now().getTime()
     const id = await alert.open(org)
-    const triedAfterMs: number[] = []
+    const attemptsMs: number[] = []
     for (let steps = 0; steps < 20; steps++) {
       const before = receiver.received.length
-      await tellAll()
-      if (receiver.received.length > before) triedAfterMs.push(t.clock.now().getTime() - startMs)
+      await deliverAll()
+      if (receiver.received.length > before) attemptsMs.push(t.clock.now().getTime() - startMs)
       const [delivery] = await deliveries()
       if (!delivery?.nextTryAt) break
       expect(delivery).toMatchObject({ status: 'PENDING', httpStatus: 500, error: 'It answered 500.' })
-      // Not a moment sooner.
+      // Nothing is sent one millisecond earlier.
       t.clock.advance(Date.parse(delivery.nextTryAt) - t.clock.now().getTime() - 1)
       const count = receiver.received.length
-      await tellAll()
+      await deliverAll()
       expect(receiver.received).toHaveLength(count)
       t.clock.advance(1)
     }
-    expect(triedAfterMs).toEqual([
+    expect(attemptsMs).toEqual([
       0,
       ...retryDelaysMs.map((_, index) => retryDelaysMs.slice(0, index + 1).reduce((a, b) => a + b)),
     ])
-    for (const one of receiver.received) expect(await isSigned(one, signingSecret ?? '')).toBe(true)
+    for (const message of receiver.received) expect(await isSigned(message, signingSecret ?? '')).toBe(true)
     expect(new Set(seen(receiver))).toEqual(new Set([`alert-${id}-opened`]))
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-timestamp'])).size).toBe(8)
     expect(await deliveries()).toMatchObject([{ status: 'FAILED', tries: 8, error: 'It answered 500.' }])
     // The end of an alert that was not sent is not sent either.
     await alert.end(org, id)
-    await tellAll()
+    await deliverAll()
     expect(await deliveries()).toHaveLength(1)
   })
 
-  test('does not hold up others, nor other alerts of its own; and the end comes after the beginning', async () => {
+  test('delays neither other receivers nor its own other alerts, and gets the end of an alert after its opening', async () => {
     await add('webhook', receiver.url)
     await add('webhook', other.url)
     let isDown = true
     receiver.answer((response, request) => {
-      // One that it cannot digest.
-      const isRefused = isDown && storyOf(request.headers) === `alert-${first}-opened`
+      // It refuses only this message.
+      const isRefused = isDown && messageOf(request.headers) === `alert-${first}-opened`
       response.writeHead(isRefused ? 400 : 200).end()
     })
     const first = await alert.open(org)
-    await tellAll()
+    await deliverAll()
     await alert.end(org, first)
     const second = await alert.open(org)
     await alert.end(org, second)
-    await tellAll()
+    await deliverAll()
     expect(seen(other)).toEqual([
       `alert-${first}-opened`,
       `alert-${first}-ended`,
@@ -265,43 +265,43 @@ describe('a receiver that does not take it', () => {
     expect(seen(receiver)).toEqual([`alert-${first}-opened`, `alert-${second}-opened`, `alert-${second}-ended`])
     isDown = false
     t.clock.advance(10_000)
-    await tellAll()
+    await deliverAll()
     expect(seen(receiver).slice(3)).toEqual([`alert-${first}-opened`, `alert-${first}-ended`])
   })
 
-  test('is patient with who says how long, and takes 410 for a no', async () => {
+  test('is called again after the delay it requests, and never after a 410', async () => {
     await add('webhook', receiver.url)
     receiver.answer((response) => response.writeHead(429, { 'retry-after': '300' }).end())
     const id = await alert.open(org)
     await alert.end(org, id)
-    await tellAll()
+    await deliverAll()
     expect((await deliveries())[1]?.nextTryAt).toBe(new Date(t.clock.now().getTime() + minutes(5)).toISOString())
     receiver.answer((response) => response.writeHead(410).end())
     t.clock.advance(minutes(5))
-    await tellAll()
+    await deliverAll()
     expect(await deliveries()).toMatchObject([
       { what: 'ENDED', status: 'FAILED', tries: 0, error: 'The alert itself could not be delivered.', nextTryAt: null },
       { what: 'OPENED', status: 'FAILED', tries: 2, httpStatus: 410 },
     ])
   })
 
-  test('gets a message when it becomes worse, and of the end if it accepted either', async () => {
+  test('receives a message when the alert becomes critical, and its end if it accepted either message', async () => {
     await add('webhook', receiver.url)
     receiver.answer((response) => response.writeHead(500).end())
     const id = await alert.open(org, { severity: 'WARNING' })
-    await tellAll()
+    await deliverAll()
     t.clock.advance(1_000)
     await alert.worsen(org, id)
     await alert.end(org, id)
-    // The last of its tries: 410 ends them.
+    // 410 ends the attempts for the first message.
     receiver.answer((response, request) =>
       response.writeHead(request.headers['webhook-id'] === first ? 410 : 200).end(),
     )
     const first = receiver.received[0]?.headers['webhook-id']
     t.clock.advance(minutes(1))
-    await tellAll()
-    const told = receiver.received.map(({ body }) => JSON.parse(body) as { type: string; severity: string })
-    expect(told.slice(1).map(({ type, severity }) => `${type} ${severity}`)).toEqual([
+    await deliverAll()
+    const messages = receiver.received.map(({ body }) => JSON.parse(body) as { type: string; severity: string })
+    expect(messages.slice(1).map(({ type, severity }) => `${type} ${severity}`)).toEqual([
       'alert.opened WARNING',
       'alert.opened CRITICAL',
       'alert.ended CRITICAL',
@@ -314,70 +314,72 @@ describe('a receiver that does not take it', () => {
     ])
   })
 
-  test('and one that hangs does not keep a fast one waiting', async () => {
+  test('that hangs does not delay a fast one', async () => {
     await add('webhook', receiver.url)
     await add('webhook', other.url)
     receiver.answer(() => undefined)
     for (let n = 0; n < 5; n++) await alert.open(org)
     const hanging = new AbortController()
-    const telling = openQuick(60_000, hanging.signal)
+    const loop = openLoop(60_000, hanging.signal)
     await until(async () => {
-      await telling.begin()
+      await loop.begin()
       expect([receiver.received.length, other.received.length]).toEqual([1, 5])
     })
     hanging.abort()
-    await telling.allSettled()
+    await loop.allSettled()
   })
 })
 
 describe('workers', () => {
   beforeEach(turnMailOff)
 
-  test('one that is killed between sending and noting leads to the same message again, and not before its time', async () => {
+  test('a message that a killed worker sent but did not record is sent again, with the same id, after a delay', async () => {
     await add('webhook', receiver.url)
     const killed = new AbortController()
     receiver.answer(() => killed.abort())
     await alert.open(org)
-    const telling = openQuick(60_000, killed.signal)
-    await telling.begin()
-    await telling.allSettled()
+    const loop = openLoop(60_000, killed.signal)
+    await loop.begin()
+    await loop.allSettled()
     expect(await deliveries()).toMatchObject([{ status: 'PENDING', tries: 1, error: null }])
     receiver.answer((response) => response.writeHead(200).end())
-    await tellAll()
+    await deliverAll()
     expect(receiver.received).toHaveLength(1)
     t.clock.advance(minutes(2))
-    await tellAll()
+    await deliverAll()
     const [first, second] = receiver.received
     expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
     expect(second?.body).toBe(first?.body)
     expect(await deliveries()).toMatchObject([{ status: 'DELIVERED', tries: 2 }])
   })
 
-  test('several side by side send each message once, in the order of each alert', async () => {
+  test('several concurrent workers send each message once, in the order of each alert', async () => {
     for (let n = 0; n < 4; n++) await add('webhook', `${receiver.url}/${n}`)
     const ids: number[] = []
     for (let n = 0; n < 5; n++) ids.push(await alert.open(org))
     for (const id of ids) await alert.end(org, id)
-    await Promise.all([tellAll(openQuick()), tellAll(openQuick()), tellAll(openQuick())])
+    await Promise.all([deliverAll(openLoop()), deliverAll(openLoop()), deliverAll(openLoop())])
     // A worker that finds a channel claimed skips it.
-    await tellAll()
-    const told = receiver.received.map(({ path, headers }) => `${path} ${storyOf(headers)}`)
-    expect(told).toHaveLength(40)
-    expect(new Set(told).size).toBe(40)
-    for (const opened of told.filter((one) => one.endsWith('-opened')))
-      expect(told.indexOf(opened)).toBeLessThan(told.indexOf(opened.replace('-opened', '-ended')))
+    await deliverAll()
+    const messages = receiver.received.map(({ path, headers }) => `${path} ${messageOf(headers)}`)
+    expect(messages).toHaveLength(40)
+    expect(new Set(messages).size).toBe(40)
+    for (const opened of messages.filter((message) => message.endsWith('-opened')))
+      expect(messages.indexOf(opened)).toBeLessThan(messages.indexOf(opened.replace('-opened', '-ended')))
   })
 
-  test('one that runs tells without being asked, and ends in the midst of a request', async () => {
+  test('a running worker delivers automatically, and closes during a request', async () => {
     await add('webhook', receiver.url)
     await add('webhook', other.url)
     receiver.answer(() => undefined)
     for (let n = 0; n < 12; n++) await alert.open(org)
     const running = startAlertDelivery(t.app)
     try {
-      // It looks for new ones once a second; those that are there already need not wait for that.
+      // It polls for new deliveries once a second, but sends all pending ones without waiting for the next poll.
       await until(() => expect([receiver.received.length, other.received.length]).toEqual([1, 12]), 9_000)
-      await until(async () => expect((await statuses()).filter((one) => one.endsWith('DELIVERED'))).toHaveLength(12))
+      await until(async () =>
+        expect((await statuses()).filter((status) => status.endsWith('DELIVERED'))).toHaveLength(12),
+      )
     } finally {
       await running.close()
     }
@@ -386,19 +388,19 @@ describe('workers', () => {
   })
 })
 
-test('people get one message a minute in a storm, and programs one per alert', async () => {
+test('in a storm e-mail and Slack receive one message a minute, webhooks one per alert', async () => {
   await add('webhook', receiver.url)
   await add('slack', other.url)
   for (let n = 0; n < 30; n++) await alert.open(org, { squidName: `squid-${n}` })
-  await tellAll()
+  await deliverAll()
   expect([receiver.received.length, other.received.length, mails.length]).toEqual([30, 0, 0])
   t.clock.advance(30_000)
   const late = await alert.open(org, { squidName: 'late' })
   await alert.end(org, late)
-  await tellAll()
+  await deliverAll()
   expect([other.received.length, mails.length]).toEqual([0, 0])
   t.clock.advance(30_000)
-  await tellAll()
+  await deliverAll()
   expect([receiver.received.length, other.received.length, mails.length]).toEqual([32, 1, 1])
   const { text } = JSON.parse(other.received[0]?.body ?? '{}') as { text: string }
   expect(text).toContain('*Acme &lt;&amp;&gt; Co: 31 alerts, 1 recovered*\n🔴 squid-0@v1: eth keeps crashing\n')
@@ -407,39 +409,39 @@ test('people get one message a minute in a storm, and programs one per alert', a
   for (const part of ['31 alerts, 1 recovered', 'squid-29@v1: eth keeps crashing', 'late@v1 recovered'])
     expect(mail).toContain(part)
   expect((await deliveries()).every(({ status }) => status === 'DELIVERED')).toBe(true)
-  // Then it is calm again.
+  // The storm is over.
   t.clock.advance(minutes(2))
   await alert.open(org)
-  await tellAll()
+  await deliverAll()
   expect([other.received.length, mails.length]).toEqual([2, 2])
 })
 
-describe('who receives an end', () => {
-  test('those who received the beginning; programs only when a user stopped the version', async () => {
+describe('the end of an alert', () => {
+  test('is sent to channels that received its opening; only to webhooks when a user stopped the version', async () => {
     await add('webhook', receiver.url)
     const [seen, stopped] = [await alert.open(org), await alert.open(org)]
-    await tellAll()
+    await deliverAll()
     await add('slack', other.url)
     await turnMailOff()
     await alert.end(org, seen)
     await alert.end(org, stopped, { isQuiet: true })
-    await tellAll()
+    await deliverAll()
     expect(receiver.received).toHaveLength(4)
     expect([other.received.length, mails.length]).toEqual([0, 2])
     const quiet = await t.make.org()
     await alert.end(quiet, await alert.open(quiet), { isQuiet: true })
-    await tellAll()
+    await deliverAll()
     expect(mails).toHaveLength(3)
   })
 
-  test('a disabled channel receives nothing more, not even pending deliveries', async () => {
+  test('is not sent to a disabled channel, nor are pending deliveries', async () => {
     const { channel } = await add('webhook', receiver.url)
     await alert.open(org)
     await api().changeChannel({ params: channelParams(channel), body: { name: channel.name, isEnabled: false } })
     await alert.open(org)
-    await tellAll()
+    await deliverAll()
     expect(receiver.received).toEqual([])
-    expect((await deliveries()).filter((one) => one.channel.type === 'webhook')).toMatchObject([
+    expect((await deliveries()).filter(({ channel: to }) => to.type === 'webhook')).toMatchObject([
       { status: 'FAILED', error: 'The channel was turned off.' },
     ])
   })
@@ -455,7 +457,7 @@ describe('e-mail', () => {
     await alert.open({ id })
     await t.app.database.pool.query('update orgs set email = null where id = $1', [org.id])
     await alert.open(org)
-    await tellAll()
+    await deliverAll()
     expect(mails).toHaveLength(1)
     expect(mails[0]).toContain(`To: ${owner.email}`)
     expect(await deliveries()).toMatchObject([
@@ -463,18 +465,18 @@ describe('e-mail', () => {
     ])
   })
 
-  test('waits for a mail server that is down, and tells nothing of it', async () => {
+  test('is retried while the mail server fails, and its error has no details of the server', async () => {
     isMailDown = true
     await alert.open(org)
-    await tellAll()
+    await deliverAll()
     expect(await deliveries()).toMatchObject([
       { status: 'PENDING', tries: 1, httpStatus: null, error: 'The mail server did not take it.' },
     ])
     isMailDown = false
     t.clock.advance(10_000)
-    await tellAll()
+    await deliverAll()
     expect(mails).toHaveLength(1)
-    // Mail programs show a mail with the same id once: a replay has to be seen.
+    // A replay has a new Message-ID, because mail programs show mails with the same id once.
     await api().replayDelivery({ params: { ...params(), deliveryId: String((await deliveries())[0]?.id) } })
     const [first, again] = mails.map((raw) => /^Message-ID: (.*)\r$/m.exec(raw)?.[1])
     expect(again).not.toBe(first)
@@ -485,32 +487,32 @@ describe('e-mail', () => {
   })
 })
 
-test('what cannot be sent by a fault of our own is given up too', async () => {
+test('a delivery that fails because of an internal error is given up, too', async () => {
   await turnMailOff()
   await add('webhook', receiver.url)
   await t.app.database.pool.query("update alert_channels set sealed_url = 'broken' where type = 'webhook'")
   await alert.open(org)
   for (let n = 0; n < 8; n++) {
-    await tellAll()
+    await deliverAll()
     t.clock.advance(days(1))
   }
   expect(await deliveries()).toMatchObject([{ status: 'FAILED', tries: 8, error: 'Something failed on our side.' }])
 })
 
 test('deliveries are kept for 30 days, and as long as their alert is open', async () => {
-  const whats = async () =>
+  const summaries = async () =>
     (await listDeliveries(t.app.db, org.id, { limit: 10 })).map(({ delivery }) => `${delivery.what} ${delivery.status}`)
   const [open, ended] = [await alert.open(org), await alert.open(org)]
   await alert.end(org, ended)
-  await tellAll()
+  await deliverAll()
   const [dropOld] = channelJobs(t.app)
   t.clock.advance(days(30))
   await dropOld?.run({} as never)
-  expect(await whats()).toHaveLength(3)
+  expect(await summaries()).toHaveLength(3)
   t.clock.advance(1)
   await dropOld?.run({} as never)
-  expect(await whats()).toEqual(['OPENED DELIVERED'])
+  expect(await summaries()).toEqual(['OPENED DELIVERED'])
   await alert.end(org, open)
-  await tellAll()
-  expect(await whats()).toEqual(['ENDED DELIVERED', 'OPENED DELIVERED'])
+  await deliverAll()
+  expect(await summaries()).toEqual(['ENDED DELIVERED', 'OPENED DELIVERED'])
 })

@@ -17,7 +17,7 @@ const post = (url: string, reach: NetworkAccess, timeoutMs = 5_000) =>
   postJson(url, {}, '{}', { reach, timeoutMs, signal: new AbortController().signal, now })
 const open = systemNetwork(true)
 
-/** A name server of our own. */
+/** Resolves every name to these addresses. */
 const resolvingTo = (...addresses: string[]): NetworkAccess => ({
   allowsPrivate: false,
   lookup: (_host, done) =>
@@ -27,18 +27,18 @@ const resolvingTo = (...addresses: string[]): NetworkAccess => ({
     ),
 })
 
-describe('what is public', () => {
+describe('public addresses', () => {
   test.each([
     ['127.0.0.1', '127.8.9.10', '0.0.0.0', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', '100.64.0.1'],
     ['169.254.169.254', '169.254.1.1', '192.0.0.192', '192.0.2.1', '198.18.0.1', '203.0.113.9', '224.0.0.1'],
     ['240.0.0.1', '255.255.255.255', '::', '::1', '::7f00:1', 'fe80::1', 'fe80::1%eth0', 'fc00::1', 'fd00:ec2::254'],
     ['fec0::1', 'ff02::1', '2001:db8::1', '2002:7f00:1::', '64:ff9b::a00:1', '4000::1', 'not an address', ''],
     ['::ffff:10.0.0.1', '::ffff:127.0.0.1', '::ffff:a9fe:a9fe', '::ffff:0:127.0.0.1', '2001::1', '3fff::1'],
-  ])('not %s, %s …', (...addresses) => {
+  ])('do not include %s, %s …', (...addresses) => {
     expect(addresses.filter(isPublicAddress)).toEqual([])
   })
 
-  test('what the internet routes is', () => {
+  test('include those that the internet routes', () => {
     const outside = ['1.1.1.1', '93.184.215.14', '172.32.0.1', '192.169.0.1', '2606:4700::1111', '::ffff:1.1.1.1']
     expect(outside.filter((address) => !isPublicAddress(address))).toEqual([])
   })
@@ -53,12 +53,12 @@ describe('what is public', () => {
     ['http://a.localhost./', true],
     ['http://1.1.1.1/', false],
     ['https://hooks.example.com/', false],
-  ])('%s says so itself: %s', (url, isPrivate) => {
+  ])('the URL %s is private: %s', (url, isPrivate) => {
     expect(isPrivateUrl(new URL(url))).toBe(isPrivate)
   })
 })
 
-describe('without leave to reach private networks', () => {
+describe('without permission for private networks', () => {
   const refusal = {
     isAccepted: false,
     isFinal: true,
@@ -87,28 +87,28 @@ describe('without leave to reach private networks', () => {
     expect(receiver.received).toEqual([])
   })
 
-  test('a name is resolved once, so that what was checked is what is connected to', async () => {
-    let asked = 0
+  test('a name is resolved once, and the connection uses the checked address', async () => {
+    let lookups = 0
     const rebinding: NetworkAccess = {
       allowsPrivate: true,
-      lookup: (_host, done) => done(null, [{ address: ++asked === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }]),
+      lookup: (_host, done) => done(null, [{ address: ++lookups === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }]),
     }
     expect(await post(`http://rebinding.example:${receiver.port}/`, rebinding)).toEqual({
       isAccepted: true,
       httpStatus: 200,
     })
-    expect(asked).toBe(1)
+    expect(lookups).toBe(1)
     expect(receiver.received[0]?.headers['host']).toBe(`rebinding.example:${receiver.port}`)
   })
 })
 
-describe('what receivers do', () => {
-  test.each([200, 204, 299])('%i is taken', async (status) => {
+describe('a receiver', () => {
+  test.each([200, 204, 299])('that returns %i has accepted the message', async (status) => {
     receiver.answer((response) => response.writeHead(status).end())
     expect(await post(receiver.url, open)).toEqual({ isAccepted: true, httpStatus: status })
   })
 
-  test('the errors of 500, 404 and 410 contain the status, and only the last is final', async () => {
+  test('that returns 500, 404 or 410 gives an error with the status; only 410 is final', async () => {
     for (const [status, isFinal] of [
       [500, false],
       [404, false],
@@ -121,7 +121,7 @@ describe('what receivers do', () => {
     }
   })
 
-  test('a redirect is not followed', async () => {
+  test('that redirects is not followed', async () => {
     receiver.answer((response) => response.writeHead(307, { location: elsewhere.url }).end())
     expect(await post(receiver.url, open)).toMatchObject({
       isAccepted: false,
@@ -131,27 +131,27 @@ describe('what receivers do', () => {
     expect(elsewhere.received).toEqual([])
   })
 
-  test('Retry-After is followed, in seconds or as a date', async () => {
+  test('that returns Retry-After sets the delay, in seconds or as a date', async () => {
     for (const header of ['120', 'Thu, 15 Jan 2026 12:02:00 GMT']) {
       receiver.answer((response) => response.writeHead(429, { 'retry-after': header }).end())
       expect(await post(receiver.url, open)).toMatchObject({ httpStatus: 429, retryAfterMs: 120_000 })
     }
   })
 
-  test('who never answers is left', async () => {
+  test('that never responds times out', async () => {
     receiver.answer(() => undefined)
     expect(await post(receiver.url, open, 100)).toMatchObject({ httpStatus: null, error: 'No answer within 0.1 s.' })
   })
 
-  test('a closed connection and a port without a listener give clear errors', async () => {
+  test('that closes the connection or does not listen gives a clear error', async () => {
     receiver.answer((response) => response.destroy())
     expect(await post(receiver.url, open)).toMatchObject({ error: 'The connection broke.', isFinal: false })
-    const gone = await startReceiver()
-    await gone.close()
-    expect(await post(gone.url, open)).toMatchObject({ error: 'The connection was refused.', isFinal: false })
+    const closed = await startReceiver()
+    await closed.close()
+    expect(await post(closed.url, open)).toMatchObject({ error: 'The connection was refused.', isFinal: false })
   })
 
-  test('an answer without an end, or that never comes to one, counts by its status', async () => {
+  test('whose response never ends is judged by its status', async () => {
     let isHungUp = false
     receiver.answer((response) => {
       response.on('close', () => (isHungUp = true))
@@ -163,7 +163,7 @@ describe('what receivers do', () => {
     expect(await post(receiver.url, open, 200)).toEqual({ isAccepted: true, httpStatus: 200 })
   })
 
-  test('an untrusted certificate, or none, gives an error without details', async () => {
+  test('with an untrusted certificate, or none, gives an error without details', async () => {
     expect(await post(receiver.url.replace('http:', 'https:'), open)).toMatchObject({
       error: 'No secure connection: its certificate is not valid.',
     })

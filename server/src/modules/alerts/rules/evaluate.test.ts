@@ -64,53 +64,60 @@ const keyOf = ({ kind, squidId, container }: Pick<OpenAlert, 'kind' | 'squidId' 
   `${kind} ${squidId} ${container}`
 const limits = limitsOf(rulesOf([]))
 
-/** Applies what is decided, as the database would, and checks each decision by what was seen before it. */
-class World {
+/** Applies the transitions, like the database, and checks each against the earlier conditions. */
+class AlertModel {
   open: OpenAlert[] = []
   #ids = 0
   #memory: EvaluationState = emptyState
-  /** Since when something has been seen without a gap, and when it was last seen. */
+  /** Since when a condition has held without a gap, and when it last held. */
   readonly #foundSince = new Map<string, number>()
   readonly #lastFound = new Map<string, number>()
-  #lastLookMs = -Infinity
+  #lastRoundMs = -Infinity
 
-  forget(): void {
+  resetState(): void {
     this.#memory = emptyState
   }
 
-  look(byVersion: readonly Condition[], nowMs: number): void {
+  runRound(byVersion: readonly Condition[], nowMs: number): void {
     const versions = byVersion.flatMap((condition, id) => versionIn(id, condition, nowMs))
     const facts: Facts = { versions, latencies: new Map(), orgs: [] }
-    this.#note(byVersion, nowMs)
+    this.#recordConditions(byVersion, nowMs)
     const { transitions, memory } = evaluateAlerts(facts, () => limits, this.open, this.#memory, nowMs)
-    for (const one of transitions) {
-      if (one.type === 'open') {
-        const squidId = one.version?.id ?? null
-        const alert = { id: ++this.#ids, orgId: 1, kind: one.kind, squidId, container: one.container, ...one.text }
-        if (one.kind === 'API_DOWN')
+    for (const transition of transitions) {
+      if (transition.type === 'open') {
+        const squidId = transition.version?.id ?? null
+        const alert = {
+          id: ++this.#ids,
+          orgId: 1,
+          kind: transition.kind,
+          squidId,
+          container: transition.container,
+          ...transition.text,
+        }
+        if (transition.kind === 'API_DOWN')
           expect(nowMs - (this.#foundSince.get(`apiDown ${squidId}`) ?? nowMs)).toBeGreaterThanOrEqual(minutes(1))
         this.open.push(alert)
-      } else if (one.type === 'end') {
-        const ended = this.open.find(({ id }) => id === one.id)
-        if (ended && !one.isQuiet)
+      } else if (transition.type === 'end') {
+        const ended = this.open.find(({ id }) => id === transition.id)
+        if (ended && !transition.isQuiet)
           expect(nowMs - (this.#lastFound.get(keyOf(ended)) ?? -Infinity)).toBeGreaterThanOrEqual(minutes(1))
-        this.open = this.open.filter(({ id }) => id !== one.id)
+        this.open = this.open.filter(({ id }) => id !== transition.id)
       } else {
-        const before = this.open.find(({ id }) => id === one.id)
-        expect([before?.severity, one.text.severity]).toEqual(['WARNING', 'CRITICAL'])
-        this.open = this.open.map((alert) => (alert.id === one.id ? { ...alert, ...one.text } : alert))
+        const before = this.open.find(({ id }) => id === transition.id)
+        expect([before?.severity, transition.text.severity]).toEqual(['WARNING', 'CRITICAL'])
+        this.open = this.open.map((alert) => (alert.id === transition.id ? { ...alert, ...transition.text } : alert))
       }
     }
     expect(new Set(this.open.map(keyOf)).size).toBe(this.open.length)
-    // Nothing more follows from the same facts.
+    // Evaluating the same facts again changes nothing.
     const again = evaluateAlerts(facts, () => limits, this.open, memory, nowMs)
     expect(again).toEqual({ transitions: [], memory })
     this.#memory = memory
   }
 
-  #note(byVersion: readonly Condition[], nowMs: number): void {
-    const isGap = nowMs - this.#lastLookMs > minutes(1)
-    this.#lastLookMs = nowMs
+  #recordConditions(byVersion: readonly Condition[], nowMs: number): void {
+    const isGap = nowMs - this.#lastRoundMs > minutes(1)
+    this.#lastRoundMs = nowMs
     for (const [id, condition] of byVersion.entries()) {
       for (const known of conditions) if (isGap || condition !== known) this.#foundSince.delete(`${known} ${id}`)
       if (!this.#foundSince.has(`${condition} ${id}`)) this.#foundSince.set(`${condition} ${id}`, nowMs)
@@ -127,55 +134,55 @@ class World {
   }
 }
 
-test('whatever happens, of one cause one alert is open, it does not flap, and it ends when all is well', () => {
+test('in any sequence of conditions each cause has at most one open alert, which does not flap and ends with its cause', () => {
   const step = fc.record({
     byVersion: fc.array(fc.constantFrom(...conditions), { minLength: 2, maxLength: 2 }),
-    looks: fc.integer({ min: 1, max: 12 }),
+    rounds: fc.integer({ min: 1, max: 12 }),
     everyMs: fc.constantFrom(15_000, 15_000, 30_000, minutes(10)),
     isNewWorker: fc.constantFrom(false, false, false, true),
   })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
-      const world = new World()
+      const model = new AlertModel()
       let nowMs = 1_000_000_000
-      for (const { byVersion, looks, everyMs, isNewWorker } of steps) {
-        if (isNewWorker) world.forget()
-        for (let i = 0; i < looks; i += 1) {
+      for (const { byVersion, rounds, everyMs, isNewWorker } of steps) {
+        if (isNewWorker) model.resetState()
+        for (let i = 0; i < rounds; i += 1) {
           nowMs += everyMs
-          world.look(byVersion, nowMs)
+          model.runRound(byVersion, nowMs)
         }
       }
       for (let i = 0; i < 50; i += 1) {
         nowMs += 15_000
-        world.look(['well', 'well'], nowMs)
+        model.runRound(['well', 'well'], nowMs)
       }
-      expect(world.open).toEqual([])
+      expect(model.open).toEqual([])
     }),
     { numRuns: 300 },
   )
 })
 
-test('a problem that lasts long enough opens an alert, also when single rounds are missed or a program is gone for a moment', () => {
-  const world = new World()
+test('a lasting problem opens an alert, which survives short recoveries and unknown states, and ends with a deployment', () => {
+  const model = new AlertModel()
   let nowMs = 0
-  const look = (condition: Condition, times = 1) => {
-    for (let i = 0; i < times; i += 1) world.look([condition, 'well'], (nowMs += 15_000))
-    return world.open.map(({ kind, severity }) => `${kind} ${severity}`)
+  const roundsOf = (condition: Condition, times = 1) => {
+    for (let i = 0; i < times; i += 1) model.runRound([condition, 'well'], (nowMs += 15_000))
+    return model.open.map(({ kind, severity }) => `${kind} ${severity}`)
   }
-  expect(look('apiDown', 4)).toEqual([])
-  expect(look('apiDown')).toEqual(['API_DOWN CRITICAL'])
-  expect(look('well', 4)).toEqual(['API_DOWN CRITICAL'])
-  expect(look('apiDown')).toEqual(['API_DOWN CRITICAL'])
-  expect(look('well', 5)).toEqual([])
-  expect(look('crashing', 2)).toEqual(['CRASH_LOOP CRITICAL'])
-  // While it is being started nothing is known of it.
-  expect(look('starting', 100)).toEqual(['CRASH_LOOP CRITICAL'])
-  expect(look('well', 40)).toEqual(['CRASH_LOOP CRITICAL'])
-  expect(look('well')).toEqual([])
-  expect(look('crashing', 2)).toEqual(['CRASH_LOOP CRITICAL'])
-  expect(look('deploying')).toEqual([])
+  expect(roundsOf('apiDown', 4)).toEqual([])
+  expect(roundsOf('apiDown')).toEqual(['API_DOWN CRITICAL'])
+  expect(roundsOf('well', 4)).toEqual(['API_DOWN CRITICAL'])
+  expect(roundsOf('apiDown')).toEqual(['API_DOWN CRITICAL'])
+  expect(roundsOf('well', 5)).toEqual([])
+  expect(roundsOf('crashing', 2)).toEqual(['CRASH_LOOP CRITICAL'])
+  // The state of a starting program is unknown.
+  expect(roundsOf('starting', 100)).toEqual(['CRASH_LOOP CRITICAL'])
+  expect(roundsOf('well', 40)).toEqual(['CRASH_LOOP CRITICAL'])
+  expect(roundsOf('well')).toEqual([])
+  expect(roundsOf('crashing', 2)).toEqual(['CRASH_LOOP CRITICAL'])
+  expect(roundsOf('deploying')).toEqual([])
   // The next deployment may fail for another reason: channels are notified again.
-  expect(look('failed')).toEqual(['DEPLOY_FAILED WARNING'])
-  expect(look('deploying')).toEqual([])
-  expect(look('failed')).toEqual(['DEPLOY_FAILED WARNING'])
+  expect(roundsOf('failed')).toEqual(['DEPLOY_FAILED WARNING'])
+  expect(roundsOf('deploying')).toEqual([])
+  expect(roundsOf('failed')).toEqual(['DEPLOY_FAILED WARNING'])
 })

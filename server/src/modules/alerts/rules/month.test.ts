@@ -16,20 +16,20 @@ const kindOf: Record<Fault, string> = {
   failedDeploy: 'DEPLOY_FAILED',
 }
 
-/** Seconds on an idle machine. */
-const inTime = { timeout: 120_000 }
+/** Takes seconds on an idle machine. */
+const longTimeout = { timeout: 120_000 }
 
-test('a quiet month, with all that is no fault, raises nothing', inTime, () => {
-  const { alerts, looks } = runMonth(1, false)
+test('a month of normal events opens no alert', longTimeout, () => {
+  const { alerts, rounds } = runMonth(1, false)
   expect(alerts).toEqual([])
-  expect(looks).toBeGreaterThan((monthMs / 15_000) * 0.99)
+  expect(rounds).toBeGreaterThan((monthMs / 15_000) * 0.99)
 })
 
-test('in the same month each fault raises its own alert, within a minute, and its end ends it', inTime, () => {
+test('in the same month each fault opens only its alert, within a minute, which ends after it', longTimeout, () => {
   const { alerts, faulted } = runMonth(1, true)
-  const told = alerts.map(({ kind, squidId }) => `${kind} ${squidId ?? ''}`)
+  const opened = alerts.map(({ kind, squidId }) => `${kind} ${squidId ?? ''}`)
   const expected = faulted.map(({ type, squidId }) => `${kindOf[type]} ${squidId}`)
-  expect(told.toSorted()).toEqual([...expected, 'PAYMENT ', 'QUOTA_NEAR '].toSorted())
+  expect(opened.toSorted()).toEqual([...expected, 'PAYMENT ', 'QUOTA_NEAR '].toSorted())
   for (const { type, toMs, conditionMs } of faulted) {
     const alert = alerts.find(({ kind }) => kind === kindOf[type])
     const lateMs = (alert?.openedMs ?? Infinity) - (conditionMs ?? Infinity)
@@ -39,7 +39,7 @@ test('in the same month each fault raises its own alert, within a minute, and it
     expect([type, endsLateMs, endsLateMs >= 0 && endsLateMs <= toleranceMs]).toEqual([type, endsLateMs, true])
   }
   for (const [kind, { fromMs, toMs }] of [['PAYMENT', paymentFault] as const, ['QUOTA_NEAR', quotaFault] as const]) {
-    const alert = alerts.find((one) => one.kind === kind)
+    const alert = alerts.find((candidate) => candidate.kind === kind)
     expect([alert?.openedMs, (alert?.endedMs ?? Infinity) - toMs <= minutes(2)]).toEqual([fromMs, true])
   }
 })

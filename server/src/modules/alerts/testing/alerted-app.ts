@@ -13,57 +13,57 @@ export type AlertedApp = {
   t: TestApp
   clock: ManualClock
   runtime: SimRuntime
-  /** Lets time pass; every 15 seconds what is true is noted, and alerts are opened and ended, as workers do it. */
+  /** Advances the clock; every 15 seconds it records observations, and opens and ends alerts, like a worker. */
   pass: (ms: number) => Promise<void>
-  /** Lets time pass while no worker is there. */
+  /** Advances the clock while no worker runs. */
   passUnseen: (ms: number) => void
-  /** The worker is killed, another one takes over. */
+  /** Replaces the worker, as after a kill. */
   restart: () => Promise<void>
-  /** The height of a chain, as nodes of the RPC gateway show it from now on; null: no node is observed. */
+  /** Sets the head of a chain that the nodes of the RPC gateway report from now on; null removes the nodes. */
   showHead: (chain: string, height: (() => number) | null) => void
   alerts: (org: TestOrg, state?: 'open' | 'ended') => Promise<AlertEvent[]>
   close: () => Promise<void>
 }
 
-const everyMs = 15_000
+const roundMs = 15_000
 
-/** A server with simulated versions that is looked after in a time that stands still until it is moved. */
+/** Starts a server with simulated versions, and a worker whose clock advances only by `pass`. */
 export async function startAlertedApp(): Promise<AlertedApp> {
   const clock = new ManualClock()
   const runtime = createSimRuntime({ clock, serve: true })
   const t = await startTestApp({ clock, runtime })
   const heights = new Map<string, () => number>()
 
-  const work = async () => {
-    const seen = await loadObservationCache(t.app)
+  const startWorker = async () => {
+    const cache = await loadObservationCache(t.app)
     const heads = createKnownHeads(t.app)
-    const turn = alertsRound(t.app)
+    const evaluate = alertsRound(t.app)
     return async () => {
       await saveUpstreamStates(
         t.app.db,
         [...heights].map(([chain, height]) => upstream(chain, height(), clock.now())),
       )
-      await seen.recordContainers(await readContainers({ clock, runtime }, seen.containers))
+      await cache.recordContainers(await readContainers({ clock, runtime }, cache.containers))
       await heads.look()
-      await observeApis(t.app, seen, true)
-      await observeProcessors(t.app, seen, heads.headOf)
-      await turn()
+      await observeApis(t.app, cache, true)
+      await observeProcessors(t.app, cache, heads.headOf)
+      await evaluate()
     }
   }
-  let look = await work()
+  let runRound = await startWorker()
   return {
     t,
     clock,
     runtime,
     pass: async (ms) => {
-      await look()
-      for (let passed = 0; passed < ms; passed += everyMs) {
-        clock.advance(everyMs)
-        await look()
+      await runRound()
+      for (let passed = 0; passed < ms; passed += roundMs) {
+        clock.advance(roundMs)
+        await runRound()
       }
     },
     passUnseen: (ms) => clock.advance(ms),
-    restart: async () => void (look = await work()),
+    restart: async () => void (runRound = await startWorker()),
     showHead: (chain, height) => void (height ? heights.set(chain, height) : heights.delete(chain)),
     alerts: (org, state = 'open') => t.as(org.admin).alerts.list({ params: { code: org.code }, query: { state } }),
     close: () => t.close(),

@@ -5,11 +5,11 @@ import { enqueueTransition } from '../enqueue.ts'
 
 type AlertOptions = Partial<typeof alertEvents.$inferInsert>
 
-/** Opens and ends alerts as rules do: the row and its deliveries in one transaction. */
+/** Opens and ends alerts like the rules: the row and its deliveries in one transaction. */
 export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
   let count = 0
   return {
-    open: async (org: Pick<TestOrg, 'id'>, given: AlertOptions = {}): Promise<number> => {
+    open: async (org: Pick<TestOrg, 'id'>, options: AlertOptions = {}): Promise<number> => {
       const at = t.clock.now()
       return await t.app.db.transaction(async (tx) => {
         const [row] = await tx
@@ -25,7 +25,7 @@ export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
             label: 'eth keeps crashing',
             reason: 'It ended with an error 5 times. See its logs.',
             startedAt: at,
-            ...given,
+            ...options,
           })
           .returning()
         if (!row) throw new Error('No alert was opened')
@@ -33,7 +33,7 @@ export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
         return row.id
       })
     },
-    /** It is sent once more. */
+    /** Makes the alert critical, which notifies once more. */
     worsen: async (org: Pick<TestOrg, 'id'>, eventId: number): Promise<void> => {
       await t.app.db.transaction(async (tx) => {
         const [row] = await tx

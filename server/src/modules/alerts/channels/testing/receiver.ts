@@ -4,25 +4,26 @@ import { text } from 'node:stream/consumers'
 
 export type Received = { headers: Record<string, string>; body: string; path: string }
 
-/** What takes webhooks, on loopback. */
+/** A server on loopback that receives webhooks. */
 export type Receiver = {
   url: string
   port: number
-  /** In the order they came. */
+  /** In the order of arrival. */
   received: Received[]
-  /** From now on, with the body read; 204 at first. */
-  answer: (how: (response: ServerResponse, request: IncomingMessage) => void) => void
+  /** Sets the handler of further requests, called after the body was read; initially returns 204. */
+  answer: (handler: (response: ServerResponse, request: IncomingMessage) => void) => void
   close: () => Promise<void>
 }
 
 export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = []
-  let how: (response: ServerResponse, request: IncomingMessage) => void = (response) => response.writeHead(204).end()
+  let handler: (response: ServerResponse, request: IncomingMessage) => void = (response) =>
+    response.writeHead(204).end()
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
       received.push({ headers, body, path: request.url ?? '' })
-      how(response, request)
+      handler(response, request)
     })
   })
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
@@ -31,7 +32,7 @@ export async function startReceiver(): Promise<Receiver> {
     url: `http://127.0.0.1:${port}/hook`,
     port,
     received,
-    answer: (next) => void (how = next),
+    answer: (next) => void (handler = next),
     close: async () => {
       server.closeAllConnections()
       await new Promise((done) => server.close(done))

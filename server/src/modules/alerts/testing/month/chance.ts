@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same each time (mulberry32). */
+/** A random number generator that repeats its sequence for the same seed (mulberry32). */
 export class SeededRandom {
   #state: number
 
@@ -6,7 +6,7 @@ export class SeededRandom {
     this.#state = seed
   }
 
-  /** From 0 up to 1. */
+  /** Uniform in [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
@@ -18,7 +18,7 @@ export class SeededRandom {
     return low + this.next() * (high - low)
   }
 
-  /** Until the next of what happens every `mean` on average, at no certain times. */
+  /** Time to the next event of a Poisson process with this mean interval. */
   until(mean: number): number {
     return -Math.log(1 - this.next()) * mean
   }

@@ -1,12 +1,12 @@
 import { days, hours, minutes } from '../../../../clock.ts'
 import type { SeededRandom } from './chance.ts'
 
-/** A time in which something is unlike always. */
+/** A period of abnormal behaviour. */
 export type Episode<Type extends string> = { type: Type; fromMs: number; toMs: number }
 
 const seconds = (n: number) => n * 1000
 
-/** What happens to versions that are well: how often, compared with each other, and for how long. */
+/** Normal events of healthy versions: relative frequency, and min and max duration. */
 const noise = {
   deploy: { weight: 2, ms: [minutes(1), minutes(6)] },
   reset: { weight: 1, ms: [minutes(1), minutes(6)] },
@@ -19,7 +19,7 @@ const noise = {
 } as const
 type Noise = keyof typeof noise
 
-/** Each provokes one alert, and what is well of it again ends it. */
+/** Durations of the faults. Each opens one alert, which ends after the fault. */
 export const faults = {
   crashLoop: minutes(40),
   outOfMemory: minutes(1),
@@ -38,41 +38,41 @@ export type VersionEpisode = Episode<Noise | Fault>
 
 const kinds = Object.keys(noise) as [Noise, ...Noise[]]
 const weighted = kinds.flatMap((kind) => Array<Noise>(noise[kind].weight).fill(kind)) as [Noise, ...Noise[]]
-/** Around a fault nothing else happens, so that it is known what brought the alert about. */
+/** Nothing else happens this close to a fault, so that the cause of its alert is certain. */
 const quietMs = hours(2)
 
 const isNear = (fault: Episode<Fault>, fromMs: number, toMs: number) =>
   fromMs < fault.toMs + quietMs && toMs > fault.fromMs - quietMs
 
-/** Something every few hours, one after the other, and the fault if there is one. */
-export function episodesOf(chance: SeededRandom, untilMs: number, fault: Episode<Fault> | null): VersionEpisode[] {
+/** Normal events every few hours, without overlap, and the fault if there is one. */
+export function episodesOf(random: SeededRandom, endMs: number, fault: Episode<Fault> | null): VersionEpisode[] {
   const episodes: VersionEpisode[] = fault ? [fault] : []
-  for (let atMs = chance.until(hours(3)); atMs < untilMs;) {
-    const type = chance.of(weighted)
-    const [shortest, longest] = noise[type].ms
-    const toMs = atMs + chance.between(shortest, longest)
+  for (let atMs = random.until(hours(3)); atMs < endMs;) {
+    const type = random.of(weighted)
+    const [minMs, maxMs] = noise[type].ms
+    const toMs = atMs + random.between(minMs, maxMs)
     if (!fault || !isNear(fault, atMs, toMs)) episodes.push({ type, fromMs: atMs, toMs })
-    atMs = toMs + minutes(12) + chance.until(hours(3))
+    atMs = toMs + minutes(12) + random.until(hours(3))
   }
   return episodes.sort((a, b) => a.fromMs - b.fromMs)
 }
 
-/** Times without observations, at random but not around these faults. */
+/** Random periods without observations, none of them near these faults. */
 export function awayTimes(
-  chance: SeededRandom,
-  untilMs: number,
-  { everyMs, ms, not }: { everyMs: number; ms: readonly [number, number]; not: readonly Episode<Fault>[] },
+  random: SeededRandom,
+  endMs: number,
+  { everyMs, ms, notNear }: { everyMs: number; ms: readonly [number, number]; notNear: readonly Episode<Fault>[] },
 ): Episode<'away'>[] {
-  const times: Episode<'away'>[] = []
-  for (let atMs = chance.until(everyMs); atMs < untilMs;) {
-    const toMs = atMs + chance.between(ms[0], ms[1])
-    if (!not.some((fault) => isNear(fault, atMs, toMs))) times.push({ type: 'away', fromMs: atMs, toMs })
-    atMs = toMs + minutes(5) + chance.until(everyMs)
+  const periods: Episode<'away'>[] = []
+  for (let atMs = random.until(everyMs); atMs < endMs;) {
+    const toMs = atMs + random.between(ms[0], ms[1])
+    if (!notNear.some((fault) => isNear(fault, atMs, toMs))) periods.push({ type: 'away', fromMs: atMs, toMs })
+    atMs = toMs + minutes(5) + random.until(everyMs)
   }
-  return times
+  return periods
 }
 
-/** Which of them it is in, asked at times that only grow. */
+/** Returns the episode at a time, null between episodes. Times must not decrease from call to call. */
 export function follow<E extends Episode<string>>(episodes: readonly E[]): (nowMs: number) => E | null {
   let index = 0
   return (nowMs) => {

@@ -24,8 +24,8 @@ const versionCount = 20
 export type OpenedAlert = { kind: AlertKind; squidId: number | null; openedMs: number; endedMs: number | null }
 export type InjectedFault = Episode<Fault> & { squidId: number; conditionMs: number | null }
 
-/** Where each fault can be seen for what it is. */
-const places: Record<Fault, { squidId: number; chain: string }> = {
+/** The version of each fault, on a chain where the fault shows. */
+const faultTargets: Record<Fault, { squidId: number; chain: string }> = {
   crashLoop: { squidId: 0, chain: 'eth' },
   outOfMemory: { squidId: 3, chain: 'quiet' },
   stall: { squidId: 18, chain: 'eth' },
@@ -41,39 +41,39 @@ const places: Record<Fault, { squidId: number; chain: string }> = {
 export const quotaFault = { orgId: 2, fromMs: days(20), toMs: days(22) }
 export const paymentFault = { orgId: 3, fromMs: days(23), toMs: days(25) }
 
-/** Thirty days of twenty versions, observed every 15 seconds: all notices about them. */
+/** Simulates thirty days of twenty versions, observed every 15 seconds. Returns their alerts. */
 export function runMonth(
   seed: number,
   withFaults: boolean,
-): { alerts: OpenedAlert[]; faulted: InjectedFault[]; looks: number } {
-  const chance = new SeededRandom(seed)
+): { alerts: OpenedAlert[]; faulted: InjectedFault[]; rounds: number } {
+  const random = new SeededRandom(seed)
   const faulted = withFaults ? planFaults() : []
-  const simChains = chains.map((spec) => new SimChain(spec, chance, monthMs, faulted))
+  const simChains = chains.map((spec) => new SimChain(spec, random, monthMs, faulted))
   for (const chain of simChains) chain.advance(0)
   const versions = Array.from({ length: versionCount }, (_, id) => {
     const chain = simChains[id % simChains.length] ?? simChains[0]
     if (!chain) throw new Error('There are no chains')
     const spec = { id, chain, waitsForFinal: id % 5 === 1, speed: 2000, behind: id % 4 === 2 ? 3_000_000 : 0 }
     const fault = faulted.find(({ squidId }) => squidId === id) ?? null
-    return { chain, fault, version: new SimVersion(spec, episodesOf(chance, monthMs, fault), chance) }
+    return { chain, fault, version: new SimVersion(spec, episodesOf(random, monthMs, fault), random) }
   })
-  const awayAt = follow(awayTimes(chance, monthMs, { everyMs: days(3), ms: [10_000, minutes(20)], not: faulted }))
+  const awayAt = follow(awayTimes(random, monthMs, { everyMs: days(3), ms: [10_000, minutes(20)], notNear: faulted }))
   const limits = limitsOf(rulesOf([]))
   const facts: Facts = { versions: versions.map(({ version }) => version.facts), latencies: new Map(), orgs: [] }
-  const told = new RecordedNotices()
+  const recorded = new RecordedAlerts()
   let wasAway = false
-  let looks = 0
+  let rounds = 0
   let memory = emptyState
 
-  const look = (nowMs: number) => {
+  const evaluate = (nowMs: number) => {
     const latencies = new Map(
       versions.flatMap(({ version }) => (version.latency ? [[version.facts.id, version.latency] as const] : [])),
     )
     const orgs = orgFactsAt(nowMs, withFaults)
-    const result = evaluateAlerts({ ...facts, latencies, orgs }, () => limits, told.open, memory, nowMs)
+    const result = evaluateAlerts({ ...facts, latencies, orgs }, () => limits, recorded.open, memory, nowMs)
     memory = result.memory
-    told.note(result.transitions, nowMs)
-    looks += 1
+    recorded.apply(result.transitions, nowMs)
+    rounds += 1
   }
 
   for (let nowMs = 0; nowMs < monthMs; nowMs += everyMs) {
@@ -81,10 +81,10 @@ export function runMonth(
       wasAway = true
       continue
     }
-    // Another worker: it remembers nothing, and what it finds written down is old.
+    // Another worker takes over: its state is empty, and the recorded observations are old.
     if (wasAway) {
       memory = emptyState
-      look(nowMs)
+      evaluate(nowMs)
       wasAway = false
     }
     for (const chain of simChains) chain.advance(nowMs)
@@ -92,19 +92,19 @@ export function runMonth(
       version.step(nowMs)
       if (fault && nowMs >= fault.fromMs) fault.conditionMs ??= conditionOf(fault, version, chain, nowMs)
     }
-    look(nowMs)
+    evaluate(nowMs)
   }
-  return { alerts: told.alerts, faulted, looks }
+  return { alerts: recorded.alerts, faulted, rounds }
 }
 
-/** One every two days, each at another version. */
+/** One fault every two days, each on another version. */
 const planFaults = (): InjectedFault[] =>
   (Object.keys(faults) as Fault[]).map((type, i) => {
     const fromMs = days(2 + 2 * i) + hours(7)
-    return { type, fromMs, toMs: fromMs + faults[type], squidId: places[type].squidId, conditionMs: null }
+    return { type, fromMs, toMs: fromMs + faults[type], squidId: faultTargets[type].squidId, conditionMs: null }
   })
 
-/** When what the rule says has become true, for those whose rule depends on how things went. */
+/** When the condition of the fault's rule is true; null if that depends on observations and has not happened yet. */
 function conditionOf(
   { type, fromMs }: InjectedFault,
   version: SimVersion,
@@ -134,22 +134,22 @@ function orgFactsAt(nowMs: number, withFaults: boolean): Facts['orgs'] {
   })
 }
 
-/** The database rows of a real one. */
-class RecordedNotices {
+/** Replaces the database rows of alerts. */
+class RecordedAlerts {
   open: OpenAlert[] = []
   readonly alerts: OpenedAlert[] = []
 
-  note(transitions: ReturnType<typeof evaluateAlerts>['transitions'], nowMs: number): void {
-    for (const one of transitions) {
-      if (one.type === 'open') {
-        const { orgId, kind, version, container, text } = one
+  apply(transitions: ReturnType<typeof evaluateAlerts>['transitions'], nowMs: number): void {
+    for (const transition of transitions) {
+      if (transition.type === 'open') {
+        const { orgId, kind, version, container, text } = transition
         const squidId = version?.id ?? null
         this.open = [...this.open, { id: this.alerts.length, orgId, kind, squidId, container, ...text }]
         this.alerts.push({ kind, squidId, openedMs: nowMs, endedMs: null })
-      } else if (one.type === 'end') {
-        const alert = this.alerts[one.id]
+      } else if (transition.type === 'end') {
+        const alert = this.alerts[transition.id]
         if (alert) alert.endedMs = nowMs
-        this.open = this.open.filter(({ id }) => id !== one.id)
+        this.open = this.open.filter(({ id }) => id !== transition.id)
       }
     }
   }

@@ -12,22 +12,22 @@ import type { SimChain } from './sim-chain.ts'
 export type SimVersionSpec = {
   id: number
   chain: SimChain
-  /** It indexes final blocks only. */
+  /** It indexes only final blocks. */
   waitsForFinal: boolean
   /** Blocks a second. */
   speed: number
-  /** How many blocks it still has to catch up with when the month begins. */
+  /** Blocks behind the head at the start of the month. */
   behind: number
 }
 
 const program = (container: string) => observedContainer({ squidId: 0, container, sinceMs: -minutes(60) })
 
-/** A version that lives: what workers would see of it every 15 seconds. */
+/** A simulated version: the facts that a worker would observe of it every 15 seconds. */
 export class SimVersion {
   readonly facts: AlertSubject
   latency: Latency | undefined
   readonly #spec: SimVersionSpec
-  readonly #chance: SeededRandom
+  readonly #random: SeededRandom
   readonly #episodeAt: (nowMs: number) => VersionEpisode | null
   readonly #processor = program('eth')
   readonly #api = program('api')
@@ -37,14 +37,14 @@ export class SimVersion {
   #block: number
   #frozenHead: number | null = null
   #generation = 1
-  /** Its metrics answer from then on. */
-  #answersFromMs = 0
+  /** Its metrics respond from this time on. */
+  #respondsFromMs = 0
   #lastMs = 0
   #used = 0.2
 
-  constructor(spec: SimVersionSpec, episodes: readonly VersionEpisode[], chance: SeededRandom) {
+  constructor(spec: SimVersionSpec, episodes: readonly VersionEpisode[], random: SeededRandom) {
     this.#spec = spec
-    this.#chance = chance
+    this.#random = random
     this.#episodeAt = follow(episodes)
     this.#block = this.#target() - spec.behind
     this.facts = {
@@ -67,7 +67,7 @@ export class SimVersion {
     }
   }
 
-  /** How late it really is, in blocks. */
+  /** Blocks behind its target. */
   get late(): number {
     return this.#target() - this.#block
   }
@@ -78,12 +78,12 @@ export class SimVersion {
 
   step(nowMs: number): void {
     const episode = this.#episodeAt(nowMs)
-    if (episode !== this.#last) this.#turn(episode, nowMs)
+    if (episode !== this.#last) this.#changeEpisode(episode, nowMs)
     const type = episode?.type ?? null
-    if (type === 'crashLoop' && episode) this.#crashAgain(episode, nowMs)
+    if (type === 'crashLoop' && episode) this.#crashRepeatedly(episode, nowMs)
     this.#index(type, nowMs)
-    this.#answer(type, nowMs)
-    this.#fill(type)
+    this.#respond(type, nowMs)
+    this.#fillDatabase(type)
     this.#lastMs = nowMs
   }
 
@@ -92,39 +92,39 @@ export class SimVersion {
     return waitsForFinal ? chain.final : chain.height
   }
 
-  /** One episode ends, another begins. */
-  #turn(next: VersionEpisode | null, nowMs: number): void {
-    const { subject: watched } = this.facts
+  /** Ends the last episode and begins the next. */
+  #changeEpisode(next: VersionEpisode | null, nowMs: number): void {
+    const { subject } = this.facts
     const last = this.#last
     this.#last = next
     const deploy = (running: boolean, failed: 'NO' | 'UNEXPECTED' = 'NO') => {
-      watched.lastDeploy = { id: 1, type: 'DEPLOY', status: 'OK', failed, running }
-      watched.status = running ? 'DEPLOYING' : failed === 'NO' ? 'DEPLOYED' : 'DEPLOY_ERROR'
+      subject.lastDeploy = { id: 1, type: 'DEPLOY', status: 'OK', failed, running }
+      subject.status = running ? 'DEPLOYING' : failed === 'NO' ? 'DEPLOYED' : 'DEPLOY_ERROR'
     }
     if (last?.type === 'deploy' || last?.type === 'reset' || last?.type === 'hibernation') {
       deploy(false)
-      watched.containers = [this.#processor, this.#api]
-      watched.apis = [this.#apiState]
-      this.#begin(last.toMs, true)
+      subject.containers = [this.#processor, this.#api]
+      subject.apis = [this.#apiState]
+      this.#start(last.toMs, true)
       if (last.type === 'reset') this.#block = this.#target() - 200_000
     } else if (last?.type === 'restart') {
       deploy(false)
-      this.#begin(last.toMs, false)
+      this.#start(last.toMs, false)
     } else if (last?.type === 'failedDeploy') deploy(false)
     else if (last?.type === 'crashLoop') this.#run(last.toMs)
     else if (last?.type === 'wrongHead' || last?.type === 'frozenHead') this.#frozenHead = null
     if (next?.type === 'deploy' || next?.type === 'reset' || next?.type === 'restart') deploy(true)
     else if (next?.type === 'failedDeploy') deploy(false, 'UNEXPECTED')
     else if (next?.type === 'hibernation') {
-      watched.status = 'HIBERNATED'
-      watched.containers = []
-      watched.apis = []
-      watched.seen = []
+      subject.status = 'HIBERNATED'
+      subject.containers = []
+      subject.apis = []
+      subject.seen = []
     } else if (next?.type === 'crash' || next?.type === 'outOfMemory') this.#crash(next, nowMs)
     else if (next?.type === 'wrongHead' || next?.type === 'frozenHead') this.#frozenHead = this.#target()
   }
 
-  #begin(atMs: number, isNewGeneration: boolean): void {
+  #start(atMs: number, isNewGeneration: boolean): void {
     if (isNewGeneration) {
       this.#generation += 1
       this.#row = undefined
@@ -137,10 +137,10 @@ export class SimVersion {
 
   #run(atMs: number): void {
     Object.assign(this.#processor, { state: 'running', sinceMs: atMs })
-    this.#answersFromMs = atMs + this.#chance.between(5_000, 40_000)
+    this.#respondsFromMs = atMs + this.#random.between(5_000, 40_000)
   }
 
-  /** Once; it runs again two seconds later. */
+  /** Crashes once and runs again two seconds later. */
   #crash({ type, fromMs }: VersionEpisode, nowMs: number): void {
     const row = this.#processor
     row.crashesInARow = fromMs - row.sinceMs >= minutes(10) ? 1 : row.crashesInARow + 1
@@ -152,8 +152,8 @@ export class SimVersion {
     if (nowMs < fromMs + 1000) Object.assign(row, { state: 'backoff', sinceMs: fromMs })
   }
 
-  /** Runs for three seconds and waits longer each time, up to five minutes. */
-  #crashAgain({ fromMs }: VersionEpisode, nowMs: number): void {
+  /** Crashes three seconds after each start; the delay before a restart doubles up to five minutes. */
+  #crashRepeatedly({ fromMs }: VersionEpisode, nowMs: number): void {
     const row = this.#processor
     let atMs = fromMs
     for (let crashes = 1; ; crashes += 1) {
@@ -166,39 +166,39 @@ export class SimVersion {
       }
       atMs = retryMs + 3000
     }
-    this.#answersFromMs = Infinity
+    this.#respondsFromMs = Infinity
   }
 
   #index(type: VersionEpisode['type'] | null, nowMs: number): void {
-    const stands = type === 'pause' || type === 'stall' || nowMs < this.#answersFromMs
+    const hasNoProgress = type === 'pause' || type === 'stall' || nowMs < this.#respondsFromMs
     const isOff = type === 'deploy' || type === 'reset' || type === 'restart' || type === 'hibernation'
-    if (stands || isOff) return
+    if (hasNoProgress || isOff) return
     const seconds = (nowMs - this.#lastMs) / 1000
     const speed = type === 'slowness' ? (1000 / this.#spec.chain.spec.blockMs) * 0.3 : this.#spec.speed
     this.#block = Math.min(this.#frozenHead ?? this.#target(), this.#block + Math.floor(speed * seconds))
   }
 
-  /** What its metrics and its api say. */
-  #answer(type: VersionEpisode['type'] | null, nowMs: number): void {
-    const { subject: watched } = this.facts
-    if (watched.status === 'HIBERNATED') return
+  /** Updates what its metrics and api report. */
+  #respond(type: VersionEpisode['type'] | null, nowMs: number): void {
+    const { subject } = this.facts
+    if (subject.status === 'HIBERNATED') return
     const isDown = type === 'blip' || type === 'apiDown' || type === 'restart'
     if (this.#apiState.isAvailable === isDown) {
       this.#apiState.isAvailable = !isDown
       this.#apiState.sinceMs = nowMs
     }
-    const calls = Math.floor(this.#chance.between(0, 200))
-    this.latency = { p95Ms: calls < 20 ? 9000 : this.#chance.between(100, 1500), requests: calls }
+    const calls = Math.floor(this.#random.between(0, 200))
+    this.latency = { p95Ms: calls < 20 ? 9000 : this.#random.between(100, 1500), requests: calls }
     if (type === 'apiSlow') this.latency = { p95Ms: 5000, requests: 100 }
     if (type === 'deploy' || type === 'reset') return
-    const isSilent = type === 'unscraped' || nowMs < this.#answersFromMs
+    const isSilent = type === 'unscraped' || nowMs < this.#respondsFromMs
     this.#scrape(isSilent, nowMs)
   }
 
   #scrape(isSilent: boolean, nowMs: number): void {
     const { chain } = this.#spec
-    // Nodes are one or two blocks apart.
-    const jitter = this.#chance.next() < 0.02 ? 2 : 0
+    // Nodes differ by one or two blocks.
+    const jitter = this.#random.next() < 0.02 ? 2 : 0
     const totalBlocks = Math.max(this.#block, (this.#frozenHead ?? this.#target()) - jitter)
     const metrics = isSilent
       ? null
@@ -226,8 +226,8 @@ export class SimVersion {
     if (this.#row) this.facts.subject.seen = [seenOf(this.#row, chain)]
   }
 
-  #fill(type: VersionEpisode['type'] | null): void {
-    this.#used = Math.min(0.7, Math.max(0.1, this.#used + this.#chance.between(-0.001, 0.00102)))
+  #fillDatabase(type: VersionEpisode['type'] | null): void {
+    this.#used = Math.min(0.7, Math.max(0.1, this.#used + this.#random.between(-0.001, 0.00102)))
     this.facts.subject.database = { usedBytes: (type === 'fullDatabase' ? 0.85 : this.#used) * 1000, totalBytes: 1000 }
   }
 }
