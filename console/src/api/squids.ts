@@ -6,7 +6,7 @@ import { createListReader } from './long-list.ts'
 import { pollWhile } from './poll.ts'
 import { callApi, invalidate, q } from './query.ts'
 
-/** Spec 9. */
+/** Poll interval (spec 9). */
 const listMs = 10_000
 const inProgressMs = 1000
 

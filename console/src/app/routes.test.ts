@@ -19,9 +19,9 @@ const { sessionQuery } = await import('../api/session.ts')
 type Session = NonNullable<ReturnType<typeof signedOut>>
 const signedOut = () => ({ status: 'signedOut' }) as { status: 'signedOut' } | { status: 'signedIn'; user: User }
 
-/** Spec 2.1. */
+/** The routes of spec 2.1. */
 const guestPaths = ['/', '/signup', '/restore', '/restore/confirm/$token', '/oauth/$provider']
-/** Spec 2.2. */
+/** The routes of spec 2.2. */
 const appPaths = [
   '/squids',
   '/squids/deploy',

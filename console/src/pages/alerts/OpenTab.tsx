@@ -36,7 +36,7 @@ export default function OpenTab() {
   const navigate = useNavigate()
   const menuOf = (alert: AlertEvent) => ({
     label: `Actions for ${alert.label}`,
-    groups: [{ id: 'alert', actions: [muteAction(alert), ...goActions(alert)] }],
+    groups: [{ id: 'alert', actions: [muteAction(alert), ...navigationActions(alert)] }],
   })
   const muteAction = (alert: AlertEvent): MenuAction => ({
     id: 'mute',
@@ -45,7 +45,7 @@ export default function OpenTab() {
     disabledReason: muteDeniedReason,
     onAction: () => setMuted(alert),
   })
-  const goActions = ({ squid }: AlertEvent): MenuAction[] =>
+  const navigationActions = ({ squid }: AlertEvent): MenuAction[] =>
     squid === null || squid.isDeleted
       ? []
       : [

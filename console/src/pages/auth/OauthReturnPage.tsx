@@ -10,7 +10,7 @@ import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
 import { takeSavedSearch } from './oauth-search.ts'
 import { submitErrorText } from '../../api/error-text.ts'
 
-/** Spec 2.1, 9. */
+/** Delay before leaving the page (spec 2.1, 9). */
 const leaveAfterMs = 500
 
 /** Spec 2.1, `/oauth/{provider}`: the provider redirects here with a code. */

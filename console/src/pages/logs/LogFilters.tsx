@@ -5,7 +5,7 @@ import { TimeRangePicker } from '../../components/time-range/TimeRangePicker.tsx
 import { SearchField } from '../../ui/SearchField.tsx'
 import { levels, ranges, useLogsSearch, useSetLogsSearch } from './filters.ts'
 
-/** Spec 2.9. */
+/** Delay after the last key (spec 2.9). */
 const searchDebounceMs = 500
 
 /** The filters of the logs. All of them are in the URL. */

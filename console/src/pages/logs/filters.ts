@@ -10,7 +10,7 @@ const dayMs = 86_400_000
 
 const defaultRange = { id: '2d', label: 'Last 2 days', ms: 2 * dayMs }
 
-/** Spec 2.9. */
+/** The ranges of spec 2.9. */
 export const ranges: TimeRanges = {
   defaultRange,
   options: [

@@ -7,7 +7,7 @@ const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 const defaultRange = { id: '7d', label: 'Last 7 days', ms: 7 * dayMs }
 
-/** Spec 2.9. */
+/** The ranges of spec 2.9. */
 export const ranges: TimeRanges = {
   defaultRange,
   options: [

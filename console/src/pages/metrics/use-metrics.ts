@@ -4,7 +4,7 @@ import { callApi } from '../../api/query.ts'
 import { queryTimes, isCustom, type RangeSearch } from '../../components/time-range/time-range.ts'
 import { ranges } from './ranges.ts'
 
-/** The interval of spec 9. */
+/** Poll interval (spec 9). */
 const pollMs = 10_000
 
 export type MetricsQuery = { code: string; squidId: string; search: RangeSearch }
