@@ -82,7 +82,7 @@ describe('one server with all roles', () => {
     expect(server.output()).not.toContain('has ended by itself')
   })
 
-  test('restarts its database when it is killed, and exits when it keeps ending', async () => {
+  test('restarts its database when it is killed, and exits when it is killed repeatedly', async () => {
     const killed = postmasterOf(dataDir)
     process.kill(killed, 'SIGKILL')
     await until(() => server.output().includes('The embedded Postgres runs again.'), 'it is started again')

@@ -53,7 +53,7 @@ afterAll(async () => {
 })
 
 describe('a second start on the same data directory', () => {
-  test('is refused beside npm start with the process id, and changes nothing', async () => {
+  test('is refused while npm start runs, names its process id, and changes nothing', async () => {
     const dataDir = newDataDir()
     const first = await startReady(dataDir, asStart)
     const postgres = postmasterOf(dataDir)
@@ -76,7 +76,7 @@ describe('a second start on the same data directory', () => {
     expect(postmasterOf(dataDir)).toBe(0)
   })
 
-  test('is refused for npm start beside npm run serve, and for a second server on the same ports', async () => {
+  test('is refused for npm start while npm run serve runs, and for a second server on the same ports', async () => {
     const dataDir = newDataDir()
     const first = await startReady(dataDir, asServe)
     const postgres = postmasterOf(dataDir)
@@ -93,7 +93,7 @@ describe('a second start on the same data directory', () => {
     expect(postmasterOf(dataDir)).toBe(postgres)
   })
 
-  test('works for any number of npm run serve; only the last one that stops it stops Postgres', async () => {
+  test('works for any number of npm run serve; Postgres stops only with the last one', async () => {
     const dataDir = newDataDir()
     const first = await startReady(dataDir, asServe)
     const [worker, api] = await Promise.all([
@@ -123,7 +123,7 @@ describe('a second start on the same data directory', () => {
     expect(postmasterOf(dataDir)).toBe(0)
   })
 
-  test('of two simultaneous starts one serves and one is refused', async () => {
+  test('of two simultaneous starts one succeeds and one is refused', async () => {
     const dataDir = newDataDir(makeDataDir)
     const both = await Promise.all([start(dataDir, asStart), start(dataDir, asStart)])
     const outcome = await Promise.all(

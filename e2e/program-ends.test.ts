@@ -5,7 +5,7 @@ import { deploy, ended } from './support/deploy.ts'
 import { totalTransfers } from './support/squid.ts'
 import { until } from './support/until.ts'
 
-/** How the programs of the example squid, which are started through `sqd`, run, end and are reported, on a real chain. */
+/** The example squid on a real chain: how its programs, which `sqd` starts, run and end, and how Shoal reports it. */
 describe('the programs of a squid', () => {
   let day: Day
 

@@ -29,7 +29,7 @@ type DayOptions = {
   env?: Record<string, string>
   /** For a server that must know the chain's address before the chain is started. */
   devnetPort?: number
-  /** Everything by default. A test that changes the code of the squid needs it compiled, one about building builds everything. */
+  /** The parts that are not built, by default all. Use less in tests that change the squid's code or test its build. */
   prebuilt?: Prebuilt
 }
 

@@ -1,9 +1,9 @@
-/** What users saw of each fault, printed at the end of the file as rows for the table in docs/reliability.md. */
+/** The effects of each fault for users, printed at the end of the file as rows for the table in docs/reliability.md. */
 const rows: string[] = []
 
-/** `saw`: one cell per probe, in the order of the table's header. */
-export function reportFault(fault: string, ...saw: string[]): void {
-  rows.push(`| ${[fault, ...saw].join(' | ')} |`)
+/** `cells`: one per column, in the order of the table's header. */
+export function reportFault(fault: string, ...cells: string[]): void {
+  rows.push(`| ${[fault, ...cells].join(' | ')} |`)
 }
 
 export function printFaults(...columns: string[]): void {

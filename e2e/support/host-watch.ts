@@ -9,7 +9,7 @@ const columns = ['console API', 'slowest API response', '`/readyz`', "the neighb
 
 export const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 
-/** Call it at the end of a file. */
+/** Prints the table of faults. To be called after all tests of a file. */
 export const printHostFaults = () => printFaults(...columns)
 
 export type Watched = { shoal: Shoal; token: string; org: string }

@@ -26,8 +26,8 @@ export const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
 export const seed = Number(process.env['SHOAL_TEST_SEED'] ?? Math.floor(Math.random() * 1_000_000))
 
 /**
- * Returns `count` kills, spread evenly over the steps. The seed determines their order and moments, and the steps if there are
- * fewer kills than steps.
+ * Returns `count` kills, spread evenly over the steps. The seed determines their order and moments, and which steps are killed if
+ * there are fewer kills than steps.
  */
 export function planKills(count: number): Kill[] {
   const draw = fc.record({

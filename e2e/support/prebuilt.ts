@@ -12,7 +12,7 @@ const folder = buildFolder && existsSync(buildFolder) ? buildFolder : null
 
 /**
  * Puts the installed dependencies of the example squid into the server's build cache of this organization, as if it had built
- * the squid before. Uses hard links, because the builder never changes these files. Without `npm test` the server installs them.
+ * the squid before. Uses hard links, because builds cannot modify cached files. Without `npm test` the server installs them.
  */
 export function lendDependencies(dataDir: string, orgId: number): void {
   if (!folder) return
@@ -24,7 +24,7 @@ export function lendDependencies(dataDir: string, orgId: number): void {
   execFileSync('cp', ['-al', join(folder, 'dependencies'), join(cache, 'deps')])
 }
 
-/** Adds the compiled code to the project and removes its build script's work, so that its build takes a second. */
+/** Adds the compiled code to the project and makes its build script trivial, so that a build takes a second. */
 export function useCompiledCode(project: string): void {
   if (!folder) return
   cpSync(join(folder, 'lib'), join(project, 'lib'), { recursive: true })

@@ -14,7 +14,7 @@ export type ServerProcess = {
   gatewayUrl: string
   /** Its output so far. */
   output: () => string
-  /** The exit code, or 128 plus the signal's number. */
+  /** Resolves to the exit code, or to 128 if a signal ended the process. */
   ended: Promise<number>
   /** Waits until it reports that it is ready. @throws with its output if it ends before */
   ready: () => Promise<void>
@@ -23,7 +23,7 @@ export type ServerProcess = {
   stop: () => Promise<number>
 }
 
-/** Starts a server with these settings and no others; `file` may be another script than the server's, such as scripts/dev.ts. */
+/** Starts a server with only these settings. `file` is the script to run, such as scripts/dev.ts; by default the server's. */
 export async function startProcess(env: Record<string, string>, file?: string): Promise<ServerProcess> {
   const [port, gatewayPort] = [await freePort(), await freePort()]
   const settings = {

@@ -43,7 +43,7 @@ export type Shoal = {
   end: () => Promise<void>
 }
 
-/** What tests need of a server that they neither start nor end. */
+/** The parts of `Shoal` for tests that use a server which they neither start nor end. */
 export type RunningShoal = Pick<Shoal, 'url' | 'gatewayUrl' | 'cli' | 'as'>
 
 /** The address and the settings of a server that another process started. */
@@ -59,11 +59,11 @@ export const connectToShoal = ({ url, gatewayUrl, settings }: ShoalAddress): Run
 /** Creates a data directory for a test server; `end` of the server removes it. */
 export const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'shoal-e2e-'))
 
-/** The same with a cluster of Postgres that has the tables of Shoal, where `npm test` made one: a server starts sooner on it. */
+/** The same with a Postgres cluster that already has Shoal's tables, if `npm test` made one: the server starts faster. */
 export function makeReadyDataDir(): string {
   const dataDir = makeDataDir()
-  const made = process.env['SHOAL_TEST_DATA']
-  if (made && existsSync(made)) execFileSync('cp', ['-a', `${made}/.`, dataDir])
+  const template = process.env['SHOAL_TEST_DATA']
+  if (template && existsSync(template)) execFileSync('cp', ['-a', `${template}/.`, dataDir])
   return dataDir
 }
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** In the files of every spy squid: finding another one's mark proves that a foreign file was read. */
+/** Written into the files of every spy squid: a spy that finds the mark of another has read a foreign file. */
 export const fileMark = 'mark of the spy called '
 
 const manifest = (name: string) => `manifest_version: subsquid.io/v0.1
@@ -19,7 +19,7 @@ deploy:
     cmd: [node, api.js]
 `
 
-/** The spy's api: searches all folders that its user may read, and returns what it finds of others. */
+/** The spy's api: searches all folders that its user may read, and returns the data of others that it finds. */
 const api = (name: string) => `// ${fileMark}${name}
 const fs = require('node:fs')
 const net = require('node:net')

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** A period with the same result. */
+/** A period during which a probe had the same result. */
 type Period = { result: string; fromMs: number; untilMs: number }
 
 export type Timeline = {
