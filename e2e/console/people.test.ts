@@ -159,7 +159,7 @@ test('the terms block the app; closing them logs out', async () => {
   await context.close()
 })
 
-test('password recovery, an expired link, a sign-in provider, and a failing network', async () => {
+test('password recovery, an invalid link, a sign-in provider, and a failing network', async () => {
   const { context, page, token } = await personAs(browser, shoal, 'forgetful@acme.dev')
   await page.goto('/squids')
   const { documentation, support } = {
@@ -447,7 +447,7 @@ test('preview mode is a long-lived cookie, and shows the Portal', async () => {
   await says(page, 'PREVIEW')
   await page.getByRole('link', { name: /Portal/ }).waitFor()
   const beta = (await context.cookies()).find(({ name }) => name === 'beta')
-  // The server sets ten years, Chromium caps cookies at 400 days.
+  // It is set for ten years, but Chromium caps cookies at 400 days.
   expect(beta?.expires).toBeGreaterThan(Date.now() / 1000 + 399 * 86_400)
   await page.getByRole('switch', { name: 'Preview mode' }).click()
   await expect.poll(async () => (await context.cookies()).some(({ name }) => name === 'beta')).toBe(false)
