@@ -37,7 +37,7 @@ export function SigningSecret({ secret, onClose }: Props) {
               className="text-accent underline underline-offset-3"
             >
               Standard Webhooks
-            </a>{' '}
+            </a>
             . Libraries for many languages can verify them. In Node without a library:
           </p>
           <CodeBlock code={verifySnippet} what="code" className="text-ink" />

@@ -27,14 +27,14 @@ export function HibernationNotice({ squid }: { squid: Squid }) {
         </Button>
       }
     >
-      It has been stopped{' '}
-      {squid.hibernatedAt && (
+      {squid.hibernatedAt ? (
         <>
-          {' since '}
-          <RelativeTime at={squid.hibernatedAt} />
+          It was stopped <RelativeTime at={squid.hibernatedAt} />.
         </>
-      )}
-      . Its data is kept. Restart it to continue where it stopped.
+      ) : (
+        'It is stopped.'
+      )}{' '}
+      Its data is kept. Restart it to continue where it stopped.
     </Alert>
   )
 }
