@@ -67,7 +67,7 @@ export async function request(
   if (call.body !== undefined) init.body = JSON.stringify(call.body)
   if (o.signal) init.signal = o.signal
   const response = await (options.fetch ?? fetch)(urlOf(e, call, options.baseUrl), init)
-  if (response.status > 300) throw new ApiError(response.status, await errorBody(response))
+  if (response.status >= 300) throw new ApiError(response.status, await errorBody(response))
   return response
 }
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readFileSync } from 'node:fs'
 import { flawsOfLooks, openBrowser, seriousFlaws } from '../support/browser.ts'
 import { consoleShoal } from '../support/console-shoal.ts'
-import { clipboard, says } from '../support/page.ts'
+import { clipboard, says, saysExactly } from '../support/page.ts'
 import { personAs } from '../support/people.ts'
 import { played, type Deployer, type PlayedSquid } from '../support/played-squid.ts'
 
@@ -71,7 +71,7 @@ const rows = async () => Number(await page.getByRole('table', { name: 'Log lines
 
 test('the view opens at the newest lines and follows new ones', async () => {
   await open('talking@v1')
-  await says(page, 'Live')
+  await saysExactly(page, 'Live')
   const last = async () =>
     Number(
       /beat (\d+)/.exec(
@@ -90,7 +90,7 @@ test('the view opens at the newest lines and follows new ones', async () => {
 
 test('scrolling up pauses, loads older lines, and counts new ones', async () => {
   await open('talking@v1')
-  await says(page, 'Live')
+  await saysExactly(page, 'Live')
   await scroller().hover()
   await page.mouse.wheel(0, -600)
   await says(page, 'Paused')
@@ -99,7 +99,7 @@ test('scrolling up pauses, loads older lines, and counts new ones', async () => 
   await expect.poll(async () => (await scrollTo(0), row(/ 0 \/ 5000/).count()), { timeout: 30_000 }).toBe(1)
   expect(await rows()).toBeGreaterThan(350)
   await button(/\d+ new lines/).click()
-  await says(page, 'Live')
+  await saysExactly(page, 'Live')
   await row(/beat \d+/)
     .last()
     .waitFor()
@@ -108,7 +108,7 @@ test('scrolling up pauses, loads older lines, and counts new ones', async () => 
   await says(page, 'Paused')
   await button(/\d+ new lines?/).waitFor()
   await button('Resume').click()
-  await says(page, 'Live')
+  await saysExactly(page, 'Live')
 })
 
 test('the order can be reversed', async () => {
@@ -178,7 +178,7 @@ test('a line can be expanded, copied and linked to', async () => {
   await row('sqd:processor 8 / 5000').waitFor()
   expect(await row('sqd:processor 7 / 5000').evaluate((element) => element.className)).toContain('border-accent')
   await button('Newest lines').click()
-  await says(page, 'Live')
+  await saysExactly(page, 'Live')
   await open('talking@v1', '&line=99999999')
   await says(page, 'Log line not found')
 })
@@ -200,7 +200,7 @@ test('a broken stream resumes where it broke', async () => {
   })
   await open('talking@v1')
   await says(page, 'Reconnecting')
-  await says(page, 'Live')
+  await saysExactly(page, 'Live')
   expect(broken).toHaveLength(2)
   await page.unroute(/logs\/follow/)
   const beats = async () =>

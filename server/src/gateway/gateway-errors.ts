@@ -67,12 +67,12 @@ export const bodyOf = ({ error, code }: GatewayError): string => JSON.stringify(
 
 /** Sends the error as JSON. Returns the length of its body in bytes. */
 export function sendGatewayError(res: ServerResponse, error: GatewayError, headers: readonly string[] = []): number {
-  const body = bodyOf(error)
+  const body = Buffer.from(bodyOf(error))
   res.writeHead(error.status, [
     'content-type',
     'application/json; charset=utf-8',
     'content-length',
-    String(Buffer.byteLength(body)),
+    String(body.length),
     'cache-control',
     'no-store',
     ...(error.retryAfterSeconds ? ['retry-after', String(error.retryAfterSeconds)] : []),
