@@ -5,7 +5,8 @@ import { check, getTableConfig, type AnyPgColumn, type CheckBuilder, type PgTabl
 type ExtrasColumn = AnyPgColumn & { config: { enumValues?: readonly string[] } }
 
 const quoted = (value: string) => `'${value.replaceAll("'", "''")}'`
-const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+/** Name of a column in the database; the same as of drizzle's `casing: 'snake_case'`. */
+export const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /** The name of the CHECK of an enum column. */
 export const checkName = (table: string, key: string): string => `${table}_${snakeCase(key)}_check`

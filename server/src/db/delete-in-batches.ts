@@ -2,16 +2,30 @@ import { sql, type SQL } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import type { Db } from './database.ts'
 
+type BatchOptions = {
+  batchSize?: number
+  /** Executed first in the transaction of each batch, for example to set what a trigger checks. */
+  prepare?: SQL
+}
+
 /**
- * Deletes the rows of `table` that match `where` in statements of `batchSize` rows, so that no lock or transaction lasts long. Returns
- * how many rows it deleted.
+ * Deletes the rows of `table` that match `where` in transactions of `batchSize` rows, so that no lock lasts long. Returns how many rows
+ * it deleted.
  */
-export async function deleteInBatches(db: Db, table: PgTable, where: SQL, batchSize = 5_000): Promise<number> {
+export async function deleteInBatches(
+  db: Db,
+  table: PgTable,
+  where: SQL,
+  { batchSize = 5_000, prepare }: BatchOptions = {},
+): Promise<number> {
+  const batch = sql`select ctid from ${table} where ${where} limit ${batchSize}`
   let deleted = 0
   for (;;) {
-    const batch = sql`select ctid from ${table} where ${where} limit ${batchSize}`
-    const { rowCount } = await db.execute(sql`delete from ${table} where ctid = any(array(${batch}))`)
-    deleted += rowCount ?? 0
-    if ((rowCount ?? 0) < batchSize) return deleted
+    const count = await db.transaction(async (tx) => {
+      if (prepare) await tx.execute(prepare)
+      return (await tx.execute(sql`delete from ${table} where ctid = any(array(${batch}))`)).rowCount ?? 0
+    })
+    deleted += count
+    if (count < batchSize) return deleted
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cloneDatabase } from '../testing/test-database.ts'
 import type { Database } from './database.ts'
-import { checkName, enumColumns } from './checks.ts'
+import { checkName, enumColumns, snakeCase } from './checks.ts'
 
 const source = join(import.meta.dirname, '..')
 
@@ -29,7 +29,6 @@ test('every table of the database is declared in a tables.ts, with the same colu
     select table_name as table, array_agg(column_name::text order by column_name) as columns
     from information_schema.columns join pg_class on relname = table_name and not relispartition
     where table_schema = 'public' and table_name <> 'shoal_migrations' group by table_name`)
-  const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   const declared = tables.map((table): [string, string[]] => [
     getTableName(table),
     getTableConfig(table)

@@ -5,8 +5,6 @@ import { auditLog } from './tables.ts'
 
 /** Deletes rows of the audit log from before `at`: the only change that its trigger allows, and only with this setting. */
 export async function deleteAuditBefore(db: Db, at: Date): Promise<number> {
-  return await db.transaction(async (tx) => {
-    await tx.execute(sql`set local shoal.audit_retention = on`)
-    return await deleteInBatches(tx, auditLog, sql`at < ${at.toISOString()}`)
-  })
+  const prepare = sql`set local shoal.audit_retention = on`
+  return await deleteInBatches(db, auditLog, sql`at < ${at.toISOString()}`, { prepare })
 }

@@ -11,5 +11,5 @@ export async function deleteDeploymentsBefore(db: Db, at: Date): Promise<number>
   const old = sql`finished_at < ${at.toISOString()}
     and exists (select from deployments newer where newer.squid_id = deployments.squid_id and newer.id > deployments.id)
     and not exists (select from squid_images i where i.squid_id = deployments.squid_id and i.deployment_id = deployments.id)`
-  return await deleteInBatches(db, deployments, old, 500)
+  return await deleteInBatches(db, deployments, old, { batchSize: 500 })
 }
